@@ -1,0 +1,108 @@
+"""One-step methods as coefficient data.
+
+A method is its Butcher tableau. For the index-1 DAE x' = f(x, y), 0 = g(x, y) each stage i solves
+
+    x_i = x_t + h sum_j A[i, j] f(x_j, y_j),    0 = g(x_i, y_i)
+
+(Hairer and Wanner, Solving Ordinary Differential Equations II, section VI.1). All methods here are at most diagonally
+implicit, and all implicit stages of a method share one diagonal coefficient, so that they share one Newton matrix. The
+same numbers serve the simulator and the pencil.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Tableau:
+    """Butcher tableau of an explicit or diagonally implicit method.
+
+    Attributes
+    ----------
+    name
+        Name by which a scheme asks for the method.
+    A, b, c
+        Stage matrix (s, s), weights (s,) and nodes (s,), read-only.
+    order
+        Order of convergence, for an ODE and for an index-1 DAE alike: y of every stage satisfies g = 0.
+    """
+
+    name: str
+    A: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    order: int
+
+    @property
+    def stages(self) -> int:
+        """Number of stages s."""
+        return len(self.b)
+
+    @property
+    def gamma(self) -> float:
+        """Diagonal coefficient of the implicit stages; 0 for an explicit method."""
+        return float(np.diag(self.A).max())
+
+    @property
+    def explicit(self) -> bool:
+        """Whether no stage has its own derivative on the right-hand side."""
+        return not np.triu(self.A).any()
+
+    @property
+    def first_explicit(self) -> bool:
+        """Whether the first stage is w_t itself (c = 0 and a zero row), so that it costs no solve."""
+        return not self.A[0].any()
+
+    @property
+    def stiffly_accurate(self) -> bool:
+        """Whether the last stage is the new point: the last row of A equals b."""
+        return bool(np.array_equal(self.A[-1], self.b))
+
+
+def _tableau(name: str, A: list[list[float]], b: list[float], order: int) -> Tableau:
+    matrix, weights = np.array(A), np.array(b)
+    nodes = matrix.sum(axis=1)  # consistent stages: c_i = sum_j A[i, j]
+    for array in (matrix, weights, nodes):
+        array.setflags(write=False)
+    return Tableau(name, matrix, weights, nodes, order)
+
+
+# Alexander (1977): the smaller root of gamma^2 - 2 gamma + 1/2 = 0, which makes the two-stage method L-stable.
+_GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
+
+TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
+    {
+        tableau.name: tableau
+        for tableau in (
+            _tableau("FEM", [[0.0]], [1.0], 1),
+            _tableau("TM", [[0.0, 0.0], [0.5, 0.5]], [0.5, 0.5], 2),
+            _tableau("BEM", [[1.0]], [1.0], 1),
+            _tableau("SDIRK2", [[_GAMMA, 0.0], [1.0 - _GAMMA, _GAMMA]], [1.0 - _GAMMA, _GAMMA], 2),
+            _tableau(
+                "RK4",
+                [[0.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.0], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]],
+                [1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0],
+                4,
+            ),
+        )
+    }
+)
+
+
+def coefficients(method: str, h: float) -> tuple[float, float]:
+    """Return (a, a_star), the factors of f at the old and at the new point, of FEM, TM or BEM with step h in s.
+
+    These are the pairs (a, a*), (b, b*) and (c, c*) of Huang and Tzounas, equations (9) to (17).
+
+    Raises
+    ------
+    KeyError
+        For a method that is not of this two-point form.
+    """
+    return {"FEM": (h, 0.0), "TM": (0.5 * h, 0.5 * h), "BEM": (0.0, h)}[method]
