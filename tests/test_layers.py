@@ -1,0 +1,74 @@
+"""Imports go in one direction only; this test reads them."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# What each layer may import of ours, besides itself.
+BELOW = {
+    "partitioning": set(),
+    "errors": set(),
+    "dae": {"errors"},
+    "numerics": {"errors", "dae", "partitioning"},
+    "pencil": {"errors", "dae", "numerics", "partitioning"},
+    "grid": {"errors", "dae", "numerics.newton", "numerics.sparse_lu"},
+    "io": {"errors", "dae", "grid"},
+    "study": {"errors", "dae", "numerics", "pencil", "grid", "io", "partitioning"},
+    "cli": {"errors", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},
+}
+
+
+def layer(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return parts[0] if parts[0] == "partitioning" else parts[1]
+
+
+def imported(path: Path) -> set[tuple[str, int]]:
+    """Every module of ours that the file imports, with the line; ``from a import b`` counts as ``a.b``."""
+    found = set()
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = list(package[: len(package) + 1 - node.level]) if node.level else []
+            module = ".".join(base + ([node.module] if node.module else []))
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found |= {(name, node.lineno) for name in names if name.split(".")[0] in ("psmr", "partitioning")}
+    return found
+
+
+def allowed(name: str, own: str) -> bool:
+    if name.split(".")[0] == "partitioning":
+        return own == "partitioning" or "partitioning" in BELOW[own]
+    inner = name.removeprefix("psmr.").removeprefix("psmr")
+    return any(inner == a or inner.startswith(a + ".") for a in (BELOW[own] | {own}))
+
+
+FILES = sorted(
+    path for package in ("psmr", "partitioning") for path in (ROOT / package).rglob("*.py") if path != ROOT / "psmr" / "__init__.py"
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_in_one_direction(path):
+    own = layer(path)
+    assert own in BELOW, f"{own} is no layer of psmr"
+    wrong = sorted((line, name) for name, line in imported(path) if not allowed(name, own))
+    assert not wrong, f"{path.relative_to(ROOT)} imports upwards: {wrong}"
+
+
+def test_reader_sees_every_form_of_import(tmp_path, monkeypatch):
+    import sys
+
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    file = tmp_path / "psmr" / "numerics" / "bad.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("import psmr.grid.case\nfrom psmr import grid\nfrom ..grid import case\nfrom psmr.dae import system\n")
+    wrong = sorted(line for name, line in imported(file) if not allowed(name, "numerics"))
+    assert wrong == [1, 2, 3]
