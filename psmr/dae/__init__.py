@@ -1,0 +1,1 @@
+"""What a DAE is: declaration, symbolic trace, compiled kernels, assembly, linearisation."""

@@ -1,0 +1,147 @@
+"""How a component is declared: names, parameters with units, and one plain function of its equations.
+
+Residual, exact Jacobian, initialisation and the equations in the documentation all come from this one text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+Check = Callable[[float], str | None]
+Terms = tuple[Any, ...]
+
+
+def positive(value: float) -> str | None:
+    """Return what would be right where `value` is not above zero."""
+    return None if value > 0 else "must be > 0"
+
+
+def nonnegative(value: float) -> str | None:
+    """Return what would be right where `value` is below zero."""
+    return None if value >= 0 else "must be >= 0"
+
+
+def nonzero(value: float) -> str | None:
+    """Return what would be right where `value` is zero."""
+    return None if value != 0 else "must not be 0"
+
+
+def fraction(value: float) -> str | None:
+    """Return what would be right where `value` is outside [0, 1]."""
+    return None if 0 <= value <= 1 else "must be between 0 and 1"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A constant of a component, declared as a class attribute that bears its name.
+
+    Attributes
+    ----------
+    unit
+        Unit, with its per-unit base where that is not the system's (``"pu on machine base"``).
+    doc
+        What it is, in a few words.
+    check
+        Returns what would be right where a value is wrong, otherwise None. Finiteness is always required.
+    default
+        Value taken where the case does not give one; None where it must.
+    """
+
+    unit: str
+    doc: str
+    check: Check | None = None
+    default: float | None = None
+
+    def objection(self, value: object) -> str | None:
+        """Return what would be right where `value` cannot be taken, otherwise None."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return f"must be a number, not {type(value).__name__}"
+        if not math.isfinite(value):
+            return "must be finite"
+        return self.check(float(value)) if self.check else None
+
+
+class Component:
+    """A kind of device, declared and never instantiated.
+
+    A subclass names its variables and writes `equations`; parameters are class attributes of type `Parameter`.
+
+    Attributes
+    ----------
+    states
+        Differential variables.
+    algebraic
+        Algebraic variables.
+    inputs
+        Variables read from other devices. An input that nothing provides is *held*: it keeps one value until an event
+        changes it, and initialisation may solve for it (a set-point).
+    outputs
+        Rows of other devices to which this one adds its injections, for instance the current balances of a bus.
+    rows
+        Names of the algebraic residual rows; the names in `algebraic` when left out.
+    optional
+        Constants for inputs that nothing provides and that are no set-points.
+    limits
+        Non-windup limits: state -> names of the (lower, upper) parameters. `equations` returns the raw derivative; the
+        DAE is x' = 0 where x is at a limit and the derivative points outward.
+    together
+        Own variables that a partition keeps on one side.
+    units
+        Unit of a variable where it is not ``"pu"``.
+    """
+
+    states: ClassVar[tuple[str, ...]] = ()
+    algebraic: ClassVar[tuple[str, ...]] = ()
+    inputs: ClassVar[tuple[str, ...]] = ()
+    outputs: ClassVar[tuple[str, ...]] = ()
+    rows: ClassVar[tuple[str, ...]] = ()
+    optional: ClassVar[Mapping[str, float]] = {}
+    limits: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    together: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    units: ClassVar[Mapping[str, str]] = {}
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the state derivatives, the algebraic residuals and the injections.
+
+        Parameters
+        ----------
+        m
+            Mathematical functions: ``sin cos tan exp log sqrt atan2 where ge le min max clip``.
+        v
+            Variables by name: states, algebraic, inputs, and the time ``v.t`` in s.
+        p
+            Parameters by name.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, float]:
+        """Return a starting guess for the equilibrium by variable name, nothing more."""
+        return {}
+
+
+def parameters_of(component: type[Component]) -> dict[str, Parameter]:
+    """Return the parameters of a component in the order of their declaration, those of its bases first."""
+    found: dict[str, Parameter] = {}
+    for base in reversed(component.__mro__):
+        found.update({name: value for name, value in vars(base).items() if isinstance(value, Parameter)})
+    return found
+
+
+def rows_of(component: type[Component]) -> tuple[str, ...]:
+    """Return the names of the algebraic residual rows of a component."""
+    return component.rows or component.algebraic
+
+
+def local_variables(component: type[Component]) -> tuple[str, ...]:
+    """Return every variable a device reads, in the order of its index row: own, inputs, time."""
+    return (*component.states, *component.algebraic, *component.inputs, "t")
+
+
+def local_rows(component: type[Component]) -> tuple[str, ...]:
+    """Return every residual row a device writes to, in the order of its row table: own, then outputs."""
+    return (*component.states, *rows_of(component), *component.outputs)

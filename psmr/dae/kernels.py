@@ -1,0 +1,239 @@
+"""The compiled face of a system: kernels called by address through a table, on a system or on a block of it.
+
+A row of the table is one component with all its devices::
+
+    residual, jacobian, constant jacobian (addresses), number of devices, index, row, slot, parameters (pointers)
+
+The residual has one more entry than there are rows and the Jacobian one more than it has non-zeros: the last entry takes
+what a block does not want, so that a device that owns one fast row needs no test in its kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from psmr.dae.cache import compiled
+
+if TYPE_CHECKING:
+    from psmr.dae.system import System
+
+Indices = NDArray[np.uint32]
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Kernels:
+    """What a compiled loop needs of a system, or of the block of it with chosen rows and variables.
+
+    Attributes
+    ----------
+    table
+        (G, 8) addresses and pointers, a row a component; see the module's text.
+    rows, nnz
+        Number of residual rows and of Jacobian entries; buffers are one longer.
+    states
+        The first `states` rows and variables are states and their equations.
+    indptr, indices
+        CSC pattern of the Jacobian in compact numbering, row indices ascending, the diagonal of the state rows included.
+    row_indices, variables
+        Position of each row in the residual of the whole system, of each column in w.
+    lower, upper
+        (states,) non-windup limits, infinite where there are none.
+    bounded
+        States that have a limit, in compact numbering.
+    selected, parameters
+        Which devices of each component take part, and their parameter values (loaded by `load`).
+    keep
+        Arrays that the table points to.
+    """
+
+    table: NDArray[np.int64]
+    rows: int
+    nnz: int
+    states: int
+    indptr: Indices
+    indices: Indices
+    row_indices: Indices
+    variables: Indices
+    lower: Reals
+    upper: Reals
+    bounded: Indices
+    selected: tuple[NDArray[np.intp], ...]
+    parameters: tuple[Reals, ...]
+    keep: tuple[Any, ...]
+
+    def load(self, parameters: Sequence[Reals]) -> None:
+        """Copy the parameter matrices of the system, one a component, into the table's own."""
+        for own, chosen, given in zip(self.parameters, self.selected, parameters, strict=True):
+            own[:] = given[chosen]
+
+
+def restrict(
+    system: System, parameters: Sequence[Reals] | None, rows: NDArray[Any], variables: NDArray[Any]
+) -> Kernels:
+    """Return the kernels of the block with the given rows and variables.
+
+    Parameters
+    ----------
+    system
+        The whole.
+    parameters
+        Parameter matrices, one a component; None for the system's own.
+    rows, variables
+        Positions in the residual and in w, of equal length, states first and equal on both sides. Variables may be held
+        inputs (initialisation solves for set-points).
+
+    Notes
+    -----
+    Only the devices that add to one of the rows are called.
+    """
+    rows = np.asarray(rows, dtype=np.intp)
+    variables = np.asarray(variables, dtype=np.intp)
+    parameters = system.parameters if parameters is None else parameters
+    count = rows.size
+    states = int(np.count_nonzero(rows < system.n))
+    row_place = np.full(system.n + system.m, count, dtype=np.intp)
+    row_place[rows] = np.arange(count)
+    column_place = np.full(system.w0.size, -1, dtype=np.intp)
+    column_place[variables] = np.arange(count)
+
+    selected, keys = [], [np.arange(states) * (count + 1)]
+    for group in system.groups:
+        selected.append(np.flatnonzero((row_place[group.row] < count).any(axis=1)))
+        keys.append(_entry_keys(group, selected[-1], row_place, column_place, count).ravel())
+    pattern = np.unique(np.concatenate(keys))
+    pattern = pattern[pattern >= 0]
+    nnz = pattern.size
+    indptr = np.searchsorted(pattern, np.arange(count + 1) * count).astype(np.uint32)
+    indices = (pattern % max(count, 1)).astype(np.uint32)
+
+    table, kept, chosen, values = [], [], [], []
+    for group, devices, matrix in zip(system.groups, selected, parameters, strict=True):
+        own = np.ascontiguousarray(matrix[devices])
+        chosen.append(devices)
+        values.append(own)
+        if devices.size == 0:
+            continue
+        keys_here = _entry_keys(group, devices, row_place, column_place, count)
+        slots = np.where(keys_here >= 0, np.searchsorted(pattern, keys_here), nnz)
+        arrays = (
+            np.ascontiguousarray(group.index[devices]),
+            np.ascontiguousarray(row_place[group.row[devices]].astype(np.uint32)),
+            np.ascontiguousarray(slots.astype(np.uint32)),
+            own,
+        )
+        kept.append(arrays)
+        code = group.compiled
+        pointers = [array.ctypes.data for array in arrays]
+        table.append([code.residual, code.jacobian, code.constant, devices.size, *pointers])
+
+    lower, upper = system.lower[rows[:states]], system.upper[rows[:states]]
+    return Kernels(
+        table=np.array(table, dtype=np.int64).reshape(-1, 8),
+        rows=count,
+        nnz=nnz,
+        states=states,
+        indptr=indptr,
+        indices=indices,
+        row_indices=rows.astype(np.uint32),
+        variables=variables.astype(np.uint32),
+        lower=lower,
+        upper=upper,
+        bounded=np.flatnonzero(np.isfinite(lower) | np.isfinite(upper)).astype(np.uint32),
+        selected=tuple(chosen),
+        parameters=tuple(values),
+        keep=tuple(kept),
+    )
+
+
+def _entry_keys(
+    group: Any,
+    devices: NDArray[np.intp],
+    row_place: NDArray[np.intp],
+    column_place: NDArray[np.intp],
+    count: int,
+) -> NDArray[np.intp]:
+    """Return column * count + row of each Jacobian entry of each device, -1 for entries outside the block."""
+    entries = np.array(group.compiled.entries, dtype=np.intp).reshape(-1, 2)
+    row = (
+        row_place[group.row[np.ix_(devices, entries[:, 0])]]
+        if devices.size
+        else np.empty((0, len(entries)), int)
+    )
+    column = column_place[group.index[np.ix_(devices, entries[:, 1])]] if devices.size else row
+    return np.asarray(np.where((row < count) & (column >= 0), column * count + row, -1), dtype=np.intp)
+
+
+@intrinsic
+def _call(  # type: ignore[no-untyped-def]
+    typing_context, address, count, index, target, parameters, w, out
+):
+    """Call a kernel by its address."""
+    signature = types.void(types.int64, *(types.int64,) * 6)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        integer = ir.IntType(64)
+        function = ir.FunctionType(ir.VoidType(), [integer] * 6).as_pointer()
+        builder.call(builder.inttoptr(arguments[0], function), arguments[1:])
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@compiled
+def residual(table, w, out):  # type: ignore[no-untyped-def]
+    """Write the residual: raw state derivatives, then the algebraic residuals; ``out`` has one entry more."""
+    out[:] = 0.0
+    for k in range(table.shape[0]):
+        if table[k, 0] != 0:
+            _call(
+                table[k, 0],
+                table[k, 3],
+                table[k, 4],
+                table[k, 5],
+                table[k, 7],
+                w.ctypes.data,
+                out.ctypes.data,
+            )
+
+
+@compiled
+def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
+    """Write the entries of the Jacobian that depend on parameters only; ``out`` has one entry more."""
+    out[:] = 0.0
+    for k in range(table.shape[0]):
+        if table[k, 2] != 0:
+            _call(
+                table[k, 2],
+                table[k, 3],
+                table[k, 4],
+                table[k, 6],
+                table[k, 7],
+                w.ctypes.data,
+                out.ctypes.data,
+            )
+
+
+@compiled
+def jacobian(table, constant, w, out):  # type: ignore[no-untyped-def]
+    """Write the Jacobian d(residual)/dw from its constant part and the varying entries; ``out`` has one entry more."""
+    out[:] = constant
+    for k in range(table.shape[0]):
+        if table[k, 1] != 0:
+            _call(
+                table[k, 1],
+                table[k, 3],
+                table[k, 4],
+                table[k, 6],
+                table[k, 7],
+                w.ctypes.data,
+                out.ctypes.data,
+            )

@@ -1,0 +1,119 @@
+"""The linearised DAE  E w' = J w  with J = [[fx, fy], [gx, gy]], and its modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from psmr.errors import SingularError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class LinearDae:
+    """Four Jacobian blocks and the names of their rows and columns.
+
+    Attributes
+    ----------
+    fx, fy, gx, gy
+        (n, n), (n, m), (m, n), (m, m) CSC matrices.
+    names_x, names_y, names_g
+        Names of states, algebraic variables and algebraic equations.
+    groups
+        (n + m,) labels; variables with one label stay on one side of a partition.
+    """
+
+    fx: sparse.csc_matrix
+    fy: sparse.csc_matrix
+    gx: sparse.csc_matrix
+    gy: sparse.csc_matrix
+    names_x: tuple[str, ...]
+    names_y: tuple[str, ...]
+    names_g: tuple[str, ...]
+    groups: NDArray[np.intp]
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return len(self.names_x)
+
+    @property
+    def m(self) -> int:
+        """Number of algebraic variables."""
+        return len(self.names_y)
+
+    def jacobian(self) -> sparse.csc_matrix:
+        """Return J, (n + m, n + m)."""
+        return sparse.csc_matrix(sparse.block_array([[self.fx, self.fy], [self.gx, self.gy]], format="csc"))
+
+    def state_matrix(self) -> NDArray[np.float64]:
+        """Return A = fx - fy gy^-1 gx, dense (n, n), in 1/s.
+
+        Raises
+        ------
+        SingularError
+            When gy is singular: the DAE is not of index 1 at this point.
+        """
+        if self.m == 0:
+            return np.asarray(self.fx.toarray())
+        try:
+            eliminated = splu(self.gy).solve(self.gx.toarray())
+        except RuntimeError as error:
+            raise SingularError(
+                "g_y is singular: the algebraic equations do not determine the algebraic variables at this point "
+                f"({self._suspect()}); look for a bus without a path to any source, or a voltage of zero"
+            ) from error
+        return np.asarray(self.fx.toarray() - self.fy @ eliminated)
+
+    def _suspect(self) -> str:
+        """Name the variable that carries most of the near-null vector of gy."""
+        _, _, right = scipy.linalg.svd(self.gy.toarray())
+        return f"undetermined: {self.names_y[int(np.argmax(np.abs(right[-1])))]}"
+
+
+def modes(linear: LinearDae) -> pd.DataFrame:
+    """Return the modes of a linearised DAE, least damped first.
+
+    Returns
+    -------
+    DataFrame
+        A row per real eigenvalue or complex pair (the one with positive imaginary part): ``real`` in 1/s, ``imag`` in
+        rad/s, ``frequency_hz``, ``damping_ratio`` (a fraction; NaN at 0), ``dominant_state`` (largest participation
+        factor), ``participation`` (its share) and ``pair``.
+
+    Notes
+    -----
+    Participation factors: Perez-Arriaga, Verghese and Schweppe, 1982.
+    """
+    import pandas as pd
+
+    values, left, right = scipy.linalg.eig(linear.state_matrix(), left=True, right=True)
+    factors = np.abs(left.conj() * right)
+    share = factors / factors.sum(axis=0)
+    rows: list[dict[str, Any]] = []
+    for i in np.lexsort((values.imag, -values.real)):
+        s = values[i]
+        if s.imag < 0:
+            continue
+        state = int(np.argmax(share[:, i]))
+        rows.append(
+            {
+                "real": s.real,
+                "imag": s.imag,
+                "frequency_hz": s.imag / (2 * np.pi),
+                "damping_ratio": -s.real / abs(s) if s != 0 else np.nan,
+                "dominant_state": linear.names_x[state],
+                "participation": share[state, i],
+                "pair": bool(s.imag > 0),
+            }
+        )
+    columns = ["real", "imag", "frequency_hz", "damping_ratio", "dominant_state", "participation", "pair"]
+    return pd.DataFrame(rows, columns=columns)

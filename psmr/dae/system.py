@@ -1,0 +1,246 @@
+"""A system: a semi-explicit index-1 DAE  x' = f(x, y), 0 = g(x, y)  at an equilibrium, with names and kernels.
+
+All variables stand in one buffer w = (x, y, u, t): states, algebraic variables, held inputs, time. Nothing after this
+point knows that the system is a power system.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from psmr.dae.codegen import CompiledComponent
+from psmr.dae.component import parameters_of
+from psmr.dae.device import Device
+from psmr.dae.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual, restrict
+from psmr.dae.linear import LinearDae
+from psmr.errors import InputError, nearest
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """All devices of one component: where they read, where they write, their numbers.
+
+    Attributes
+    ----------
+    compiled
+        Kernels of the component.
+    names
+        Device names, a row each in what follows.
+    index
+        (count, variables) positions in w of what a device reads.
+    row
+        (count, rows) positions in the residual of what it adds to.
+    """
+
+    compiled: CompiledComponent
+    names: tuple[str, ...]
+    index: Indices
+    row: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A DAE with named variables and compiled kernels; made by `psmr.dae.assemble.assemble` or `psmr.build`.
+
+    Attributes
+    ----------
+    names_x, names_y, names_u, names_g
+        Names of the n states, m algebraic variables, k held inputs and m algebraic equations, ``"device.variable"``.
+    w0
+        (n + m + k + 1,) starting values: states, algebraic variables, held inputs, time.
+    groups, parameters
+        Devices by component, and a (count, parameters) matrix for each group.
+    together
+        (n + m,) labels; variables with one label stay on one side of a partition.
+    lower, upper
+        (n,) non-windup limits, infinite where there are none.
+    devices
+        What the system was assembled from.
+    name
+        Name of the case.
+    """
+
+    names_x: tuple[str, ...]
+    names_y: tuple[str, ...]
+    names_u: tuple[str, ...]
+    names_g: tuple[str, ...]
+    w0: Reals
+    groups: tuple[Group, ...]
+    parameters: tuple[Reals, ...]
+    together: NDArray[np.intp]
+    lower: Reals
+    upper: Reals
+    devices: tuple[Device, ...] = field(repr=False)
+    name: str = ""
+
+    def __repr__(self) -> str:
+        return f"System({self.name!r}, n={self.n}, m={self.m}, k={self.k})"
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return len(self.names_x)
+
+    @property
+    def m(self) -> int:
+        """Number of algebraic variables."""
+        return len(self.names_y)
+
+    @property
+    def k(self) -> int:
+        """Number of held inputs."""
+        return len(self.names_u)
+
+    @property
+    def x0(self) -> Reals:
+        """(n,) states at the start."""
+        return self.w0[: self.n].copy()
+
+    @property
+    def y0(self) -> Reals:
+        """(m,) algebraic variables at the start."""
+        return self.w0[self.n : self.n + self.m].copy()
+
+    @property
+    def u0(self) -> Reals:
+        """(k,) held inputs at the start."""
+        return self.w0[self.n + self.m : -1].copy()
+
+    @functools.cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate((*self.names_x, *self.names_y, *self.names_u))}
+
+    @functools.cached_property
+    def _kernels(self) -> Kernels:
+        return self.kernels()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Addresses and pointers are of this process: another one makes its own.
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_kernels", "groups")}
+        return state | {"groups": [(g.compiled.component, g.names, g.index, g.row) for g in self.groups]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from psmr.dae.codegen import compile_component
+
+        groups = tuple(Group(compile_component(c), *rest) for c, *rest in state.pop("groups"))
+        self.__dict__.update(state, groups=groups)
+
+    def index(self, name: str) -> int:
+        """Return the position in w of a variable or held input.
+
+        Raises
+        ------
+        InputError
+            For a name that is not there, with the nearest known one.
+        """
+        if name not in self._places:
+            raise InputError(
+                f"{self.name or 'the system'} has no variable {name!r}{nearest(name, self._places)}"
+            )
+        return self._places[name]
+
+    def parameter_place(self, device: str, parameter: str) -> tuple[int, int, int]:
+        """Return (group, row, column) of a device's parameter in `parameters`.
+
+        Raises
+        ------
+        InputError
+            For a device or parameter that is not there, with the nearest known one.
+        """
+        for g, group in enumerate(self.groups):
+            if device in group.names:
+                known = tuple(parameters_of(group.compiled.component))
+                if parameter not in known:
+                    raise InputError(f"{device} has no parameter {parameter!r}{nearest(parameter, known)}")
+                return g, group.names.index(device), known.index(parameter)
+        names = [d.name for d in self.devices]
+        raise InputError(f"{self.name or 'the system'} has no device {device!r}{nearest(device, names)}")
+
+    def parameter(self, device: str, parameter: str) -> float:
+        """Return the value of a device's parameter."""
+        group, row, column = self.parameter_place(device, parameter)
+        return float(self.parameters[group][row, column])
+
+    def buffer(
+        self,
+        x: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        u: ArrayLike | None = None,
+        t: float = 0.0,
+    ) -> Reals:
+        """Return a buffer w with the given parts, those of the start where they are left out."""
+        w = self.w0.copy()
+        parts = ((x, 0, self.n, "x"), (y, self.n, self.m, "y"), (u, self.n + self.m, self.k, "u"))
+        for part, first, count, name in parts:
+            if part is not None:
+                values = np.asarray(part, dtype=float)
+                if values.shape != (count,):
+                    raise InputError(f"{name} has shape {values.shape}, needed is ({count},)")
+                w[first : first + count] = values
+        w[-1] = t
+        return w
+
+    def residual(self, w: Reals) -> Reals:
+        """Return (n + m,) raw derivatives (limits not applied) and algebraic residuals at a buffer w."""
+        out = np.empty(self.n + self.m + 1)
+        residual(self._kernels.table, np.ascontiguousarray(w, dtype=float), out)
+        return out[:-1]
+
+    def f(self, x: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Reals:
+        """Return (n,) derivatives in per second of the variable's unit; 0 where a state is held by its limit."""
+        w = self.buffer(x, y, u, t)
+        raw = self.residual(w)[: self.n]
+        return np.where(self._held(w, raw), 0.0, raw)
+
+    def g(self, x: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Reals:
+        """Return (m,) residuals of the algebraic equations."""
+        return self.residual(self.buffer(x, y, u, t))[self.n :]
+
+    def _held(self, w: Reals, raw: Reals) -> NDArray[np.bool_]:
+        x = w[: self.n]
+        return np.asarray(((x >= self.upper) & (raw > 0)) | ((x <= self.lower) & (raw < 0)))
+
+    def kernels(self, parameters: Sequence[Reals] | None = None) -> Kernels:
+        """Return the compiled face of the whole system, with other parameter matrices where given."""
+        everything = np.arange(self.n + self.m)
+        return restrict(self, parameters, everything, everything)
+
+    def jacobian(self, w: Reals) -> sparse.csc_matrix:
+        """Return the (n + m, n + m) Jacobian of f and g with respect to x and y at a buffer w."""
+        kernels = self._kernels
+        w = np.ascontiguousarray(w, dtype=float)
+        constant, values = np.empty(kernels.nnz + 1), np.empty(kernels.nnz + 1)
+        constant_jacobian(kernels.table, w, constant)
+        jacobian(kernels.table, constant, w, values)
+        size = self.n + self.m
+        matrix = sparse.csc_matrix((values[:-1], kernels.indices, kernels.indptr), shape=(size, size))
+        held = np.zeros(size, dtype=bool)
+        held[: self.n] = self._held(w, self.residual(w)[: self.n])
+        matrix.data[held[matrix.indices]] = 0.0
+        return matrix
+
+    def linearise(self, x: ArrayLike | None = None, y: ArrayLike | None = None) -> LinearDae:
+        """Return the DAE linearised at (x, y), by default at the starting point."""
+        matrix = self.jacobian(self.buffer(x, y))
+        n = self.n
+        blocks = (matrix[:n, :n], matrix[:n, n:], matrix[n:, :n], matrix[n:, n:])
+        return LinearDae(
+            *(sparse.csc_matrix(block) for block in blocks),
+            self.names_x,
+            self.names_y,
+            self.names_g,
+            self.together,
+        )
+
+    def with_start(
+        self, x: ArrayLike | None = None, y: ArrayLike | None = None, u: ArrayLike | None = None
+    ) -> System:
+        """Return the same system with other starting values."""
+        return replace(self, w0=self.buffer(x, y, u))
