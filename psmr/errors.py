@@ -1,7 +1,7 @@
 """The errors of psmr: one small tree.
 
-Every message says what went wrong, where (file and line, device and field, variable, time and iteration), with which value,
-and what to try.
+Every message says what went wrong, where (file and line, device and field, variable, time and iteration),
+with which value, and what to try.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From devices to a system: number the variables and rows, resolve the wiring, group the devices by component."""
+"""From devices to a system: number variables and rows, resolve the wiring, group devices by component."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
     devices
         With unique names; their order is the order of the variables.
     start
-        Starting values by full name of states, algebraic variables and held inputs; 0 where left out, and the declared
-        constant for optional inputs.
+        Starting values by full name of states, algebraic variables and held inputs; 0 where left out, and the
+        declared constant for optional inputs.
     name
         Name of the case.
 
     Raises
     ------
     InputError
-        For a duplicate device, a connection to something that is not there, a starting value that is not finite or that
-        belongs to nothing, with the nearest known name.
+        For a duplicate device, a connection to something that is not there, a starting value that is not
+        finite or that belongs to nothing, with the nearest known name.
     """
     _check_unique([device.name for device in devices])
     names_x = tuple(f"{d.name}.{v}" for d in devices for v in d.component.states)
@@ -51,7 +51,7 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
         declared = parameters_of(component)
         groups.append(
             Group(
-                compile_component(component),
+                compile_component(component),  # type: ignore[arg-type]  # a class is hashable
                 tuple(d.name for d in members),
                 np.array(index, dtype=np.uint32).reshape(len(members), -1),
                 np.array(row, dtype=np.uint32).reshape(len(members), -1),
@@ -118,7 +118,8 @@ def _limits(devices: Sequence[Device]) -> tuple[Reals, Reals]:
             low, high = (device.parameters[p] for p in names) if names else (-math.inf, math.inf)
             if low > high:
                 raise InputError(
-                    f"{device.name}: the lower limit {names[0]} = {low:g} is above the upper limit {names[1]} = {high:g}"
+                    f"{device.name}: the lower limit {names[0]} = {low:g} is above "
+                    f"the upper limit {names[1]} = {high:g}"
                 )
             lower.append(low)
             upper.append(high)

@@ -1,8 +1,9 @@
 """Where compiled code is kept, and the one decorator that compiles.
 
-The cache folder is named after everything that shapes the machine code: the sources of psmr, the versions of Python and
-numba. An edited or upgraded psmr therefore never meets stale code (numba alone would miss an edited callee in another
-file), and a folder that turns out unwritable is replaced by one under the temporary directory.
+The cache folder is named after everything that shapes the machine code: the sources of psmr, the versions of
+Python and numba. An edited or upgraded psmr therefore never meets stale code (numba alone would miss an
+edited callee in another file), and a folder that turns out unwritable is replaced by one under the temporary
+directory.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def fingerprint() -> str:
 def folder() -> Path:
     """Return the writable cache folder, made if needed.
 
-    ``PSMR_CACHE_DIR`` names its parent; the default is ``psmr`` in the user's cache folder. Where that cannot be
-    written (a read-only home), a folder in the temporary directory serves.
+    ``PSMR_CACHE_DIR`` names its parent; the default is ``psmr`` in the user's cache folder. Where that cannot
+    be written (a read-only home), a folder in the temporary directory serves.
     """
     named = os.environ.get("PSMR_CACHE_DIR")
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")

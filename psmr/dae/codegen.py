@@ -1,7 +1,7 @@
-"""From a declaration to machine code: kernels of one component, kept on disk under the hash of all that shapes them.
+"""From a declaration to machine code, kept on disk under the hash of all that shapes it.
 
-A component has three kernels of one signature, ``(n, index, target, P, w, out)``: the residual, the varying entries of its
-Jacobian and the constant ones (those that depend on parameters only, written once per span).
+A component has three kernels of one signature, ``(n, index, target, P, w, out)``: the residual, the varying
+entries of its Jacobian and the constant ones (those that depend on parameters only, written once per span).
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class CompiledComponent:
     residual, jacobian, constant
         Addresses of the kernels, 0 where there is nothing to evaluate.
     entries
-        (row, variable) of every Jacobian entry in local numbering: the `varying` ones first, then the constant ones.
+        (row, variable) of every Jacobian entry in local numbering: the `varying` ones first, then the
+        constant ones.
     varying
         Number of entries that depend on variables.
     """
@@ -114,7 +115,8 @@ def _write_atomically(path: Path, text: str) -> None:
 def _load(path: Path) -> types.ModuleType:
     name = f"psmr_kernels_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -124,8 +126,8 @@ def _load(path: Path) -> types.ModuleType:
 def declaration_hash(component: type[Component]) -> str:
     """Return a hash of everything the equations of `component` are made of.
 
-    Names and the byte code of ``equations`` with every function and constant it reaches, so that an edited helper in
-    another file counts too.
+    Names and the byte code of ``equations`` with every function and constant it reaches, so that an edited
+    helper in another file counts too.
     """
     digest = hashlib.sha256()
     names = (

@@ -67,7 +67,8 @@ class Parameter:
 class Component:
     """A kind of device, declared and never instantiated.
 
-    A subclass names its variables and writes `equations`; parameters are class attributes of type `Parameter`.
+    A subclass names its variables and writes `equations`; parameters are class attributes of type
+    `Parameter`.
 
     Attributes
     ----------
@@ -76,17 +77,18 @@ class Component:
     algebraic
         Algebraic variables.
     inputs
-        Variables read from other devices. An input that nothing provides is *held*: it keeps one value until an event
-        changes it, and initialisation may solve for it (a set-point).
+        Variables read from other devices. An input that nothing provides is *held*: it keeps one value until
+        an event changes it, and initialisation may solve for it (a set-point).
     outputs
-        Rows of other devices to which this one adds its injections, for instance the current balances of a bus.
+        Rows of other devices to which this one adds its injections, for instance the current balances of a
+        bus.
     rows
         Names of the algebraic residual rows; the names in `algebraic` when left out.
     optional
         Constants for inputs that nothing provides and that are no set-points.
     limits
-        Non-windup limits: state -> names of the (lower, upper) parameters. `equations` returns the raw derivative; the
-        DAE is x' = 0 where x is at a limit and the derivative points outward.
+        Non-windup limits: state -> names of the (lower, upper) parameters. `equations` returns the raw
+        derivative; the DAE is x' = 0 where x is at a limit and the derivative points outward.
     together
         Own variables that a partition keeps on one side.
     units

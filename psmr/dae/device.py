@@ -22,12 +22,14 @@ class Device:
     parameters
         Value of each parameter, in the units of its declaration; declared defaults may be left out.
     connections
-        Input -> ``"device.variable"`` that it reads, output -> ``"device.row"`` that it adds to. Inputs left out are held.
+        Input -> ``"device.variable"`` that it reads, output -> ``"device.row"`` that it adds to. Inputs left
+        out are held.
 
     Raises
     ------
     InputError
-        For a missing, unknown or impossible parameter value, and for a connection the component does not have.
+        For a missing, unknown or impossible parameter value, and for a connection the component does not
+        have.
     """
 
     name: str

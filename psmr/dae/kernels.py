@@ -2,10 +2,11 @@
 
 A row of the table is one component with all its devices::
 
-    residual, jacobian, constant jacobian (addresses), number of devices, index, row, slot, parameters (pointers)
+    residual, jacobian, constant jacobian (addresses), number of devices, index, row, slot, parameters
+    (pointers)
 
-The residual has one more entry than there are rows and the Jacobian one more than it has non-zeros: the last entry takes
-what a block does not want, so that a device that owns one fast row needs no test in its kernel.
+The residual has one more entry than there are rows and the Jacobian one more than it has non-zeros: the last
+entry takes what a block does not want, so that a device that owns one fast row needs no test in its kernel.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Kernels:
     states
         The first `states` rows and variables are states and their equations.
     indptr, indices
-        CSC pattern of the Jacobian in compact numbering, row indices ascending, the diagonal of the state rows included.
+        CSC pattern of the Jacobian in compact numbering, row indices ascending, the diagonal of the state
+        rows included.
     row_indices, variables
         Position of each row in the residual of the whole system, of each column in w.
     lower, upper
@@ -88,8 +90,8 @@ def restrict(
     parameters
         Parameter matrices, one a component; None for the system's own.
     rows, variables
-        Positions in the residual and in w, of equal length, states first and equal on both sides. Variables may be held
-        inputs (initialisation solves for set-points).
+        Positions in the residual and in w, of equal length, states first and equal on both sides. Variables
+        may be held inputs (initialisation solves for set-points).
 
     Notes
     -----
@@ -224,7 +226,7 @@ def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def jacobian(table, constant, w, out):  # type: ignore[no-untyped-def]
-    """Write the Jacobian d(residual)/dw from its constant part and the varying entries; ``out`` has one entry more."""
+    """Write the Jacobian from its constant part and the varying entries; ``out`` has one entry more."""
     out[:] = constant
     for k in range(table.shape[0]):
         if table[k, 1] != 0:

@@ -68,8 +68,9 @@ class LinearDae:
             eliminated = splu(self.gy).solve(self.gx.toarray())
         except RuntimeError as error:
             raise SingularError(
-                "g_y is singular: the algebraic equations do not determine the algebraic variables at this point "
-                f"({self._suspect()}); look for a bus without a path to any source, or a voltage of zero"
+                "g_y is singular: the algebraic equations do not determine the algebraic variables "
+                f"at this point ({self._suspect()}); look for a bus without a path to any source "
+                "or a voltage of zero"
             ) from error
         return np.asarray(self.fx.toarray() - self.fy @ eliminated)
 
@@ -85,9 +86,9 @@ def modes(linear: LinearDae) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per real eigenvalue or complex pair (the one with positive imaginary part): ``real`` in 1/s, ``imag`` in
-        rad/s, ``frequency_hz``, ``damping_ratio`` (a fraction; NaN at 0), ``dominant_state`` (largest participation
-        factor), ``participation`` (its share) and ``pair``.
+        A row per real eigenvalue or complex pair (the one with positive imaginary part): ``real`` in 1/s,
+        ``imag`` in rad/s, ``frequency_hz``, ``damping_ratio`` (a fraction; NaN at 0), ``dominant_state``
+        (largest participation factor), ``participation`` (its share) and ``pair``.
 
     Notes
     -----

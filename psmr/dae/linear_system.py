@@ -1,4 +1,4 @@
-"""A linearised DAE as a system, so that every integrator can be run on it and held against its step operator."""
+"""A linearised DAE as a system, so that an integrator can be held against its step operator."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Term(Component):
 
 
 def linear_system(linear: LinearDae) -> System:
-    """Return x' = fx x + fy y, 0 = gx x + gy y as a system that starts at zero and keeps the variables' names."""
+    """Return x' = fx x + fy y, 0 = gx x + gy y as a system that starts at zero and keeps the names."""
     n, m = linear.n, linear.m
     carriers = [Device(f"x{i}", _State, {}) for i in range(n)] + [
         Device(f"y{j}", _Algebraic, {}) for j in range(m)

@@ -1,7 +1,8 @@
 """The two namespaces in which a component's equations are evaluated: numbers and symbols.
 
-``NumericMath`` works on floats, arrays and complex arrays (comparisons look at the real part, so that a complex step
-passes through them); `psmr.dae.symbolic` holds the other one. A component writes ``m.sin(v.delta)`` and is served by both.
+``NumericMath`` works on floats, arrays and complex arrays (comparisons look at the real part, so that a
+complex step passes through them); `psmr.dae.symbolic` holds the other one. A component writes
+``m.sin(v.delta)`` and is served by both.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class NumericMath:
     def atan2(y: Any, x: Any) -> Any:
         """Return the angle of (x, y), analytic in both arguments."""
         if np.iscomplexobj(y) or np.iscomplexobj(x):
-            # A complex step perturbs the angle by the imaginary part of log(x + jy) taken along the real axis.
+            # A complex step perturbs the angle by the imaginary part of log(x + jy) taken along the real
+            # axis.
             base = np.arctan2(np.real(y), np.real(x))
             square = np.real(x) ** 2 + np.real(y) ** 2
             return base + 1j * (np.real(x) * np.imag(y) - np.real(y) * np.imag(x)) / square

@@ -1,7 +1,7 @@
 """From a declaration to symbols: trace the equations once with sympy, differentiate, print as Python text.
 
-Comparisons and selections stay opaque functions with a derivative of their own: nested sympy ``Piecewise`` limiters fold
-into nonsense, and a selection must never multiply the branch that was not taken.
+Comparisons and selections stay opaque functions with a derivative of their own: nested sympy ``Piecewise``
+limiters fold into nonsense, and a selection must never multiply the branch that was not taken.
 """
 
 from __future__ import annotations
@@ -151,12 +151,13 @@ def _check_counts(component: type[Component], parts: Any) -> None:
             )
     if wanted[1] != len(component.algebraic):
         raise InputError(
-            f"{component.__name__} has {wanted[1]} residual rows for {len(component.algebraic)} algebraic variables"
+            f"{component.__name__} has {wanted[1]} residual rows "
+            f"for {len(component.algebraic)} algebraic variables"
         )
 
 
 class _Printer(PythonCodePrinter):
-    """Prints expressions as Python for numba: small powers as products, selections as conditional expressions."""
+    """Prints Python for numba: small powers as products, selections as conditional expressions."""
 
     def _print_GreaterOrEqual(self, e: Any) -> str:
         return "({} >= {})".format(*map(self._print, e.args))

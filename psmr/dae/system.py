@@ -1,7 +1,7 @@
-"""A system: a semi-explicit index-1 DAE  x' = f(x, y), 0 = g(x, y)  at an equilibrium, with names and kernels.
+"""A system: a semi-explicit index-1 DAE  x' = f(x, y), 0 = g(x, y)  with names and kernels.
 
-All variables stand in one buffer w = (x, y, u, t): states, algebraic variables, held inputs, time. Nothing after this
-point knows that the system is a power system.
+All variables stand in one buffer w = (x, y, u, t): states, algebraic variables, held inputs, time. Nothing
+after this point knows that the system is a power system.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class System:
     Attributes
     ----------
     names_x, names_y, names_u, names_g
-        Names of the n states, m algebraic variables, k held inputs and m algebraic equations, ``"device.variable"``.
+        Names of the n states, m algebraic variables, k held inputs and m algebraic equations,
+        ``"device.variable"``.
     w0
         (n + m + k + 1,) starting values: states, algebraic variables, held inputs, time.
     groups, parameters
@@ -194,7 +195,7 @@ class System:
         return out[:-1]
 
     def f(self, x: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Reals:
-        """Return (n,) derivatives in per second of the variable's unit; 0 where a state is held by its limit."""
+        """Return (n,) derivatives, the variable's unit per second; 0 where a limit holds the state."""
         w = self.buffer(x, y, u, t)
         raw = self.residual(w)[: self.n]
         return np.where(self._held(w, raw), 0.0, raw)
@@ -230,13 +231,15 @@ class System:
         """Return the DAE linearised at (x, y), by default at the starting point."""
         matrix = self.jacobian(self.buffer(x, y))
         n = self.n
-        blocks = (matrix[:n, :n], matrix[:n, n:], matrix[n:, :n], matrix[n:, n:])
         return LinearDae(
-            *(sparse.csc_matrix(block) for block in blocks),
-            self.names_x,
-            self.names_y,
-            self.names_g,
-            self.together,
+            fx=sparse.csc_matrix(matrix[:n, :n]),
+            fy=sparse.csc_matrix(matrix[:n, n:]),
+            gx=sparse.csc_matrix(matrix[n:, :n]),
+            gy=sparse.csc_matrix(matrix[n:, n:]),
+            names_x=self.names_x,
+            names_y=self.names_y,
+            names_g=self.names_g,
+            groups=self.together,
         )
 
     def with_start(

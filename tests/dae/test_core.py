@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from psmr.dae.assemble import assemble
 from psmr.dae.codegen import declaration_hash
 from psmr.dae.component import Component, Parameter, positive
@@ -168,7 +169,6 @@ def test_the_linear_system_is_the_linearisation():
     assert np.allclose(again.jacobian().toarray(), linear.jacobian().toarray(), atol=0)
     assert again.names_x == linear.names_x
     swing = modes(linear)
-    # one machine at a constant-power load: delta and omega form one pair of real eigenvalues or one oscillation
     assert np.allclose(
         np.sort_complex(np.linalg.eigvals(linear.state_matrix()))[-1].real, swing["real"].max()
     )
