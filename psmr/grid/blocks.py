@@ -1,0 +1,62 @@
+"""Control blocks and frame changes that several components share.
+
+A block is a plain function: it returns its output and the derivative of its state. `m` is the namespace of mathematical
+functions that the component's `equations` was given. Diagrams: P. Kundur, Power System Stability and Control (1994),
+sections 8.6 and 12.5; IEEE Std 421.5-2016, annex C.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def lag(u: Any, x: Any, t: Any) -> Any:
+    """First-order lag 1 / (1 + s t): return the derivative of its state x, which is also its output."""
+    return (u - x) / t
+
+
+def washout(u: Any, x: Any, t: Any) -> tuple[Any, Any]:
+    """Washout s t / (1 + s t): return (output, derivative of the state x, the lagged input)."""
+    return u - x, (u - x) / t
+
+
+def lead_lag(u: Any, x: Any, t_lead: Any, t_lag: Any) -> tuple[Any, Any]:
+    """Lead-lag (1 + s t_lead) / (1 + s t_lag): return (output, derivative of the state x, the lagged input)."""
+    return x + (t_lead / t_lag) * (u - x), (u - x) / t_lag
+
+
+def exponential_saturation(m: Any, v: Any, a: Any, b: Any) -> Any:
+    """Saturation S_E(v) = a exp(b v) of an exciter (Sauer and Pai 1998, section 4.2)."""
+    return a * m.exp(b * v)
+
+
+def machine_frame(m: Any, re: Any, im: Any, delta: Any) -> tuple[Any, Any]:
+    """Return the (d, q) components of a network phasor, (d + jq) = (re + j im) exp(-j(delta - pi/2)).
+
+    The q axis leads the network's real axis by delta, the d axis lags q by 90 degrees (Sauer and Pai 1998, equation 6.95).
+    """
+    s, c = m.sin(delta), m.cos(delta)
+    return re * s - im * c, re * c + im * s
+
+
+def machine_to_network(m: Any, d: Any, q: Any, delta: Any) -> tuple[Any, Any]:
+    """Return the (re, im) components of a machine's (d, q) phasor; the inverse of `machine_frame`."""
+    s, c = m.sin(delta), m.cos(delta)
+    return d * s + q * c, q * s - d * c
+
+
+def rotate(m: Any, re: Any, im: Any, angle: Any) -> tuple[Any, Any]:
+    """Return (d, q) of (re + j im) exp(-j angle): the frame whose d axis is at `angle`. Its inverse has -angle."""
+    s, c = m.sin(angle), m.cos(angle)
+    return re * c + im * s, im * c - re * s
+
+
+def limit_magnitude(m: Any, d: Any, q: Any, limit: Any) -> tuple[Any, Any]:
+    """Return (d, q) shortened to magnitude `limit` where they are longer, with their angle kept.
+
+    The root is kept off zero, where it has no derivative and the result does not need it. The lower bound of the clip is
+    never reached: it is written as a clip so that the check of the starting point finds an active limit.
+    """
+    magnitude = m.sqrt(m.max(d**2 + q**2, 1e-18))
+    scale = limit / (limit + magnitude - m.clip(magnitude, -1.0, limit))
+    return d * scale, q * scale

@@ -1,0 +1,45 @@
+"""Which components a case file can name, by their role in a plant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from psmr.dae.component import Component, Parameter, parameters_of
+from psmr.grid.converters import GridFollowingConverter, GridFollowingConverterV
+from psmr.grid.exciters import ExciterType1, ExciterType1Direct
+from psmr.grid.governors import GovernorLeadLag
+from psmr.grid.loads import ZipLoad
+from psmr.grid.machines import ClassicalMachine, TwoAxisMachine
+from psmr.grid.network import Bus, Line, Shunt, Transformer
+from psmr.grid.stabilisers import PssSpeed
+
+ROLES: Mapping[str, tuple[type[Component], ...]] = {
+    "machine": (ClassicalMachine, TwoAxisMachine),
+    "converter": (GridFollowingConverter, GridFollowingConverterV),
+    "exciter": (ExciterType1, ExciterType1Direct),
+    "governor": (GovernorLeadLag,),
+    "stabiliser": (PssSpeed,),
+}
+"""Components by role. A generator has a machine or a converter, and at most one device of each role."""
+
+SOURCES = ("machine", "converter")
+"""Roles of the devices that inject the generator's current."""
+
+PREFIXES: Mapping[str, str] = {"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"}
+"""How devices are called where the case gives no name: the exciter of G1 is AVR1."""
+
+NETWORK: tuple[type[Component], ...] = (Bus, Line, Transformer, Shunt, ZipLoad)
+"""Components that the tables of a case stand for."""
+
+FROM_CASE = ("s_base", "f_n")
+"""Parameters that come from the head of the case."""
+
+
+def components() -> tuple[type[Component], ...]:
+    """Return every component of the library."""
+    return (*NETWORK, *(component for kinds in ROLES.values() for component in kinds))
+
+
+def role_parameters(component: type[Component]) -> dict[str, Parameter]:
+    """Return the parameters that a case gives for a plant's device, without those from its head."""
+    return {name: value for name, value in parameters_of(component).items() if name not in FROM_CASE}

@@ -1,0 +1,39 @@
+"""Loads as functions of the voltage at their bus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psmr.dae.component import Component, Parameter, Terms, fraction, positive
+
+
+class ZipLoad(Component):
+    """A load with parts of constant impedance, constant current and constant power, for P and Q each.
+
+    P = p (p_z (V/v_0)^2 + p_i V/v_0 + p_p), and the same for Q. Below the voltage `v_min` the current and power parts go
+    on as the impedances they are at `v_min`, continuously: at a bolted fault a constant power has no solution. A load
+    trip multiplies p and q. Per unit on the system base. Source: Kundur (1994), section 7.1.1, equations 7.5 and 7.6.
+    """
+
+    inputs = ("v_re", "v_im")
+    outputs = ("i_re", "i_im")
+
+    p = Parameter("pu", "active power at the voltage v_0")
+    q = Parameter("pu", "reactive power at the voltage v_0")
+    v_0 = Parameter("pu", "voltage to which p and q belong, from the power flow", positive)
+    p_z = Parameter("1", "part of constant impedance in p", fraction)
+    p_i = Parameter("1", "part of constant current in p", fraction)
+    p_p = Parameter("1", "part of constant power in p", fraction)
+    q_z = Parameter("1", "part of constant impedance in q", fraction)
+    q_i = Parameter("1", "part of constant current in q", fraction)
+    q_p = Parameter("1", "part of constant power in q", fraction)
+    v_min = Parameter("pu", "voltage below which all parts are impedances", positive, default=0.7)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the current into the bus, -(g + j b) v with the admittance that belongs to the voltage."""
+        square = m.max(v.v_re**2 + v.v_im**2, p.v_min**2)
+        magnitude = m.sqrt(square)
+        g = p.p * (p.p_z / p.v_0**2 + p.p_i / (p.v_0 * magnitude) + p.p_p / square)
+        b = -p.q * (p.q_z / p.v_0**2 + p.q_i / (p.v_0 * magnitude) + p.q_p / square)
+        return (), (), (-(g * v.v_re - b * v.v_im), -(g * v.v_im + b * v.v_re))

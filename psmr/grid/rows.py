@@ -1,0 +1,80 @@
+"""From the rows of a case, in engineering units, to the parameters of components, per unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+import numpy as np
+from scipy import sparse
+
+from psmr.dae.component import Component, parameters_of
+from psmr.dae.mathematics import NumericMath
+from psmr.grid.case import BranchRow, Case, LoadRow, ShuntRow, TransformerRow
+from psmr.grid.network import Line, Shunt, Transformer
+
+
+def branch_component(row: BranchRow) -> type[Component]:
+    """Return the component of a branch."""
+    return Transformer if isinstance(row, TransformerRow) else Line
+
+
+def branch_parameters(row: BranchRow) -> dict[str, float]:
+    """Return the parameters of a line or transformer."""
+    values = {key: float(getattr(row, key)) for key in ("r", "x", "b", "g", "status")}
+    if isinstance(row, TransformerRow):
+        values |= {"tap": row.tap, "shift": math.radians(row.shift_deg)}
+    return values
+
+
+def shunt_parameters(row: ShuntRow, base_mva: float) -> dict[str, float]:
+    """Return the parameters of a shunt."""
+    return {"g": row.g_mw / base_mva, "b": row.b_mvar / base_mva, "status": float(row.status)}
+
+
+def load_parameters(row: LoadRow, base_mva: float, v_0: float) -> dict[str, float]:
+    """Return the parameters of a load at the voltage v_0 of the power flow."""
+    p_parts = dict(zip(("p_z", "p_i", "p_p"), row.p_zip, strict=True))
+    q_parts = dict(zip(("q_z", "q_i", "q_p"), row.q_zip, strict=True))
+    power = {"p": row.p_mw / base_mva, "q": row.q_mvar / base_mva, "v_0": v_0, "v_min": row.v_min}
+    return power | p_parts | q_parts
+
+
+def admittance(case: Case) -> sparse.csc_matrix:
+    """Return the (buses, buses) complex admittance matrix: currents out of the buses into the network = Y v.
+
+    It is read off the components' own equations, which are linear: a unit voltage at one end gives a column.
+    """
+    place = {bus.number: i for i, bus in enumerate(case.buses)}
+    row_, column, value = [], [], []
+    for component, rows in ((Line, case.lines), (Transformer, case.transformers)):
+        if not rows:
+            continue
+        ends = np.array([(place[row.from_bus], place[row.to_bus]) for row in rows])
+        p = _columns(component, [branch_parameters(row) for row in rows])
+        for end in (0, 1):
+            v = {"v_re_i": 1.0 - end, "v_im_i": 0.0, "v_re_j": float(end), "v_im_j": 0.0}
+            i = component.equations(NumericMath, SimpleNamespace(**v), p)[2]
+            for other in (0, 1):
+                row_.append(ends[:, other])
+                column.append(ends[:, end])
+                value.append(-(i[2 * other] + 1j * i[2 * other + 1]))
+    if case.shunts:
+        at = np.array([place[row.bus] for row in case.shunts])
+        p = _columns(Shunt, [shunt_parameters(row, case.base_mva) for row in case.shunts])
+        i = Shunt.equations(NumericMath, SimpleNamespace(v_re=1.0, v_im=0.0), p)[2]
+        row_.append(at)
+        column.append(at)
+        value.append(-(i[0] + 1j * i[1]))
+    size = len(case.buses)
+    if not row_:
+        return sparse.csc_matrix((size, size), dtype=complex)
+    entries = (np.concatenate(value), (np.concatenate(row_), np.concatenate(column)))
+    return sparse.csc_matrix(entries, shape=(size, size))
+
+
+def _columns(component: type[Component], rows: list[Mapping[str, float]]) -> SimpleNamespace:
+    """Return the parameters of many devices of one component as arrays."""
+    declared = parameters_of(component)
+    return SimpleNamespace(**{k: np.array([row.get(k, p.default) for row in rows]) for k, p in declared.items()})

@@ -1,0 +1,92 @@
+"""From a case and its power flow to devices: names, parameters, and the connections within plants by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from psmr.dae.component import Component, parameters_of
+from psmr.dae.device import Device
+from psmr.errors import CaseError
+from psmr.grid.case import Case, DeviceRow, GeneratorRow
+from psmr.grid.catalogue import ROLES
+from psmr.grid.loads import ZipLoad
+from psmr.grid.network import Bus, Shunt
+from psmr.grid.powerflow import PowerFlow
+from psmr.grid.rows import branch_component, branch_parameters, load_parameters, shunt_parameters
+
+
+def component_of(row: DeviceRow) -> type[Component]:
+    """Return the component of a plant's device."""
+    return next(component for component in ROLES[row.role] if component.__name__ == row.type)
+
+
+def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
+    """Yield buses, lines, transformers, shunts and loads, wired by bus name."""
+    names = {bus.number: bus.name for bus in case.buses}
+    voltage = {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
+    for bus in case.buses:
+        yield Device(bus.name, Bus, {})
+    for branch in case.branches:
+        ends = {"i": names[branch.from_bus], "j": names[branch.to_bus]}
+        wires = {f"{q}_{end}": f"{bus}.{q}" for end, bus in ends.items() for q in ("v_re", "v_im", "i_re", "i_im")}
+        yield Device(branch.name, branch_component(branch), branch_parameters(branch), wires)
+    for shunt in case.shunts:
+        yield Device(shunt.name, Shunt, shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus]))
+    for load in case.loads:
+        values = load_parameters(load, case.base_mva, voltage[load.bus])
+        yield Device(load.name, ZipLoad, values, terminal_wires(names[load.bus]))
+
+
+def terminal_wires(bus: str, component: type[Component] | None = None) -> dict[str, str]:
+    """Return the connections of a device's voltage inputs and current outputs to its bus."""
+    ports = ("v_re", "v_im", "i_re", "i_im")
+    if component is not None:
+        ports = tuple(port for port in ports if port in (*component.inputs, *component.outputs))
+    return {port: f"{bus}.{port}" for port in ports}
+
+
+def plant_devices(case: Case, generator: GeneratorRow) -> list[Device]:
+    """Return the devices of a plant, wired to each other and to their bus by name.
+
+    An input takes the variable of that name that another device of the plant offers, or the bus; otherwise it is held.
+
+    Raises
+    ------
+    CaseError
+        Where two devices offer one name, or a device gives a signal that nothing reads.
+    """
+    bus = case.bus(generator.bus).name
+    head = {"s_base": case.base_mva, "f_n": case.frequency_hz}
+    kinds = {row.name: component_of(row) for row in generator.devices}
+    devices = []
+    for row in generator.devices:
+        component = kinds[row.name]
+        wires = terminal_wires(bus, component)
+        for port in component.inputs:
+            offering = [name for name, kind in kinds.items() if name != row.name and port in _offered(kind)]
+            if len(offering) > 1:
+                raise CaseError(f"{row.place}: {port} is offered by {' and '.join(offering)}; keep one of them")
+            if offering:
+                wires[port] = f"{offering[0]}.{port}"
+        values = row.parameters | {k: v for k, v in head.items() if k in parameters_of(component)}
+        devices.append(Device(row.name, component, values, wires))
+    _check_used(generator, kinds)
+    return devices
+
+
+def _offered(component: type[Component]) -> tuple[str, ...]:
+    return (*component.states, *component.algebraic)
+
+
+def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -> None:
+    """Raise CaseError where an exciter, governor or stabiliser acts on nothing: it would silently change nothing."""
+    for row in generator.devices:
+        component = kinds[row.name]
+        if component.outputs:
+            continue
+        read = {port for name, kind in kinds.items() if name != row.name for port in kind.inputs}
+        if not read & set(_offered(component)):
+            raise CaseError(
+                f"{row.place}: no device of {generator.name} reads what a {row.type} gives; remove it, or choose a"
+                " machine (or exciter) that has this input"
+            )
