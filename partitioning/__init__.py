@@ -1,0 +1,18 @@
+"""Which variables of a system are fast: by participation factors, by device or by hand, always well posed."""
+
+from partitioning.participation import participation
+from partitioning.partition import Partition, PartitionError
+from partitioning.selection import all_fast, all_slow, by_device, by_hand
+from partitioning.threshold import by_participation, suggest_delta
+
+__all__ = [
+    "Partition",
+    "PartitionError",
+    "all_fast",
+    "all_slow",
+    "by_device",
+    "by_hand",
+    "by_participation",
+    "participation",
+    "suggest_delta",
+]

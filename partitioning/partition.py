@@ -1,0 +1,145 @@
+"""The partition: which variables and which algebraic equations are fast, and a table that says why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+ORIGINS = ("participation", "fast", "device", "manual")
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class PartitionError(ValueError):
+    """A partition that cannot be made, or that nothing makes well posed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """A split of the states, the algebraic variables and the algebraic equations into fast and slow.
+
+    Two partitions are equal when they split the same variables in the same way; the table takes no part in
+    that.
+
+    Parameters
+    ----------
+    fast_x
+        ``(n,)`` bool, the fast states.
+    fast_y
+        ``(m,)`` bool, the fast algebraic variables.
+    fast_g
+        ``(m,)`` bool, the algebraic equations solved with the fast variables; as many as fast algebraic
+        variables.
+    delta
+        Threshold in 1/s that the split was asked for, None when it was not made by a threshold.
+    algebraic
+        Where the split comes from: ``"participation"`` (threshold on states and algebraic variables),
+        ``"fast"`` (threshold on states, every algebraic variable fast), ``"device"`` or ``"manual"``.
+    names_x, names_y, names_g
+        Names of the states, the algebraic variables and the algebraic equations.
+    table
+        A row per variable: ``variable``, ``kind`` (state or algebraic), ``device``, the eigenvalue it belongs
+        to (``real`` in 1/s, ``imag`` in rad/s, not negative: one of a conjugate pair), its ``magnitude`` in
+        1/s and ``frequency_hz``, ``equation`` (the equation an algebraic variable is solved from), ``side``,
+        ``moved`` (whether it had to leave the side it was asked for) and ``reason``.
+
+    Raises
+    ------
+    PartitionError
+        When lengths disagree or a side has more equations than variables.
+    """
+
+    fast_x: Array
+    fast_y: Array
+    fast_g: Array
+    delta: float | None
+    algebraic: str
+    names_x: tuple[str, ...]
+    names_y: tuple[str, ...]
+    names_g: tuple[str, ...]
+    table: pd.DataFrame = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for flags, names in (("fast_x", "names_x"), ("fast_y", "names_y"), ("fast_g", "names_g")):
+            values = np.array(getattr(self, flags), dtype=bool)
+            values.setflags(write=False)
+            object.__setattr__(self, flags, values)
+            object.__setattr__(self, names, tuple(getattr(self, names)))
+            if values.shape != (len(getattr(self, names)),):
+                raise PartitionError(
+                    f"{flags} has shape {values.shape}, but there are {len(getattr(self, names))} {names}; "
+                    "give one entry per name"
+                )
+        if self.fast_g.sum() != self.fast_y.sum():
+            raise PartitionError(
+                f"{self.fast_g.sum()} fast algebraic equations for {self.fast_y.sum()} fast algebraic "
+                "variables; each side needs as many equations as unknowns"
+            )
+        if self.algebraic not in ORIGINS:
+            raise PartitionError(
+                f"algebraic = {self.algebraic!r}: must be one of {', '.join(map(repr, ORIGINS))}"
+            )
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return len(self.names_x)
+
+    @property
+    def m(self) -> int:
+        """Number of algebraic variables."""
+        return len(self.names_y)
+
+    @property
+    def fast(self) -> tuple[str, ...]:
+        """Names of the fast variables, states first."""
+        return self._names(True)
+
+    @property
+    def slow(self) -> tuple[str, ...]:
+        """Names of the slow variables, states first."""
+        return self._names(False)
+
+    def _names(self, fast: bool) -> tuple[str, ...]:
+        sides = np.concatenate([self.fast_x, self.fast_y])
+        return tuple(
+            name for name, side in zip(self.names_x + self.names_y, sides, strict=True) if side == fast
+        )
+
+    def _content(self) -> tuple[Any, ...]:
+        sides = (self.fast_x.tobytes(), self.fast_y.tobytes(), self.fast_g.tobytes())
+        return (*sides, self.delta, self.algebraic, self.names_x, self.names_y, self.names_g)
+
+    def __eq__(self, other: object) -> bool:
+        return self._content() == other._content() if isinstance(other, Partition) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Made anew when unpickled, so that its arrays are read-only again.
+        names = (self.names_x, self.names_y, self.names_g)
+        return Partition, (
+            self.fast_x,
+            self.fast_y,
+            self.fast_g,
+            self.delta,
+            self.algebraic,
+            *names,
+            self.table,
+        )
+
+    def __str__(self) -> str:
+        origin = {"device": "by device", "manual": "by hand"}.get(
+            self.algebraic, f"delta = {self.delta:g} 1/s" if self.delta is not None else "no delta"
+        )
+        moved = int(self.table["moved"].sum()) if "moved" in self.table else 0
+        notes = [origin, *(["algebraic variables fast"] if self.algebraic == "fast" else [])]
+        notes += [f"{moved} moved to make it well posed"] if moved else []
+        return (
+            f"{self.fast_x.sum()} of {self.n} states and {self.fast_y.sum()} of {self.m} algebraic variables "
+            f"fast ({', '.join(notes)})"
+        )
