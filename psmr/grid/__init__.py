@@ -1,0 +1,1 @@
+"""The power system: components, cases, power flow, initialisation."""

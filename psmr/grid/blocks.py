@@ -1,8 +1,8 @@
 """Control blocks and frame changes that several components share.
 
-A block is a plain function: it returns its output and the derivative of its state. `m` is the namespace of mathematical
-functions that the component's `equations` was given. Diagrams: P. Kundur, Power System Stability and Control (1994),
-sections 8.6 and 12.5; IEEE Std 421.5-2016, annex C.
+A block is a plain function: it returns its output and the derivative of its state. `m` is the namespace of
+mathematical functions that the component's `equations` was given. Diagrams: P. Kundur, Power System Stability
+and Control (1994), sections 8.6 and 12.5; IEEE Std 421.5-2016, annex C.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def washout(u: Any, x: Any, t: Any) -> tuple[Any, Any]:
 
 
 def lead_lag(u: Any, x: Any, t_lead: Any, t_lag: Any) -> tuple[Any, Any]:
-    """Lead-lag (1 + s t_lead) / (1 + s t_lag): return (output, derivative of the state x, the lagged input)."""
+    """Lead-lag (1 + s t_lead) / (1 + s t_lag): return (output, derivative of the state, the lagged input)."""
     return x + (t_lead / t_lag) * (u - x), (u - x) / t_lag
 
 
@@ -33,7 +33,8 @@ def exponential_saturation(m: Any, v: Any, a: Any, b: Any) -> Any:
 def machine_frame(m: Any, re: Any, im: Any, delta: Any) -> tuple[Any, Any]:
     """Return the (d, q) components of a network phasor, (d + jq) = (re + j im) exp(-j(delta - pi/2)).
 
-    The q axis leads the network's real axis by delta, the d axis lags q by 90 degrees (Sauer and Pai 1998, equation 6.95).
+    The q axis leads the network's real axis by delta, the d axis lags q by 90 degrees (Sauer and Pai 1998,
+    equation 6.95).
     """
     s, c = m.sin(delta), m.cos(delta)
     return re * s - im * c, re * c + im * s
@@ -46,17 +47,18 @@ def machine_to_network(m: Any, d: Any, q: Any, delta: Any) -> tuple[Any, Any]:
 
 
 def rotate(m: Any, re: Any, im: Any, angle: Any) -> tuple[Any, Any]:
-    """Return (d, q) of (re + j im) exp(-j angle): the frame whose d axis is at `angle`. Its inverse has -angle."""
+    """Return (d, q) of (re + j im) exp(-j angle), whose d axis is at `angle`; the inverse has -angle."""
     s, c = m.sin(angle), m.cos(angle)
     return re * c + im * s, im * c - re * s
 
 
-def limit_magnitude(m: Any, d: Any, q: Any, limit: Any) -> tuple[Any, Any]:
-    """Return (d, q) shortened to magnitude `limit` where they are longer, with their angle kept.
+def limit_with_priority(m: Any, first: Any, second: Any, limit: Any, floor: float = 0.1) -> tuple[Any, Any]:
+    """Return (first, second) with a magnitude of at most `limit`; `second` gets the room that `first` leaves.
 
-    The root is kept off zero, where it has no derivative and the result does not need it. The lower bound of the clip is
-    never reached: it is written as a clip so that the check of the starting point finds an active limit.
+    `second` keeps at least `floor` times the limit: the root of the room has no derivative at zero, and a
+    converter needs some of the other component to hold on to its phase-locked loop. The magnitude then
+    reaches sqrt(1 + floor^2) limit.
     """
-    magnitude = m.sqrt(m.max(d**2 + q**2, 1e-18))
-    scale = limit / (limit + magnitude - m.clip(magnitude, -1.0, limit))
-    return d * scale, q * scale
+    kept = m.clip(first, -limit, limit)
+    room = m.sqrt(m.max(limit**2 - kept**2, (floor * limit) ** 2))
+    return kept, m.clip(second, -room, room)

@@ -1,8 +1,9 @@
 """A case: the checked tables of a network and its plants.
 
-Every row is a frozen record in the units engineers write (MW, Mvar, degrees, per unit on the system base); `build` turns
-them into devices. A row knows where it was read (`where`), so that every objection names file, line and table. Checks that
-need one row are made when the row is made, checks across rows when the `Case` is (see `psmr.grid.checks`).
+Every row is a frozen record in the units engineers write (MW, Mvar, degrees, per unit on the system base);
+`build` turns them into devices. A row knows where it was read (`where`), so that every objection names file,
+line and table. Checks that need one row are made when the row is made, checks across rows when the `Case` is
+(see `psmr.grid.checks`).
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class BranchRow(Row):
 
 @dataclass(frozen=True)
 class LineRow(BranchRow):
-    """A line as a pi circuit; b and g are totals, half at each end. Named ``line<from>-<to>`` unless given."""
+    """A line as a pi circuit; b and g are totals, half at each end. Named ``line<from>-<to>`` by default."""
 
     kind = "line"
 
@@ -176,13 +177,15 @@ class DeviceRow(Row):
         _check_name(self)
         if self.role not in ROLES:
             raise CaseError(
-                f"{self.place}: there is no role {self.role!r}{nearest(self.role, ROLES)}; known: {', '.join(ROLES)}"
+                f"{self.place}: there is no role {self.role!r}{nearest(self.role, ROLES)}; known:"
+                f" {', '.join(ROLES)}"
             )
         kinds = {component.__name__: component for component in ROLES[self.role]}
         if self.type not in kinds:
             known = ", ".join(kinds)
             raise CaseError(
-                f"{self.place}: type = {self.type!r} is no {self.role}{nearest(self.type, kinds)}; known: {known}"
+                f"{self.place}: type = {self.type!r} is no {self.role}{nearest(self.type, kinds)}; known:"
+                f" {known}"
             )
         declared = role_parameters(kinds[self.type])
         for key in self.parameters:
@@ -192,13 +195,15 @@ class DeviceRow(Row):
             if key not in self.parameters:
                 if parameter.default is None:
                     raise CaseError(
-                        f"{self.place}: {key} is missing; {self.type} needs it: {parameter.doc}, in {parameter.unit}"
+                        f"{self.place}: {key} is missing; {self.type} needs it: {parameter.doc}, in"
+                        f" {parameter.unit}"
                     )
                 continue
             wrong = parameter.objection(self.parameters[key])
             if wrong:
                 raise CaseError(
-                    f"{self.place}: {key} = {self.parameters[key]!r}: {wrong} ({parameter.doc}, {parameter.unit})"
+                    f"{self.place}: {key} = {self.parameters[key]!r}: {wrong} ({parameter.doc},"
+                    f" {parameter.unit})"
                 )
         object.__setattr__(self, "parameters", {k: float(v) for k, v in self.parameters.items()})
 
@@ -207,8 +212,9 @@ class DeviceRow(Row):
 class GeneratorRow(Row):
     """A plant: what the power flow prescribes at its bus, and its dynamic devices.
 
-    control is ``"slack"`` (voltage and angle), ``"pv"`` (power and voltage) or ``"pq"`` (power). Generators at one bus
-    share what the power flow leaves open in proportion to `rating_mva`, by default the s_n of their machine or converter.
+    control is ``"slack"`` (voltage and angle), ``"pv"`` (power and voltage) or ``"pq"`` (power). Generators
+    at one bus share what the power flow leaves open in proportion to `rating_mva`, by default the s_n of
+    their machine or converter.
     """
 
     name: str
@@ -238,7 +244,7 @@ class GeneratorRow(Row):
 
 
 def device_name(generator: str, role: str) -> str:
-    """Return the name of a plant's device where the case gives none: G1, AVR1, GOV1, PSS1; for a plant X: X, AVR-X."""
+    """Return a device's name where the case gives none: G1, AVR1, GOV1, PSS1; for a plant X: X, AVR-X."""
     if role not in PREFIXES:
         return generator
     number = re.fullmatch(r"G(\d+)", generator)

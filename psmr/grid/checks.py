@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
@@ -57,15 +57,21 @@ def _named(case: Case) -> Iterator[tuple[str, Row]]:
     seen: dict[str, Row] = {}
     for generator in case.generators:
         if generator.name in seen:
-            raise CaseError(f"{generator.place}: name = {generator.name!r}: taken by {seen[generator.name].place}")
+            raise CaseError(
+                f"{generator.place}: name = {generator.name!r}: taken by {seen[generator.name].place}"
+            )
         seen[generator.name] = generator
 
 
 def check_references(case: Case) -> None:
     """Raise CaseError where a row names a bus that is not there."""
     numbers = {bus.number for bus in case.buses}
-    columns = [(row, key, getattr(row, key)) for row in case.branches for key in ("from_bus", "to_bus")]
-    columns += [(row, "bus", row.bus) for table in (case.shunts, case.loads, case.generators) for row in table]
+    columns: list[tuple[Any, str, int]] = [
+        (row, key, getattr(row, key)) for row in case.branches for key in ("from_bus", "to_bus")
+    ]
+    columns += [
+        (row, "bus", row.bus) for table in (case.shunts, case.loads, case.generators) for row in table
+    ]
     for row, key, number in columns:
         if number not in numbers:
             hint = nearest(str(number), map(str, sorted(numbers)))
@@ -94,11 +100,15 @@ def check_plants(case: Case) -> None:
         for g in held[1:]:
             if g.v != held[0].v:
                 raise CaseError(
-                    f"{g.place}: v = {g.v:g}: {held[0].name} holds bus {number} at {held[0].v:g}; one voltage for a bus"
+                    f"{g.place}: v = {g.v:g}: {held[0].name} holds bus {number} at {held[0].v:g}; one"
+                    " voltage for a bus"
                 )
         for g in group:
             if len(held) > 1 and g.control != "pq" and g.rating_mva == 0:
-                raise CaseError(f"{g.place}: rating_mva is missing; {len(held)} generators share the power of bus {number}")
+                raise CaseError(
+                    f"{g.place}: rating_mva is missing; {len(held)} generators share the power of bus"
+                    f" {number}"
+                )
 
 
 def check_islands(case: Case) -> None:
@@ -112,14 +122,14 @@ def check_islands(case: Case) -> None:
         buses = _enumerate(sorted(island))
         if not found:
             raise CaseError(
-                f"{case.source or case.name}: the island of {buses} has no slack; set control = \"slack\" on one of its"
-                " generators, or connect it (a branch out of service has status = 0)"
+                f'{case.source or case.name}: the island of {buses} has no slack; set control = "slack"'
+                " on one of its generators, or connect it (a branch out of service has status = 0)"
             )
         if len(found) > 1:
             second = slacks[found[1]]
             raise CaseError(
                 f"{second.place}: control = 'slack': the island of {buses} has a slack at bus {found[0]}"
-                f" ({slacks[found[0]].name}) already; make one of them \"pv\""
+                f' ({slacks[found[0]].name}) already; make one of them "pv"'
             )
 
 

@@ -1,22 +1,28 @@
-"""Grid-following converters: current sources that a phase-locked loop keeps in step with the voltage of their bus.
+"""Grid-following converters: current sources kept in step with their bus by a phase-locked loop.
 
-Per unit on the converter's own base `s_n`; angles in rad against a frame that turns at nominal frequency; time in s.
+Per unit on the converter's own base `s_n`; angles in rad against a frame that turns at nominal frequency;
+time in s.
 
 Control diagram (hats are measured, v_d + j v_q is the bus voltage in the frame of the phase-locked loop)::
 
     v_q -> kp_pll + ki_pll/s -> speed of the frame -> 2 pi f_n/s -> theta
-    p  -> 1/(1 + s t_p) -> p_m     p_ref - p_m -> kp_p + ki_p/s -> i_d_ref --+-> magnitude    -> i_d_cmd -> current loop -> i_d
-    q  -> 1/(1 + s t_q) -> q_m     q_ref - q_m -> kp_q + ki_q/s -> -i_q_ref -+   at most i_max -> i_q_cmd -> current loop -> i_q
-    or v -> v_m, v_ref - v_m in the place of q
+    p  -> 1/(1 + s t_p) -> p_m     p_ref - p_m -> kp_p + ki_p/s ->  i_d_ref -+-> limit, reactive -> i_d_cmd ->
+    1/(1 + s t_i) -> i_d q  -> 1/(1 + s t_q) -> q_m     q_ref - q_m -> kp_q + ki_q/s -> -i_q_ref -+   current
+    first   -> i_q_cmd -> 1/(1 + s t_i) -> i_q
 
-The closed current loop acts as a lag 1/(1 + s t_i): that is what its PI controller is tuned for, by cancelling the pole of the
-filter reactor (Yazdani and Iravani, equations 8.45 to 8.48). The current limit keeps the angle of the wanted current;
-what it cuts off is fed back to the two outer integrators with the gain k_aw (Astrom and Hagglund, Advanced PID Control,
-2006, section 3.5), so that they do not wind up in a fault. The speed of the frame is limited without windup.
+The other form measures v -> 1/(1 + s t_v) -> v_m and puts v_ref - v_m in the place of q_ref - q_m.
 
-Sources: A. Yazdani and R. Iravani, Voltage-Sourced Converters in Power Systems (2010), chapter 8 (phase-locked loop, current
-control, real and reactive power controller); EPRI 3002027129, Model User Guide for Generic Renewable Energy System Models (2023), REGC_A
-and REEC_A, for the order of measurement, outer control, current limit and current source.
+The closed current loop acts as a lag 1/(1 + s t_i): that is what its PI controller is tuned for, by
+cancelling the pole of the filter reactor (Yazdani and Iravani, section 8.4.1). The current limit i_max gives
+way to reactive current first, as REEC_A does with PQFLAG = 0, and leaves a tenth of the limit to active
+current. What it cuts off is fed back to the two outer integrators with the gain k_aw (K. J. Astrom and T.
+Hagglund, Advanced PID Control, 2006, section 3.5), so that they do not wind up in a fault. The integrator of
+the phase-locked loop has non-windup limits.
+
+Sources: A. Yazdani and R. Iravani, Voltage-Sourced Converters in Power Systems (2010), chapter 8
+(phase-locked loop, current control, real and reactive power controller); EPRI 3002027129, Model User Guide
+for Generic Renewable Energy System Models (2023), REGC_A and REEC_A, for the order of measurement, outer
+control, current limit and current source.
 """
 
 from __future__ import annotations
@@ -27,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from psmr.dae.component import Component, Parameter, Terms, nonnegative, positive
-from psmr.grid.blocks import lag, limit_magnitude, rotate
+from psmr.grid.blocks import lag, limit_with_priority, rotate
 from psmr.grid.machines import F_N, S_BASE, S_N
 
 PU = "pu on converter base"
@@ -66,7 +72,7 @@ def _converter(m: Any, v: Any, p: Any, reactive: Any) -> tuple[tuple[Any, ...], 
     error_p = v.p_ref - v.p_m
     proportional, rate = reactive
     d_ref, q_ref = p.kp_p * error_p + v.x_p, -(proportional + v.x_q)
-    d_cmd, q_cmd = limit_magnitude(m, d_ref, q_ref, p.i_max)
+    q_cmd, d_cmd = limit_with_priority(m, q_ref, d_ref, p.i_max)
     derivatives = (
         2 * np.pi * p.f_n * (p.kp_pll * v_q + v.x_pll),
         p.ki_pll * v_q,
@@ -85,11 +91,19 @@ def _converter_guess(terminal: Any, p: Any) -> dict[str, Any]:
     theta = np.angle(terminal.voltage)
     i = terminal.current * p.s_base / p.s_n * np.exp(-1j * theta)
     power = np.abs(terminal.voltage) * i.real
-    return {"theta": theta, "p_m": power, "p_ref": power, "x_p": i.real, "x_q": -i.imag, "i_d": i.real, "i_q": i.imag}
+    return {
+        "theta": theta,
+        "p_m": power,
+        "p_ref": power,
+        "x_p": i.real,
+        "x_q": -i.imag,
+        "i_d": i.real,
+        "i_q": i.imag,
+    }
 
 
 class GridFollowingConverter(_GridFollowing):
-    """Grid-following converter that holds active and reactive power; diagram and sources in the module's text."""
+    """Grid-following converter that holds active and reactive power; diagram and sources: module text."""
 
     states = ("theta", "x_pll", "p_m", "x_p", "x_q", "i_d", "i_q", "q_m")
     inputs = ("v_re", "v_im", "p_ref", "q_ref")
@@ -113,13 +127,15 @@ class GridFollowingConverter(_GridFollowing):
 
 
 class GridFollowingConverterV(_GridFollowing):
-    """Grid-following converter that holds active power and its bus voltage; diagram and sources in the module's text."""
+    """Grid-following converter that holds active power and bus voltage; diagram and sources: module text."""
 
     states = ("theta", "x_pll", "p_m", "x_p", "x_q", "i_d", "i_q", "v_m")
     inputs = ("v_re", "v_im", "p_ref", "v_ref")
 
     t_v = Parameter("s", "time constant of the voltage measurement", positive)
-    kp_v = Parameter("pu on converter base per pu voltage", "proportional gain of the voltage control", nonnegative)
+    kp_v = Parameter(
+        "pu on converter base per pu voltage", "proportional gain of the voltage control", nonnegative
+    )
     ki_v = Parameter("1/s", "integral gain of the voltage control", positive)
 
     @staticmethod

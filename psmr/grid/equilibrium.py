@@ -1,9 +1,10 @@
 """The equilibrium of plants, found on their components' own equations.
 
-Given is the power flow's voltage and current at the terminals; unknown are the states, algebraic variables and set-points
-of all devices of a plant jointly (a stabiliser with an output changes its exciter's set-point). Newton with the Jacobian by
-complex step. Limiters are open during the solution and looked at afterwards (`psmr.grid.margins`): a limit that would be
-active is an error with a name, not a singular matrix. Plants of one structure are solved together, as arrays.
+Given is the power flow's voltage and current at the terminals; unknown are the states, algebraic variables
+and set-points of all devices of a plant jointly (a stabiliser with an output changes its exciter's
+set-point). Newton with the Jacobian by complex step. Limiters are open during the solution and looked at
+afterwards (`psmr.grid.margins`): a limit that would be active is an error with a name, not a singular matrix.
+Plants of one structure are solved together, as arrays.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class OpenLimits(NumericMath):
 
 @dataclass(frozen=True)
 class Terminal:
-    """What a plant's guesses may look at: voltage and current into the bus, in pu on the system base, and signals guessed so far."""
+    """What guesses may look at: voltage, current into the bus (system base), signals guessed so far."""
 
     voltage: Any
     current: Any
@@ -50,7 +51,7 @@ class Terminal:
 
 @dataclass(frozen=True)
 class Plant:
-    """The devices of a generator with the power flow's voltage and current (complex, pu on the system base)."""
+    """The devices of a generator, with the power flow's voltage and current in pu on the system base."""
 
     name: str
     devices: tuple[Device, ...]
@@ -61,7 +62,10 @@ class Plant:
         """Return what two plants have in common that can be solved together."""
         order = {device.name: str(i) for i, device in enumerate(self.devices)}
         return tuple(
-            (d.component, tuple((port, *_relative(target, order)) for port, target in sorted(d.connections.items())))
+            (
+                d.component,
+                tuple((port, *_relative(target, order)) for port, target in sorted(d.connections.items())),
+            )
             for d in self.devices
         )
 
@@ -87,8 +91,8 @@ def solve_plants(plants: Sequence[Plant]) -> dict[str, float]:
     Raises
     ------
     InitialisationError
-        Where the set-points of a plant do not match its equations in number, or no equilibrium is found: with device,
-        variable and residual.
+        Where the set-points of a plant do not match its equations in number, or no equilibrium is found: with
+        device, variable and residual.
     """
     groups: dict[tuple[Any, ...], list[Plant]] = {}
     for plant in plants:
@@ -123,24 +127,29 @@ def _solve_group(plants: Sequence[Plant]) -> Reals:
 
 
 class _Group:
-    """Equations of plants of one structure, as arrays with a row per plant and a column per perturbed unknown."""
+    """Equations of plants of one structure, as arrays: a row per plant, a column per perturbed unknown."""
 
     def __init__(self, plants: Sequence[Plant]) -> None:
         self.plants = plants
         self.devices = plants[0].devices
         self.places = [(k, v) for k, device in enumerate(self.devices) for v in _unknowns(device)]
-        self.rows = [(k, r) for k, d in enumerate(self.devices) for r in (*d.component.states, *rows_of(d.component))]
+        self.rows = [
+            (k, r) for k, d in enumerate(self.devices) for r in (*d.component.states, *rows_of(d.component))
+        ]
         self.voltage = np.array([plant.voltage for plant in plants])
         self.current = np.array([plant.current for plant in plants])
         self.parameters = [
-            SimpleNamespace(**{n: np.array([p.devices[k].parameters[n] for p in plants]) for n in parameters_of(kind)})
+            SimpleNamespace(
+                **{n: np.array([p.devices[k].parameters[n] for p in plants]) for n in parameters_of(kind)}
+            )
             for k, kind in enumerate(device.component for device in self.devices)
         ]
         wanted = len(self.rows) + 2
         if len(self.places) != wanted:
             free = [f"{d.name}.{s}" for d in self.devices for s in set_points(d)]
             raise InitialisationError(
-                f"{plants[0].name}: {len(free)} set-points ({', '.join(free) or 'none'}) for the 2 conditions of the power flow;"
+                f"{plants[0].name}: {len(free)} set-points ({', '.join(free) or 'none'}) for the 2"
+                " conditions of the power flow;"
                 f" {'remove' if len(self.places) < wanted else 'add'} a device that provides one of them"
             )
 
@@ -150,7 +159,9 @@ class _Group:
         found: dict[tuple[int, str], Any] = {}
         order = sorted(range(len(self.devices)), key=lambda k: not self.devices[k].component.outputs)
         for k in order:
-            values = self.devices[k].component.guess(Terminal(self.voltage, self.current, signals), self.parameters[k])
+            values = self.devices[k].component.guess(
+                Terminal(self.voltage, self.current, signals), self.parameters[k]
+            )
             found.update({(k, name): value for name, value in values.items()})
             signals.update(values)
         columns = [np.broadcast_to(found.get(place, 0.0), self.voltage.shape) for place in self.places]
@@ -182,7 +193,9 @@ class _Group:
                 elif port in component.optional:
                     v[port] = component.optional[port]
             p = SimpleNamespace(**{name: value[:, None] for name, value in vars(self.parameters[k]).items()})
-            derivatives, residuals, injections = component.equations(OpenLimits, SimpleNamespace(**v, t=0.0), p)
+            derivatives, residuals, injections = component.equations(
+                OpenLimits, SimpleNamespace(**v, t=0.0), p
+            )
             rows += [*derivatives, *residuals]
             for port, value in zip(component.outputs, injections, strict=True):
                 injected[port] = injected[port] + value
@@ -200,7 +213,9 @@ class _Group:
             else:
                 where = f"{plant.name}: current at its bus"
             raise InitialisationError(
-                f"{where}: residual {error[worst, row]:.3g} at the start, no equilibrium found; the power flow asks"
-                f" {plant.name} for S = {plant.voltage * np.conj(plant.current):.4f} pu at V = {abs(plant.voltage):.4f} pu;"
+                f"{where}: residual {error[worst, row]:.3g} at the start, no equilibrium found; the power"
+                " flow asks"
+                f" {plant.name} for S = {plant.voltage * np.conj(plant.current):.4f} pu at V ="
+                f" {abs(plant.voltage):.4f} pu;"
                 " check the parameters of its devices and the dispatch"
             )

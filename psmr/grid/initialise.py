@@ -21,8 +21,8 @@ RESIDUAL = 1e-10
 def build(case: Case, flow: PowerFlow | None = None) -> System:
     """Return the system of a case at the equilibrium that belongs to its power flow.
 
-    Devices are numbered in the order buses, branches, shunts, loads, plants. States, algebraic variables and set-points of
-    a plant are solved jointly on its components' own equations.
+    Devices are numbered in the order buses, branches, shunts, loads, plants. States, algebraic variables and
+    set-points of a plant are solved jointly on its components' own equations.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
     PowerFlowError
         Where the power flow has no solution.
     InitialisationError
-        Where a plant has no equilibrium, or a device starts at or outside a limit (by how much), or the whole system
-        keeps a residual (device, variable, value).
+        Where a plant has no equilibrium, or a device starts at or outside a limit (by how much), or the whole
+        system keeps a residual (device, variable, value).
     CaseError
         Where a generator has no dynamic devices, or a load's voltage is below its v_min.
     """
@@ -61,7 +61,8 @@ def _plants(case: Case, flow: PowerFlow) -> list[Plant]:
     for generator, p, q in zip(case.generators, flow.p, flow.q, strict=True):
         if not generator.devices:
             raise CaseError(
-                f"{generator.place}: no machine and no converter; add a [generator.machine] table (a power flow alone"
+                f"{generator.place}: no machine and no converter; add a [generator.machine] table (a"
+                " power flow alone"
                 " does without)"
             )
         voltage = complex(flow.voltage[place[generator.bus]])
@@ -76,7 +77,8 @@ def _check_loads(case: Case, flow: PowerFlow) -> None:
         impedance = load.p_zip[0] == 1 and load.q_zip[0] == 1
         if voltage[load.bus] <= load.v_min and not impedance:
             raise CaseError(
-                f"{load.place}: v_min = {load.v_min:g}: the power flow's voltage there is {voltage[load.bus]:.4f} pu, where the"
+                f"{load.place}: v_min = {load.v_min:g}: the power flow's voltage there is"
+                f" {voltage[load.bus]:.4f} pu, where the"
                 " load would be an impedance already; lower v_min, or mend the power flow"
             )
 
@@ -93,13 +95,14 @@ def polish(system: System) -> System:
 
 
 def check_residual(system: System) -> None:
-    """Raise InitialisationError naming the equation with the largest residual, if that is above `RESIDUAL`."""
+    """Raise InitialisationError naming the worst equation where that is above `RESIDUAL`."""
     residual = system.residual(system.w0)
     names = (*system.names_x, *system.names_g)
     error = np.where(np.isfinite(residual), np.abs(residual), np.inf)
     worst = int(np.argmax(error))
     if error[worst] > RESIDUAL:
         raise InitialisationError(
-            f"{system.name}: {names[worst]} has the residual {error[worst]:.3g} at the start, above {RESIDUAL:g}; the power flow"
+            f"{system.name}: {names[worst]} has the residual {error[worst]:.3g} at the start, above"
+            f" {RESIDUAL:g}; the power flow"
             " and the devices do not describe one equilibrium"
         )

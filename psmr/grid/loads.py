@@ -10,9 +10,10 @@ from psmr.dae.component import Component, Parameter, Terms, fraction, positive
 class ZipLoad(Component):
     """A load with parts of constant impedance, constant current and constant power, for P and Q each.
 
-    P = p (p_z (V/v_0)^2 + p_i V/v_0 + p_p), and the same for Q. Below the voltage `v_min` the current and power parts go
-    on as the impedances they are at `v_min`, continuously: at a bolted fault a constant power has no solution. A load
-    trip multiplies p and q. Per unit on the system base. Source: Kundur (1994), section 7.1.1, equations 7.5 and 7.6.
+    P = p (p_z (V/v_0)^2 + p_i V/v_0 + p_p), and the same for Q. Below the voltage `v_min` the current and
+    power parts go on as the impedances they are at `v_min`, continuously: at a bolted fault a constant power
+    has no solution. A load trip multiplies p and q. Per unit on the system base. Source: Kundur (1994),
+    section 7.1.1, equations 7.5 and 7.6.
     """
 
     inputs = ("v_re", "v_im")

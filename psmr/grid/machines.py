@@ -1,7 +1,7 @@
 """Synchronous machines.
 
-Per unit on the machine's own base `s_n`, angles in rad against a frame that turns at nominal frequency, speed in per unit,
-time in s. Source: P. W. Sauer and M. A. Pai, Power System Dynamics and Stability (1998).
+Per unit on the machine's own base `s_n`, angles in rad against a frame that turns at nominal frequency, speed
+in per unit, time in s. Source: P. W. Sauer and M. A. Pai, Power System Dynamics and Stability (1998).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ F_N = Parameter("Hz", "nominal frequency, from the case", positive)
 
 
 def swing(m: Any, v: Any, p: Any, t_e: Any) -> tuple[Any, Any]:
-    """Return the derivatives of angle and speed (Sauer and Pai, equations 5.40 and 5.41, speed in per unit)."""
+    """Return the derivatives of angle and speed (Sauer and Pai, 5.40 and 5.41, speed in per unit)."""
     slip = v.omega - 1
     return 2 * np.pi * p.f_n * slip, (v.t_m - t_e - p.d * slip) / (2 * p.h)
 
@@ -28,9 +28,11 @@ def swing(m: Any, v: Any, p: Any, t_e: Any) -> tuple[Any, Any]:
 class ClassicalMachine(Component):
     """A constant voltage e behind the transient reactance, with the swing equation.
 
-    delta' = 2 pi f_n (omega - 1),  2 h omega' = t_m - t_e - d (omega - 1),  e exp(j delta) = v + (r_a + j x_d1) i
+    delta' = 2 pi f_n (omega - 1),  2 h omega' = t_m - t_e - d (omega - 1),  e exp(j delta) = v + (r_a + j
+    x_d1) i
 
-    Source: Sauer and Pai (1998), section 5.6; Kundur (1994), section 13.1. The electromagnetic torque is the air-gap power.
+    Source: Sauer and Pai (1998), section 5.6; Kundur (1994), section 13.1. The electromagnetic torque is the
+    air-gap power.
     """
 
     states = ("delta", "omega")
@@ -75,8 +77,8 @@ class TwoAxisMachine(Component):
     t_q01 e_d' = -e_d + (x_q - x_q1) i_q
     0 = e_q - v_q - r_a i_q - x_d1 i_d,   0 = e_d - v_d - r_a i_d + x_q1 i_q
 
-    Source: Sauer and Pai (1998), section 6.4, equations 6.102 to 6.108. v_f is the field voltage in the unit in which 1
-    gives the rated voltage on the open stator.
+    Source: Sauer and Pai (1998), section 6.4, equations 6.102 to 6.108. v_f is the field voltage in the unit
+    in which 1 gives the rated voltage on the open stator.
     """
 
     states = ("delta", "omega", "e_q", "e_d")

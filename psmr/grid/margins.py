@@ -12,7 +12,7 @@ from psmr.dae.system import System
 from psmr.errors import InitialisationError
 
 NEAR = 1e-9
-"""A limit counts as reached within this distance: the residual that `build` promises, times a margin of ten."""
+"""A limit counts as reached within this distance: ten times the residual that `build` promises."""
 
 
 class _Named(float):
@@ -30,12 +30,15 @@ class _Named(float):
 def check_margins(system: System, devices: Sequence[Device]) -> None:
     """Raise InitialisationError naming every device that starts at or outside one of its limits.
 
-    Non-windup limits are compared with their states; every ``m.clip`` in the equations with what it is asked to pass.
+    Non-windup limits are compared with their states; every ``m.clip`` in the equations with what it is asked
+    to pass.
     """
     found = [line for device in devices for line in _violations(system, device)]
     if found:
         raise InitialisationError(
-            "limits are active at the start: " + "; ".join(found) + ". Widen the limits, or change the dispatch"
+            "limits are active at the start: "
+            + "; ".join(found)
+            + ". Widen the limits, or change the dispatch"
         )
 
 

@@ -1,9 +1,10 @@
 """The network: buses, lines, transformers and shunts as balances of current in rectangular coordinates.
 
-All quantities are per unit on the system base. The equations are linear in the voltages. A bus has the balance of the
-imaginary current in the row of ``v_re`` and that of the real current in the row of ``v_im``: the large susceptances then
-stand on the diagonal of the Jacobian. Injections are positive into the bus. Source: Kundur (1994), sections 6.1 and 6.4;
-tap and phase shift as in Zimmerman and Murillo-Sanchez, MATPOWER User's Manual, section 3.2.
+All quantities are per unit on the system base. The equations are linear in the voltages. A bus has the
+balance of the imaginary current in the row of ``v_re`` and that of the real current in the row of ``v_im``:
+the large susceptances then stand on the diagonal of the Jacobian. Injections are positive into the bus.
+Source: Kundur (1994), sections 6.1 and 6.4; tap and phase shift as in Zimmerman and Murillo-Sanchez, MATPOWER
+User's Manual, section 3.2.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Bus(Component):
 
 
 class Line(Component):
-    """A transmission line between bus i and bus j as a pi circuit with lumped parameters (Kundur 1994, section 6.1)."""
+    """A line between bus i and bus j as a pi circuit with lumped parameters (Kundur 1994, section 6.1)."""
 
     inputs = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
     outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j")
@@ -62,11 +63,15 @@ class Line(Component):
         """Return the currents into both buses."""
         g, b = series_admittance(p)
         g_end, b_end = g + p.status * p.g / 2, b + p.status * p.b / 2
-        return (), (), (
-            g * v.v_re_j - b * v.v_im_j - (g_end * v.v_re_i - b_end * v.v_im_i),
-            g * v.v_im_j + b * v.v_re_j - (g_end * v.v_im_i + b_end * v.v_re_i),
-            g * v.v_re_i - b * v.v_im_i - (g_end * v.v_re_j - b_end * v.v_im_j),
-            g * v.v_im_i + b * v.v_re_i - (g_end * v.v_im_j + b_end * v.v_re_j),
+        return (
+            (),
+            (),
+            (
+                g * v.v_re_j - b * v.v_im_j - (g_end * v.v_re_i - b_end * v.v_im_i),
+                g * v.v_im_j + b * v.v_re_j - (g_end * v.v_im_i + b_end * v.v_re_i),
+                g * v.v_re_i - b * v.v_im_i - (g_end * v.v_re_j - b_end * v.v_im_j),
+                g * v.v_im_i + b * v.v_re_i - (g_end * v.v_im_j + b_end * v.v_re_j),
+            ),
         )
 
 
@@ -95,7 +100,7 @@ class Transformer(Component):
         """Return the currents into both buses."""
         g, b = series_admittance(p)
         c, s = m.cos(p.shift) / p.tap, m.sin(p.shift) / p.tap
-        # The voltage of bus i behind the tap, v_i / a, and the current through the series impedance towards bus j.
+        # The voltage of bus i behind the tap, v_i / a, and the current through the series impedance to bus j.
         e_re, e_im = v.v_re_i * c + v.v_im_i * s, v.v_im_i * c - v.v_re_i * s
         d_re, d_im = e_re - v.v_re_j, e_im - v.v_im_j
         i_re, i_im = g * d_re - b * d_im, g * d_im + b * d_re
@@ -105,7 +110,7 @@ class Transformer(Component):
 
 
 class Shunt(Component):
-    """A constant admittance to ground at a bus: a capacitor (b > 0), a reactor (b < 0), a conductance."""
+    """A constant admittance to ground: a capacitor (b > 0), a reactor (b < 0), a conductance."""
 
     inputs = ("v_re", "v_im")
     outputs = ("i_re", "i_im")

@@ -1,8 +1,8 @@
 """Newton power flow in polar coordinates on sparse matrices.
 
-Loads draw their given power whatever the voltage; generators hold power and voltage (pv), power (pq), or voltage and angle
-(slack). Source of the Jacobian: R. D. Zimmerman, AC Power Flows, Generalized OPF Costs and their Derivatives using Complex
-Matrix Notation, MATPOWER Technical Note 2, section 3.
+Loads draw their given power whatever the voltage; generators hold power and voltage (pv), power (pq), or
+voltage and angle (slack). Source of the Jacobian: R. D. Zimmerman, AC Power Flows, Generalized OPF Costs and
+their Derivatives using Complex Matrix Notation, MATPOWER Technical Note 2, section 3.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def power_flow(
     case
         The case; every island of it has one slack bus.
     reactive_limits
-        Whether a pv bus whose generators would leave their reactive limits turns into a pq bus (and back). The slack's
-        limits are not looked at.
+        Whether a pv bus whose generators would leave their reactive limits turns into a pq bus (and back).
+        The slack's limits are not looked at.
     tolerance
         Largest power mismatch in pu at which the iteration stops, after one more step that squares it.
     iterations
@@ -121,7 +121,11 @@ def power_flow(
             )
         seen.add(state)
     p, q = _share(problem, v, angle)
-    names = tuple(g.name for g, bus in zip(case.generators, problem.at, strict=True) if bus in held and g.control != "pq")
+    names = tuple(
+        g.name
+        for g, bus in zip(case.generators, problem.at, strict=True)
+        if bus in held and g.control != "pq"
+    )
     return PowerFlow(case, v, angle, p, q, mismatch, used, names)
 
 
@@ -185,7 +189,9 @@ def _newton(
         except RuntimeError:
             step = np.full(error.size, np.nan)
         if not np.isfinite(step).all():
-            raise PowerFlowError(_complaint(problem, error, free_angle, free_v, count, "the Jacobian is singular"))
+            raise PowerFlowError(
+                _complaint(problem, error, free_angle, free_v, count, "the Jacobian is singular")
+            )
         # Halve the step while it makes things worse: far from the solution a full one can leave for good.
         for scale in 0.5 ** np.arange(8):
             new_v, new_angle = v.copy(), angle.copy()
@@ -204,7 +210,9 @@ def _jacobian(
     unit = np.exp(1j * angle)
     voltage = v * unit
     current = problem.y @ voltage
-    by_v = sparse.diags(voltage) @ (problem.y @ sparse.diags(unit)).conj() + sparse.diags(current.conj() * unit)
+    by_v = sparse.diags(voltage) @ (problem.y @ sparse.diags(unit)).conj() + sparse.diags(
+        current.conj() * unit
+    )
     by_angle = 1j * sparse.diags(voltage) @ (sparse.diags(current) - problem.y @ sparse.diags(voltage)).conj()
     by_v, by_angle = by_v.tocsr(), by_angle.tocsr()
     return sparse.bmat(
@@ -217,35 +225,44 @@ def _jacobian(
 
 
 def _complaint(
-    problem: _Problem, error: Reals, free_angle: NDArray[np.intp], free_v: NDArray[np.intp], count: int, what: str
+    problem: _Problem,
+    error: Reals,
+    free_angle: NDArray[np.intp],
+    free_v: NDArray[np.intp],
+    count: int,
+    what: str,
 ) -> str:
     worst = int(np.argmax(np.where(np.isfinite(error), np.abs(error), np.inf)))
     active = worst < free_angle.size
     bus = problem.case.buses[free_angle[worst] if active else free_v[worst - free_angle.size]]
     size = abs(error[worst]) * problem.case.base_mva
     return (
-        f"{problem.case.source or problem.case.name}: power flow: {what} after {count} iterations; largest mismatch "
-        f"{size:.4g} {'MW' if active else 'Mvar'} at {bus.name}; check the loads and branches there, or reduce the loading"
+        f"{problem.case.source or problem.case.name}: power flow: {what} after {count} iterations;"
+        " largest mismatch "
+        f"{size:.4g} {'MW' if active else 'Mvar'} at {bus.name}; check the loads and branches there, or"
+        " reduce the loading"
     )
 
 
 def _limits(problem: _Problem, bus: int) -> tuple[float, float, list[GeneratorRow]]:
-    group = [g for b, g in zip(problem.at, problem.case.generators, strict=True) if b == bus and g.control == "pv"]
+    group = [
+        g for b, g in zip(problem.at, problem.case.generators, strict=True) if b == bus and g.control == "pv"
+    ]
     base = problem.case.base_mva
     return sum(g.q_min_mvar for g in group) / base, sum(g.q_max_mvar for g in group) / base, group
 
 
 def _switch(problem: _Problem, v: Reals, angle: Reals, held: dict[int, int], tolerance: float) -> bool:
-    """Change pv buses outside their limits to pq, and back those whose voltage allows it; return whether any did."""
+    """Change pv buses outside their limits to pq and back where the voltage allows it; say whether any did."""
     s = _injected(problem, v, angle)
     changed = False
-    for bus in np.flatnonzero(problem.pv):
+    for bus in map(int, np.flatnonzero(problem.pv)):
         low, high, _ = _limits(problem, bus)
         needed = s[bus].imag - problem.q[bus]
         side = 1 if needed > high + tolerance else -1 if needed < low - tolerance else 0
         if side:
             problem.q[bus] += high if side > 0 else low
-            problem.pv[bus], held[int(bus)], changed = False, side, True
+            problem.pv[bus], held[bus], changed = False, side, True
     for bus, side in list(held.items()):
         if side * (v[bus] - problem.v_set[bus]) > tolerance:
             low, high, _ = _limits(problem, bus)

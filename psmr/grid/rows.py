@@ -77,4 +77,6 @@ def admittance(case: Case) -> sparse.csc_matrix:
 def _columns(component: type[Component], rows: list[Mapping[str, float]]) -> SimpleNamespace:
     """Return the parameters of many devices of one component as arrays."""
     declared = parameters_of(component)
-    return SimpleNamespace(**{k: np.array([row.get(k, p.default) for row in rows]) for k, p in declared.items()})
+    return SimpleNamespace(
+        **{k: np.array([row.get(k, p.default) for row in rows]) for k, p in declared.items()}
+    )

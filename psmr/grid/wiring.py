@@ -28,10 +28,14 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         yield Device(bus.name, Bus, {})
     for branch in case.branches:
         ends = {"i": names[branch.from_bus], "j": names[branch.to_bus]}
-        wires = {f"{q}_{end}": f"{bus}.{q}" for end, bus in ends.items() for q in ("v_re", "v_im", "i_re", "i_im")}
+        wires = {
+            f"{q}_{end}": f"{bus}.{q}" for end, bus in ends.items() for q in ("v_re", "v_im", "i_re", "i_im")
+        }
         yield Device(branch.name, branch_component(branch), branch_parameters(branch), wires)
     for shunt in case.shunts:
-        yield Device(shunt.name, Shunt, shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus]))
+        yield Device(
+            shunt.name, Shunt, shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus])
+        )
     for load in case.loads:
         values = load_parameters(load, case.base_mva, voltage[load.bus])
         yield Device(load.name, ZipLoad, values, terminal_wires(names[load.bus]))
@@ -39,7 +43,7 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
 
 def terminal_wires(bus: str, component: type[Component] | None = None) -> dict[str, str]:
     """Return the connections of a device's voltage inputs and current outputs to its bus."""
-    ports = ("v_re", "v_im", "i_re", "i_im")
+    ports: tuple[str, ...] = ("v_re", "v_im", "i_re", "i_im")
     if component is not None:
         ports = tuple(port for port in ports if port in (*component.inputs, *component.outputs))
     return {port: f"{bus}.{port}" for port in ports}
@@ -48,7 +52,8 @@ def terminal_wires(bus: str, component: type[Component] | None = None) -> dict[s
 def plant_devices(case: Case, generator: GeneratorRow) -> list[Device]:
     """Return the devices of a plant, wired to each other and to their bus by name.
 
-    An input takes the variable of that name that another device of the plant offers, or the bus; otherwise it is held.
+    An input takes the variable of that name that another device of the plant offers, or the bus; otherwise it
+    is held.
 
     Raises
     ------
@@ -65,10 +70,12 @@ def plant_devices(case: Case, generator: GeneratorRow) -> list[Device]:
         for port in component.inputs:
             offering = [name for name, kind in kinds.items() if name != row.name and port in _offered(kind)]
             if len(offering) > 1:
-                raise CaseError(f"{row.place}: {port} is offered by {' and '.join(offering)}; keep one of them")
+                raise CaseError(
+                    f"{row.place}: {port} is offered by {' and '.join(offering)}; keep one of them"
+                )
             if offering:
                 wires[port] = f"{offering[0]}.{port}"
-        values = row.parameters | {k: v for k, v in head.items() if k in parameters_of(component)}
+        values = dict(row.parameters) | {k: v for k, v in head.items() if k in parameters_of(component)}
         devices.append(Device(row.name, component, values, wires))
     _check_used(generator, kinds)
     return devices
@@ -79,7 +86,7 @@ def _offered(component: type[Component]) -> tuple[str, ...]:
 
 
 def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -> None:
-    """Raise CaseError where an exciter, governor or stabiliser acts on nothing: it would silently change nothing."""
+    """Raise CaseError where an exciter, governor or stabiliser acts on nothing: it would change nothing."""
     for row in generator.devices:
         component = kinds[row.name]
         if component.outputs:
@@ -87,6 +94,7 @@ def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -
         read = {port for name, kind in kinds.items() if name != row.name for port in kind.inputs}
         if not read & set(_offered(component)):
             raise CaseError(
-                f"{row.place}: no device of {generator.name} reads what a {row.type} gives; remove it, or choose a"
+                f"{row.place}: no device of {generator.name} reads what a {row.type} gives; remove it, or"
+                " choose a"
                 " machine (or exciter) that has this input"
             )

@@ -1,6 +1,7 @@
 """Where a table or a key stands in the text of a TOML file.
 
-tomllib gives values without lines. An error message needs them, so the headers are looked up in the text once more.
+tomllib gives values without lines. An error message needs them, so the headers are looked up in the text once
+more.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ Path = tuple[str | int, ...]
 class Lines:
     """Line numbers (from 1) of the tables and keys of a TOML text.
 
-    A path is what leads to the table in the parsed document: ``("generator", 1, "exciter")`` is the exciter of the second
-    ``[[generator]]``.
+    A path is what leads to the table in the parsed document: ``("generator", 1, "exciter")`` is the exciter
+    of the second ``[[generator]]``.
     """
 
     def __init__(self, text: str) -> None:

@@ -21,5 +21,8 @@ def read_case(path: str | Path) -> Case:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in READERS:
-        raise CaseError(f"{path}: psmr reads {', '.join(READERS)} and knows no format {suffix!r}; rename or convert the file")
+        raise CaseError(
+            f"{path}: psmr reads {', '.join(READERS)} and knows no format {suffix!r}; rename or convert"
+            " the file"
+        )
     return READERS[suffix](path)

@@ -1,8 +1,8 @@
 """Case files in TOML: ``format = "psmr-case"``, ``version = 1``.
 
-The head gives name, base and nominal frequency; then comes an array of tables for each kind of row. Powers are in MW and
-Mvar, impedances per unit on the system base, angles in degrees, parameters of devices in the units their component declares
-(mostly per unit on the device's own base ``s_n``)::
+The head gives name, base and nominal frequency; then comes an array of tables for each kind of row. Powers
+are in MW and Mvar, impedances per unit on the system base, angles in degrees, parameters of devices in the
+units their component declares (mostly per unit on the device's own base ``s_n``)::
 
     format = "psmr-case"
     version = 1
@@ -13,10 +13,8 @@ Mvar, impedances per unit on the system base, angles in degrees, parameters of d
     [[bus]]                    # number; base_kv (label only), name (default "bus<number>")
     number = 1
 
-    [[line]]                   # from, to, x; r, b, g (totals), status (1 or 0), circuit, name (default "line<from>-<to>")
-    from = 1
-    to = 2
-    x = 0.1
+    [[line]]                   # from, to, x; r, b, g (totals), status (1 or 0), circuit, name (default
+    "line<from>-<to>") from = 1 to = 2 x = 0.1
 
     [[transformer]]            # as a line, without the halving of b and g; tap and shift_deg at the from bus
     [[shunt]]                  # bus; g_mw, b_mvar at 1 pu, status, name (default "shunt<bus>")
@@ -25,23 +23,17 @@ Mvar, impedances per unit on the system base, angles in degrees, parameters of d
     bus = 2
     p_mw = 50.0
     q_mvar = 10.0
-    model = "impedance"        # or "current", "power"; or p_zip and q_zip = [impedance, current, power], fractions
+    model = "impedance"        # or "current", "power"; or p_zip and q_zip = [impedance, current, power],
+    fractions
 
-    [[generator]]              # name, bus, control; v and angle_deg (slack), p_mw and v (pv), p_mw and q_mvar (pq);
-    name = "G1"                # q_min_mvar, q_max_mvar, rating_mva
-    bus = 1
-    control = "slack"
-    v = 1.0
+    [[generator]]              # name, bus, control; v and angle_deg (slack), p_mw and v (pv), p_mw and q_mvar
+    (pq); name = "G1"                # q_min_mvar, q_max_mvar, rating_mva bus = 1 control = "slack" v = 1.0
 
-    [generator.machine]        # roles: machine or converter, exciter, governor, stabiliser. type, name, parameters
-    type = "ClassicalMachine"
-    s_n = 100.0
-    h = 5.0
-    d = 0.0
-    x_d1 = 0.3
+    [generator.machine]        # roles: machine or converter, exciter, governor, stabiliser. type, name,
+    parameters type = "ClassicalMachine" s_n = 100.0 h = 5.0 d = 0.0 x_d1 = 0.3
 
-Devices of a plant are wired by name: the exciter's ``v_f`` goes to the machine that reads ``v_f``. Unless named, they are
-called G1, AVR1, GOV1, PSS1 for the generator G1.
+Devices of a plant are wired by name: the exciter's ``v_f`` goes to the machine that reads ``v_f``. Unless
+named, they are called G1, AVR1, GOV1, PSS1 for the generator G1.
 """
 
 from __future__ import annotations
@@ -121,7 +113,7 @@ _TABLES: Mapping[str, Spec] = {
         "q_min_mvar": (float, False),
         "q_max_mvar": (float, False),
         "rating_mva": (float, False),
-        **{role: (dict, False) for role in ROLES},
+        **dict.fromkeys(ROLES, (dict, False)),
     },
 }
 _NEEDED: Mapping[str, tuple[str, ...]] = {"slack": ("v",), "pv": ("p_mw", "v"), "pq": ("p_mw", "q_mvar")}
@@ -155,7 +147,7 @@ class _Reader:
         return {key: self.typed(table, key, value, spec[key][0]) for key, value in given.items()}
 
     def typed(self, table: TablePath, key: str, value: Any, kind: type) -> Any:
-        """Return a value as the type that its field has, a whole number where a real one is wanted included."""
+        """Return a value as the type of its field; a whole number may stand for a real one."""
         good = isinstance(value, (int, float) if kind is float else kind) and not isinstance(value, bool)
         if not good:
             raise CaseError(f"{self.where(table, key)}: {key} = {value!r}: must be {_KINDS[kind]}")
@@ -168,8 +160,9 @@ def read_toml(path: str | Path) -> Case:
     Raises
     ------
     CaseError
-        For a file that cannot be read or is no TOML (with the line), for a missing, misspelt or mistyped field, and for
-        everything that `Case` objects to; the message names file, line, table, field and value.
+        For a file that cannot be read or is no TOML (with the line), for a missing, misspelt or mistyped
+        field, and for everything that `Case` objects to; the message names file, line, table, field and
+        value.
     """
     path = Path(path)
     try:
@@ -201,12 +194,15 @@ def read_toml(path: str | Path) -> Case:
 def _head(reader: _Reader, document: Mapping[str, Any]) -> dict[str, Any]:
     found = document.get("format")
     if found != FORMAT:
-        raise CaseError(f"{reader.where((), 'format')}: format = {found!r}: must be {FORMAT!r} for a case file")
-    spec = {**_HEAD, **{name: (list, False) for name in _TABLES}}
+        raise CaseError(
+            f"{reader.where((), 'format')}: format = {found!r}: must be {FORMAT!r} for a case file"
+        )
+    spec = {**_HEAD, **dict.fromkeys(_TABLES, (list, False))}
     values = reader.values((), document, spec)
     if values["version"] != VERSION:
         raise CaseError(
-            f"{reader.where((), 'version')}: version = {values['version']}: this psmr reads version {VERSION};"
+            f"{reader.where((), 'version')}: version = {values['version']}: this psmr reads version"
+            f" {VERSION};"
             " update psmr, or write the file in that version"
         )
     return values
@@ -218,7 +214,9 @@ def _rows(reader: _Reader, document: Mapping[str, Any], name: str) -> list[dict[
     for i, given in enumerate(document.get(name, [])):
         table: TablePath = (name, i)
         if not isinstance(given, dict):
-            raise CaseError(f"{reader.where((), name)}: {name} must be a list of tables; write [[{name}]] for each row")
+            raise CaseError(
+                f"{reader.where((), name)}: {name} must be a list of tables; write [[{name}]] for each row"
+            )
         row = finish(reader, table, reader.values(table, given, _TABLES[name]))
         rows.append(row | {"where": reader.where(table)})
     return rows
@@ -245,7 +243,8 @@ def _load(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[str, A
     if model is not None:
         if model not in _MODELS:
             raise CaseError(
-                f"{reader.where(table, 'model')}: model = {model!r}: must be {', '.join(_MODELS)}{nearest(model, _MODELS)}"
+                f"{reader.where(table, 'model')}: model = {model!r}: must be"
+                f" {', '.join(_MODELS)}{nearest(model, _MODELS)}"
             )
         return row | {"p_zip": _MODELS[model], "q_zip": _MODELS[model]}
     if len(given) == 1:
