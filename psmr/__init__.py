@@ -1,0 +1,70 @@
+"""Multirate simulation of power systems that says how much its own numerics bent the system's modes.
+
+Every public name is loaded when it is first used, so that importing psmr, and a command that needs one half
+of it, costs nothing for the other half.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from psmr.dae.linear import modes
+    from psmr.errors import PsmrError
+    from psmr.grid.initialise import build
+    from psmr.io.read import read_case
+    from psmr.numerics.scheme import Multirate, SingleRate
+    from psmr.pencil.deformation import deformation
+    from psmr.pencil.operator import step_operator
+    from psmr.study.events import Fault, LineTrip, LoadTrip, SetPoint
+    from psmr.study.run import Run
+    from psmr.study.simulate import simulate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Fault",
+    "LineTrip",
+    "LoadTrip",
+    "Multirate",
+    "PsmrError",
+    "Run",
+    "SetPoint",
+    "SingleRate",
+    "build",
+    "deformation",
+    "modes",
+    "read_case",
+    "simulate",
+    "step_operator",
+]
+
+_HOMES = {
+    "Fault": "psmr.study.events",
+    "LineTrip": "psmr.study.events",
+    "LoadTrip": "psmr.study.events",
+    "Multirate": "psmr.numerics.scheme",
+    "PsmrError": "psmr.errors",
+    "Run": "psmr.study.run",
+    "SetPoint": "psmr.study.events",
+    "SingleRate": "psmr.numerics.scheme",
+    "build": "psmr.grid.initialise",
+    "deformation": "psmr.pencil.deformation",
+    "modes": "psmr.dae.linear",
+    "read_case": "psmr.io.read",
+    "simulate": "psmr.study.simulate",
+    "step_operator": "psmr.pencil.operator",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'psmr' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -50,6 +50,10 @@ class SingularError(PsmrError):
     """A matrix that must be regular is singular."""
 
 
+class PsmrWarning(UserWarning):
+    """Something that lets a run go on and that its user must know."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the known name closest to `name`, or an empty string."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)

@@ -12,7 +12,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# At the end, so that `from tests.systems import ...` works and an installed psmr is still the one that is tested.
+# At the end, so that `from tests.systems import ...` works and an installed psmr is still the one that is
+# tested.
 sys.path.append(str(ROOT))
 
 

@@ -51,7 +51,10 @@ def allowed(name: str, own: str) -> bool:
 
 
 FILES = sorted(
-    path for package in ("psmr", "partitioning") for path in (ROOT / package).rglob("*.py") if path != ROOT / "psmr" / "__init__.py"
+    path
+    for package in ("psmr", "partitioning")
+    for path in (ROOT / package).rglob("*.py")
+    if path != ROOT / "psmr" / "__init__.py"
 )
 
 
@@ -69,6 +72,8 @@ def test_reader_sees_every_form_of_import(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     file = tmp_path / "psmr" / "numerics" / "bad.py"
     file.parent.mkdir(parents=True)
-    file.write_text("import psmr.grid.case\nfrom psmr import grid\nfrom ..grid import case\nfrom psmr.dae import system\n")
+    file.write_text(
+        "import psmr.grid.case\nfrom psmr import grid\nfrom ..grid import case\nfrom psmr.dae import system\n"
+    )
     wrong = sorted(line for name, line in imported(file) if not allowed(name, "numerics"))
     assert wrong == [1, 2, 3]

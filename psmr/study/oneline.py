@@ -1,0 +1,211 @@
+"""The partition drawn on the one-line graph: which buses, machines and controls are fast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from partitioning import Partition
+from psmr.dae.device import Device
+from psmr.dae.system import System
+from psmr.errors import InputError
+from psmr.grid.loads import ZipLoad
+from psmr.study.canvas import FAINT, FAST, INK, SLOW, bare, new_figure, styled
+from psmr.study.network import at_bus, branches, buses, graph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A source at a bus with the controls that are wired to it, and how many of their states are fast."""
+
+    name: str
+    bus: str
+    devices: tuple[str, ...]
+    fast: int
+    states: int
+    note: str
+
+
+def one_line(system: System, split: Partition, *, width: float = 7.2, height: float = 5.4) -> Figure:
+    """Return a figure of the network in which colour says which side of the partition a thing is on.
+
+    A bus is fast when its voltage is; the ring of a plant shows the share of its states that are fast.
+
+    Raises
+    ------
+    InputError
+        For a system without buses, and for a partition of another system.
+    """
+    if not buses(system):
+        raise InputError("the system has no buses, there is no one-line graph to draw")
+    if (split.names_x, split.names_y) != (system.names_x, system.names_y):
+        raise InputError("the partition belongs to another system; its names are not those of this one")
+    with styled():
+        figure = new_figure(width, height)
+        ax = figure.subplots()
+        bare(ax)
+        where = _layout(system)
+        scale = _spacing(where)
+        for branch in branches(system):
+            _branch(ax, where[branch.ends[0]], where[branch.ends[1]], branch.kind == "Transformer", scale)
+        fast = {name for name, side in zip(split.names_y, split.fast_y, strict=True) if side}
+        centre = _mean(list(where.values()))
+        for bus in buses(system):
+            _bus(ax, bus, where[bus], f"{bus}.v_re" in fast, scale, centre)
+        for plant in plants(system, split):
+            _plant(ax, plant, where[plant.bus], centre, scale)
+        for bus in buses(system):
+            if any(issubclass(d.component, ZipLoad) for d in at_bus(system, bus)):
+                _load(ax, where[bus], centre, scale)
+        ax.margins(0.06)
+        _legend(ax, split)
+        figure.suptitle(f"{system.name}: {split}".lstrip(": "), x=0.01, ha="left", fontsize=10, color=INK)
+    return figure
+
+
+def plants(system: System, split: Partition) -> tuple[Plant, ...]:
+    """Return the plants of a system with their share of fast states."""
+    side = dict(zip(split.names_x, split.fast_x.tolist(), strict=True))
+    found = []
+    taken: set[str] = set()
+    for bus in buses(system):
+        for source in (d for d in at_bus(system, bus) if d.component.states):
+            members = _members(system, source, taken)
+            taken |= {d.name for d in members}
+            flags = {d.name: [side[f"{d.name}.{state}"] for state in d.component.states] for d in members}
+            partly = [f"{name} {sum(f)}/{len(f)}" for name, f in flags.items() if any(f)]
+            found.append(
+                Plant(
+                    source.name,
+                    bus,
+                    tuple(flags),
+                    sum(map(sum, flags.values())),
+                    sum(map(len, flags.values())),
+                    ", ".join(partly) or "all slow",
+                )
+            )
+    return tuple(found)
+
+
+def _members(system: System, source: Device, taken: set[str]) -> list[Device]:
+    """Return a source with every device that is wired to it, the network left out."""
+    network = set(buses(system)) | {branch.name for branch in branches(system)}
+    wired: dict[str, set[str]] = {d.name: set() for d in system.devices}
+    for device in system.devices:
+        for target in device.connections.values():
+            other = target.rpartition(".")[0]
+            if other in wired and other not in network and device.name not in network:
+                wired[device.name].add(other)
+                wired[other].add(device.name)
+    reached, ahead = {source.name}, [source.name]
+    while ahead:
+        ahead = [name for here in ahead for name in wired[here] if name not in reached | taken]
+        reached |= set(ahead)
+    return [d for d in system.devices if d.name in reached and d.component.states]
+
+
+def _layout(system: System) -> dict[str, Point]:
+    import networkx as nx
+
+    simple = nx.Graph(graph(system))
+    # Kamada-Kawai keeps graph distances and costs n^3; a spring layout with a fixed seed serves large
+    # networks.
+    place = nx.kamada_kawai_layout(simple) if len(simple) <= 300 else nx.spring_layout(simple, seed=1)
+    return {bus: (float(x), float(y)) for bus, (x, y) in place.items()}
+
+
+def _spacing(where: dict[str, Point]) -> float:
+    """Return the unit in which symbols are drawn: a part of the typical distance between neighbours."""
+    points = list(where.values())
+    if len(points) == 1:
+        return 0.2
+    nearest = [min(math.dist(p, q) for q in points if q is not p) for p in points]
+    return 0.5 * sorted(nearest)[len(nearest) // 2]
+
+
+def _branch(ax: Axes, a: Point, b: Point, transformer: bool, scale: float) -> None:
+    from matplotlib.patches import Circle
+
+    ax.plot([a[0], b[0]], [a[1], b[1]], color=FAINT, lw=1.1, zorder=1, solid_capstyle="round")
+    if not transformer:
+        return
+    length = math.dist(a, b) or 1.0
+    unit = ((b[0] - a[0]) / length, (b[1] - a[1]) / length)
+    radius = 0.13 * scale
+    for shift in (-0.6 * radius, 0.6 * radius):
+        centre = ((a[0] + b[0]) / 2 + shift * unit[0], (a[1] + b[1]) / 2 + shift * unit[1])
+        ax.add_patch(Circle(centre, radius, fc="white", ec=FAINT, lw=1.0, zorder=2, fill=shift < 0))
+    for shift in (-0.6 * radius, 0.6 * radius):
+        centre = ((a[0] + b[0]) / 2 + shift * unit[0], (a[1] + b[1]) / 2 + shift * unit[1])
+        ax.add_patch(Circle(centre, radius, fc="none", ec=FAINT, lw=1.0, zorder=2.1))
+
+
+def _bus(ax: Axes, name: str, at: Point, fast: bool, scale: float, centre: Point) -> None:
+    half = 0.3 * scale
+    colour = FAST if fast else SLOW
+    ax.plot([at[0] - half, at[0] + half], [at[1], at[1]], color=colour, lw=5, zorder=3, solid_capstyle="butt")
+    # Towards the middle of the drawing, where plants and loads do not hang.
+    below = at[1] > centre[1]
+    text = name.removeprefix("bus")
+    ax.annotate(
+        text, at, xytext=(0, -7 if below else 7), textcoords="offset points", ha="center",
+        va="top" if below else "bottom", fontsize=8, color=INK, zorder=4,
+    )  # fmt: skip
+
+
+def _plant(ax: Axes, plant: Plant, at: Point, centre: Point, scale: float) -> None:
+    from matplotlib.patches import Circle, Wedge
+
+    spot = _outward(at, centre, 0.9 * scale)
+    ax.plot([at[0], spot[0]], [at[1], spot[1]], color=FAINT, lw=1.1, zorder=1)
+    radius = 0.3 * scale
+    ax.add_patch(Circle(spot, radius, fc="white", ec="none", zorder=2.5))
+    share = plant.fast / plant.states
+    ring = 0.3 * radius
+    ax.add_patch(Wedge(spot, radius, 0, 360, width=ring, fc=SLOW, ec="none", zorder=3))
+    if share:
+        ax.add_patch(Wedge(spot, radius, 90 - 360 * share, 90, width=ring, fc=FAST, ec="none", zorder=3.1))
+    ax.annotate(plant.name, spot, ha="center", va="center", fontsize=8, color=INK, zorder=4)
+    upward = spot[1] >= at[1]
+    ax.annotate(
+        f"{plant.fast} of {plant.states} fast\n{plant.note}", (spot[0], spot[1] + (radius if upward else
+        -radius)), xytext=(0, 4 if upward else -4), textcoords="offset points", ha="center", va="bottom" if
+        upward else "top", fontsize=7.5, color=FAINT,
+    )  # fmt: skip
+
+
+def _load(ax: Axes, at: Point, centre: Point, scale: float) -> None:
+    upward = at[1] > centre[1]
+    tip = 0.5 * scale if upward else -0.5 * scale
+    ax.annotate(
+        "", (at[0], at[1] + tip), xytext=at,
+        arrowprops={"arrowstyle": "-|>", "color": FAINT, "lw": 1.1, "shrinkA": 0, "shrinkB": 0,
+        "mutation_scale": 11}, zorder=1,
+    )  # fmt: skip
+
+
+def _legend(ax: Axes, split: Partition) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=FAST, lw=5, label="fast"), Line2D([], [], color=SLOW, lw=5, label="slow")]
+    ax.legend(handles=handles, loc="lower right", handlelength=1.0)
+
+
+def _outward(at: Point, centre: Point, distance: float) -> Point:
+    dx, dy = at[0] - centre[0], at[1] - centre[1]
+    length = math.hypot(dx, dy)
+    if length == 0:
+        return at[0], at[1] + distance
+    return at[0] + distance * dx / length, at[1] + distance * dy / length
+
+
+def _mean(points: Sequence[Point]) -> Point:
+    return sum(p[0] for p in points) / len(points), sum(p[1] for p in points) / len(points)

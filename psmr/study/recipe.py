@@ -1,0 +1,126 @@
+"""A recipe: how to make a scheme for a system that is not built yet, as a study file says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import partitioning
+from partitioning import Partition, PartitionError
+from psmr.dae.linear import LinearDae
+from psmr.errors import InputError, SchemeError
+from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.study.certificate import Scheme
+
+
+@dataclass(frozen=True)
+class Split:
+    """How the fast variables are found: by a threshold in 1/s, or named as devices or as variables.
+
+    Exactly one of `delta`, `fast_devices` and `fast_variables` is given; `algebraic` belongs to the
+    threshold.
+    """
+
+    delta: float | None = None
+    algebraic: str = "participation"
+    fast_devices: tuple[str, ...] = ()
+    fast_variables: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        ways = [self.delta is not None, bool(self.fast_devices), bool(self.fast_variables)]
+        if sum(ways) != 1:
+            found = "none" if not any(ways) else "several"
+            raise SchemeError(
+                "a multirate scheme needs exactly one of delta (1/s), fast_devices and fast_variables; "
+                f"{found} is given"
+            )
+
+    def of(self, linear: LinearDae, scheme: Mapping[str, Any] | None = None) -> Partition:
+        """Return the partition of a system; with the scheme's choices, one whose step is stable.
+
+        Raises
+        ------
+        PartitionError
+            For a name that is not there, or a split that nothing makes well posed.
+        """
+        if self.fast_devices:
+            return partitioning.by_device(linear, fast=list(self.fast_devices))
+        if self.fast_variables:
+            return partitioning.by_hand(linear, fast=list(self.fast_variables))
+
+        def radius(split: Partition) -> float:
+            from psmr.pencil.deformation import spectral_radius
+
+            assert scheme is not None
+            return spectral_radius(linear, _multirate(split, scheme))
+
+        assert self.delta is not None
+        return partitioning.by_participation(
+            linear, delta=self.delta, algebraic=self.algebraic, spectral_radius=radius if scheme else None
+        )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The choices of a scheme, and for a multirate one how its fast variables are found.
+
+    Attributes
+    ----------
+    choices
+        Arguments of `SingleRate`, or of `Multirate` with ``h_fast`` allowed in place of ``ratio``.
+    split
+        None for a single-rate scheme.
+    """
+
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    split: Split | None = None
+
+    def scheme(self, linear: LinearDae) -> Scheme:
+        """Return the scheme for a system.
+
+        Raises
+        ------
+        SchemeError
+            For choices that are out of range, do not fit together, or cannot be had on this system.
+        """
+        if self.split is None:
+            return SingleRate(**self.choices)
+        try:
+            return _multirate(self.split.of(linear, self.choices), self.choices)
+        except PartitionError as error:
+            raise SchemeError(str(error)) from error
+
+    def check(self) -> None:
+        """Raise SchemeError now for choices that no system would make right."""
+        if self.split is None:
+            SingleRate(**self.choices)
+        else:
+            _multirate(_empty(), self.choices)
+
+
+def _multirate(split: Partition, choices: Mapping[str, Any]) -> Multirate:
+    options = dict(choices)
+    h_fast = options.pop("h_fast", None)
+    if (h_fast is None) == ("ratio" not in options):
+        raise SchemeError("a multirate scheme needs h_fast (s) or ratio, one of them")
+    if h_fast is None:
+        return Multirate(split, **options)
+    return Multirate.from_steps(split, options.pop("h_slow"), h_fast, **options)
+
+
+def partition_of(split: Split, linear: LinearDae) -> Partition:
+    """Return the partition alone, its errors as psmr's own."""
+    try:
+        return split.of(linear)
+    except PartitionError as error:
+        raise InputError(str(error)) from error
+
+
+def _empty() -> Partition:
+    """Return a partition of nothing, on which the other choices of a scheme can be checked."""
+    none = np.zeros(0, dtype=bool)
+    return Partition(none, none, none, None, "manual", (), (), (), pd.DataFrame())

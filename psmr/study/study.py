@@ -1,0 +1,334 @@
+"""A study: one TOML file that names case, scheme, events and outputs.
+
+::
+
+    format = "psmr-study"
+    version = 1
+    case = "wscc9.toml"            # beside this file
+
+    [scheme]
+    type = "multirate"
+    delta = 20.0
+    h_slow = 0.05
+    h_fast = 0.005
+
+    [simulation]
+    t_end = 10.0
+
+    [[event]]
+    type = "fault"
+    bus = 5
+    start = 1.0
+    clear = 1.1
+    trip = "5-7"
+
+    [output]
+    folder = "results/fault"       # in the current folder
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from psmr.errors import EventError, SchemeError, StudyError, nearest
+from psmr.numerics.scheme import INTERPOLATIONS, NEWTONS, ONE_STEP_METHODS, PREDICTED, PREDICTORS, SOLUTIONS
+from psmr.study.events import Event, Fault, LineTrip, LoadTrip, SetPoint
+from psmr.study.fields import Document, Field, read_document
+from psmr.study.recipe import Recipe, Split
+
+FORMAT, VERSION = "psmr-study", 1
+
+NUMBER, NEEDED_NUMBER = Field("number"), Field("number", needed=True)
+
+HEAD: Mapping[str, Field] = {
+    "format": Field("text", needed=True),
+    "version": Field("whole", needed=True),
+    "case": Field("text", needed=True),
+    "name": Field("text"),
+}
+TABLES = ("scheme", "simulation", "event", "output")
+SINGLE: Mapping[str, Field] = {
+    "type": Field("text", needed=True),
+    "method": Field("text", needed=True, among=ONE_STEP_METHODS),
+    "h": NEEDED_NUMBER,
+    "newton": Field("text", among=NEWTONS),
+    "tolerance": NUMBER,
+}
+MULTIRATE: Mapping[str, Field] = {
+    "type": Field("text", needed=True),
+    "delta": NUMBER,
+    "algebraic": Field("text", among=("participation", "fast")),
+    "fast_devices": Field("list"),
+    "fast_variables": Field("list"),
+    "h_slow": NEEDED_NUMBER,
+    "h_fast": NUMBER,
+    "ratio": Field("whole"),
+    "predictor": Field("text", among=PREDICTORS),
+    "solution": Field("text", among=SOLUTIONS),
+    "interpolation": Field("text", among=INTERPOLATIONS),
+    "newton": Field("text", among=NEWTONS),
+    "corrections": Field("count", among=("converge",)),
+    "predict": Field("text", among=PREDICTED),
+    "epsilon": NUMBER,
+    "tolerance": NUMBER,
+}
+SCHEMES = {"multirate": MULTIRATE, "single": SINGLE}
+SIMULATION: Mapping[str, Field] = {"t_end": NEEDED_NUMBER, "fast_points": Field("flag")}
+OUTPUT: Mapping[str, Field] = {
+    "folder": Field("text", needed=True),
+    "signals": Field("list"),
+    "csv": Field("flag"),
+    "parquet": Field("flag"),
+    "figure": Field("text", among=("png", "svg", "pdf", "none")),
+    "html": Field("flag"),
+}
+KIND = Field("text", needed=True)
+EVENTS: Mapping[str, tuple[Callable[..., Event], Mapping[str, Field]]] = {
+    "fault": (
+        Fault,
+        {
+            "type": KIND,
+            "bus": Field("name", needed=True),
+            "start": NEEDED_NUMBER,
+            "clear": NEEDED_NUMBER,
+            "trip": Field("text"),
+            "r": NUMBER,
+            "x": NUMBER,
+        },
+    ),
+    "load-trip": (
+        LoadTrip,
+        {
+            "type": KIND,
+            "bus": Field("name", needed=True),
+            "start": NEEDED_NUMBER,
+            "fraction": NEEDED_NUMBER,
+            "reconnect": NUMBER,
+        },
+    ),
+    "line-trip": (
+        LineTrip,
+        {"type": KIND, "line": Field("text", needed=True), "start": NEEDED_NUMBER, "reclose": NUMBER},
+    ),
+    "set-point": (
+        SetPoint,
+        {
+            "type": KIND,
+            "device": Field("text", needed=True),
+            "name": Field("text", needed=True),
+            "value": NEEDED_NUMBER,
+            "start": NEEDED_NUMBER,
+        },
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a run leaves behind.
+
+    Attributes
+    ----------
+    folder
+        Where, relative to the current folder.
+    signals
+        Names or patterns for the files and the figure; None: every signal, and for the figure what is worth
+        seeing.
+    csv, parquet, html
+        Whether ``run.csv``, ``run.parquet``, ``report.html`` are written.
+    figure
+        Format of ``run.<format>``, ``"none"`` for none.
+    """
+
+    folder: str
+    signals: tuple[str, ...] | None = None
+    csv: bool = True
+    parquet: bool = False
+    figure: str = "none"
+    html: bool = False
+
+
+@dataclass(frozen=True)
+class Study:
+    """A checked study file; the case is not read yet.
+
+    Attributes
+    ----------
+    name
+        Title, the file's name where it has none.
+    case
+        Path of the case file.
+    recipe
+        How to make the scheme for the system.
+    t_end
+        Length of the run in s; None for a study without a simulation (a deformation report).
+    events
+        In the order of the file.
+    output
+        What to write; None: nothing.
+    fast_points
+        Whether the fast points within macro steps are recorded.
+    """
+
+    name: str
+    case: Path
+    recipe: Recipe
+    t_end: float | None = None
+    events: tuple[Event, ...] = ()
+    output: Output | None = None
+    fast_points: bool = False
+    source: str = field(default="", compare=False)
+
+
+def read_study(path: str | os.PathLike[str]) -> Study:
+    """Return the study in a TOML file.
+
+    Raises
+    ------
+    StudyError
+        For a file that cannot be read or is no TOML, a missing, misspelt or mistyped field and a value that
+        cannot be; the message names file, line, table, field and value.
+    """
+    document = read_document(path)
+    head = _head(document)
+    events = tuple(_event(document, i) for i in range(len(document.content.get("event", []))))
+    simulation = (
+        document.fields(("simulation",), _table(document, "simulation"), SIMULATION)
+        if _has(document, "simulation")
+        else {}
+    )
+    t_end = simulation.get("t_end")
+    if t_end is not None and t_end <= 0:
+        raise StudyError(f"{document.where(('simulation',), 't_end')}: t_end = {t_end:g}: must be > 0 in s")
+    if events and t_end is None:
+        raise StudyError(f"{document.where(('event', 0))}: events need a run; add [simulation] with t_end")
+    return Study(
+        name=head.get("name", document.path.stem),
+        case=_case(document, head["case"]),
+        recipe=_recipe(document),
+        t_end=t_end,
+        events=events,
+        output=_output(document),
+        fast_points=simulation.get("fast_points", False),
+        source=str(document.path),
+    )
+
+
+def is_study(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file says that it is a study.
+
+    Raises
+    ------
+    StudyError
+        When it ends in .toml and cannot be read.
+    """
+    return Path(path).suffix.lower() == ".toml" and read_document(path).content.get("format") == FORMAT
+
+
+def _head(document: Document) -> dict[str, Any]:
+    found = document.content.get("format")
+    if found != FORMAT:
+        hint = "; this is a case file, try `psmr deformation` or `psmr modes`" if found == "psmr-case" else ""
+        where = document.where((), "format")
+        raise StudyError(f'{where}: format = {found!r}: must be "{FORMAT}" for a study file{hint}')
+    for key in document.content:
+        if key not in HEAD and key not in TABLES:
+            known = (*HEAD, *TABLES)
+            hint = nearest(key, known) or f"; known: {', '.join(known)}"
+            raise StudyError(f"{document.where((), key)}: there is no field or table {key!r}{hint}")
+    head = document.fields((), {k: v for k, v in document.content.items() if k not in TABLES}, HEAD)
+    if head["version"] != VERSION:
+        raise StudyError(
+            f"{document.where((), 'version')}: version = {head['version']}: this psmr reads version "
+            f"{VERSION}; update psmr, "
+            "or write the file in that version"
+        )
+    return head
+
+
+def _has(document: Document, name: str) -> bool:
+    return name in document.content
+
+
+def _table(document: Document, name: str) -> Mapping[str, Any]:
+    table = document.content[name]
+    if not isinstance(table, dict):
+        raise StudyError(f"{document.where((), name)}: {name} must be a table; write [{name}]")
+    return table
+
+
+def _case(document: Document, name: str) -> Path:
+    path = document.path.parent / name
+    if not path.is_file():
+        beside = [p.name for p in path.parent.glob("*") if p.is_file()] if path.parent.is_dir() else []
+        where = document.where((), "case")
+        raise StudyError(
+            f"{where}: case = {name!r}: there is no such file beside the study{nearest(path.name, beside)}"
+        )
+    return path
+
+
+def _choose(
+    document: Document, table: tuple[str | int, ...], given: Mapping[str, Any], known: Mapping[str, Any]
+) -> str:
+    kind = given.get("type")
+    listed = ", ".join(f'"{choice}"' for choice in known)
+    if kind is None:
+        raise StudyError(f"{document.where(table)}: type is missing; add it as one of {listed}")
+    if kind not in known:
+        where = document.where(table, "type")
+        raise StudyError(f"{where}: type = {kind!r}: must be one of {listed}{nearest(str(kind), known)}")
+    return str(kind)
+
+
+def _recipe(document: Document) -> Recipe:
+    place = ("scheme",)
+    if not _has(document, "scheme"):
+        raise StudyError(
+            f"{document.path}: the table [scheme] is missing; add it with type, step sizes and so on"
+        )
+    given = _table(document, "scheme")
+    kind = _choose(document, place, given, SCHEMES)
+    values = document.fields(place, given, SCHEMES[kind])
+    values.pop("type")
+    try:
+        split = None
+        if kind == "multirate":
+            keys = ("delta", "algebraic", "fast_devices", "fast_variables")
+            chosen = {key: values.pop(key) for key in keys if key in values}
+            split = Split(**{k: tuple(v) if isinstance(v, list) else v for k, v in chosen.items()})
+        recipe = Recipe(values, split)
+        recipe.check()
+    except SchemeError as error:
+        raise StudyError(f"{document.where(place)}: {error}") from error
+    return recipe
+
+
+def _event(document: Document, i: int) -> Event:
+    place = ("event", i)
+    rows = document.content["event"]
+    if not isinstance(rows, list) or not isinstance(rows[i], dict):
+        raise StudyError(
+            f"{document.where((), 'event')}: event must be a list of tables; write [[event]] for each"
+        )
+    kind = _choose(document, place, rows[i], EVENTS)
+    make, spec = EVENTS[kind]
+    values = document.fields(place, rows[i], spec)
+    values.pop("type")
+    try:
+        return make(**values)
+    except EventError as error:
+        raise StudyError(f"{document.where(place)}: {error}") from error
+
+
+def _output(document: Document) -> Output | None:
+    if not _has(document, "output"):
+        return None
+    values = document.fields(("output",), _table(document, "output"), OUTPUT)
+    if "signals" in values:
+        values["signals"] = tuple(values["signals"])
+    return Output(**values)
