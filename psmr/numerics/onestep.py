@@ -98,7 +98,7 @@ TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
 def coefficients(method: str, h: float) -> tuple[float, float]:
     """Return (a, a_star), the factors of f at the old and at the new point, of FEM, TM or BEM with step h in s.
 
-    These are the pairs (a, a*), (b, b*) and (c, c*) of Huang and Tzounas, equations (9) to (17).
+    These are the pairs of predictor (19), fast rows (21) and slow rows (22) of Huang and Tzounas.
 
     Raises
     ------

@@ -1,0 +1,196 @@
+"""A block: rows and variables that are solved together, with their Newton matrix and its factors.
+
+The whole system is a block, and so are its algebraic equations and the fast and the slow side of a partition. All
+blocks have one type, so that one compiled Newton serves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.kernels import Kernels, constant_jacobian, restrict
+from psmr.dae.system import System
+from psmr.numerics.sparse_lu import Lu, factorise, ordering, unfactorised
+
+# Places in `Arrays.memory`.
+SCALE = 0  # h * gamma of the factorised matrix; NaN when a factorisation is due
+RATE = 1  # theta / (1 - theta) last measured with a fresh matrix; 1 when unknown
+VALID = 2  # 1 when F holds the residual at the present w
+WORST = 3  # last update, relative to max(1, |w|)
+
+# Places in `Arrays.count`.
+ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, WORST_AT = range(6)
+
+
+class Arrays(NamedTuple):
+    """What compiled code needs of a block.
+
+    Attributes
+    ----------
+    table
+        Addresses of the kernels, see `psmr.dae.kernels`.
+    variables
+        Positions in w; the first `states` of them are states.
+    constant, J, F
+        Constant Jacobian entries, Jacobian (then Newton matrix), raw residual; one entry longer than needed.
+    state_slots, diagonal
+        Places in J of all entries in state rows, and of their diagonal.
+    lower, upper, bounded
+        Non-windup limits of the states, and which states have one.
+    limit_slots, limit_ends
+        Places in J of the entries of the rows of bounded states, one row after the other.
+    held, held_in_matrix
+        For each bounded state -1, 0 or 1: which limit holds it, now and in the factorised matrix.
+    known, defect, update
+        Work vectors: known part of the state equations, Newton residual and update.
+    start, full
+        Work vectors of a damped solve: variables before the update, and the undamped update.
+    memory, count
+        What outlives a call; see the names above.
+    lu
+        Factors of the Newton matrix; `unfactorised` before the first one.
+    """
+
+    table: np.ndarray
+    variables: np.ndarray
+    constant: np.ndarray
+    J: np.ndarray
+    F: np.ndarray
+    state_slots: np.ndarray
+    diagonal: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    bounded: np.ndarray
+    limit_slots: np.ndarray
+    limit_ends: np.ndarray
+    held: np.ndarray
+    held_in_matrix: np.ndarray
+    known: np.ndarray
+    defect: np.ndarray
+    update: np.ndarray
+    start: np.ndarray
+    full: np.ndarray
+    memory: np.ndarray
+    count: np.ndarray
+    lu: Lu
+
+
+@dataclass
+class Block:
+    """A block with its names, on the Python side.
+
+    Attributes
+    ----------
+    role
+        What it is solved for: ``"step"``, ``"algebraic"``, ``"predictor"``, ``"fast"``, ``"slow"``.
+    arrays
+        What compiled loops take; replaced as a whole when pivots change.
+    """
+
+    role: str
+    kernels: Kernels
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    order: NDArray[Any]
+    arrays: Arrays
+
+    @property
+    def size(self) -> int:
+        """Order of the matrix."""
+        return self.kernels.rows
+
+    def load(self, parameters: Sequence[NDArray[np.float64]], w: NDArray[np.float64]) -> None:
+        """Take new parameter values: constant Jacobian anew, matrix and residual out of date, no memory of rates."""
+        self.kernels.load(parameters)
+        constant_jacobian(self.kernels.table, w, self.arrays.constant)
+        self.forget()
+
+    def forget(self) -> None:
+        """Let the next Newton solve begin with a new matrix."""
+        self.arrays.memory[SCALE] = np.nan
+        self.arrays.memory[RATE] = 1.0
+        self.arrays.memory[VALID] = 0.0
+
+    def repivot(self) -> None:
+        """Choose pivots for the Newton matrix in J, which has none yet or whose old ones do not suit it.
+
+        Raises
+        ------
+        SingularError
+            When there are none; names the variable.
+        """
+        k = self.kernels
+        lu = factorise(k.indptr, k.indices, self.arrays.J, self.order, self.columns, self.rows)
+        self.arrays = self.arrays._replace(lu=lu)
+        self.forget()
+
+
+def make_block(
+    system: System,
+    role: str,
+    parameters: Sequence[NDArray[np.float64]],
+    w: NDArray[np.float64],
+    rows: NDArray[Any],
+    variables: NDArray[Any],
+) -> Block:
+    """Return the block of a system with the given rows and variables.
+
+    Parameters
+    ----------
+    system, parameters
+        The whole, and its parameter matrices.
+    role
+        Name for counters and messages.
+    w
+        Buffer at which constant entries are evaluated (they depend on parameters only).
+    rows, variables
+        Positions in the residual and in w, states first and equal on both sides.
+    """
+    kernels = restrict(system, parameters, rows, variables)
+    size, states, nnz = kernels.rows, kernels.states, kernels.nnz
+    names_w = (*system.names_x, *system.names_y, *system.names_u)
+    names_r = (*system.names_x, *system.names_g)
+    column_of = np.repeat(np.arange(size), np.diff(kernels.indptr.astype(np.int64)))
+    indices = kernels.indices.astype(np.int64)
+    in_state_rows = np.flatnonzero(indices < states)
+    diagonal = np.flatnonzero((indices == column_of) & (indices < states))
+    limited = [np.flatnonzero(indices == i) for i in kernels.bounded]
+    constant = np.empty(nnz + 1)
+    constant_jacobian(kernels.table, w, constant)
+    order = ordering(kernels.indptr, kernels.indices)
+    count = len(kernels.bounded)
+
+    def index(values: Any) -> np.ndarray:
+        return np.ascontiguousarray(values, dtype=np.uint32)
+
+    arrays = Arrays(
+        table=kernels.table,
+        variables=kernels.variables,
+        constant=constant,
+        J=np.zeros(nnz + 1),
+        F=np.zeros(size + 1),
+        state_slots=index(in_state_rows),
+        diagonal=index(diagonal),
+        lower=np.ascontiguousarray(kernels.lower),
+        upper=np.ascontiguousarray(kernels.upper),
+        bounded=kernels.bounded,
+        limit_slots=index(np.concatenate(limited) if limited else []),
+        limit_ends=index(np.cumsum([len(slots) for slots in limited])),
+        held=np.zeros(count, np.int8),
+        held_in_matrix=np.zeros(count, np.int8),
+        known=np.zeros(states),
+        defect=np.zeros(size),
+        update=np.zeros(size),
+        start=np.zeros(size),
+        full=np.zeros(size),
+        memory=np.array([np.nan, 1.0, 0.0, 0.0]),
+        count=np.zeros(6, np.int64),
+        lu=unfactorised(),
+    )
+    columns = tuple(names_w[i] for i in kernels.variables)
+    return Block(role, kernels, columns, tuple(names_r[i] for i in kernels.row_indices), order, arrays)

@@ -1,0 +1,234 @@
+"""From a scheme to blocks and a compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.component import local_variables
+from psmr.dae.system import System
+from psmr.errors import SchemeError
+from psmr.numerics.block import Block, make_block
+from psmr.numerics.interpolation import HISTORY
+from psmr.numerics.multirate import FAST, PREDICTOR, PREDICTOR_ALGEBRAIC, SLOW, Plan, Store, run_multirate
+from psmr.numerics.newton import POLICIES, renew
+from psmr.numerics.onestep import TABLEAUX, coefficients
+from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.singlerate import ALGEBRAIC, WHOLE, run_single
+
+Reals = NDArray[np.float64]
+Scheme = SingleRate | Multirate
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The steps between two changes: start and size in s of each, and its fast steps (1 for single rate)."""
+
+    times: Reals
+    steps: Reals
+    ratios: NDArray[np.int64]
+    end: float
+
+
+class Engine(Protocol):
+    """A scheme on a system, ready to march."""
+
+    blocks: dict[int, Block]
+    honest: bool
+
+    def advance(self, span: Span, first: int, last: int, w: Reals, record: Reals) -> tuple[int, int]:
+        """Take steps first..last-1 of the span; return (number of the first that was not completed, status)."""
+
+    def forget(self) -> None:
+        """Drop history: w is about to jump."""
+
+    def corrections(self) -> int:
+        """Return the corrections made so far."""
+
+    def difference(self) -> float:
+        """Return the last difference of slow solution and prediction."""
+
+
+class SingleEngine:
+    """Single rate."""
+
+    def __init__(self, system: System, scheme: SingleRate, parameters: Sequence[Reals], w: Reals) -> None:
+        tableau = TABLEAUX[scheme.method]
+        self.tableau, self.stiff = tableau, tableau.stiffly_accurate
+        self.honest = scheme.newton == "honest"
+        self.policy, self.tolerance = POLICIES[scheme.newton], scheme.tolerance
+        self.autonomous = autonomous(system)
+        everything = np.arange(system.n + system.m)
+        algebraic = everything[system.n :]
+        self.blocks = {
+            WHOLE: make_block(system, "step", parameters, w, everything, everything),
+            ALGEBRAIC: make_block(system, "algebraic", parameters, w, algebraic, algebraic),
+        }
+        self.rates = np.zeros((tableau.stages, system.n))
+        needed = {ALGEBRAIC: 0.0} if not self.stiff else {}
+        if tableau.gamma:
+            needed[WHOLE] = scheme.h * tableau.gamma
+        _prime(self.blocks, needed, w)
+
+    def advance(self, span: Span, first: int, last: int, w: Reals, record: Reals) -> tuple[int, int]:
+        """See `Engine`."""
+        A, b, c = self.tableau.A, self.tableau.b, self.tableau.c
+        whole, algebraic = self.blocks[WHOLE].arrays, self.blocks[ALGEBRAIC].arrays
+        return run_single(
+            whole, algebraic, A, b, c, self.stiff, span.times, span.steps, first, last, w, self.rates,
+            self.policy, self.tolerance, self.autonomous, record,
+        )  # fmt: skip
+
+    def forget(self) -> None:
+        """See `Engine`."""
+
+    def corrections(self) -> int:
+        """See `Engine`."""
+        return 0
+
+    def difference(self) -> float:
+        """See `Engine`."""
+        return 0.0
+
+
+class MultirateEngine:
+    """Several rates by a partition."""
+
+    def __init__(
+        self, system: System, scheme: Multirate, parameters: Sequence[Reals], w: Reals, every: bool
+    ) -> None:
+        self.honest = scheme.newton == "honest"
+        fast, slow, fast_rows, slow_rows = _sides(system, scheme)
+        n, size = system.n, system.n + system.m
+        everything = np.arange(size)
+        all_predicted = scheme.predict == "all"
+        predicted, rows = (everything, everything) if all_predicted else (slow, slow_rows)
+
+        def block(role: str, rows: NDArray[Any], variables: NDArray[Any]) -> Block:
+            return make_block(system, role, parameters, w, rows, variables)
+
+        self.blocks = {
+            WHOLE: block("step", everything, everything),
+            PREDICTOR: block("predictor", rows, predicted),
+            PREDICTOR_ALGEBRAIC: block("algebraic", rows[rows >= n], predicted[predicted >= n]),
+            FAST: block("fast", fast_rows, fast),
+            SLOW: block("slow", slow_rows, slow),
+        }
+        read = slow if every else _read(self.blocks[WHOLE], fast_rows, slow)
+        rule = {method: np.array(coefficients(method, 1.0)) for method in ("FEM", "TM", "BEM")}
+        self.plan = Plan(
+            predictor=rule[scheme.predictor],
+            fast_rule=rule[scheme.solution],
+            slow_rule=rule[scheme.solution],
+            fast=fast.astype(np.uint32),
+            slow=slow.astype(np.uint32),
+            read=read.astype(np.uint32),
+            history=HISTORY[scheme.interpolation],
+            corrections=-1 if scheme.corrections == "converge" else int(scheme.corrections),
+            epsilon=float(scheme.epsilon),
+            policy=POLICIES[scheme.newton],
+            tolerance=float(scheme.tolerance),
+            autonomous=autonomous(system),
+        )
+        self.store = Store(
+            w0=w.copy(),
+            rates=np.zeros(n),
+            predicted=w.copy(),
+            older=np.zeros((2, w.size)),
+            distances=np.zeros(2),
+            nodes=np.array([1.0, 0.0, -1.0, -2.0]),
+            weights=np.zeros(4),
+            state=np.zeros(2, np.int64),
+            difference=np.zeros(1),
+            within=np.zeros((scheme.ratio if every else 0, size)),
+        )
+        needed = {
+            FAST: scheme.h_fast * self.plan.fast_rule[1],
+            SLOW: scheme.h_slow * self.plan.slow_rule[1],
+        }
+        if fast.size and slow.size:
+            star = scheme.h_slow * self.plan.predictor[1]
+            needed[PREDICTOR if star else PREDICTOR_ALGEBRAIC] = star
+        _prime(self.blocks, needed, w)
+
+    def advance(self, span: Span, first: int, last: int, w: Reals, record: Reals) -> tuple[int, int]:
+        """See `Engine`."""
+        arrays = {number: block.arrays for number, block in self.blocks.items()}
+        return run_multirate(
+            arrays[WHOLE], arrays[PREDICTOR], arrays[PREDICTOR_ALGEBRAIC], arrays[FAST], arrays[SLOW],
+            span.times, span.steps, span.ratios, first, last, w, self.plan, self.store, record,
+        )  # fmt: skip
+
+    def forget(self) -> None:
+        """See `Engine`."""
+        self.store.state[0] = 0
+
+    def corrections(self) -> int:
+        """See `Engine`."""
+        return int(self.store.state[1])
+
+    def difference(self) -> float:
+        """See `Engine`."""
+        return float(self.store.difference[0])
+
+
+def _sides(system: System, scheme: Multirate) -> tuple[NDArray[Any], ...]:
+    """Return fast and slow variables and fast and slow rows, as positions in w and in the residual."""
+    split = scheme.split
+    if (split.names_x, split.names_y, split.names_g) != (system.names_x, system.names_y, system.names_g):
+        raise SchemeError(
+            f"split is a partition of {len(split.names_x)} states and {len(split.names_y)} algebraic variables of "
+            f"another system; {system!r} needs one made from its own linearise()"
+        )
+    variables = np.concatenate([split.fast_x, split.fast_y])
+    rows = np.concatenate([split.fast_x, split.fast_g])
+    return tuple(np.flatnonzero(mask) for mask in (variables, ~variables, rows, ~rows))
+
+
+def _prime(blocks: Mapping[int, Block], needed: Mapping[int, float], w: Reals) -> None:
+    """Choose the pivots of the blocks that will be factorised, for h gamma as given, before the first step."""
+    for number, a in needed.items():
+        block = blocks[number]
+        if block.size and not renew(block.arrays, w, a):
+            block.repivot()
+
+
+def _read(whole: Block, fast_rows: NDArray[Any], slow: NDArray[Any]) -> NDArray[Any]:
+    """Return the slow variables that the fast rows read."""
+    kernels = whole.kernels
+    column_of = np.repeat(np.arange(kernels.rows), np.diff(kernels.indptr.astype(np.int64)))
+    columns = column_of[np.isin(kernels.indices, fast_rows)]
+    return np.intersect1d(columns, slow)
+
+
+def autonomous(system: System) -> bool:
+    """Return whether no equation reads the time, as far as the Jacobian's pattern and the declarations can tell."""
+    for group in system.groups:
+        component = group.compiled.component
+        time = len(local_variables(component)) - 1
+        if getattr(group.compiled, "timed", True) or any(
+            column == time for _, column in group.compiled.entries
+        ):
+            return False
+    return True
+
+
+def make_engine(
+    system: System, scheme: Scheme, parameters: Sequence[Reals], w: Reals, every: bool
+) -> SingleEngine | MultirateEngine:
+    """Return the engine of a scheme.
+
+    Raises
+    ------
+    SchemeError
+        For a scheme of a type that cannot be marched, or a partition of another system.
+    """
+    if isinstance(scheme, SingleRate):
+        return SingleEngine(system, scheme, parameters, w)
+    if isinstance(scheme, Multirate):
+        return MultirateEngine(system, scheme, parameters, w, every)
+    raise SchemeError(f"scheme is a {type(scheme).__name__}; march takes SingleRate or Multirate")

@@ -1,0 +1,296 @@
+"""The march through time: spans between changes run compiled, changes solve the algebraic equations anew."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from psmr.dae.system import System
+from psmr.errors import EventError, InputError, SimulationError
+from psmr.numerics.block import Block, make_block
+from psmr.numerics.counters import Counters
+from psmr.numerics.engine import Engine, Scheme, Span, make_engine
+from psmr.numerics.failure import balance_failure, disagreement, step_failure
+from psmr.numerics.newton import DONE, NO_PIVOTS, NOT_AGREED, settle
+from psmr.numerics.scheme import Multirate
+from psmr.numerics.singlerate import BLOCK
+from psmr.numerics.trajectory import Change, Trajectory
+
+Reals = NDArray[np.float64]
+
+__all__ = ["Change", "Trajectory", "consistent", "march"]
+
+# Wall time of a compiled chunk in s: short enough for a smooth progress bar and a prompt Ctrl-C.
+CHUNK = 0.1
+
+# A rest of a span shorter than this part of a step is rounding of the times, not a step.
+ROUNDING = 1e-9
+
+# New pivots for one and the same step: each block of a scheme may need them once, and once again.
+MOST_REPIVOTS = 10
+
+
+def march(
+    system: System,
+    scheme: Scheme,
+    t_end: float,
+    changes: Sequence[Change] = (),
+    start: tuple[ArrayLike, ArrayLike] | None = None,
+    every: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> Trajectory:
+    """Integrate a system from its starting time to t_end.
+
+    Parameters
+    ----------
+    system
+        The DAE at its starting point.
+    scheme
+        `SingleRate` or `Multirate`.
+    t_end
+        End in s; the last step is shortened where it is no multiple of the step.
+    changes
+        New parameter and input values at their instants, in any order. The step before an instant is shortened to
+        reach it. At the instant the algebraic equations are solved again, f is evaluated anew and history is dropped.
+    start
+        (x, y) in place of the system's starting values; y is a guess and is made consistent.
+    every
+        Record the fast points of a multirate scheme too.
+    progress
+        Called with the time reached, about ten times a second.
+
+    Raises
+    ------
+    InputError
+        For an end before the start, or a starting value that is not finite or beyond its limit.
+    EventError
+        For a change outside the run, or of a parameter or input that is not there.
+    SimulationError
+        For a step or a change that does not converge, with time, variable and what to try.
+    SingularError
+        For a singular matrix, naming the variable.
+    """
+    began = time.perf_counter()
+    w = _starting_buffer(system, start)
+    t_start = float(w[-1])
+    if not math.isfinite(t_end) or t_end <= t_start:
+        raise InputError(f"t_end = {t_end!r}: must be a finite time after the start at {t_start:g} s")
+    parameters = [matrix.copy() for matrix in system.parameters]
+    instants = _instants(system, changes, t_start, t_end, ROUNDING * scheme.step)
+    event = _algebraic_block(system, parameters, w)
+    repivots = balance(event, w, "start")
+    engine = make_engine(system, scheme, parameters, w, every)
+    blocks = [*engine.blocks.values(), event]
+
+    ends = sorted({t_start, *instants, float(t_end)})
+    spans = [_span(scheme, a, b, every) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    rows = 1 + len(instants) + sum(_rows(span, every) for span in spans)
+    size = system.n + system.m
+    t, record = np.empty(rows), np.empty((rows, size))
+    t[0], record[0] = t_start, w[:size]
+    at = 0
+    for begin, span in zip(ends, [*spans, None], strict=True):
+        w[-1] = begin
+        if begin in instants:
+            repivots += _change(system, instants[begin], parameters, blocks, event, w)
+            engine.forget()
+            at += 1
+            t[at], record[at] = begin, w[:size]
+        if span is not None:
+            to = at + _rows(span, every)
+            repivots += _run(engine, scheme, span, w, record[at : to + 1], progress)
+            _fill_times(span, every, t[at : to + 1])
+            at = to
+
+    counters = Counters.of(
+        blocks,
+        steps=int(sum(span.ratios.sum() for span in spans)),
+        macro_steps=sum(len(span.steps) for span in spans),
+        corrections=engine.corrections(),
+        repivots=repivots,
+        seconds=time.perf_counter() - began,
+    )
+    return Trajectory(t, record[:, : system.n], record[:, system.n :], counters, scheme.step)
+
+
+def consistent(
+    system: System,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    t: float = 0.0,
+) -> Reals:
+    """Return the y (m,) that solves g(x, y) = 0, from the given guess (the system's own where left out).
+
+    Raises
+    ------
+    SimulationError
+        When Newton, damped, does not converge.
+    SingularError
+        When g_y is singular.
+    """
+    w = system.buffer(x, y, u, t)
+    balance(_algebraic_block(system, system.parameters, w), w, "consistent values")
+    return w[system.n : system.n + system.m]
+
+
+def balance(block: Block, w: Reals, what: str, tolerance: float = 1e-12) -> int:
+    """Solve F(w) = 0 for the block's variables in w, damped where the guess is far off; return the number of repivots.
+
+    The tolerance, relative to max(1, \\|w\\|), is a hundredth of the default Newton tolerance of a step: the jump at
+    an event is no place to save an iteration.
+
+    Raises
+    ------
+    SimulationError
+        When Newton does not converge; `what` is the occasion in the message.
+    SingularError
+        When the matrix is singular; names the variable.
+    """
+    if block.size == 0:
+        return 0
+    guess = w.copy()
+    for repivots in range(MOST_REPIVOTS):
+        w[:] = guess
+        status = settle(block.arrays, w, tolerance)
+        if status == DONE:
+            block.forget()
+            return repivots
+        if status != NO_PIVOTS:
+            raise balance_failure(block, status, guess, w, what)
+        block.repivot()
+    raise SimulationError(f"{what} (t = {w[-1]:.6g} s): no pivots suit the matrix on the way to a solution")
+
+
+def _run(
+    engine: Engine,
+    scheme: Scheme,
+    span: Span,
+    w: Reals,
+    record: Reals,
+    progress: Callable[[float], None] | None,
+) -> int:
+    """March through one span in chunks; return the number of repivots."""
+    done, total, chunk, repivots, tries = 0, len(span.steps), 16, 0, 0
+    while done < total:
+        first = done
+        began = time.perf_counter()
+        done, status = engine.advance(span, done, min(total, done + chunk), w, record)
+        elapsed = time.perf_counter() - began
+        if done > first:
+            tries = 0
+            chunk = max(1, min(4 * chunk, int((done - first) * CHUNK / max(elapsed, 1e-6))))
+        if status != DONE:
+            block, kind = engine.blocks[status // BLOCK], status % BLOCK
+            h = float(span.steps[done])
+            w[-1] = span.times[done]
+            if kind == NOT_AGREED:
+                assert isinstance(scheme, Multirate)
+                raise disagreement(w, h, engine.difference(), engine.corrections(), scheme.epsilon)
+            if kind != NO_PIVOTS:
+                raise step_failure(block, kind, w, h, engine.honest)
+            if tries == MOST_REPIVOTS:
+                raise SimulationError(
+                    f"t = {w[-1]:.6g} s, step {h:.3g} s: after {tries} new choices of pivots in one step the matrix of "
+                    f"{block.columns[0]} ... {block.columns[-1]} is still badly scaled; try a smaller step"
+                )
+            block.repivot()
+            repivots, tries = repivots + 1, tries + 1
+        elif progress is not None:
+            progress(float(span.times[done]) if done < total else span.end)
+    return repivots
+
+
+def _span(scheme: Scheme, a: float, b: float, every: bool) -> Span:
+    """Divide [a, b] into steps at a + k h, the last one shortened."""
+    h = scheme.step
+    whole = math.floor((b - a) / h + ROUNDING)
+    rest = b - (a + whole * h)
+    ratio = scheme.ratio if isinstance(scheme, Multirate) else 1
+    steps, ratios = [h] * whole, [ratio] * whole
+    if whole == 0 or rest > ROUNDING * h:
+        steps.append(rest)
+        ratios.append(max(1, math.ceil(rest / (h / ratio) - ROUNDING)))
+    times = a + h * np.arange(len(steps))
+    return Span(times, np.array(steps), np.array(ratios, np.int64), b)
+
+
+def _rows(span: Span, every: bool) -> int:
+    return int(span.ratios.sum()) if every else len(span.steps)
+
+
+def _fill_times(span: Span, every: bool, t: Reals) -> None:
+    """Write the times of the rows of a span, its first point included."""
+    t[0] = span.times[0]
+    if every:
+        within = [
+            start + h * np.arange(1, r + 1) / r for start, h, r in zip(span.times, span.steps, span.ratios)
+        ]
+        t[1:] = np.concatenate(within)
+    else:
+        t[1:-1] = span.times[1:]
+    t[-1] = span.end
+
+
+def _instants(
+    system: System, changes: Sequence[Change], t_start: float, t_end: float, same: float
+) -> dict[float, list[Change]]:
+    """Return the changes by instant, checked; instants closer than `same` in s are one."""
+    instants: dict[float, list[Change]] = {}
+    held = range(system.n + system.m, system.n + system.m + system.k)
+    for change in sorted(changes, key=lambda change: change.t):
+        if not t_start <= change.t <= t_end:
+            raise EventError(
+                f"{change}: t = {change.t:g} s is outside the run from {t_start:g} s to {t_end:g} s"
+            )
+        for device, parameter, _ in change.parameters:
+            system.parameter_place(device, parameter)
+        for name, _ in change.inputs:
+            if system.index(name) not in held:
+                raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
+        instant = next((t for t in (t_start, float(t_end), *instants) if abs(t - change.t) <= same), change.t)
+        instants.setdefault(float(instant), []).append(change)
+    return instants
+
+
+def _change(
+    system: System,
+    changes: list[Change],
+    parameters: list[Reals],
+    blocks: list[Block],
+    event: Block,
+    w: Reals,
+) -> int:
+    """Apply the changes of one instant to parameters and w, and solve g = 0 after it; return the number of repivots."""
+    for change in changes:
+        for device, parameter, value in change.parameters:
+            group, row, column = system.parameter_place(device, parameter)
+            parameters[group][row, column] = value
+        for name, value in change.inputs:
+            w[system.index(name)] = value
+    for block in blocks:
+        block.load(parameters, w)
+    return balance(event, w, ", ".join(map(str, changes)))
+
+
+def _algebraic_block(system: System, parameters: Sequence[Reals], w: Reals) -> Block:
+    rows = np.arange(system.n, system.n + system.m)
+    return make_block(system, "event", parameters, w, rows, rows)
+
+
+def _starting_buffer(system: System, start: tuple[ArrayLike, ArrayLike] | None) -> Reals:
+    w = system.w0.copy() if start is None else system.buffer(*start, t=float(system.w0[-1]))
+    names = (*system.names_x, *system.names_y, *system.names_u, "t")
+    for i in np.flatnonzero(~np.isfinite(w)):
+        raise InputError(f"start: {names[i]} = {w[i]}; it must be finite")
+    x = w[: system.n]
+    slack = 1e-9 * np.maximum(1.0, np.abs(x))  # an equilibrium at a limit is found to rounding only
+    for i in np.flatnonzero((x > system.upper + slack) | (x < system.lower - slack)):
+        raise InputError(
+            f"start: {names[i]} = {x[i]:g} is outside its limits [{system.lower[i]:g}, {system.upper[i]:g}]"
+        )
+    return w

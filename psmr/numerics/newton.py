@@ -1,0 +1,267 @@
+"""Newton's method for one implicit stage, on one block.
+
+A stage with known part K (n,) and coefficient a = h gamma solves, for the block's variables,
+
+    x - clip(K + a u(w), lower, upper) = 0,    0 = g(w)
+
+with u the raw derivatives. Where the unclipped right-hand side is beyond a limit, the row is x - limit and its matrix row
+is that of the identity (semismooth Newton); elsewhere the matrix is E - a [f_w; 0] and g_w. With a = 0 and no states this
+is the solution of the algebraic equations alone.
+
+The matrix is kept as the policy says. An update dw is final when theta / (1 - theta) \\|dw\\| < tolerance, with theta
+the measured contraction (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8); \\|.\\| is the
+largest component relative to max(1, \\|w\\|).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psmr.dae.cache import compiled
+from psmr.dae.kernels import jacobian, residual
+from psmr.numerics.block import (
+    FACTORISATIONS,
+    ITERATIONS,
+    RATE,
+    REFRESHES,
+    RESIDUALS,
+    SCALE,
+    SOLVES,
+    VALID,
+    WORST,
+    WORST_AT,
+)
+from psmr.numerics.sparse_lu import refactor, solve
+
+# Policies: at every iteration, once per time step, when the convergence rate asks for it.
+HONEST, DISHONEST, VERY_DISHONEST = 0, 1, 2
+POLICIES = {"honest": HONEST, "dishonest": DISHONEST, "very dishonest": VERY_DISHONEST}
+
+# How a compiled solve or step ends.
+DONE, NO_PIVOTS, NOT_FINITE, NOT_CONVERGED, NOT_AGREED = 0, 1, 2, 3, 4
+
+# A Newton iteration that has not converged by then does not converge: even theta = 1/2 gains 9 decades in 30.
+MOST_ITERATIONS = 30
+
+# Above this contraction a kept matrix is renewed: six further iterations would gain fewer than the four decades that
+# one or two with a new matrix gain, at the price of about three.
+SLOW = 0.25
+
+# Ten halvings: where a thousandth of the step does not help, none will (Deuflhard, section 3.3).
+LEAST_DAMPING = 1e-3
+
+
+@compiled
+def evaluate(block, w):  # type: ignore[no-untyped-def]
+    """Write the raw residual at w into F, unless it is there."""
+    if block.memory[VALID] == 0.0:
+        residual(block.table, w, block.F)
+        block.count[RESIDUALS] += 1
+        block.memory[VALID] = 1.0
+
+
+@compiled
+def projected(block, w, rate):  # type: ignore[no-untyped-def]
+    """Write the derivatives at w (F is evaluated): raw ones, but zero where a limit holds the state."""
+    evaluate(block, w)
+    for i in range(rate.size):
+        rate[i] = block.F[i]
+    for b in range(block.bounded.size):
+        i = block.bounded[b]
+        x = w[block.variables[i]]
+        if (x >= block.upper[i] and rate[i] > 0.0) or (x <= block.lower[i] and rate[i] < 0.0):
+            rate[i] = 0.0
+
+
+@compiled
+def place(block, w):  # type: ignore[no-untyped-def]
+    """Write known, limited, into the states of w: an explicit stage."""
+    for i in range(block.known.size):
+        x = block.known[i]
+        w[block.variables[i]] = min(max(x, block.lower[i]), block.upper[i])
+    block.memory[VALID] = 0.0
+
+
+@compiled
+def _defect(block, w, a):  # type: ignore[no-untyped-def]
+    """Write the Newton residual (F is evaluated); return whether the matrix has other rows held at limits."""
+    defect, F, known = block.defect, block.F, block.known
+    for i in range(known.size):
+        defect[i] = w[block.variables[i]] - known[i] - a * F[i]
+    for i in range(known.size, defect.size):
+        defect[i] = F[i]
+    changed = False
+    for b in range(block.bounded.size):
+        i = block.bounded[b]
+        x = w[block.variables[i]]
+        wanted = known[i] + a * F[i]
+        block.held[b] = 0
+        if wanted > block.upper[i]:
+            block.held[b] = 1
+            defect[i] = x - block.upper[i]
+        elif wanted < block.lower[i]:
+            block.held[b] = -1
+            defect[i] = x - block.lower[i]
+        changed |= block.held[b] != block.held_in_matrix[b]
+    return changed
+
+
+@compiled
+def renew(block, w, a):  # type: ignore[no-untyped-def]
+    """Evaluate and factorise the Newton matrix at w; return whether the pivots suit it."""
+    J = block.J
+    jacobian(block.table, block.constant, w, J)
+    for slot in block.state_slots:
+        J[slot] *= -a
+    for slot in block.diagonal:
+        J[slot] += 1.0
+    first = 0
+    for b in range(block.bounded.size):
+        end = block.limit_ends[b]
+        block.held_in_matrix[b] = block.held[b]
+        if block.held[b] != 0:
+            for s in range(first, end):
+                J[block.limit_slots[s]] = 0.0
+            J[block.diagonal[block.bounded[b]]] = 1.0
+        first = end
+    block.memory[SCALE] = np.nan
+    if block.lu.D.size == 0:
+        return False
+    block.count[FACTORISATIONS] += 1
+    if not refactor(block.lu, J):
+        return False
+    block.memory[SCALE] = a
+    return True
+
+
+@compiled
+def _update(block, w):  # type: ignore[no-untyped-def]
+    """Solve for the update and add it to w; return its norm."""
+    update = block.update
+    solve(block.lu, block.defect, update)
+    block.count[SOLVES] += 1
+    norm, worst = 0.0, 0
+    for i in range(update.size):
+        at = block.variables[i]
+        w[at] -= update[i]
+        size = abs(update[i]) / max(1.0, abs(w[at]))
+        if not size <= norm:  # true for NaN too
+            norm, worst = size, i
+            if size != size:
+                break
+    block.memory[WORST] = norm
+    block.count[WORST_AT] = worst
+    block.memory[VALID] = 0.0
+    return norm
+
+
+@compiled
+def _largest(values):  # type: ignore[no-untyped-def]
+    largest = 0.0
+    for value in values:
+        largest = max(largest, abs(value))
+    return largest
+
+
+@compiled
+def _within_limits(block, w):  # type: ignore[no-untyped-def]
+    """Remove the rounding by which a state at a limit may have passed it."""
+    for i in block.bounded:
+        at = block.variables[i]
+        w[at] = min(max(w[at], block.lower[i]), block.upper[i])
+    return DONE
+
+
+@compiled
+def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
+    """Solve one stage from the guess in w; `block.known` holds K, w[-1] the time of the stage.
+
+    Returns `DONE`, `NO_PIVOTS` (J holds the matrix that needs some), `NOT_FINITE` or `NOT_CONVERGED`.
+    """
+    memory, count = block.memory, block.count
+    due = not memory[SCALE] == a
+    planned, last = due, 0.0
+    evaluate(block, w)
+    changed = _defect(block, w, a)
+    for _ in range(MOST_ITERATIONS):
+        if due or changed or policy == HONEST:
+            if not renew(block, w, a):
+                return NO_PIVOTS
+            if policy != HONEST:
+                if not planned:
+                    count[REFRESHES] += 1
+                last = 0.0
+            due = planned = False
+        before = _largest(block.defect)
+        norm = _update(block, w)
+        count[ITERATIONS] += 1
+        if not np.isfinite(norm):
+            return NOT_FINITE
+        if last > 0.0:
+            theta = norm / last
+            if theta < 1.0:
+                memory[RATE] = theta / (1.0 - theta)
+                if memory[RATE] * norm < tolerance:
+                    return _within_limits(block, w)
+            due = theta > SLOW
+        elif norm < tolerance:
+            return _within_limits(block, w)
+        last = norm
+        evaluate(block, w)
+        changed = _defect(block, w, a)
+        # An earlier rate promises enough and the residual at the new point confirms it: nothing left to gain.
+        if (
+            not changed
+            and memory[RATE] * norm < tolerance
+            and _largest(block.defect) * norm < tolerance * before
+        ):
+            return _within_limits(block, w)
+    return NOT_CONVERGED
+
+
+@compiled
+def settle(block, w, tolerance):  # type: ignore[no-untyped-def]
+    """Solve F(w) = 0 for the block's variables, limits aside, from a guess that may be far off.
+
+    Damped Newton with the natural monotonicity test (Deuflhard, Newton Methods for Nonlinear Problems, section 3.3): a
+    damped step is taken when the update that the same matrix would make from there is smaller. Returns as `newton`.
+    """
+    variables, start, full = block.variables, block.start, block.full
+    for _ in range(MOST_ITERATIONS):
+        block.memory[VALID] = 0.0
+        evaluate(block, w)
+        jacobian(block.table, block.constant, w, block.J)
+        block.memory[SCALE] = np.nan
+        if block.lu.D.size == 0:
+            return NO_PIVOTS
+        block.count[FACTORISATIONS] += 1
+        if not refactor(block.lu, block.J):
+            return NO_PIVOTS
+        for i in range(variables.size):
+            start[i] = w[variables[i]]
+            block.defect[i] = block.F[i]
+        norm = _update(block, w)
+        block.count[ITERATIONS] += 1
+        if not np.isfinite(norm):
+            return NOT_FINITE
+        full[:] = block.update
+        damping = 1.0
+        while True:
+            block.memory[VALID] = 0.0
+            for i in range(variables.size):
+                w[variables[i]] = start[i] - damping * full[i]
+            evaluate(block, w)
+            for i in range(variables.size):
+                block.defect[i] = block.F[i]
+            after = _update(block, w)
+            if after <= (1.0 - 0.5 * damping) * norm or after < tolerance:
+                break
+            damping *= 0.5
+            if damping < LEAST_DAMPING:
+                block.memory[WORST] = norm
+                return NOT_CONVERGED
+        if damping == 1.0 and after < tolerance:
+            return DONE
+        for i in range(variables.size):
+            w[variables[i]] = start[i] - damping * full[i]
+    return NOT_CONVERGED

@@ -1,0 +1,110 @@
+"""One step size for all variables: any tableau of `psmr.numerics.onestep`, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psmr.dae.cache import compiled
+from psmr.numerics.block import SCALE, VALID
+from psmr.numerics.newton import DISHONEST, DONE, newton, place, projected
+
+# A status says which block it is about: BLOCK * number + status of `psmr.numerics.newton`.
+BLOCK = 10
+WHOLE, ALGEBRAIC = 0, 1
+
+
+@compiled
+def close(algebraic, whole, w, policy, tolerance):  # type: ignore[no-untyped-def]
+    """Solve g(x, y) = 0 for y at the x and t in w."""
+    whole.memory[VALID] = 0.0
+    algebraic.memory[VALID] = 0.0
+    if algebraic.update.size == 0:
+        return DONE
+    return newton(algebraic, w, 0.0, policy, tolerance)
+
+
+@compiled
+def one_step(whole, algebraic, A, b, c, stiff, h, w0, w, rates, policy, tolerance, autonomous):  # type: ignore[no-untyped-def]
+    """Advance w from w0 by h in s; return a status.
+
+    Stage i: x_i = x_t + h sum_j A[i, j] k_j with k_j = f(w_j), limited; 0 = g(x_i, y_i). The rate of an implicit stage
+    is (x_i - known) / (h A[i, i]), which is f(w_i) where no limit holds the state.
+    """
+    n = whole.known.size
+    t = w0[-1]
+    if policy == DISHONEST:
+        whole.memory[SCALE] = np.nan
+        algebraic.memory[SCALE] = np.nan
+    for i in range(b.size):
+        w[-1] = t + c[i] * h
+        whole.known[:] = w0[:n]
+        for j in range(i):
+            if A[i, j] != 0.0:
+                for q in range(n):
+                    whole.known[q] += h * A[i, j] * rates[j, q]
+        a = h * A[i, i]
+        if a == 0.0:
+            if i > 0:
+                place(whole, w)
+                status = close(algebraic, whole, w, policy, tolerance)
+                if status != DONE:
+                    return BLOCK * ALGEBRAIC + status
+            projected(whole, w, rates[i])
+        else:
+            if not autonomous:
+                whole.memory[VALID] = 0.0
+            status = newton(whole, w, a, policy, tolerance)
+            if status != DONE:
+                return BLOCK * WHOLE + status
+            for q in range(n):
+                rates[i, q] = (w[q] - whole.known[q]) / a
+    if stiff:
+        return DONE
+    whole.known[:] = w0[:n]
+    for i in range(b.size):
+        for q in range(n):
+            whole.known[q] += h * b[i] * rates[i, q]
+    w[-1] = t + h
+    place(whole, w)
+    status = close(algebraic, whole, w, policy, tolerance)
+    return DONE if status == DONE else BLOCK * ALGEBRAIC + status
+
+
+@compiled
+def run_single(
+    whole,
+    algebraic,
+    A,
+    b,
+    c,
+    stiff,
+    times,
+    steps,
+    first,
+    last,
+    w,
+    rates,
+    policy,
+    tolerance,
+    autonomous,
+    record,
+):  # type: ignore[no-untyped-def]
+    """Take steps first..last-1 from times[k] with steps[k]; row k + 1 of `record` takes the result of step k.
+
+    Returns (number of the step that was not completed or `last`, status); w then is the last accepted point.
+    """
+    size = record.shape[1]
+    w0 = w.copy()
+    for k in range(first, last):
+        w[-1] = times[k]
+        w0[:] = w
+        status = one_step(
+            whole, algebraic, A, b, c, stiff, steps[k], w0, w, rates, policy, tolerance, autonomous
+        )
+        if status != DONE:
+            w[:] = w0
+            whole.memory[VALID] = 0.0
+            algebraic.memory[VALID] = 0.0
+            return k, status
+        record[k + 1, :] = w[:size]
+    return last, DONE

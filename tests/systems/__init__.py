@@ -1,0 +1,168 @@
+"""Named test problems, declared as components, with exact solutions where there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.assemble import assemble
+from psmr.dae.component import Component, Parameter, positive
+from psmr.dae.device import Device
+from psmr.dae.system import System
+
+
+class Logistic(Component):
+    """x' = a x (1 - x)."""
+
+    states = ("x",)
+    a = Parameter(unit="1/s", doc="growth rate", default=1.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (p.a * v.x * (1 - v.x),), (), ()
+
+
+class ProtheroRobinson(Component):
+    """x' = -rate (x - cos t) - sin t, stiff and dependent on time (Prothero and Robinson, 1974)."""
+
+    states = ("x",)
+    rate = Parameter(unit="1/s", doc="stiffness", check=positive)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (-p.rate * (v.x - m.cos(v.t)) - m.sin(v.t),), (), ()
+
+
+class Quadratic(Component):
+    """x' = -a y, 0 = y - b x^2: an index-1 DAE whose coefficients events change."""
+
+    states = ("x",)
+    algebraic = ("y",)
+    a = Parameter(unit="1/s", doc="rate", default=1.0)
+    b = Parameter(unit="1", doc="factor", default=1.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (-p.a * v.y,), (v.y - p.b * v.x**2,), ()
+
+
+class Kaps(Component):
+    """Kaps' problem with the square as algebraic variable: fast x1, slow x2 (Kaps, 1981)."""
+
+    states = ("x1", "x2")
+    algebraic = ("square",)
+    mu = Parameter(unit="1/s", doc="stiffness", check=positive)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        fast = -(p.mu + 2) * v.x1 + p.mu * v.square
+        return (fast, v.x1 - v.x2 - v.square), (v.square - v.x2**2,), ()
+
+
+class Limited(Component):
+    """x' = rate cos(t) + u between non-windup limits, read by y = 2 x."""
+
+    states = ("x",)
+    algebraic = ("y",)
+    inputs = ("u",)
+    limits = {"x": ("low", "high")}
+    rate = Parameter(unit="1/s", doc="amplitude", default=1.0)
+    low = Parameter(unit="pu", doc="lower limit", default=-0.5)
+    high = Parameter(unit="pu", doc="upper limit", default=0.5)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (p.rate * m.cos(v.t) + v.u,), (v.y - 2 * v.x,), ()
+
+
+class TwoRates(Component):
+    """A slow pendulum that a fast, damped circuit drives; both have an algebraic variable, nothing is linear."""
+
+    states = ("angle", "speed", "current")
+    algebraic = ("torque", "voltage")
+    inputs = ("v_ref",)
+    tau = Parameter(unit="s", doc="time constant of the circuit", check=positive)
+    gain = Parameter(unit="1", doc="coupling", default=0.5)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        derivatives = (v.speed, v.torque - m.sin(v.angle) - 0.2 * v.speed, (v.voltage - v.current) / p.tau)
+        residuals = (
+            v.torque - p.gain * v.current * m.cos(v.angle),
+            v.voltage + 0.1 * v.voltage**3 - v.v_ref + 0.3 * m.sin(v.angle),
+        )
+        return derivatives, residuals, ()
+
+
+class Blowup(Component):
+    """x' = x^2, infinite at t = 1 / x(0)."""
+
+    states = ("x",)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (v.x**2,), (), ()
+
+
+class NoRoot(Component):
+    """0 = y^2 + level, without a real root for level > 0."""
+
+    states = ("x",)
+    algebraic = ("y",)
+    level = Parameter(unit="1", doc="constant", default=-1.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (-v.x,), (v.y**2 + p.level,), ()
+
+
+def one(
+    component: type[Component], start: Mapping[str, float], name: str = "D", **parameters: float
+) -> System:
+    """Return a system of one device."""
+    device = Device(name, component, parameters)
+    return assemble([device], {f"{name}.{key}": value for key, value in start.items()})
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A system with its exact solution w(t) = (x, y)."""
+
+    system: System
+    exact: Callable[[float], np.ndarray]
+    t_end: float
+
+
+def logistic() -> Problem:
+    """Nonlinear ODE."""
+    return Problem(one(Logistic, {"x": 0.2}), lambda t: np.array([1 / (1 + 4 * np.exp(-t))]), 2.0)
+
+
+def forced() -> Problem:
+    """ODE that depends on time."""
+    return Problem(one(ProtheroRobinson, {"x": 1.0}, rate=3.0), lambda t: np.array([np.cos(t)]), 2.0)
+
+
+def quadratic() -> Problem:
+    """Index-1 DAE."""
+    return Problem(
+        one(Quadratic, {"x": 1.0, "y": 1.0}), lambda t: np.array([1 / (1 + t), 1 / (1 + t) ** 2]), 2.0
+    )
+
+
+def kaps(mu: float = 5.0) -> Problem:
+    """Index-1 DAE with two rates."""
+    return Problem(
+        one(Kaps, {"x1": 1.0, "x2": 1.0, "square": 1.0}, mu=mu),
+        lambda t: np.array([np.exp(-2 * t), np.exp(-t), np.exp(-2 * t)]),
+        1.0,
+    )
+
+
+def two_rates(tau: float = 0.01) -> System:
+    """Slow pendulum and fast circuit, away from equilibrium."""
+    start = {"angle": 0.5, "speed": 0.0, "current": 0.4, "torque": 0.2, "voltage": 0.8, "v_ref": 1.0}
+    return one(TwoRates, start, tau=tau)
