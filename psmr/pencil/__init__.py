@@ -1,0 +1,17 @@
+"""How much a scheme deforms the modes of a system: step operators, mode matching, the deformation report."""
+
+from psmr.pencil.deformation import Deformation, deformation, spectral_radius
+from psmr.pencil.operator import correction_rate, macro_pencil, step_operator
+from psmr.pencil.published import published_pencil
+from psmr.pencil.ringdown import fit_mode
+
+__all__ = [
+    "Deformation",
+    "correction_rate",
+    "deformation",
+    "fit_mode",
+    "macro_pencil",
+    "published_pencil",
+    "spectral_radius",
+    "step_operator",
+]
