@@ -204,7 +204,7 @@ class _Group:
     def check(self, residual: Reals) -> None:
         """Raise InitialisationError for the plant with the largest residual, if that is too large."""
         error = np.where(np.isfinite(residual), np.abs(residual), np.inf)
-        worst, row = np.unravel_index(int(np.argmax(error)), error.shape)
+        worst, row = (int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
         if error[worst, row] > 10 * TOLERANCE:
             plant = self.plants[worst]
             if row < len(self.rows):

@@ -253,7 +253,7 @@ def _limits(problem: _Problem, bus: int) -> tuple[float, float, list[GeneratorRo
 
 
 def _switch(problem: _Problem, v: Reals, angle: Reals, held: dict[int, int], tolerance: float) -> bool:
-    """Change pv buses outside their limits to pq and back where the voltage allows it; say whether any did."""
+    """Change pv buses outside their limits to pq and back where the voltage allows it; say if any did."""
     s = _injected(problem, v, angle)
     changed = False
     for bus in map(int, np.flatnonzero(problem.pv)):

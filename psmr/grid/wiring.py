@@ -94,7 +94,7 @@ def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -
         read = {port for name, kind in kinds.items() if name != row.name for port in kind.inputs}
         if not read & set(_offered(component)):
             raise CaseError(
-                f"{row.place}: no device of {generator.name} reads what a {row.type} gives; remove it, or"
+                f"{row.place}: no device of {generator.name} reads the output of {row.type}; remove it, or"
                 " choose a"
                 " machine (or exciter) that has this input"
             )

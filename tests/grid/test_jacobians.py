@@ -1,0 +1,121 @@
+"""Compiled residuals and Jacobians against the plain equations and a complex step, in each limiter branch."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from psmr.dae.assemble import assemble
+from psmr.dae.component import Component, local_rows
+from psmr.dae.device import Device
+from psmr.dae.mathematics import NumericMath
+from psmr.grid.catalogue import components
+from tests.grid.library import PARAMETERS
+
+STEP = 1e-30
+POINTS = 300
+
+
+class Signal(Component):
+    """Something to read from and to add to."""
+
+    algebraic = ("s",)
+
+    @staticmethod
+    def equations(m, v, p):
+        return (), (-v.s,), ()
+
+
+def alone(component):
+    """The device with a signal of its own at each input and output."""
+    ports = (*component.inputs, *component.outputs)
+    wires = {
+        port: f"{side}-{port}.s"
+        for side, kind in (("in", component.inputs), ("out", component.outputs))
+        for port in kind
+    }
+    signals = [Device(wires[port].removesuffix(".s"), Signal, {}) for port in ports]
+    device = Device("device", component, PARAMETERS[component], wires)
+    return device, assemble([device, *signals])
+
+
+def names_of(component):
+    return (*component.states, *component.algebraic, *component.inputs)
+
+
+class Branches(NumericMath):
+    """Notes which branch of each limiter is taken, limiters numbered in the order of evaluation."""
+
+    def __init__(self):
+        self.seen = {}
+        self.number = 0
+
+    def _note(self, kinds, branch):
+        self.seen.setdefault((self.number, kinds), set()).add(branch)
+        self.number += 1
+
+    def clip(self, x, lower, upper):
+        self._note(("below", "within", "above"), "below" if x < lower else "above" if x > upper else "within")
+        return NumericMath.clip(x, lower, upper)
+
+    def max(self, a, b):
+        self._note(("first", "second"), "first" if a >= b else "second")
+        return NumericMath.max(a, b)
+
+
+def evaluate(component, device, m, values):
+    v = SimpleNamespace(**values, t=0.0)
+    derivatives, residuals, injections = component.equations(m, v, SimpleNamespace(**device.parameters))
+    return [*derivatives, *residuals, *injections]
+
+
+@pytest.mark.parametrize("component", components(), ids=lambda c: c.__name__)
+def test_jacobian_is_the_complex_step(component):
+    device, system = alone(component)
+    names = names_of(component)
+    columns = [system.index(device.connections.get(n, f"device.{n}")) for n in names]
+    targets = (*system.names_x, *system.names_g)
+    rows = [targets.index(device.connections.get(r, f"device.{r}")) for r in local_rows(component)]
+    own = len(rows) - len(component.outputs)
+    branches = Branches()
+    rng = np.random.default_rng(1)
+    size = system.n + system.m
+    for _ in range(POINTS):
+        w = system.w0.copy()
+        w[:size] = rng.uniform(-1.5, 1.5, size)
+        values = {name: w[c] for name, c in zip(names, columns, strict=True)}
+        branches.number = 0
+        evaluate(component, device, branches, values)
+        value = np.array(evaluate(component, device, NumericMath, values), dtype=float)
+        expected = np.empty((len(rows), len(names)))
+        for j, name in enumerate(names):
+            shifted = {k: complex(x, STEP if k == name else 0.0) for k, x in values.items()}
+            expected[:, j] = np.imag(evaluate(component, device, NumericMath, shifted)) / STEP
+        for i, state in enumerate(component.states):
+            low, high = system.lower[i], system.upper[i]
+            if (values[state] >= high and value[i] > 0) or (values[state] <= low and value[i] < 0):
+                expected[i] = 0.0
+        # The row of a signal holds -s beside what the device adds; row and variable have one number.
+        residual = system.residual(w)[rows]
+        residual[own:] += w[rows][own:]
+        found = system.jacobian(w).toarray()[np.ix_(rows, columns)]
+        # Roundoff of the two ways of evaluating: 1e-12 of the largest entry of a row (measured: 6e-14).
+        assert np.abs(residual - value).max() <= 1e-12 * max(1.0, np.abs(value).max())
+        assert np.abs(found - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max())
+    for (number, kinds), seen in branches.seen.items():
+        assert seen == set(kinds), f"limiter {number} was only met in {seen}"
+
+
+def test_library_is_complete():
+    assert set(PARAMETERS) == set(components())
+
+
+@pytest.mark.parametrize("component", components(), ids=lambda c: c.__name__)
+def test_every_component_has_a_source_and_units(component):
+    text = (component.__doc__ or "") + (__import__(component.__module__, fromlist=["x"]).__doc__ or "")
+    assert "ource" in text
+    for name in dir(component):
+        parameter = getattr(component, name)
+        if type(parameter).__name__ == "Parameter":
+            assert parameter.unit
+            assert parameter.doc

@@ -1,0 +1,117 @@
+"""The power flow against published voltages, closed forms, and its own error messages."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from psmr.errors import PowerFlowError
+from psmr.grid.case import BusRow, Case, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
+from psmr.grid.powerflow import power_flow
+from psmr.io.read import read_case
+
+# Sauer and Pai (1998), table 7.2 / Anderson and Fouad, figure 2.19: magnitudes in pu, angles in degrees.
+PUBLISHED = {
+    1: (1.040, 0.0),
+    2: (1.025, 9.3),
+    3: (1.025, 4.7),
+    4: (1.026, -2.2),
+    5: (0.996, -4.0),
+    6: (1.013, -3.7),
+    7: (1.026, 3.7),
+    8: (1.016, 0.7),
+    9: (1.032, 2.0),
+}
+Z = (1.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", ["wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml"])
+def test_published_voltages(wscc9, name):
+    flow = power_flow(read_case(wscc9 / name))
+    for (v, angle), bus in zip(flow.buses().to_numpy(), flow.case.buses, strict=True):
+        # Half a unit of the last digit that is printed.
+        assert v == pytest.approx(PUBLISHED[bus.number][0], abs=0.5e-3)
+        assert angle == pytest.approx(PUBLISHED[bus.number][1], abs=0.05)
+    assert flow.mismatch <= 1e-12
+
+
+def test_published_generation(wscc9):
+    power = power_flow(read_case(wscc9 / "wscc9.toml")).generators()
+    assert power.loc["G1", "p_mw"] == pytest.approx(71.6, abs=0.05)
+    assert power["q_mvar"].to_numpy() == pytest.approx([27.0, 6.7, -10.9], abs=0.05)
+
+
+def test_generators_share_by_rating(wscc9):
+    flow = power_flow(read_case(wscc9 / "wscc9-ibr.toml"))
+    power = flow.generators()
+    assert power.loc["C1", "q_mvar"] == pytest.approx(power.loc["C2", "q_mvar"])
+    whole = power_flow(read_case(wscc9 / "wscc9.toml")).generators().loc["G3", "q_mvar"]
+    assert power.loc[["C1", "C2"], "q_mvar"].sum() == pytest.approx(whole)
+
+
+def two_buses(load=50.0, **branch):
+    kind = TransformerRow if "tap" in branch or "shift_deg" in branch else LineRow
+    table = {"transformers" if kind is TransformerRow else "lines": (kind(1, 2, 0.1, **branch),)}
+    return Case(
+        "two",
+        100.0,
+        60.0,
+        (BusRow(1), BusRow(2)),
+        loads=(LoadRow(2, load, 0.0, Z, Z),) if load else (),
+        generators=(GeneratorRow("G1", 1, "slack", v=1.0),),
+        **table,
+    )
+
+
+def test_two_buses_closed_form():
+    """V2 sin(theta) = -P X and V2^2 = V2 cos(theta) for a lossless line from 1 pu and Q2 = 0."""
+    flow = power_flow(two_buses())
+    theta = -0.5 * np.arcsin(2 * 0.5 * 0.1)
+    assert flow.angle[1] == pytest.approx(theta, abs=1e-13)
+    assert flow.v[1] == pytest.approx(np.cos(theta), abs=1e-13)
+
+
+def test_tap_and_shift_without_load():
+    """The open side of an ideal ratio sits at v / tap, lagging by the shift."""
+    flow = power_flow(two_buses(load=0.0, tap=1.05, shift_deg=30.0))
+    assert flow.v[1] == pytest.approx(1 / 1.05, abs=1e-12)
+    assert np.degrees(flow.angle[1]) == pytest.approx(-30.0, abs=1e-10)
+
+
+def test_shunt_supports_the_voltage():
+    case = two_buses(load=0.0)
+    flow = power_flow(replace(case, shunts=(ShuntRow(2, b_mvar=20.0),)))
+    assert flow.v[1] == pytest.approx(1 / (1 - 0.1 * 0.2), abs=1e-12)
+
+
+def test_slack_angle_is_held(wscc9):
+    case = read_case(wscc9 / "wscc9.toml")
+    turned = replace(case.generators[0], angle_deg=40.0)
+    flow = power_flow(replace(case, generators=(turned, *case.generators[1:])))
+    assert flow.angle - power_flow(case).angle == pytest.approx(np.full(9, np.radians(40.0)), abs=1e-12)
+
+
+def with_q_max(case, q_max):
+    g2 = replace(case.generators[1], q_max_mvar=q_max)
+    return replace(case, generators=(case.generators[0], g2, case.generators[2]))
+
+
+def test_reactive_limit_turns_pv_into_pq(wscc9):
+    case = with_q_max(read_case(wscc9 / "wscc9.toml"), 2.0)
+    flow = power_flow(case, reactive_limits=True)
+    assert flow.at_limit == ("G2",)
+    assert flow.generators().loc["G2", "q_mvar"] == pytest.approx(2.0, abs=1e-9)
+    assert flow.v[1] < 1.025
+    assert power_flow(case).at_limit == ()
+
+
+def test_reactive_limit_not_reached_changes_nothing(wscc9):
+    case = with_q_max(read_case(wscc9 / "wscc9.toml"), 50.0)
+    assert power_flow(case, reactive_limits=True).v == pytest.approx(power_flow(case).v, abs=0)
+
+
+def test_overload_names_mismatch_and_bus():
+    """The most a line of X = 0.1 carries at unit power factor from 1 pu is 1 / (2 X) = 500 MW."""
+    assert power_flow(two_buses(load=499.0)).v[1] == pytest.approx(np.sqrt(0.5), abs=0.05)
+    with pytest.raises(PowerFlowError, match=r"two: power flow: .* largest mismatch .* (MW|Mvar) at bus2"):
+        power_flow(two_buses(load=520.0))
