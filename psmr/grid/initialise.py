@@ -84,12 +84,24 @@ def _check_loads(case: Case, flow: PowerFlow) -> None:
 
 
 def polish(system: System) -> System:
-    """Return the system with its algebraic variables solved once more, all together."""
+    """Return the system with its algebraic variables solved once more, all together.
+
+    Raises
+    ------
+    InitialisationError
+        Where they are not determined.
+    """
     x, y = system.x0, system.y0
     # Two Newton steps: the start is good to 1e-11, the first squares that, the second confirms.
     for _ in range(2):
         w = system.buffer(x, y)
-        lu = splu(system.jacobian(w)[system.n :, system.n :].tocsc())
+        try:
+            lu = splu(system.jacobian(w)[system.n :, system.n :].tocsc())
+        except RuntimeError as error:
+            raise InitialisationError(
+                f"{system.name}: the algebraic equations are singular at the start; does a bus"
+                " have nothing that fixes its voltage, or a device a variable that nothing determines?"
+            ) from error
         y = y - lu.solve(system.residual(w)[system.n :])
     return system.with_start(x, y)
 

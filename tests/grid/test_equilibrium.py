@@ -11,11 +11,13 @@ from psmr.dae.device import Device
 from psmr.dae.linear import modes
 from psmr.errors import CaseError, InitialisationError
 from psmr.grid.case import BusRow, Case, DeviceRow, GeneratorRow, LineRow, LoadRow
+from psmr.grid.converters import GridFollowingConverter
 from psmr.grid.equilibrium import Plant, solve_plants
 from psmr.grid.initialise import build, check_residual
 from psmr.grid.powerflow import power_flow
 from psmr.grid.wiring import plant_devices
 from psmr.io.read import read_case
+from tests.grid.library import PARAMETERS
 
 CASES = ("wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml")
 
@@ -60,7 +62,7 @@ def test_textbook_eigenvalues(wscc9):
         nearest = min(found, key=lambda s: abs(s - value))
         assert abs(nearest - value) <= 1e-3 * abs(value)
         found.remove(nearest)
-    # What is left is the pair of zeros: no angle is the reference, and without governor and damping no speed is.
+    # What is left is the pair of zeros: no angle is the reference, and without governors no speed is.
     # A double zero is defective: roundoff moves it by the square root of 1e-12.
     assert np.abs(found).max() < 1e-5
 
@@ -280,3 +282,21 @@ def test_exciter_that_nothing_reads_is_named(wscc9):
     g1 = replace(case.generators[0], devices=(*case.generators[0].devices, exciter))
     with pytest.raises(CaseError, match=r"\(AVR1\): no device of G1 reads the output of ExciterType1"):
         build(replace(case, generators=(g1, case.generators[1])))
+
+
+def test_bus_with_nothing_at_it_is_an_error():
+    """A converter alone with its bus injects a current that no voltage can change."""
+    case = Case(
+        "alone",
+        100.0,
+        60.0,
+        (BusRow(1),),
+        generators=(GeneratorRow("C1", 1, "slack", v=1.0, devices=(converter(),)),),
+    )
+    with pytest.raises(InitialisationError, match="alone: the algebraic equations are singular at the start"):
+        build(case)
+
+
+def converter():
+    given = {k: v for k, v in PARAMETERS[GridFollowingConverter].items() if k not in ("s_base", "f_n")}
+    return DeviceRow("C1", "converter", "GridFollowingConverter", given)
