@@ -21,7 +21,7 @@ from tests.grid.library import PARAMETERS
 
 CASES = ("wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml")
 
-# Sauer and Pai (1998), section 8.3: loads of constant power, no transducer.
+# Sauer and Pai (1998): loads of constant power, no transducer.
 TEXTBOOK = (
     -0.7209 + 12.7486j,
     -0.1908 + 8.3672j,

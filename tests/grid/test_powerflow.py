@@ -10,7 +10,7 @@ from psmr.grid.case import BusRow, Case, GeneratorRow, LineRow, LoadRow, ShuntRo
 from psmr.grid.powerflow import power_flow
 from psmr.io.read import read_case
 
-# Sauer and Pai (1998), table 7.2 / Anderson and Fouad, figure 2.19: magnitudes in pu, angles in degrees.
+# The nine-bus system in Sauer and Pai (1998) and in Anderson and Fouad: magnitudes in pu, angles in degrees.
 PUBLISHED = {
     1: (1.040, 0.0),
     2: (1.025, 9.3),
