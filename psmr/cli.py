@@ -46,13 +46,19 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(
         prog="psmr",
-        description="Multirate simulation of power systems that reports how much its numerics deform each mode.",
+        description="Multirate simulation of power systems that says how much the numerics deform each mode.",
     )
     top.add_argument("--version", action="version", version=f"psmr {_version()}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     run = _command(commands, "run", _run, "run a study file", "psmr run cases/wscc9/fault.toml -o out")
     run.add_argument("study", metavar="STUDY", help="study file (TOML)")
+    run.add_argument(
+        "--figure", action="store_true", help="write run.svg: trajectories with the events marked"
+    )
+    run.add_argument(
+        "--html", action="store_true", help="write report.html: one page with every figure inside"
+    )
     _output(run, "FOLDER", "write the results here, in place of the study's own folder")
 
     modes = _command(
@@ -144,7 +150,9 @@ def _run(arguments: argparse.Namespace) -> None:
 
     study = read_study(arguments.study)
     with _Progress(study.t_end) as progress:
-        _, run, files = run_study(study, arguments.output, progress)
+        extra: dict[str, Any] = {"figure": "svg"} if arguments.figure else {}
+        extra |= {"html": True} if arguments.html else {}
+        _, run, files = run_study(study, arguments.output, progress, extra)
     if arguments.json:
         _print_json(_run_record(study.name, run, files))
         return
@@ -210,7 +218,10 @@ def _deformation(arguments: argparse.Namespace) -> None:
     if is_study(arguments.file):
         if given:
             option = "--" + next(iter(given)).replace("_", "-")
-            raise InputError(f"{option} goes with a case file; {arguments.file} has its scheme in [scheme]")
+            raise InputError(
+                f"{option}: {arguments.file} is a study, its scheme is in [scheme]; give the option with"
+                " a case file"
+            )
         system, recipe = prepare(read_study(arguments.file))
     else:
         recipe = _recipe(given)

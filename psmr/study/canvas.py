@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COLOURS = ("#1f4e79", "#d1495b", "#2a9d6f", "#e09f3e", "#7b5ea7", "#4ea5d9", "#8a5a44", "#5b6472", "#9aa437")
 INK, FAINT, GRID, FAST, SLOW = "#1c2330", "#6b7280", "#e3e5e8", "#d1495b", "#1f4e79"
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.size": 9.0,
     "axes.titlesize": 10.0,
     "axes.labelsize": 9.0,
@@ -102,7 +102,7 @@ def png_of(figure: Figure) -> str:
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure in the format of the path's suffix, whole or not at all."""
     with atomic(path) as temporary, styled():
-        meta = {"metadata": {"Date": None}} if temporary.suffix == ".svg" else {}
+        meta: dict[str, Any] = {"metadata": {"Date": None}} if temporary.suffix == ".svg" else {}
         figure.savefig(temporary, bbox_inches="tight", **meta)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from psmr.dae.system import System
 from psmr.errors import StudyError
@@ -14,9 +15,6 @@ from psmr.study.run import Run, require_pyarrow
 from psmr.study.signals import Signals
 from psmr.study.simulate import simulate
 from psmr.study.study import Output, Study
-
-# What is written when the folder is given on the command line and the study says nothing.
-DEFAULT_OUTPUT = {"csv": True, "figure": "svg", "html": True}
 
 
 def load_system(path: str | Path) -> System:
@@ -33,7 +31,10 @@ def prepare(study: Study) -> tuple[System, Recipe]:
 
 
 def run_study(
-    study: Study, folder: str | Path | None = None, progress: Callable[[float], None] | None = None
+    study: Study,
+    folder: str | Path | None = None,
+    progress: Callable[[float], None] | None = None,
+    extra: Mapping[str, Any] | None = None,
 ) -> tuple[System, Run, tuple[Path, ...]]:
     """Run a study and write what it asks for.
 
@@ -45,6 +46,8 @@ def run_study(
         Takes the place of the study's own output folder.
     progress
         Called with the time reached in s.
+    extra
+        Outputs asked for beside the study's own, by the field names of `Output`.
 
     Returns
     -------
@@ -61,9 +64,7 @@ def run_study(
             f"{study.source}: there is nothing to run; add [simulation] with t_end, "
             "or ask for `psmr deformation` of it"
         )
-    output = study.output
-    if folder is not None:
-        output = replace(output, folder=str(folder)) if output else Output(str(folder), **DEFAULT_OUTPUT)  # type: ignore[arg-type]
+    output = _output_of(study, folder, extra or {})
     if output:
         check_writable(output.folder)
     system, recipe = prepare(study)
@@ -72,6 +73,18 @@ def run_study(
     scheme = recipe.scheme(system.linearise())
     run = simulate(system, scheme, study.t_end, study.events, all=study.fast_points, progress=progress)
     return system, run, write_outputs(run, output, system, study.name) if output else ()
+
+
+def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]) -> Output | None:
+    if folder is not None:
+        extra = {**extra, "folder": str(folder)}
+    if study.output:
+        return replace(study.output, **extra)
+    if extra and folder is None:
+        raise StudyError(
+            f"{study.source}: there is no folder for {', '.join(extra)}; add [output], or give -o FOLDER"
+        )
+    return Output(**extra) if extra else None
 
 
 def _check_output(output: Output, system: System) -> None:

@@ -68,7 +68,7 @@ def trajectories(
     panels = default_panels(run.signals) if names is None else _by_quantity(run.signals.select(names))
     with styled():
         figure = new_figure(width, 0.75 + panel_height * len(panels))
-        axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+        axes = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
         for ax, panel in zip(axes, panels, strict=True):
             _panel(ax, run, panel)
         mark_events(axes, run)

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from psmr.dae.system import System
 from psmr.errors import InputError, SchemeError
 from psmr.numerics.march import march
-from psmr.numerics.scheme import Multirate, SingleRate
 from psmr.study.certificate import Scheme, certify
 from psmr.study.events import Event
 from psmr.study.run import Run
@@ -79,7 +78,7 @@ def simulate(
         or t_end <= 0
     ):
         raise InputError(f"t_end = {t_end!r}: must be a finite number > 0 in s")
-    if not isinstance(scheme, SingleRate | Multirate):
+    if not isinstance(getattr(scheme, "step", None), float):
         raise SchemeError(f"scheme: {type(scheme).__name__} is none; use psmr.SingleRate or psmr.Multirate")
     events = tuple(events)
     changes = schedule(system, events, t_end)

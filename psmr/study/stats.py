@@ -82,7 +82,7 @@ class Stats:
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the work by role as texts: heads and rows."""
         c = self.counters
-        rows = [
+        rows: list[tuple[str, ...]] = [
             (
                 words,
                 str(c.orders[role]),

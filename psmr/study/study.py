@@ -239,7 +239,9 @@ def _head(document: Document) -> dict[str, Any]:
         if key not in HEAD and key not in TABLES:
             known = (*HEAD, *TABLES)
             hint = nearest(key, known) or f"; known: {', '.join(known)}"
-            raise StudyError(f"{document.where((), key)}: there is no field or table {key!r}{hint}")
+            table = isinstance(document.content[key], dict | list)
+            where = f"{document.path}:{document.lines.table((key,))}" if table else document.where((), key)
+            raise StudyError(f"{where}: there is no field or table {key!r}{hint}")
     head = document.fields((), {k: v for k, v in document.content.items() if k not in TABLES}, HEAD)
     if head["version"] != VERSION:
         raise StudyError(
@@ -299,7 +301,7 @@ def _recipe(document: Document) -> Recipe:
         split = None
         if kind == "multirate":
             keys = ("delta", "algebraic", "fast_devices", "fast_variables")
-            chosen = {key: values.pop(key) for key in keys if key in values}
+            chosen: dict[str, Any] = {key: values.pop(key) for key in keys if key in values}
             split = Split(**{k: tuple(v) if isinstance(v, list) else v for k, v in chosen.items()})
         recipe = Recipe(values, split)
         recipe.check()

@@ -1,0 +1,52 @@
+"""Compile everything that a first run would compile."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from scipy import sparse
+
+from partitioning import by_hand
+from psmr.dae.cache import folder
+from psmr.dae.codegen import compile_component
+from psmr.dae.linear import LinearDae
+from psmr.dae.linear_system import linear_system
+from psmr.grid.catalogue import components
+from psmr.numerics.march import march
+from psmr.numerics.scheme import Multirate, SingleRate
+
+
+def warmup() -> str:
+    """Compile every component of the library and every integrator, and say where the machine code is kept."""
+    began = time.perf_counter()
+    library = components()
+    for component in library:
+        compile_component(component)  # type: ignore[arg-type]
+    linear = _small()
+    system = linear_system(linear)
+    split = by_hand(linear, fast=["a"])
+    schemes: list[SingleRate | Multirate] = [SingleRate(method, h=0.1) for method in ("TM", "RK4", "SDIRK2")]
+    for predictor, interpolation in (("FEM", "linear"), ("TM", "spline")):
+        schemes.append(
+            Multirate(split, 0.1, 2, predictor=predictor, interpolation=interpolation, corrections=1)
+        )
+    for scheme in schemes:
+        march(system, scheme, 0.5)
+    seconds = time.perf_counter() - began
+    return f"{len(library)} components and the integrators are compiled in {folder()} ({seconds:.1f} s)"
+
+
+def _small() -> LinearDae:
+    """Return a' = -a + y, b' = -b, 0 = b - y: the smallest system with states and algebraic variables."""
+    block = sparse.csc_matrix
+    return LinearDae(
+        fx=block(np.array([[-1.0, 0.0], [0.0, -1.0]])),
+        fy=block(np.array([[1.0], [0.0]])),
+        gx=block(np.array([[0.0, 1.0]])),
+        gy=block(np.array([[-1.0]])),
+        names_x=("a", "b"),
+        names_y=("y",),
+        names_g=("g",),
+        groups=np.arange(3),
+    )

@@ -1,0 +1,204 @@
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from psmr import cli
+
+
+@pytest.fixture
+def study(tmp_path, study_text, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "study.toml"
+    path.write_text(study_text)
+    return path
+
+
+def call(capsys, *argv):
+    code = cli.main([str(a) for a in argv])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_run_writes_and_says_what_it_did(study, fault_run, capsys):
+    code, out, err = call(capsys, "run", study)
+    assert code == 0
+    assert err == ""
+    assert "50 % of the load at bus5 trips" in out
+    assert "Certificate" in out
+    assert "deformed by 1.44 %" in out
+    assert "of single rate at 0.005 s" in out
+    assert out.rstrip().endswith("out/run.csv")
+    assert list(pd.read_csv("out/run.csv").columns) == ["t", "G1.omega", "G2.omega", "G3.omega"]
+
+
+def test_run_as_json_with_other_outputs(study, capsys, tmp_path):
+    code, out, err = call(capsys, "run", study, "--json", "-o", tmp_path / "here", "--figure", "--html")
+    record = json.loads(out)
+    assert (code, err) == (0, "")
+    assert record["certificate"]["stable"] is True
+    assert record["certificate"]["mode"] == pytest.approx([-0.19561, 8.37292], abs=1e-4)
+    assert record["stats"]["counters"]["macro_steps"] == 10
+    assert record["events"] == [{"t": 0.1, "label": "50 % of the load at bus5 trips"}]
+    assert sorted(p.name for p in (tmp_path / "here").iterdir()) == ["report.html", "run.csv", "run.svg"]
+    assert not (tmp_path / "out").exists()
+
+
+def test_modes(wscc9, capsys, tmp_path):
+    code, out, _ = call(capsys, "modes", wscc9 / "wscc9.toml", "-o", tmp_path / "modes.csv")
+    assert code == 0
+    assert "33 states" in out
+    assert "8.3729" in out
+    table = pd.read_csv(tmp_path / "modes.csv")
+    assert {"real", "imag", "frequency_hz", "damping_ratio", "dominant_state"} <= set(table.columns)
+    code, out, _ = call(capsys, "modes", wscc9 / "wscc9.toml", "--json")
+    assert len(json.loads(out)) == len(table)
+
+
+def test_partition(wscc9, capsys, tmp_path):
+    case = wscc9 / "wscc9.toml"
+    code, out, _ = call(capsys, "partition", case, "--delta", 20, "--figure", tmp_path / "net.svg")
+    assert code == 0
+    assert "3 of 33 states" in out
+    assert "AVR1.v_m" in out
+    assert (tmp_path / "net.svg").read_text().count("<svg") == 1
+    code, out, _ = call(capsys, "partition", case, "--suggest", "--json")
+    assert code == 0
+    assert any(20 < row["delta"] < 1000 for row in json.loads(out))
+
+
+def test_deformation_of_a_study_and_of_a_case(wscc9, capsys, tmp_path):
+    page = tmp_path / "report.html"
+    code, out, _ = call(capsys, "deformation", wscc9 / "deformation.toml", "-o", page)
+    assert code == 0
+    assert "* least damped oscillation" in out
+    assert "<html" in page.read_text()
+    options = ("--delta", 20, "--h-slow", 0.05, "--h-fast", 0.005)
+    code, out, _ = call(capsys, "deformation", wscc9 / "wscc9.toml", *options, "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert record["dominant"]["relative_deformation"] == pytest.approx(0.0144, abs=1e-4)
+    assert {"real", "status"} <= set(record["modes"][0])
+    code, out, _ = call(capsys, "deformation", wscc9 / "wscc9.toml", "--method", "TM", "--h", 0.01)
+    assert (code, "single rate TM" in out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("run", "{case}"), 'must be "psmr-study" for a study file; this is a case file'),
+        (("run", "no.toml"), "no.toml: cannot be read"),
+        (("run", "{wscc9}/deformation.toml"), "there is nothing to run; add [simulation] with t_end"),
+        (("run", "{study}", "-o", "{study}/x"), "cannot write to"),
+        (("modes", "no.toml"), "no.toml: cannot be read"),
+        (("modes", "case.xyz"), "knows no format '.xyz'"),
+        (("partition", "{case}", "--suggest", "--figure", "a.svg"), "--figure draws one partition"),
+        (("partition", "{case}", "--delta", "-1"), "delta"),
+        (("deformation", "{case}"), "--delta, --h-slow, --h-fast missing; for instance"),
+        (("deformation", "{case}", "--method", "TM"), "needs --method and --h"),
+        (
+            ("deformation", "{case}", "--method", "TM", "--h", "0.1", "--delta", "3"),
+            "--delta belongs to a multirate scheme",
+        ),
+        (
+            ("deformation", "{case}", "--method", "TM", "--h", "-1"),
+            "h = -1.0: must be a finite number > 0 in s",
+        ),
+        (("deformation", "{wscc9}/fault.toml", "--h-slow", "0.1"), "is a study, its scheme is in [scheme]"),
+        (
+            ("deformation", "{wscc9}/fault.toml", "-o", "report.pdf"),
+            "must end in .html (report) or .csv (table)",
+        ),
+    ],
+)
+def test_wrong_input_is_one_line_and_code_2(study, wscc9, capsys, argv, message):
+    places = {"case": wscc9 / "wscc9.toml", "wscc9": wscc9, "study": study}
+    code, out, err = call(capsys, *(a.format(**places) for a in argv))
+    assert (code, out) == (2, "")
+    assert err.startswith("psmr: error: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_wrong_signal_is_found_before_the_run_and_nothing_is_written(study, capsys, tmp_path):
+    study.write_text(study.read_text().replace("*.omega", "*.omga"))
+    code, _, err = call(capsys, "run", study)
+    assert (code, "there is no signal '*.omga'" in err) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_fails_has_code_1_and_writes_nothing(study, capsys, tmp_path, monkeypatch):
+    from psmr.errors import SimulationError
+
+    def fail(*_, **__):
+        raise SimulationError("t = 0.1 s: no convergence")
+
+    monkeypatch.setattr("psmr.study.simulate.march", fail)
+    code, out, err = call(capsys, "run", study)
+    assert (code, out, err) == (1, "", "psmr: error: t = 0.1 s: no convergence\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unstable_scheme_is_a_warning_on_standard_error(study, capsys):
+    text = study.read_text().replace('type = "multirate"\ndelta = 20.0\nh_slow = 0.05\nh_fast = 0.005', "{}")
+    single = text.format('type = "single"\nmethod = "FEM"\nh = 0.0025')
+    study.write_text(single.replace("t_end = 0.5", "t_end = 0.2").replace("start = 0.1", "start = 0.005"))
+    code, _, err = call(capsys, "run", study)
+    assert err.startswith("psmr: warning: the pencil says before the run: Unstable")
+    assert code in (0, 1)
+
+
+@pytest.mark.parametrize("command", ["run", "modes", "partition", "deformation", "warmup"])
+def test_every_command_has_help_with_an_example(command, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main([command, "--help"])
+    assert end.value.code == 0
+    assert f"example: psmr {command}" in capsys.readouterr().out
+
+
+def test_usage_errors_have_code_2(capsys):
+    for argv in ([], ["fly"], ["partition", "case.toml"]):
+        with pytest.raises(SystemExit) as end:
+            cli.main(argv)
+        assert end.value.code == 2
+    assert "usage: psmr" in capsys.readouterr().err
+
+
+def test_progress_follows_only_where_somebody_watches(monkeypatch, capsys):
+    with cli._Progress(1.0) as progress:
+        progress(0.5)
+        assert progress.bar is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with cli._Progress(1.0) as progress:
+        progress(0.5)
+        assert progress.bar.n == 0.5
+
+
+def test_interrupt_and_broken_pipe(monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_modes", interrupted)
+    assert cli.main(["modes", "x.toml"]) == 130
+    assert capsys.readouterr().err == "psmr: error: interrupted; nothing was written\n"
+
+
+def test_json_has_no_nan():
+    plain = cli._plain({"a": float("nan"), "b": [1 + 2j, float("inf")], "c": True})
+    assert plain == {"a": None, "b": [[1.0, 2.0], None], "c": True}
+
+
+def test_the_command_is_installed_and_light():
+    # Help needs neither numba nor pandas: it must come at once.
+    heavy = "'numba', 'pandas', 'sympy', 'matplotlib', 'scipy'"
+    code = f"import sys, psmr.cli; psmr.cli.parser(); print(*[m for m in ({heavy}) if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_a_reader_that_goes_away_is_no_traceback(wscc9):
+    line = f"{sys.executable} -m psmr.cli modes {wscc9 / 'wscc9.toml'} --json | head -n 1"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    assert "Traceback" not in done.stderr

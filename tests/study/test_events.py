@@ -1,0 +1,154 @@
+import pickle
+
+import pytest
+
+from psmr import Fault, LineTrip, LoadTrip, SetPoint
+from psmr.errors import EventError
+from psmr.study.schedule import schedule
+
+
+def test_fault_closes_an_admittance_and_opens_it_with_the_line(system):
+    on, off = Fault(bus=5, start=1.0, clear=1.1, trip="5-7", r=0.3, x=0.4).changes(system)
+    assert (on.t, on.label) == (1.0, "fault at bus5")
+    # 1 / (0.3 + j0.4) = 1.2 - j1.6
+    assert {name: value for _, name, value in on.parameters} == pytest.approx(
+        {"g_fault": 1.2, "b_fault": -1.6}
+    )
+    assert off.label == "fault at bus5 cleared, line5-7 tripped"
+    assert off.parameters == (("bus5", "g_fault", 0.0), ("bus5", "b_fault", 0.0), ("line5-7", "status", 0.0))
+
+
+@pytest.mark.parametrize("bus", [5, "5", "bus5"])
+def test_a_bus_may_be_a_number_or_a_name(system, bus):
+    assert Fault(bus, 1.0, 1.1).changes(system)[0].parameters[0][0] == "bus5"
+
+
+@pytest.mark.parametrize("line", ["5-7", "7-5", "line5-7", "bus5-bus7"])
+def test_a_line_may_be_its_buses_or_its_name(system, line):
+    assert LineTrip(line, 1.0).changes(system)[0].parameters == (("line5-7", "status", 0.0),)
+
+
+def test_load_trip_takes_its_part_and_gives_it_back(system):
+    p, q = (system.parameter("load5", name) for name in "pq")
+    first, second = LoadTrip(bus=5, start=1.0, fraction=0.25, reconnect=1.2).changes(system)
+    assert first.parameters == (("load5", "p", 0.75 * p), ("load5", "q", 0.75 * q))
+    assert second.parameters == (("load5", "p", p), ("load5", "q", q))
+    assert (first.label, second.label) == ("25 % of the load at bus5 trips", "load at bus5 reconnected")
+
+
+def test_line_trip_and_reclose(system):
+    first, second = LineTrip("5-7", 1.0, reclose=1.5).changes(system)
+    assert [c.parameters[0][2] for c in (first, second)] == [0.0, 1.0]
+
+
+def test_set_point_steps_a_held_input(system):
+    (change,) = SetPoint("AVR2", "v_ref", 1.05, start=1.0).changes(system)
+    assert change.inputs == (("AVR2.v_ref", 1.05),)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Fault(5, 1.0, 1.0), r"fault at bus5: clear = 1 s; must be after start = 1 s"),
+        (lambda: Fault(5, -1.0, 1.0), r"fault at bus5: start = -1 s; must be >= 0"),
+        (lambda: Fault(5, float("nan"), 1.0), r"start = nan; must be a finite number"),
+        (lambda: Fault(5, 1.0, "2"), r"clear = '2'; must be a finite number"),
+        (
+            lambda: Fault(5, 1.0, 1.1, x=0.0),
+            r"fault impedance r \+ jx = 0 \+ j0 pu; .* a bolted fault is x = 1e-4",
+        ),
+        (lambda: Fault(5, 1.0, 1.1, r=-0.1), r"r must be >= 0"),
+        (lambda: LoadTrip(5, 1.0, 0.0), r"load trip at bus5: fraction = 0.0; must be above 0 and at most 1"),
+        (lambda: LoadTrip(5, 1.0, 50.0), r"fraction = 50.0; must be above 0 and at most 1 \(0.5 trips half"),
+        (lambda: LoadTrip(5, 1.0, 0.5, reconnect=0.5), r"reconnect = 0.5 s; must be after start = 1 s"),
+        (
+            lambda: LineTrip("5-7", 1.0, reclose=0.9),
+            r"trip of line 5-7: reclose = 0.9 s; must be after start",
+        ),
+        (
+            lambda: SetPoint("AVR1", "v_ref", float("inf"), 1.0),
+            r"step of AVR1.v_ref: value = inf; must be a finite",
+        ),
+    ],
+)
+def test_an_event_that_cannot_be_is_refused_when_made(make, message):
+    with pytest.raises(EventError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        (
+            Fault(55, 1.0, 1.1),
+            r"fault at bus55: there is no bus 55 in 'WSCC 9-bus'; did you mean 'bus5'\?; buses: bus1, ",
+        ),
+        (
+            Fault(5, 1.0, 1.1, trip="5-8"),
+            r"no line or transformer '5-8' .*did you mean 'line7-8'\?; branches: line4-5, ",
+        ),
+        (LineTrip("line57", 1.0), r"did you mean 'line5-7'"),
+        (LoadTrip(4, 1.0, 0.5), r"load trip at bus4: bus4 has no load; there are loads at bus5, bus6, bus8"),
+        (SetPoint("AVR9", "v_ref", 1.0, 1.0), r"there is no device 'AVR9'; did you mean 'AVR"),
+        (
+            SetPoint("AVR1", "v_rf", 1.0, 1.0),
+            r"AVR1 has no set-point 'v_rf'; did you mean 'v_ref'\?; its set-points: v_ref",
+        ),
+        (SetPoint("G1", "v_f", 1.0, 1.0), r"G1.v_f is no set-point, AVR1.v_f provides it"),
+        (Fault(5, 2.0, 2.1), r"'fault at bus5' at t = 2 s would never be seen, the run ends at t_end = 2 s"),
+        (Fault(5, 1.9, 2.1), r"'fault at bus5 cleared' at t = 2.1 s would never be seen"),
+        (
+            LineTrip("1-4", 1.0),
+            r"transformer1-4 tripped at t = 1 s cuts bus1 off from the rest of the network",
+        ),
+        ("fault", r"'fault' is no event; use psmr.Fault"),
+    ],
+)
+def test_an_event_that_does_not_fit_the_system_is_named(system, event, message):
+    with pytest.raises(EventError, match=message):
+        schedule(system, [event], 2.0)
+
+
+def test_two_trips_together_may_cut_a_bus_off(system):
+    events = [LineTrip("4-5", 0.5), Fault(7, 1.0, 1.1, trip="5-7")]
+    with pytest.raises(
+        EventError, match=r"fault at bus7 cleared, line5-7 tripped at t = 1.1 s cuts bus5 off"
+    ):
+        schedule(system, events, 2.0)
+    # With the first line back in service nothing is cut off.
+    schedule(system, [LineTrip("4-5", 0.5, reclose=0.9), events[1]], 2.0)
+
+
+def test_overlapping_events_on_one_thing_are_refused(system):
+    events = [LoadTrip(5, 0.5, 0.5, reconnect=1.5), LoadTrip(5, 1.0, 0.3)]
+    with pytest.raises(
+        EventError, match=r"overlaps with load trip at bus5: both change load5.p; combine them"
+    ):
+        schedule(system, events, 2.0)
+    schedule(system, [LoadTrip(5, 0.5, 0.5, reconnect=1.0), LoadTrip(5, 1.2, 0.3)], 2.0)
+
+
+def test_a_branch_out_of_service_cannot_trip(system):
+    import dataclasses
+
+    group, row, column = system.parameter_place("line5-7", "status")
+    parameters = [matrix.copy() for matrix in system.parameters]
+    parameters[group][row, column] = 0.0
+    without = dataclasses.replace(system, parameters=tuple(parameters))
+    with pytest.raises(
+        EventError, match=r"line5-7 is out of service from the start; a trip of it would do nothing"
+    ):
+        schedule(without, [LineTrip("5-7", 1.0)], 2.0)
+
+
+def test_changes_of_one_instant_are_one(system):
+    changes = schedule(system, [LoadTrip(5, 1.0, 0.5), SetPoint("AVR1", "v_ref", 1.1, 1.0)], 2.0)
+    assert [c.label for c in changes] == ["50 % of the load at bus5 trips; AVR1.v_ref = 1.1"]
+
+
+def test_events_are_records():
+    event = Fault(bus=5, start=1.0, clear=1.1, trip="5-7")
+    assert event == Fault(5, 1.0, 1.1, "5-7")
+    assert pickle.loads(pickle.dumps(event)) == event
+    assert (event.end, LoadTrip(5, 1.0, 0.5).end, LineTrip("5-7", 1.0, 2.0).end) == (1.1, None, 2.0)
+    assert "bus=5" in repr(event)

@@ -1,0 +1,116 @@
+import re
+import sys
+
+import matplotlib
+import pytest
+
+import psmr
+from psmr.errors import InputError
+from psmr.study.canvas import save
+from psmr.study.oneline import one_line, plants
+from psmr.study.plots import trajectories
+
+
+def texts(figure):
+    import matplotlib.text
+
+    return [t.get_text() for t in figure.findobj(matplotlib.text.Text) if t.get_text()]
+
+
+def test_the_page_stands_alone_and_says_everything(fault_run, system, tmp_path):
+    path = tmp_path / "report.html"
+    fault_run.to_html(path, system)
+    page = path.read_text()
+    # Four figures inside, nothing fetched from elsewhere.
+    assert page.count("<svg") == 4
+    assert not re.search(r"(src|href)=['\"]https?:", page)
+    assert "<script" not in page
+    for words in ("deformed by 1.44 %", "3 of 33 states", "fast set", "Trajectories", "Partition", "Work"):
+        assert words in page
+    assert page.count("<html") == page.count("</html>") == 1
+
+
+def test_names_in_the_page_are_escaped(fault_run, tmp_path):
+    from psmr.study.report import run_page
+
+    assert "<b>" not in run_page(fault_run, title="a<b>c")
+
+
+def test_a_page_without_system_or_certificate(system, tmp_path):
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=0.01), 0.1, certify=False)
+    run.to_html(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "No certificate" in page
+    assert page.count("<svg") == 1
+
+
+def test_trajectories_mark_the_events(fault_run):
+    figure = fault_run.plot()
+    assert len(figure.axes) == 2
+    assert {"speed [pu]", "bus voltage [pu]", "time [s]", "G1", "bus9"} <= set(texts(figure))
+    assert "fault at bus5 cleared, line5-7 tripped, 1.1 s" in texts(figure)
+    (window,) = [p for p in figure.axes[0].patches if p.get_width() == pytest.approx(0.1)]
+    assert window.get_x() == 1.0
+
+
+def test_chosen_signals_make_a_panel_each_kind(fault_run):
+    figure = trajectories(fault_run, ["G*.delta", "AVR1.v_f"], title="own", until=1.5)
+    assert len(figure.axes) == 2
+    assert "rotor angle [rad]" in texts(figure)
+    assert figure.axes[0].get_xlim()[1] == 1.5
+    with pytest.raises(InputError, match="no signal"):
+        fault_run.plot("nothing")
+
+
+def test_many_lines_are_counted_not_listed(fault_run):
+    figure = fault_run.plot("bus*.v_*")
+    assert len(figure.axes) == 2
+    figure = trajectories(fault_run, ["bus*.v_re", "AVR*.v_m"])
+    assert figure.axes[0].get_legend() is not None
+
+
+def test_figures_do_not_need_pyplot_and_leave_settings_alone(fault_run, tmp_path):
+    before = dict(matplotlib.rcParams)
+    figure = fault_run.plot()
+    for suffix in ("svg", "png", "pdf"):
+        save(figure, tmp_path / f"run.{suffix}")
+    assert dict(matplotlib.rcParams) == before
+    assert sorted(p.suffix for p in tmp_path.iterdir()) == [".pdf", ".png", ".svg"]
+
+
+def test_the_same_figure_is_the_same_file(fault_run, tmp_path):
+    for name in ("a.svg", "b.svg"):
+        save(fault_run.plot(), tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_pyplot_shows_the_figure_where_it_is_loaded(fault_run, monkeypatch):
+    import matplotlib.pyplot as plt
+
+    figure = fault_run.plot()
+    assert figure.number in plt.get_fignums()
+    plt.close(figure)
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot")
+    assert not hasattr(fault_run.plot(), "number")
+
+
+def test_the_partition_on_the_one_line_graph(system, split):
+    found = plants(system, split)
+    assert [(p.name, p.bus, p.fast, p.states) for p in found] == [
+        ("G1", "bus1", 1, 11),
+        ("G2", "bus2", 1, 11),
+        ("G3", "bus3", 1, 11),
+    ]
+    assert found[0].devices == ("G1", "AVR1", "GOV1", "PSS1")
+    assert found[0].note == "AVR1 1/4"
+    words = texts(one_line(system, split))
+    assert {"G1", "1", "9", "fast", "slow"} <= set(words)
+    assert any("3 of 33 states" in w for w in words)
+
+
+def test_a_partition_of_another_system_is_not_drawn(system, split):
+    import dataclasses
+
+    other = dataclasses.replace(system, names_x=tuple(f"{n}2" for n in system.names_x))
+    with pytest.raises(InputError, match="the partition belongs to another system"):
+        one_line(other, split)

@@ -1,0 +1,205 @@
+import pytest
+
+from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate
+from psmr.errors import StudyError
+from psmr.study.recipe import Split
+from psmr.study.study import Output, read_study
+
+
+@pytest.fixture
+def write(tmp_path, study_text):
+    def writer(*changes, text=study_text):
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        path = tmp_path / "study.toml"
+        path.write_text(text)
+        return path
+
+    return writer
+
+
+def test_a_study_is_read_whole(write, wscc9):
+    study = read_study(write())
+    assert (study.name, study.case, study.t_end) == ("small", wscc9 / "wscc9.toml", 0.5)
+    assert study.recipe.split == Split(delta=20.0)
+    assert study.recipe.choices == {"h_slow": 0.05, "h_fast": 0.005}
+    assert study.events == (LoadTrip(5, 0.1, 0.5),)
+    assert study.output == Output("out", ("*.omega",))
+
+
+def test_every_event_can_be_written(write):
+    text = """
+[[event]]
+type = "fault"
+bus = "bus5"
+start = 0.1
+clear = 0.2
+trip = "5-7"
+x = 0.01
+[[event]]
+type = "line-trip"
+line = "4-5"
+start = 0.1
+reclose = 0.2
+[[event]]
+type = "set-point"
+device = "AVR1"
+name = "v_ref"
+value = 1.1
+start = 0.3
+[output]"""
+    assert read_study(write(("[output]", text))).events[1:] == (
+        Fault("bus5", 0.1, 0.2, "5-7", x=0.01),
+        LineTrip("4-5", 0.1, 0.2),
+        SetPoint("AVR1", "v_ref", 1.1, 0.3),
+    )
+
+
+def test_the_scheme_is_made_for_the_system(write, system):
+    linear = system.linearise()
+    scheme = read_study(write()).recipe.scheme(linear)
+    assert isinstance(scheme, Multirate)
+    assert (scheme.h_slow, scheme.ratio, scheme.split.delta) == (0.05, 10, 20.0)
+    for fast in ('fast_devices = ["AVR1", "AVR2"]', 'fast_variables = ["AVR1.v_m", "AVR2.v_m"]'):
+        split = read_study(write(("delta = 20.0", fast))).recipe.scheme(linear).split
+        assert split.fast_x[split.names_x.index("AVR2.v_m")]
+        assert not split.fast_x[split.names_x.index("AVR3.v_m")]
+
+
+def test_a_single_rate_scheme(write, system):
+    lines = 'type = "multirate"\ndelta = 20.0\nh_slow = 0.05\nh_fast = 0.005'
+    study = read_study(write((lines, 'type = "single"\nmethod = "TM"\nh = 0.01')))
+    assert study.recipe.scheme(system.linearise()) == SingleRate("TM", 0.01)
+
+
+@pytest.mark.parametrize("name", ["fault", "load-trip", "fault-ibr", "deformation"])
+def test_the_studies_in_the_repository_are_right(wscc9, name):
+    study = read_study(wscc9 / f"{name}.toml")
+    assert study.case.parent == wscc9
+    assert (study.t_end is None) == (name == "deformation")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ('format = "psmr-study"', ""),
+            r'study.toml:1: format = None: must be "psmr-study" for a study file',
+        ),
+        (('"psmr-study"', '"psmr-case"'), r"this is a case file, try `psmr deformation`"),
+        (
+            ("version = 1", "version = 2"),
+            r"study.toml:2: version = 2: this psmr reads version 1; update psmr",
+        ),
+        (("version = 1", "version = true"), r"study.toml:2: version = True: must be a whole number"),
+        (
+            ('name = "small"', "nam = 1"),
+            r"study.toml:3: there is no field or table 'nam'; did you mean 'name'\?",
+        ),
+        (
+            ("wscc9.toml", "wscc8.toml"),
+            r"study.toml:4: case = .*there is no such file beside .* did you mean 'wscc9.toml'\?",
+        ),
+        (
+            ("[scheme]", "[schema]"),
+            r"study.toml:6: there is no field or table 'schema'; did you mean 'scheme'\?",
+        ),
+        (
+            ('type = "multirate"', ""),
+            r'study.toml:6 \[scheme\]: type is missing; add it as one of "multirate", "single"',
+        ),
+        (
+            ('"multirate"', '"multi"'),
+            r"study.toml:7 \[scheme\]: type = 'multi': must be one of .* did you mean 'multirate'\?",
+        ),
+        (
+            ("h_slow = 0.05", "h_slw = 0.05"),
+            r"study.toml:9 \[scheme\]: there is no field 'h_slw'; did you mean 'h_slow'\?",
+        ),
+        (("h_slow = 0.05", ""), r"study.toml:6 \[scheme\]: h_slow is missing; add it as a finite number"),
+        (
+            ("h_slow = 0.05", 'h_slow = "0.05"'),
+            r"study.toml:9 \[scheme\]: h_slow = '0.05': must be a finite number",
+        ),
+        (
+            ("h_slow = 0.05", "h_slow = nan"),
+            r"study.toml:9 \[scheme\]: h_slow = nan: must be a finite number",
+        ),
+        (("h_slow = 0.05", "h_slow = true"), r"h_slow = True: must be a finite number"),
+        (
+            ("h_slow = 0.05", "h_slow = 0.052"),
+            r"\[scheme\]: h_slow = 0.052 s is not a whole multiple of h_fast = 0.005 s; try",
+        ),
+        (("h_fast = 0.005", ""), r"\[scheme\]: a multirate scheme needs h_fast \(s\) or ratio, one of them"),
+        (("h_fast = 0.005", "h_fast = 0.005\nratio = 10"), r"needs h_fast \(s\) or ratio, one of them"),
+        (
+            ("h_fast = 0.005", 'h_fast = 0.005\npredictor = "TEM"'),
+            r'study.toml:11 .*must be one of "FEM", "TM", "BEM"; did you',
+        ),
+        (
+            ("h_fast = 0.005", 'h_fast = 0.005\ncorrections = "conv"'),
+            r'must be a whole number.*or "converge"; did you mean',
+        ),
+        (("h_fast = 0.005", "h_fast = 0.005\ncorrections = -1"), r"corrections = -1: must be 0, 1, 2"),
+        (
+            ("delta = 20.0", ""),
+            r"exactly one of delta \(1/s\), fast_devices and fast_variables; none is given",
+        ),
+        (
+            ("delta = 20.0", 'delta = 20.0\nfast_devices = ["G1"]'),
+            r"fast_devices and fast_variables; several is given",
+        ),
+        (("delta = 20.0", "fast_devices = [1]"), r"fast_devices = \[1\]: must be a list of texts"),
+        (("t_end = 0.5", "t_end = -0.5"), r"study.toml:13 \[simulation\]: t_end = -0.5: must be > 0 in s"),
+        (
+            ("[simulation]\nt_end = 0.5", ""),
+            r"\[\[event\]\]: events need a run; add \[simulation\] with t_end",
+        ),
+        (
+            ('type = "load-trip"', ""),
+            r'study.toml:15 \[\[event\]\]: type is missing; add it as one of "fault", "load-trip"',
+        ),
+        (
+            ('"load-trip"', '"loadtrip"'),
+            r"study.toml:16 \[\[event\]\]: type = 'loadtrip': .* did you mean 'load-trip'\?",
+        ),
+        (
+            ("fraction = 0.5", "frction = 0.5"),
+            r"study.toml:19 \[\[event\]\]: there is no field 'frction'; did you mean 'fraction'\?",
+        ),
+        (
+            ("fraction = 0.5", "fraction = 1.5"),
+            r"study.toml:15 \[\[event\]\]: load trip at bus5: fraction = 1.5; must be above 0",
+        ),
+        (("bus = 5", "bus = 5.0"), r"bus = 5.0: must be a number or a text in quotes"),
+        (('folder = "out"', ""), r"study.toml:21 \[output\]: folder is missing; add it as a text in quotes"),
+        (
+            ('["*.omega"]', '"*.omega"'),
+            r"study.toml:23 \[output\]: signals = '\*.omega': must be a list of texts",
+        ),
+        (
+            ('folder = "out"', 'folder = "out"\nfigure = "jpg"'),
+            r'figure = \'jpg\': must be one of "png", "svg", "pdf", "none"',
+        ),
+        (("version = 1", "version = "), r"study.toml: is no valid TOML: .*line 2"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(write, change, message):
+    with pytest.raises(StudyError, match=message):
+        read_study(write(change))
+
+
+def test_events_must_be_a_list_of_tables(write):
+    with pytest.raises(StudyError, match=r"event must be a list of tables; write \[\[event\]\] for each"):
+        read_study(write(("[[event]]", "[event]")))
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    with pytest.raises(
+        StudyError, match=r"no.toml: cannot be read: No such file or directory; is the path right\?"
+    ):
+        read_study(tmp_path / "no.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(StudyError, match=r"bytes.toml: is no text in UTF-8 \(byte 0\)"):
+        read_study(tmp_path / "bytes.toml")
