@@ -1,0 +1,1 @@
+"""How a DAE is advanced in time; knows no power system."""

@@ -1,7 +1,7 @@
 """A block: rows and variables that are solved together, with their Newton matrix and its factors.
 
-The whole system is a block, and so are its algebraic equations and the fast and the slow side of a partition. All
-blocks have one type, so that one compiled Newton serves them.
+The whole system is a block, and so are its algebraic equations and the fast and the slow side of a partition.
+All blocks have one type, so that one compiled Newton serves them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RATE = 1  # theta / (1 - theta) last measured with a fresh matrix; 1 when unknow
 VALID = 2  # 1 when F holds the residual at the present w
 WORST = 3  # last update, relative to max(1, |w|)
 
-# Places in `Arrays.count`.
+# Places in `Arrays.counts`.
 ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, WORST_AT = range(6)
 
 
@@ -50,13 +50,13 @@ class Arrays(NamedTuple):
         Work vectors: known part of the state equations, Newton residual and update.
     start, full
         Work vectors of a damped solve: variables before the update, and the undamped update.
-    memory, count
+    memory, counts
         What outlives a call; see the names above.
     lu
         Factors of the Newton matrix; `unfactorised` before the first one.
     """
 
-    table: np.ndarray
+    table: NDArray[np.int64]
     variables: np.ndarray
     constant: np.ndarray
     J: np.ndarray
@@ -76,7 +76,7 @@ class Arrays(NamedTuple):
     start: np.ndarray
     full: np.ndarray
     memory: np.ndarray
-    count: np.ndarray
+    counts: np.ndarray
     lu: Lu
 
 
@@ -105,7 +105,7 @@ class Block:
         return self.kernels.rows
 
     def load(self, parameters: Sequence[NDArray[np.float64]], w: NDArray[np.float64]) -> None:
-        """Take new parameter values: constant Jacobian anew, matrix and residual out of date, no memory of rates."""
+        """Take new parameter values; what was evaluated or factorised with the old ones is forgotten."""
         self.kernels.load(parameters)
         constant_jacobian(self.kernels.table, w, self.arrays.constant)
         self.forget()
@@ -128,6 +128,12 @@ class Block:
         lu = factorise(k.indptr, k.indices, self.arrays.J, self.order, self.columns, self.rows)
         self.arrays = self.arrays._replace(lu=lu)
         self.forget()
+
+
+def column_indices(kernels: Kernels) -> NDArray[np.intp]:
+    """Return the column of each Jacobian entry."""
+    indptr = kernels.indptr.astype(np.intp)
+    return np.repeat(np.arange(kernels.rows), indptr[1:] - indptr[:-1])
 
 
 def make_block(
@@ -155,7 +161,7 @@ def make_block(
     size, states, nnz = kernels.rows, kernels.states, kernels.nnz
     names_w = (*system.names_x, *system.names_y, *system.names_u)
     names_r = (*system.names_x, *system.names_g)
-    column_of = np.repeat(np.arange(size), np.diff(kernels.indptr.astype(np.int64)))
+    column_of = column_indices(kernels)
     indices = kernels.indices.astype(np.int64)
     in_state_rows = np.flatnonzero(indices < states)
     diagonal = np.flatnonzero((indices == column_of) & (indices < states))
@@ -189,7 +195,7 @@ def make_block(
         start=np.zeros(size),
         full=np.zeros(size),
         memory=np.array([np.nan, 1.0, 0.0, 0.0]),
-        count=np.zeros(6, np.int64),
+        counts=np.zeros(6, np.int64),
         lu=unfactorised(),
     )
     columns = tuple(names_w[i] for i in kernels.variables)

@@ -12,14 +12,15 @@ from psmr.numerics.block import FACTORISATIONS, ITERATIONS, REFRESHES, RESIDUALS
 class Counters:
     """Work of a run. A *role* is what a block of equations was solved for.
 
-    Roles are ``"step"`` (all rows, single rate; in a multirate run the evaluation of f at t), ``"predictor"``, ``"fast"``,
-    ``"slow"``, ``"algebraic"`` (g = 0 after an explicit stage or predictor) and ``"event"`` (g = 0 at the start and after
-    each change).
+    Roles are ``"step"`` (all rows, single rate; in a multirate run the evaluation of f at t),
+    ``"predictor"``, ``"fast"``, ``"slow"``, ``"algebraic"`` (g = 0 after an explicit stage or predictor) and
+    ``"event"`` (g = 0 at the start and after each change).
 
     Attributes
     ----------
     steps
-        Accepted steps of the smallest size: single-rate steps, or fast steps of the last pass of each macro step.
+        Accepted steps of the smallest size: single-rate steps, or fast steps of the last pass of each macro
+        step.
     macro_steps
         Accepted macro steps; equal to `steps` for single rate.
     newton_iterations, residuals, solves
@@ -33,7 +34,8 @@ class Counters:
     corrections
         Repetitions of macro steps.
     refreshes
-        Factorisations beyond what the Newton policy plans, since convergence was slow or a limit was reached or left.
+        Factorisations beyond what the Newton policy plans, since convergence was slow or a limit was reached
+        or left.
     repivots
         Factorisations with new pivots, the first one of each block included.
     seconds
@@ -64,7 +66,7 @@ class Counters:
         seconds: float,
     ) -> Counters:
         """Collect what the blocks counted."""
-        counted = {block.role: (block.size, block.arrays.count) for block in blocks}
+        counted = {block.role: (block.size, block.arrays.counts) for block in blocks}
 
         def by_role(place: int) -> dict[str, int]:
             return {role: int(count[place]) for role, (_, count) in counted.items()}

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from psmr.dae.component import local_variables
 from psmr.dae.system import System
 from psmr.errors import SchemeError
-from psmr.numerics.block import Block, make_block
+from psmr.numerics.block import Block, column_indices, make_block
 from psmr.numerics.interpolation import HISTORY
 from psmr.numerics.multirate import FAST, PREDICTOR, PREDICTOR_ALGEBRAIC, SLOW, Plan, Store, run_multirate
 from psmr.numerics.newton import POLICIES, renew
 from psmr.numerics.onestep import TABLEAUX, coefficients
 from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.numerics.singlerate import ALGEBRAIC, WHOLE, run_single
+from psmr.numerics.singlerate import ALGEBRAIC, WHOLE, Method, run_single
 
 Reals = NDArray[np.float64]
 Scheme = SingleRate | Multirate
@@ -41,7 +41,7 @@ class Engine(Protocol):
     honest: bool
 
     def advance(self, span: Span, first: int, last: int, w: Reals, record: Reals) -> tuple[int, int]:
-        """Take steps first..last-1 of the span; return (number of the first that was not completed, status)."""
+        """Take steps first..last-1 of the span; return (first step that was not completed, status)."""
 
     def forget(self) -> None:
         """Drop history: w is about to jump."""
@@ -58,30 +58,35 @@ class SingleEngine:
 
     def __init__(self, system: System, scheme: SingleRate, parameters: Sequence[Reals], w: Reals) -> None:
         tableau = TABLEAUX[scheme.method]
-        self.tableau, self.stiff = tableau, tableau.stiffly_accurate
         self.honest = scheme.newton == "honest"
-        self.policy, self.tolerance = POLICIES[scheme.newton], scheme.tolerance
-        self.autonomous = autonomous(system)
+        self.method = Method(
+            A=tableau.A.copy(),
+            b=tableau.b.copy(),
+            c=tableau.c.copy(),
+            stiff=tableau.stiffly_accurate,
+            rates=np.zeros((tableau.stages, system.n)),
+            policy=POLICIES[scheme.newton],
+            tolerance=float(scheme.tolerance),
+            autonomous=autonomous(system),
+        )
         everything = np.arange(system.n + system.m)
         algebraic = everything[system.n :]
         self.blocks = {
             WHOLE: make_block(system, "step", parameters, w, everything, everything),
             ALGEBRAIC: make_block(system, "algebraic", parameters, w, algebraic, algebraic),
         }
-        self.rates = np.zeros((tableau.stages, system.n))
-        needed = {ALGEBRAIC: 0.0} if not self.stiff else {}
+        needed = {ALGEBRAIC: 0.0} if not tableau.stiffly_accurate else {}
         if tableau.gamma:
             needed[WHOLE] = scheme.h * tableau.gamma
         _prime(self.blocks, needed, w)
 
     def advance(self, span: Span, first: int, last: int, w: Reals, record: Reals) -> tuple[int, int]:
         """See `Engine`."""
-        A, b, c = self.tableau.A, self.tableau.b, self.tableau.c
         whole, algebraic = self.blocks[WHOLE].arrays, self.blocks[ALGEBRAIC].arrays
-        return run_single(
-            whole, algebraic, A, b, c, self.stiff, span.times, span.steps, first, last, w, self.rates,
-            self.policy, self.tolerance, self.autonomous, record,
-        )  # fmt: skip
+        ended: tuple[int, int] = run_single(
+            whole, algebraic, self.method, span.times, span.steps, first, last, w, record
+        )
+        return ended
 
     def forget(self) -> None:
         """See `Engine`."""
@@ -157,11 +162,12 @@ class MultirateEngine:
 
     def advance(self, span: Span, first: int, last: int, w: Reals, record: Reals) -> tuple[int, int]:
         """See `Engine`."""
-        arrays = {number: block.arrays for number, block in self.blocks.items()}
-        return run_multirate(
-            arrays[WHOLE], arrays[PREDICTOR], arrays[PREDICTOR_ALGEBRAIC], arrays[FAST], arrays[SLOW],
-            span.times, span.steps, span.ratios, first, last, w, self.plan, self.store, record,
-        )  # fmt: skip
+        # The order in which run_multirate takes them apart.
+        blocks = tuple(self.blocks[i].arrays for i in (WHOLE, PREDICTOR, PREDICTOR_ALGEBRAIC, FAST, SLOW))
+        ended: tuple[int, int] = run_multirate(
+            blocks, span.times, span.steps, span.ratios, first, last, w, self.plan, self.store, record
+        )
+        return ended
 
     def forget(self) -> None:
         """See `Engine`."""
@@ -181,8 +187,8 @@ def _sides(system: System, scheme: Multirate) -> tuple[NDArray[Any], ...]:
     split = scheme.split
     if (split.names_x, split.names_y, split.names_g) != (system.names_x, system.names_y, system.names_g):
         raise SchemeError(
-            f"split is a partition of {len(split.names_x)} states and {len(split.names_y)} algebraic variables of "
-            f"another system; {system!r} needs one made from its own linearise()"
+            f"split is a partition of {len(split.names_x)} states and {len(split.names_y)} algebraic "
+            f"variables of another system; {system!r} needs one made from its own linearise()"
         )
     variables = np.concatenate([split.fast_x, split.fast_y])
     rows = np.concatenate([split.fast_x, split.fast_g])
@@ -190,7 +196,7 @@ def _sides(system: System, scheme: Multirate) -> tuple[NDArray[Any], ...]:
 
 
 def _prime(blocks: Mapping[int, Block], needed: Mapping[int, float], w: Reals) -> None:
-    """Choose the pivots of the blocks that will be factorised, for h gamma as given, before the first step."""
+    """Choose the pivots of the blocks that will be factorised, for the given h gamma, before the march."""
     for number, a in needed.items():
         block = blocks[number]
         if block.size and not renew(block.arrays, w, a):
@@ -200,13 +206,12 @@ def _prime(blocks: Mapping[int, Block], needed: Mapping[int, float], w: Reals) -
 def _read(whole: Block, fast_rows: NDArray[Any], slow: NDArray[Any]) -> NDArray[Any]:
     """Return the slow variables that the fast rows read."""
     kernels = whole.kernels
-    column_of = np.repeat(np.arange(kernels.rows), np.diff(kernels.indptr.astype(np.int64)))
-    columns = column_of[np.isin(kernels.indices, fast_rows)]
+    columns = column_indices(kernels)[np.isin(kernels.indices, fast_rows)]
     return np.intersect1d(columns, slow)
 
 
 def autonomous(system: System) -> bool:
-    """Return whether no equation reads the time, as far as the Jacobian's pattern and the declarations can tell."""
+    """Return whether no equation reads the time, by what the compiled components say of themselves."""
     for group in system.groups:
         component = group.compiled.component
         time = len(local_variables(component)) - 1

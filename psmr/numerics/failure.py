@@ -51,7 +51,7 @@ def step_failure(block: Block, status: int, w: Reals, h: float, honest: bool) ->
     honest
         Whether the Jacobian is already refreshed at every iteration.
     """
-    count, memory = block.arrays.count, block.arrays.memory
+    count, memory = block.arrays.counts, block.arrays.memory
     name = block.columns[int(count[WORST_AT])]
     where = f"t = {w[-1]:.6g} s, step {h:.3g} s, {_PURPOSE[block.role]} ({block.size} unknowns)"
     remedy = "try a smaller step" + ("" if honest else " or newton='honest'")
@@ -62,17 +62,18 @@ def step_failure(block: Block, status: int, w: Reals, h: float, honest: bool) ->
             "and look for a voltage that collapses or an unstable scheme"
         )
     return SimulationError(
-        f"{where}: Newton did not converge in {MOST_ITERATIONS} iterations; the largest update is still that of "
-        f"{name}, {memory[WORST]:.3g} relative to max(1, |value|); {start}; {remedy}"
+        f"{where}: Newton did not converge in {MOST_ITERATIONS} iterations; the largest update is still "
+        f"that of {name}, {memory[WORST]:.3g} relative to max(1, |value|); {start}; {remedy}"
     )
 
 
 def disagreement(w: Reals, h: float, difference: float, corrections: int, epsilon: float) -> PsmrError:
-    """Return the error for corrections that do not converge; w is the buffer at the start of the macro step."""
+    """Return the error for corrections that do not converge; w is the buffer at its start."""
     return SimulationError(
-        f"t = {w[-1]:.6g} s, macro step {h:.3g} s: after {corrections} corrections the slow solution still differs by "
-        f"{difference:.3g} from the prediction it came from (epsilon = {epsilon:g}); the iteration between fast and slow "
-        "set does not converge: try a smaller h_slow, solution='TM', another partition or a fixed number of corrections"
+        f"t = {w[-1]:.6g} s, macro step {h:.3g} s: after {corrections} corrections the slow solution still "
+        f"differs by {difference:.3g} from the prediction it came from (epsilon = {epsilon:g}); the "
+        "iteration between fast and slow set does not converge: try a smaller h_slow, solution='TM', "
+        "another partition or a fixed number of corrections"
     )
 
 
@@ -86,7 +87,7 @@ def balance_failure(block: Block, status: int, before: Reals, after: Reals, what
     what
         Words for the occasion: the start, the label of a change.
     """
-    name = block.columns[int(block.arrays.count[WORST_AT])]
+    name = block.columns[int(block.arrays.counts[WORST_AT])]
     reason = {
         NOT_FINITE: f"{name} left the finite numbers",
         NOT_CONVERGED: f"Newton stopped at {name} (update {block.arrays.memory[WORST]:.3g}), where not even "

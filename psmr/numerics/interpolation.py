@@ -1,7 +1,7 @@
 """Slow values within a macro step: the polynomial through predicted and accepted values.
 
-Positions are counted in macro steps from t: the prediction stands at 1, the accepted value at 0, older ones at negative
-places, which need not be whole, since the step before an event is shortened.
+Positions are counted in macro steps from t: the prediction stands at 1, the accepted value at 0, older ones
+at negative places, which need not be whole, since the step before an event is shortened.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def lagrange_weights(nodes, count, s, weights):  # type: ignore[no-untyped-def]
 
 @compiled
 def interpolate(places, weights, older, predicted, accepted, history, w):  # type: ignore[no-untyped-def]
-    """Write the weighted sum of predicted, accepted and `older` historical values into the given places of w."""
+    """Write the weighted sum of predicted, accepted and `older` historical values into places of w."""
     for place in places:
         value = weights[0] * predicted[place] + weights[1] * accepted[place]
         for k in range(older):
@@ -36,10 +36,12 @@ def interpolate(places, weights, older, predicted, accepted, history, w):  # typ
 
 
 def weights_at(i: int, ratio: int, interpolation: str, older: int | None = None) -> np.ndarray:
-    """Return the weights of (predicted, t, t - h_slow, t - 2 h_slow) at fast step i of `ratio`, uniform macro steps.
+    """Return the weights of (predicted, t, t - h_slow, t - 2 h_slow) at fast step i of `ratio`.
 
     Parameters
     ----------
+    i, ratio, interpolation
+        Fast step, number of fast steps, ``"linear"`` or ``"spline"``; macro steps are uniform.
     older
         Accepted values before t that are there; None for as many as the interpolation uses.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -54,8 +55,9 @@ def march(
     t_end
         End in s; the last step is shortened where it is no multiple of the step.
     changes
-        New parameter and input values at their instants, in any order. The step before an instant is shortened to
-        reach it. At the instant the algebraic equations are solved again, f is evaluated anew and history is dropped.
+        New parameter and input values at their instants, in any order. The step before an instant is
+        shortened to reach it. At the instant the algebraic equations are solved again, f is evaluated anew
+        and history is dropped.
     start
         (x, y) in place of the system's starting values; y is a guess and is made consistent.
     every
@@ -87,7 +89,7 @@ def march(
     blocks = [*engine.blocks.values(), event]
 
     ends = sorted({t_start, *instants, float(t_end)})
-    spans = [_span(scheme, a, b, every) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    spans = [_span(scheme, a, b, every) for a, b in itertools.pairwise(ends)]
     rows = 1 + len(instants) + sum(_rows(span, every) for span in spans)
     size = system.n + system.m
     t, record = np.empty(rows), np.empty((rows, size))
@@ -139,10 +141,10 @@ def consistent(
 
 
 def balance(block: Block, w: Reals, what: str, tolerance: float = 1e-12) -> int:
-    """Solve F(w) = 0 for the block's variables in w, damped where the guess is far off; return the number of repivots.
+    r"""Solve F(w) = 0 for the block's variables in w, damped from a far guess; return the number of repivots.
 
-    The tolerance, relative to max(1, \\|w\\|), is a hundredth of the default Newton tolerance of a step: the jump at
-    an event is no place to save an iteration.
+    The tolerance, relative to max(1, \|w\|), is a hundredth of the default Newton tolerance of a step: the
+    jump at an event is no place to save an iteration.
 
     Raises
     ------
@@ -195,8 +197,9 @@ def _run(
                 raise step_failure(block, kind, w, h, engine.honest)
             if tries == MOST_REPIVOTS:
                 raise SimulationError(
-                    f"t = {w[-1]:.6g} s, step {h:.3g} s: after {tries} new choices of pivots in one step the matrix of "
-                    f"{block.columns[0]} ... {block.columns[-1]} is still badly scaled; try a smaller step"
+                    f"t = {w[-1]:.6g} s, step {h:.3g} s: after {tries} new choices of pivots in one step "
+                    f"the matrix of {block.columns[0]} ... {block.columns[-1]} is still badly scaled; "
+                    "try a smaller step"
                 )
             block.repivot()
             repivots, tries = repivots + 1, tries + 1
@@ -216,7 +219,7 @@ def _span(scheme: Scheme, a: float, b: float, every: bool) -> Span:
         steps.append(rest)
         ratios.append(max(1, math.ceil(rest / (h / ratio) - ROUNDING)))
     times = a + h * np.arange(len(steps))
-    return Span(times, np.array(steps), np.array(ratios, np.int64), b)
+    return Span(times.astype(float), np.array(steps), np.array(ratios, np.int64), b)
 
 
 def _rows(span: Span, every: bool) -> int:
@@ -228,7 +231,8 @@ def _fill_times(span: Span, every: bool, t: Reals) -> None:
     t[0] = span.times[0]
     if every:
         within = [
-            start + h * np.arange(1, r + 1) / r for start, h, r in zip(span.times, span.steps, span.ratios)
+            start + h * np.arange(1, r + 1) / r
+            for start, h, r in zip(span.times, span.steps, span.ratios, strict=True)
         ]
         t[1:] = np.concatenate(within)
     else:
@@ -265,7 +269,7 @@ def _change(
     event: Block,
     w: Reals,
 ) -> int:
-    """Apply the changes of one instant to parameters and w, and solve g = 0 after it; return the number of repivots."""
+    """Apply the changes of one instant and solve g = 0 after it; return the number of repivots."""
     for change in changes:
         for device, parameter, value in change.parameters:
             group, row, column = system.parameter_place(device, parameter)

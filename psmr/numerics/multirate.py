@@ -1,4 +1,4 @@
-"""The multirate macro step of Huang and Tzounas (section 2.2), compiled: predict, interpolate, fast, slow, correct."""
+"""The macro step of Huang and Tzounas (section 2.2), compiled: predict, interpolate, fast, slow, correct."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import numpy as np
 
 from psmr.dae.cache import compiled
 from psmr.numerics.block import SCALE, VALID
+from psmr.numerics.borrow import borrow
 from psmr.numerics.interpolation import interpolate, lagrange_weights
 from psmr.numerics.newton import DISHONEST, DONE, NOT_AGREED, newton, place, projected
 from psmr.numerics.singlerate import BLOCK, close
 
 PREDICTOR, PREDICTOR_ALGEBRAIC, FAST, SLOW = 2, 3, 4, 5
 
-# Corrections "to convergence" give up after so many, and after so many in a row that made the difference larger.
+# Corrections "to convergence" give up after so many, and after so many in a row that made the difference
+# larger.
 MOST_CORRECTIONS = 100
 MOST_GROWTHS = 8
 
@@ -62,7 +64,8 @@ class Store(NamedTuple):
     nodes, weights
         Of the interpolation, in macro steps.
     state, difference
-        [number of older points that are there, corrections made], and [last difference of slow solution and prediction].
+        [number of older points that are there, corrections made], and [last difference of slow solution and
+        prediction].
     within
         (ratio, n + m) points of the fast steps; empty when they are not recorded.
     """
@@ -81,7 +84,10 @@ class Store(NamedTuple):
 
 @compiled
 def _solve_block(block, settler, role, settler_role, a, a_star, plan, store, w):  # type: ignore[no-untyped-def]
-    """Solve x = x_t + a f(w_t) + a* f(w), 0 = g(w) on the rows of `block`; explicit where a* is 0, then g by `settler`."""
+    """Solve x = x_t + a f(w_t) + a* f(w), 0 = g(w) on the rows of `block`.
+
+    With a* = 0 the states are explicit and `settler` solves the algebraic rows.
+    """
     for i in range(block.known.size):
         at = block.variables[i]
         block.known[i] = store.w0[at] + a * store.rates[at]
@@ -180,14 +186,14 @@ def macro_step(whole, predictor, settler, fast, slow, ratio, h, plan, store, w):
 
 
 @compiled
-def run_multirate(
-    whole, predictor, settler, fast, slow, times, steps, ratios, first, last, w, plan, store, record
-):  # type: ignore[no-untyped-def]
+def run_multirate(blocks, times, steps, ratios, first, last, w, plan, store, record):  # type: ignore[no-untyped-def]
     """Take macro steps first..last-1 from times[k] with steps[k] and ratios[k] fast steps.
 
-    Row k + 1 of `record` takes the result of step k; with room for fast points in `store.within` each step fills
-    `ratio` rows, the last one being its result. Returns as `psmr.numerics.singlerate.run_single`.
+    Row k + 1 of `record` takes the result of step k; with room for fast points in `store.within` each step
+    fills `ratio` rows, the last one being its result. Returns as `psmr.numerics.singlerate.run_single`.
     """
+    whole, predictor, settler, fast, slow = borrow(blocks)
+    plan, store, w = borrow((plan, store, w))
     size = record.shape[1]
     every = store.within.shape[0]
     for k in range(first, last):

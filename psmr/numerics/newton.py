@@ -1,16 +1,16 @@
-"""Newton's method for one implicit stage, on one block.
+r"""Newton's method for one implicit stage, on one block.
 
 A stage with known part K (n,) and coefficient a = h gamma solves, for the block's variables,
 
     x - clip(K + a u(w), lower, upper) = 0,    0 = g(w)
 
-with u the raw derivatives. Where the unclipped right-hand side is beyond a limit, the row is x - limit and its matrix row
-is that of the identity (semismooth Newton); elsewhere the matrix is E - a [f_w; 0] and g_w. With a = 0 and no states this
-is the solution of the algebraic equations alone.
+with u the raw derivatives. Where the unclipped right-hand side is beyond a limit, the row is x - limit and
+its matrix row is that of the identity (semismooth Newton); elsewhere the matrix is E - a [f_w; 0] and g_w.
+With a = 0 and no states this is the solution of the algebraic equations alone.
 
-The matrix is kept as the policy says. An update dw is final when theta / (1 - theta) \\|dw\\| < tolerance, with theta
-the measured contraction (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8); \\|.\\| is the
-largest component relative to max(1, \\|w\\|).
+The matrix is kept as the policy says. An update dw is final when theta / (1 - theta) \|dw\| < tolerance,
+with theta the measured contraction (Hairer and Wanner, Solving Ordinary Differential Equations II, section
+IV.8); \|.\| is the largest component relative to max(1, \|w\|).
 """
 
 from __future__ import annotations
@@ -43,9 +43,13 @@ DONE, NO_PIVOTS, NOT_FINITE, NOT_CONVERGED, NOT_AGREED = 0, 1, 2, 3, 4
 # A Newton iteration that has not converged by then does not converge: even theta = 1/2 gains 9 decades in 30.
 MOST_ITERATIONS = 30
 
-# Above this contraction a kept matrix is renewed: six further iterations would gain fewer than the four decades that
-# one or two with a new matrix gain, at the price of about three.
+# Above this contraction a kept matrix is renewed: six further iterations would gain fewer than the four
+# decades that one or two with a new matrix gain, at the price of about three.
 SLOW = 0.25
+
+# A kept matrix that took more iterations than this is renewed at the next step: that costs two (measured).
+FEW = 4
+OUTWORN = -1.0
 
 # Ten halvings: where a thousandth of the step does not help, none will (Deuflhard, section 3.3).
 LEAST_DAMPING = 1e-3
@@ -56,7 +60,7 @@ def evaluate(block, w):  # type: ignore[no-untyped-def]
     """Write the raw residual at w into F, unless it is there."""
     if block.memory[VALID] == 0.0:
         residual(block.table, w, block.F)
-        block.count[RESIDUALS] += 1
+        block.counts[RESIDUALS] += 1
         block.memory[VALID] = 1.0
 
 
@@ -127,7 +131,7 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
     block.memory[SCALE] = np.nan
     if block.lu.D.size == 0:
         return False
-    block.count[FACTORISATIONS] += 1
+    block.counts[FACTORISATIONS] += 1
     if not refactor(block.lu, J):
         return False
     block.memory[SCALE] = a
@@ -139,18 +143,19 @@ def _update(block, w):  # type: ignore[no-untyped-def]
     """Solve for the update and add it to w; return its norm."""
     update = block.update
     solve(block.lu, block.defect, update)
-    block.count[SOLVES] += 1
+    block.counts[SOLVES] += 1
     norm, worst = 0.0, 0
     for i in range(update.size):
         at = block.variables[i]
-        w[at] -= update[i]
-        size = abs(update[i]) / max(1.0, abs(w[at]))
-        if not size <= norm:  # true for NaN too
-            norm, worst = size, i
-            if size != size:
+        value = w[at] - update[i]
+        w[at] = value
+        scale = max(1.0, abs(value))
+        if not abs(update[i]) <= norm * scale:  # true for NaN too
+            norm, worst = abs(update[i]) / scale, i
+            if norm != norm:
                 break
     block.memory[WORST] = norm
-    block.count[WORST_AT] = worst
+    block.counts[WORST_AT] = worst
     block.memory[VALID] = 0.0
     return norm
 
@@ -178,12 +183,12 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
 
     Returns `DONE`, `NO_PIVOTS` (J holds the matrix that needs some), `NOT_FINITE` or `NOT_CONVERGED`.
     """
-    memory, count = block.memory, block.count
-    due = not memory[SCALE] == a
-    planned, last = due, 0.0
+    memory, count = block.memory, block.counts
+    due = memory[SCALE] != a
+    planned, last = due and memory[SCALE] != OUTWORN, 0.0
     evaluate(block, w)
     changed = _defect(block, w, a)
-    for _ in range(MOST_ITERATIONS):
+    for step in range(1, MOST_ITERATIONS + 1):
         if due or changed or policy == HONEST:
             if not renew(block, w, a):
                 return NO_PIVOTS
@@ -202,6 +207,8 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
             if theta < 1.0:
                 memory[RATE] = theta / (1.0 - theta)
                 if memory[RATE] * norm < tolerance:
+                    if policy == VERY_DISHONEST and step > FEW:
+                        memory[SCALE] = OUTWORN
                     return _within_limits(block, w)
             due = theta > SLOW
         elif norm < tolerance:
@@ -223,8 +230,9 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
 def settle(block, w, tolerance):  # type: ignore[no-untyped-def]
     """Solve F(w) = 0 for the block's variables, limits aside, from a guess that may be far off.
 
-    Damped Newton with the natural monotonicity test (Deuflhard, Newton Methods for Nonlinear Problems, section 3.3): a
-    damped step is taken when the update that the same matrix would make from there is smaller. Returns as `newton`.
+    Damped Newton with the natural monotonicity test (Deuflhard, Newton Methods for Nonlinear Problems,
+    section 3.3): a damped step is taken when the update that the same matrix would make from there is
+    smaller. Returns as `newton`.
     """
     variables, start, full = block.variables, block.start, block.full
     for _ in range(MOST_ITERATIONS):
@@ -234,14 +242,14 @@ def settle(block, w, tolerance):  # type: ignore[no-untyped-def]
         block.memory[SCALE] = np.nan
         if block.lu.D.size == 0:
             return NO_PIVOTS
-        block.count[FACTORISATIONS] += 1
+        block.counts[FACTORISATIONS] += 1
         if not refactor(block.lu, block.J):
             return NO_PIVOTS
         for i in range(variables.size):
             start[i] = w[variables[i]]
             block.defect[i] = block.F[i]
         norm = _update(block, w)
-        block.count[ITERATIONS] += 1
+        block.counts[ITERATIONS] += 1
         if not np.isfinite(norm):
             return NOT_FINITE
         full[:] = block.update

@@ -4,9 +4,9 @@ A method is its Butcher tableau. For the index-1 DAE x' = f(x, y), 0 = g(x, y) e
 
     x_i = x_t + h sum_j A[i, j] f(x_j, y_j),    0 = g(x_i, y_i)
 
-(Hairer and Wanner, Solving Ordinary Differential Equations II, section VI.1). All methods here are at most diagonally
-implicit, and all implicit stages of a method share one diagonal coefficient, so that they share one Newton matrix. The
-same numbers serve the simulator and the pencil.
+(Hairer and Wanner, Solving Ordinary Differential Equations II, section VI.1). All methods here are at most
+diagonally implicit, and all implicit stages of a method share one diagonal coefficient, so that they share
+one Newton matrix. The same numbers serve the simulator and the pencil.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def _tableau(name: str, A: list[list[float]], b: list[float], order: int) -> Tab
     return Tableau(name, matrix, weights, nodes, order)
 
 
-# Alexander (1977): the smaller root of gamma^2 - 2 gamma + 1/2 = 0, which makes the two-stage method L-stable.
+# Alexander (1977): the smaller root of gamma^2 - 2 gamma + 1/2 = 0, which makes the two-stage method
+# L-stable.
 _GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
 
 TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
@@ -96,9 +97,14 @@ TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
 
 
 def coefficients(method: str, h: float) -> tuple[float, float]:
-    """Return (a, a_star), the factors of f at the old and at the new point, of FEM, TM or BEM with step h in s.
+    """Return (a, a_star), the factors of f at the old and at the new point, of FEM, TM or BEM.
 
     These are the pairs of predictor (19), fast rows (21) and slow rows (22) of Huang and Tzounas.
+
+    Parameters
+    ----------
+    method, h
+        Name, and step in s.
 
     Raises
     ------

@@ -1,6 +1,7 @@
 """A scheme: one frozen record of every choice an integration makes.
 
-The simulator and the pencil read the same record, so that a deformation report speaks of the run it stands beside.
+The simulator and the pencil read the same record, so that a deformation report speaks of the run it stands
+beside.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from partitioning import Partition
-
 from psmr.errors import SchemeError
 
 Newton = Literal["honest", "dishonest", "very dishonest"]
@@ -25,20 +25,20 @@ PREDICTED = ("all", "slow")
 
 @dataclass(frozen=True)
 class SingleRate:
-    """Advance every variable with one step size.
+    r"""Advance every variable with one step size.
 
     Parameters
     ----------
     method
-        ``"FEM"`` forward Euler, ``"TM"`` trapezoidal, ``"BEM"`` backward Euler, ``"RK4"`` classical Runge-Kutta,
-        ``"SDIRK2"`` two-stage stiffly accurate SDIRK of order 2, gamma = 1 - 1/sqrt(2).
+        ``"FEM"`` forward Euler, ``"TM"`` trapezoidal, ``"BEM"`` backward Euler, ``"RK4"`` classical
+        Runge-Kutta, ``"SDIRK2"`` two-stage stiffly accurate SDIRK of order 2, gamma = 1 - 1/sqrt(2).
     h
         Step size in s.
     newton
         When the Jacobian is refreshed: ``"honest"`` at every iteration, ``"dishonest"`` once per time step,
         ``"very dishonest"`` when the convergence rate asks for it.
     tolerance
-        Newton stops when the estimated error of w = (x, y), relative to max(1, \\|w\\|), is below this.
+        Newton stops when the estimated error of w = (x, y), relative to max(1, \|w\|), is below this.
 
     Raises
     ------
@@ -79,20 +79,21 @@ class Multirate:
     ratio
         Fast steps in a macro step; the fast step is ``h_slow / ratio``.
     predictor
-        Method that predicts the slow variables at the end of the macro step: ``"FEM"``, ``"TM"`` or ``"BEM"``.
+        Method that predicts the slow variables at the end of the macro step: ``"FEM"``, ``"TM"`` or
+        ``"BEM"``.
     solution
         Method that solves the fast and the slow rows: ``"TM"`` or ``"BEM"``.
     interpolation
-        Slow values within the macro step: ``"linear"`` or ``"spline"``, the cubic through the last three accepted and
-        the predicted value.
+        Slow values within the macro step: ``"linear"`` or ``"spline"``, the cubic through the last three
+        accepted and the predicted value.
     newton
         As in `SingleRate`.
     corrections
-        How often the slow solution may replace the prediction and the macro step be done again: 0, 1, 2, ... or
-        ``"converge"``, which repeats until they agree to `epsilon` and fails where that does not happen.
+        How often the slow solution may replace the prediction and the macro step be done again: 0, 1, 2, ...
+        or ``"converge"``, which repeats until they agree to `epsilon` and fails where that does not happen.
     predict
-        ``"all"`` predicts every variable (the published form); ``"slow"`` holds the fast set while the slow set is
-        predicted, which keeps an explicit predictor usable beside very fast states.
+        ``"all"`` predicts every variable (the published form); ``"slow"`` holds the fast set while the slow
+        set is predicted, which keeps an explicit predictor usable beside very fast states.
     epsilon
         Corrections end when prediction and slow solution differ by less than this (infinity norm, per unit).
     tolerance
@@ -132,7 +133,7 @@ class Multirate:
         _positive("tolerance", self.tolerance, "")
         if isinstance(self.ratio, bool) or not isinstance(self.ratio, int) or self.ratio < 1:
             raise SchemeError(
-                f"ratio = {self.ratio!r}: the number of fast steps in a macro step must be a whole number >= 1, "
+                f"ratio = {self.ratio!r}: fast steps in a macro step must be a whole number >= 1, "
                 "so that h_slow is a multiple of the fast step"
             )
         whole = isinstance(self.corrections, int) and not isinstance(self.corrections, bool)
@@ -171,11 +172,11 @@ class Multirate:
         return self.h_slow
 
     def __str__(self) -> str:
-        corrections = {0: "no corrections"}.get(self.corrections, f"corrections: {self.corrections}")  # type: ignore[call-overload]
+        corrections = f"corrections: {self.corrections}" if self.corrections else "no corrections"
         return (
             f"multirate {self.predictor} predictor ({self.predict}), {self.solution} solution, "
-            f"{self.interpolation} interpolation, h_slow = {self.h_slow:g} s, ratio {self.ratio}, {corrections}, "
-            f"{self.newton} Newton"
+            f"{self.interpolation} interpolation, h_slow = {self.h_slow:g} s, ratio {self.ratio}, "
+            f"{corrections}, {self.newton} Newton"
         )
 
 

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from psmr.dae.cache import compiled
 from psmr.numerics.block import SCALE, VALID
+from psmr.numerics.borrow import borrow
 from psmr.numerics.newton import DISHONEST, DONE, newton, place, projected
 
 # A status says which block it is about: BLOCK * number + status of `psmr.numerics.newton`.
 BLOCK = 10
 WHOLE, ALGEBRAIC = 0, 1
+
+
+class Method(NamedTuple):
+    """What a step needs of the scheme.
+
+    Attributes
+    ----------
+    A, b, c, stiff
+        Tableau, and whether its last stage is the new point.
+    rates
+        (s, n) work space: stage derivatives.
+    policy, tolerance, autonomous
+        Newton's policy and tolerance, and whether no equation reads the time.
+    """
+
+    A: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    stiff: bool
+    rates: np.ndarray
+    policy: int
+    tolerance: float
+    autonomous: bool
 
 
 @compiled
@@ -24,83 +50,69 @@ def close(algebraic, whole, w, policy, tolerance):  # type: ignore[no-untyped-de
 
 
 @compiled
-def one_step(whole, algebraic, A, b, c, stiff, h, w0, w, rates, policy, tolerance, autonomous):  # type: ignore[no-untyped-def]
+def one_step(whole, algebraic, method, h, w0, w):  # type: ignore[no-untyped-def]
     """Advance w from w0 by h in s; return a status.
 
-    Stage i: x_i = x_t + h sum_j A[i, j] k_j with k_j = f(w_j), limited; 0 = g(x_i, y_i). The rate of an implicit stage
-    is (x_i - known) / (h A[i, i]), which is f(w_i) where no limit holds the state.
+    Stage i: x_i = x_t + h sum_j A[i, j] k_j with k_j = f(w_j), limited; 0 = g(x_i, y_i). The rate of an
+    implicit stage is (x_i - known) / (h A[i, i]), which is f(w_i) where no limit holds the state.
     """
-    n = whole.known.size
+    A, b, c, rates, known = method.A, method.b, method.c, method.rates, whole.known
+    n = known.size
     t = w0[-1]
-    if policy == DISHONEST:
+    if method.policy == DISHONEST:
         whole.memory[SCALE] = np.nan
         algebraic.memory[SCALE] = np.nan
     for i in range(b.size):
         w[-1] = t + c[i] * h
-        whole.known[:] = w0[:n]
-        for j in range(i):
-            if A[i, j] != 0.0:
-                for q in range(n):
-                    whole.known[q] += h * A[i, j] * rates[j, q]
+        _accumulate(known, w0, h, A[i], rates, i)
         a = h * A[i, i]
         if a == 0.0:
             if i > 0:
                 place(whole, w)
-                status = close(algebraic, whole, w, policy, tolerance)
+                status = close(algebraic, whole, w, method.policy, method.tolerance)
                 if status != DONE:
                     return BLOCK * ALGEBRAIC + status
             projected(whole, w, rates[i])
         else:
-            if not autonomous:
+            if not method.autonomous:
                 whole.memory[VALID] = 0.0
-            status = newton(whole, w, a, policy, tolerance)
+            status = newton(whole, w, a, method.policy, method.tolerance)
             if status != DONE:
                 return BLOCK * WHOLE + status
             for q in range(n):
-                rates[i, q] = (w[q] - whole.known[q]) / a
-    if stiff:
+                rates[i, q] = (w[q] - known[q]) / a
+    if method.stiff:
         return DONE
-    whole.known[:] = w0[:n]
-    for i in range(b.size):
-        for q in range(n):
-            whole.known[q] += h * b[i] * rates[i, q]
+    _accumulate(known, w0, h, b, rates, b.size)
     w[-1] = t + h
     place(whole, w)
-    status = close(algebraic, whole, w, policy, tolerance)
+    status = close(algebraic, whole, w, method.policy, method.tolerance)
     return DONE if status == DONE else BLOCK * ALGEBRAIC + status
 
 
 @compiled
-def run_single(
-    whole,
-    algebraic,
-    A,
-    b,
-    c,
-    stiff,
-    times,
-    steps,
-    first,
-    last,
-    w,
-    rates,
-    policy,
-    tolerance,
-    autonomous,
-    record,
-):  # type: ignore[no-untyped-def]
+def _accumulate(known, w0, h, weights, rates, count):  # type: ignore[no-untyped-def]
+    """Write x_t + h sum_j weights[j] k_j over the first `count` stages."""
+    known[:] = w0[: known.size]
+    for j in range(count):
+        if weights[j] != 0.0:
+            for q in range(known.size):
+                known[q] += h * weights[j] * rates[j, q]
+
+
+@compiled
+def run_single(whole, algebraic, method, times, steps, first, last, w, record):  # type: ignore[no-untyped-def]
     """Take steps first..last-1 from times[k] with steps[k]; row k + 1 of `record` takes the result of step k.
 
     Returns (number of the step that was not completed or `last`, status); w then is the last accepted point.
     """
+    whole, algebraic, method, w, record = borrow((whole, algebraic, method, w, record))
     size = record.shape[1]
     w0 = w.copy()
     for k in range(first, last):
         w[-1] = times[k]
         w0[:] = w
-        status = one_step(
-            whole, algebraic, A, b, c, stiff, steps[k], w0, w, rates, policy, tolerance, autonomous
-        )
+        status = one_step(whole, algebraic, method, steps[k], w0, w)
         if status != DONE:
             w[:] = w0
             whole.memory[VALID] = 0.0

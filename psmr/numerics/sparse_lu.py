@@ -1,9 +1,10 @@
 """Sparse LU for one pattern and many values.
 
-The first factorisation (Gilbert and Peierls, 1988) chooses pivots and finds the pattern of the factors. After that,
-`refactor` repeats the arithmetic alone on the fixed pattern, as KLU does, without a search and without allocation, and
-says when the old pivots do not suit the new values. Columns are ordered once by minimum degree on A + A^T, which keeps
-the large diagonal of a network where it is. Index arrays are uint32: signed ones cost a wrap-around test per access.
+The first factorisation (Gilbert and Peierls, 1988) chooses pivots and finds the pattern of the factors. After
+that, `refactor` repeats the arithmetic alone on the fixed pattern, as KLU does, without a search and without
+allocation, and says when the old pivots do not suit the new values. Columns are ordered once by minimum
+degree on A + A^T, which keeps the large diagonal of a network where it is. Index arrays are uint32: signed
+ones cost a wrap-around test per access.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from scipy.sparse.linalg import splu
 from psmr.dae.cache import compiled
 from psmr.errors import SingularError
 
-# A diagonal entry is the pivot unless it is 1000 times smaller than the largest candidate (KLU's default threshold).
+# A diagonal entry is the pivot unless it is 1000 times smaller than the largest candidate (KLU's default
+# threshold).
 PIVOT_THRESHOLD = 1e-3
 
-# Multipliers of a factorisation with PIVOT_THRESHOLD stay below 1e3. Two decades beyond that, rounding of 1e-16 is
-# amplified to 1e-11, a tenth of the default Newton tolerance, and new pivots are due.
+# Multipliers of a factorisation with PIVOT_THRESHOLD stay below 1e3. Two decades beyond that, rounding of
+# 1e-16 is amplified to 1e-11, a tenth of the default Newton tolerance, and new pivots are due.
 GROWTH_LIMIT = 1e5
 
 
@@ -89,7 +91,7 @@ def _sorted_columns(n, Ap, Ai, Ax):  # type: ignore[no-untyped-def]
 
 @compiled
 def _reach(k, column, Ap, Ai, Lp, Li, nl, position, mark, stack, head, topological):  # type: ignore[no-untyped-def]
-    """Find the pattern of column k of the factors by depth-first search; return (first in `topological`, end of L)."""
+    """Find the pattern of column k by depth-first search; return (first in `topological`, end of L)."""
     top = topological.size
     for p in range(Ap[column], Ap[column + 1]):
         row = Ai[p]
@@ -128,7 +130,7 @@ def _reach(k, column, Ap, Ai, Lp, Li, nl, position, mark, stack, head, topologic
 
 @compiled
 def _factor(n, Ap, Ai, Ax, order, threshold):  # type: ignore[no-untyped-def]
-    """Left-looking LU; return (0 or 1 + the step that finds no pivot, factors with rows in pivot positions)."""
+    """Left-looking LU; return (0 or 1 + the step without a pivot, factors with rows in pivot positions)."""
     Lp, Up = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     capacity = 4 * Ap[n] + n
     Li, Lx = np.empty(capacity, np.int64), np.empty(capacity)
@@ -185,9 +187,10 @@ def _factor(n, Ap, Ai, Ax, order, threshold):  # type: ignore[no-untyped-def]
 
 @compiled
 def refactor(lu, values):  # type: ignore[no-untyped-def]
-    """Factorise new values of the same pattern with the same pivots; return whether the pivots still suit them.
+    """Factorise new values of the pattern with the same pivots; return whether these still suit.
 
-    False means that a multiplier exceeds `GROWTH_LIMIT` or a pivot is zero or not finite; the factors are then useless.
+    False means that a multiplier exceeds `GROWTH_LIMIT` or a pivot is zero or not finite; the factors are
+    then useless.
     """
     indptr, rows, order, x = lu.indptr, lu.rows, lu.order, lu.work
     Lp, Li, Lx, Up, Ui, Ux, D = lu.Lp, lu.Li, lu.Lx, lu.Up, lu.Ui, lu.Ux, lu.D
@@ -242,8 +245,8 @@ def solve(lu, b, out):  # type: ignore[no-untyped-def]
 def ordering(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Return the columns in the order of elimination: minimum degree on A + A^T.
 
-    SuperLU computes it as a part of a factorisation; it gets a diagonally dominant matrix of the same pattern, since
-    the ordering depends on the pattern alone and must not fail on values.
+    SuperLU computes it as a part of a factorisation; it gets a diagonally dominant matrix of the same
+    pattern, since the ordering depends on the pattern alone and must not fail on values.
     """
     n = len(indptr) - 1
     pattern = sparse.csc_matrix(
@@ -278,8 +281,8 @@ def factorise(
     Raises
     ------
     SingularError
-        Naming the variable that cannot be determined and the equations that were left for it, or an entry that is not
-        finite.
+        Naming the variable that cannot be determined and the equations that were left for it, or an entry
+        that is not finite.
     """
     n = len(indptr) - 1
     order = ordering(indptr, indices) if order is None else order
@@ -291,7 +294,12 @@ def factorise(
     if failed:
         raise SingularError(_why_singular(Ap, Ai, Ax, int(order[failed - 1]), position, columns, rows))
     return Lu(
-        *(a.astype(np.uint32) for a in (indptr, position[Ai], order, position, Lp, Li)),
+        indptr.astype(np.uint32),
+        position[Ai].astype(np.uint32),
+        order.astype(np.uint32),
+        position.astype(np.uint32),
+        Lp.astype(np.uint32),
+        Li.astype(np.uint32),
         Lx,
         Up.astype(np.uint32),
         Ui.astype(np.uint32),
@@ -328,6 +336,6 @@ def _why_singular(
     equations = ", ".join(named(rows, "row", int(i)) for i in left[:3])
     more = f" and {len(left) - 3} more" if len(left) > 3 else ""
     return (
-        f"the matrix is singular: {named(columns, 'column', column)} cannot be determined from the remaining equations "
-        f"({equations}{more})"
+        f"the matrix is singular: {named(columns, 'column', column)} cannot be determined "
+        f"from the remaining equations ({equations}{more})"
     )

@@ -54,7 +54,7 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """The result of a march: a row per accepted step; the instant of a change stands twice, before and after it.
+    """The result of a march: a row per accepted step, and two at the instant of a change.
 
     Attributes
     ----------

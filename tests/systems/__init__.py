@@ -79,7 +79,7 @@ class Limited(Component):
 
 
 class TwoRates(Component):
-    """A slow pendulum that a fast, damped circuit drives; both have an algebraic variable, nothing is linear."""
+    """A slow pendulum that a fast, damped circuit drives, each with an algebraic variable."""
 
     states = ("angle", "speed", "current")
     algebraic = ("torque", "voltage")
