@@ -17,7 +17,8 @@ BELOW = {
     "grid": {"errors", "dae", "numerics.newton", "numerics.sparse_lu"},
     "io": {"errors", "dae", "grid"},
     "study": {"errors", "dae", "numerics", "pencil", "grid", "io", "partitioning"},
-    "cli": {"errors", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},
+    "reproduce": {"errors", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},
+    "cli": {"errors", "dae", "numerics", "pencil", "grid", "io", "study", "reproduce", "partitioning"},
 }
 
 

@@ -1,0 +1,100 @@
+"""Step operators of the schemes for singularly perturbed systems, in closed form.
+
+These schemes solve g = 0 at every stage, so that one step is a map of the states alone, x(t + h) = M x(t), with M a
+function of the state matrix A (stabilised explicit), of its four blocks (slow manifold), or that of the base method
+(arc length at an equilibrium).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from psmr.dae.linear import LinearDae
+from psmr.errors import SchemeError
+from psmr.numerics.exponential import integrals
+from psmr.numerics.onestep import TABLEAUX
+from psmr.numerics.slow_manifold import SlowManifold, require_fit
+
+Reals = NDArray[np.float64]
+
+
+def slow_manifold_map(A: Reals, fast: NDArray[np.bool_], h: float) -> Reals:
+    """Return M (n, n) of one slow-manifold step of h in s on x' = A x.
+
+    Parameters
+    ----------
+    A
+        State matrix, (n, n), in 1/s.
+    fast
+        (n,) which states are fast.
+
+    Notes
+    -----
+    With K = g_z^-1 g_x, A0 = f_x - f_z K, S = [K I] and the integrals F1, F2 of `psmr.numerics.exponential`::
+
+        X1 = R4(h A0) [I 0] + f_z (F1(g_z) S + F2(g_z) K [f_x f_z])
+        Y1 = E S + F1 K A0 [I 0] + F2 K A0 (X1 - [I 0]) / h      of g_z + K f_z
+        M  = [X1; -K X1 + Y1]
+
+    Gil, Sanfelice and Nikravesh (2013), steps 1 to 3, for linear f and g.
+    """
+    slow = ~fast
+    fx, fz = A[np.ix_(slow, slow)], A[np.ix_(slow, fast)]
+    gx, gz = A[np.ix_(fast, slow)], A[np.ix_(fast, fast)]
+    p, q = int(slow.sum()), int(fast.sum())
+    K = np.linalg.solve(gz, gx)
+    reduced = fx - fz @ K
+    select_x = np.hstack([np.eye(p), np.zeros((p, q))])
+    S = np.hstack([K, np.eye(q)])
+    _, I1, I2 = integrals(gz, h)
+    E, F1, F2 = integrals(gz + K @ fz, h)
+    X1 = stability_polynomial(h * reduced, "RK4") @ select_x + fz @ (I1 @ S + I2 @ K @ np.hstack([fx, fz]))
+    Y1 = E @ S + F1 @ K @ reduced @ select_x + F2 @ K @ reduced @ (X1 - select_x) / h
+    M = np.empty((p + q, p + q))
+    order = np.concatenate([np.flatnonzero(slow), np.flatnonzero(fast)])
+    M[np.ix_(order, order)] = np.vstack([X1, Y1 - K @ X1])
+    return M
+
+
+def stability_polynomial(matrix: Reals, method: str) -> Reals:
+    """Return R(matrix) of an explicit one-step method, R(Z) = I + sum_i b_i Z k_i with k_i = I + Z sum_j A_ij k_j."""
+    tableau = TABLEAUX[method]
+    if not tableau.explicit:
+        raise SchemeError(f"{method} is implicit; the stability polynomial is that of an explicit method")
+    identity = np.eye(len(matrix))
+    stages: list[Reals] = []
+    for row in tableau.A:
+        stages.append(identity + matrix @ sum((a * k for a, k in zip(row, stages, strict=False)), 0.0 * identity))
+    return identity + matrix @ sum(b * k for b, k in zip(tableau.b, stages, strict=True))
+
+
+def of_slow_manifold(linear: LinearDae, scheme: SlowManifold) -> Reals:
+    """Return the map M (n, n) of the states.
+
+    Raises
+    ------
+    SchemeError
+        For a partition of another system, or fast states without a quasi-steady state.
+    """
+    split = scheme.split
+    if (split.names_x, split.names_y) != (linear.names_x, linear.names_y):
+        raise SchemeError(
+            f"split is a partition of {len(split.names_x)} states and {len(split.names_y)} algebraic variables of "
+            f"another system; this one has {linear.n} and {linear.m}"
+        )
+    A, fast = linear.state_matrix(), split.fast_x
+    names = tuple(name for name, side in zip(linear.names_x, fast, strict=True) if side)
+    require_fit(A[np.ix_(fast, fast)], names, scheme.tolerance, "linearised system")
+    return slow_manifold_map(A, fast, scheme.h)
+
+
+def with_algebraic(linear: LinearDae, M: Reals) -> Reals:
+    """Return T (n + m, n + m) on w = (x, y) from the map of the states: y(t) is not read, y(t + h) solves g = 0."""
+    n, m = linear.n, linear.m
+    T = np.zeros((n + m, n + m))
+    T[:n, :n] = M
+    if m:
+        T[n:, :n] = -scipy.linalg.solve(linear.gy.toarray(), linear.gx @ M)
+    return T

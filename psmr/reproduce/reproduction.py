@@ -1,0 +1,154 @@
+"""What comes out of reproducing a paper: tables, figures, and a finding for each of its claims."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from psmr.errors import InputError
+from psmr.study.files import write_text
+
+Verdict = Literal["agrees", "differs", "misprint"]
+VERDICTS = ("agrees", "differs", "misprint")
+
+_STYLE = """body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem; margin: 2rem auto;
+padding: 0 1rem } h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.1rem; margin-top: 2rem }
+.note { color: #5b6472 } img { max-width: 100%; display: block; margin: 1rem 0 } .wide { overflow-x: auto }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums } th, td { padding: .3rem
+.6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e5e8 } th { border-bottom: 2px solid #b9bec6 }
+.agrees { color: #2a7f62; font-weight: 600 } .differs { color: #b7791f; font-weight: 600 } .misprint { color: #d1495b;
+font-weight: 600 }"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One claim of a paper held against what came out here.
+
+    Attributes
+    ----------
+    claim
+        What the claim is about, with its place in the paper.
+    paper, ours
+        What the paper states and what came out here, as text with units.
+    verdict
+        ``"agrees"``, ``"differs"`` (both can be right: another reading, machine or data), or ``"misprint"`` (the
+        printed formula or number cannot be meant).
+    why
+        The evidence, or the reason of the difference.
+    """
+
+    claim: str
+    paper: str
+    ours: str
+    verdict: Verdict
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise InputError(f"verdict = {self.verdict!r}: must be one of {', '.join(map(repr, VERDICTS))}")
+
+    def __str__(self) -> str:
+        lines = [f"[{self.verdict}] {self.claim}", f"    paper: {self.paper}", f"    ours:  {self.ours}"]
+        return "\n".join(lines + ([f"    {self.why}"] if self.why else []))
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """The reproduction of one paper.
+
+    Attributes
+    ----------
+    name
+        As on the command line, ``"gil-sanfelice-nikravesh"``.
+    citation
+        Authors, title, place, year.
+    tables
+        By title.
+    figures
+        Files by title.
+    findings
+        A finding per claim.
+    """
+
+    name: str
+    citation: str
+    tables: Mapping[str, pd.DataFrame] = field(repr=False)
+    figures: Mapping[str, Path] = field(repr=False)
+    findings: tuple[Finding, ...] = field(repr=False)
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many findings have a verdict."""
+        return sum(finding.verdict == verdict for finding in self.findings)
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in VERDICTS)
+        tables = [f"{title}\n{table.to_string(index=False, na_rep='')}" for title, table in self.tables.items()]
+        return "\n\n".join([self.citation, *tables, *map(str, self.findings), f"{len(self.findings)} findings: {counts}"])
+
+    def record(self) -> dict[str, Any]:
+        """Return findings, tables and figure files as plain data, for JSON."""
+        return {
+            "name": self.name,
+            "citation": self.citation,
+            "findings": [vars(finding) for finding in self.findings],
+            "tables": {title: table.to_dict("records") for title, table in self.tables.items()},
+            "figures": {title: str(path) for title, path in self.figures.items()},
+        }
+
+    def write(self, folder: str | Path) -> tuple[Path, ...]:
+        """Write tables (CSV), figures and ``index.html`` into a folder; return the files.
+
+        Raises
+        ------
+        StudyError
+            When the folder cannot be written.
+        """
+        folder = Path(folder)
+        written = []
+        for title, table in self.tables.items():
+            path = folder / f"{slug(title)}.csv"
+            write_text(path, table.to_csv(index=False))
+            written.append(path)
+        page = folder / "index.html"
+        write_text(page, self._page())
+        for figure in self.figures.values():
+            target = folder / figure.name
+            if target.resolve() != figure.resolve():
+                shutil.copyfile(figure, target)
+            written.append(target)
+        return (*written, page)
+
+    def _page(self) -> str:
+        rows = [
+            f"<tr><td>{escape(f.claim)}</td><td>{escape(f.paper)}</td><td>{escape(f.ours)}</td>"
+            f"<td class='{f.verdict}'>{f.verdict}</td><td>{escape(f.why)}</td></tr>"
+            for f in self.findings
+        ]
+        heads = "".join(f"<th>{head}</th>" for head in ("claim", "paper", "ours", "verdict", "why"))
+        figures = [
+            f"<h2>{escape(title)}</h2><img alt='{escape(title)}' src='{escape(path.name)}'>"
+            for title, path in self.figures.items()
+        ]
+        tables = [
+            f"<h2>{escape(title)}</h2><div class='wide'>{table.to_html(index=False, na_rep='', border=0)}</div>"
+            for title, table in self.tables.items()
+        ]
+        return (
+            f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{escape(self.name)}</title>"
+            f"<style>{_STYLE}</style></head>\n<body>\n<h1>{escape(self.name)}</h1>\n"
+            f"<p class='note'>{escape(self.citation)}</p>\n"
+            f"<div class='wide'><table><tr>{heads}</tr>\n" + "\n".join(rows) + "</table></div>\n"
+            + "\n".join([*figures, *tables]) + "\n</body></html>\n"
+        )  # fmt: skip
+
+
+def slug(title: str) -> str:
+    """Return a title as a file name: small letters, digits and hyphens."""
+    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in title.lower())
+    return "-".join(part for part in kept.split("-") if part)

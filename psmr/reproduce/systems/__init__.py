@@ -1,0 +1,1 @@
+"""The papers' test systems, one file a system, declared as components."""
