@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from partitioning.linear import Linear, check_finite, device_of, positions, variables
+from partitioning.matching import refuse_singular
 from partitioning.participation import LARGEST, Modes, modes
-from partitioning.partition import Array, Partition
+from partitioning.partition import Array, Partition, PartitionError
 from partitioning.repair import SpectralRadius, Wish, well_posed
 
 
@@ -117,5 +118,20 @@ def _checked(
     limit: float,
 ) -> Partition:
     check_finite(linear)
-    known: Modes | None = modes(linear) if linear.n <= LARGEST else None
-    return well_posed(linear, Wish(wanted, reasons, None, origin, known), spectral_radius, limit)
+    return well_posed(
+        linear, Wish(wanted, reasons, None, origin, _known_modes(linear)), spectral_radius, limit
+    )
+
+
+def _known_modes(linear: Linear) -> Modes | None:
+    """Return the modes for the table; None where the system is too large or its eigenvectors too ill conditioned.
+
+    A choice by name needs no modes: a double eigenvalue (a mechanism's constraint, two free rotors) must not forbid it.
+    """
+    refuse_singular(linear)
+    if linear.n > LARGEST:
+        return None
+    try:
+        return modes(linear)
+    except PartitionError:
+        return None
