@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system import System
 from psmr.errors import EventError, InputError, SimulationError
-from psmr.numerics.block import Block, make_block
+from psmr.numerics.balance import MOST_REPIVOTS, algebraic_block, balance, consistent
+from psmr.numerics.block import Block
 from psmr.numerics.counters import Counters
 from psmr.numerics.engine import Engine, Scheme, Span, make_engine
-from psmr.numerics.failure import balance_failure, disagreement, step_failure
-from psmr.numerics.newton import DONE, NO_PIVOTS, NOT_AGREED, settle
+from psmr.numerics.failure import disagreement, step_failure
+from psmr.numerics.newton import DONE, NO_PIVOTS, NOT_AGREED
 from psmr.numerics.scheme import Multirate
 from psmr.numerics.singlerate import BLOCK
 from psmr.numerics.trajectory import Change, Trajectory
@@ -30,9 +31,6 @@ CHUNK = 0.1
 
 # A rest of a span shorter than this part of a step is rounding of the times, not a step.
 ROUNDING = 1e-9
-
-# New pivots for one and the same step: each block of a scheme may need them once, and once again.
-MOST_REPIVOTS = 10
 
 
 def march(
@@ -83,7 +81,7 @@ def march(
         raise InputError(f"t_end = {t_end!r}: must be a finite time after the start at {t_start:g} s")
     parameters = [matrix.copy() for matrix in system.parameters]
     instants = _instants(system, changes, t_start, t_end, ROUNDING * scheme.step)
-    event = _algebraic_block(system, parameters, w)
+    event = algebraic_block(system, parameters, w)
     repivots = balance(event, w, "start")
     engine = make_engine(system, scheme, parameters, w, every)
     blocks = [*engine.blocks.values(), event]
@@ -117,55 +115,6 @@ def march(
         seconds=time.perf_counter() - began,
     )
     return Trajectory(t, record[:, : system.n], record[:, system.n :], counters, scheme.step)
-
-
-def consistent(
-    system: System,
-    x: ArrayLike | None = None,
-    y: ArrayLike | None = None,
-    u: ArrayLike | None = None,
-    t: float = 0.0,
-) -> Reals:
-    """Return the y (m,) that solves g(x, y) = 0, from the given guess (the system's own where left out).
-
-    Raises
-    ------
-    SimulationError
-        When Newton, damped, does not converge.
-    SingularError
-        When g_y is singular.
-    """
-    w = system.buffer(x, y, u, t)
-    balance(_algebraic_block(system, system.parameters, w), w, "consistent values")
-    return w[system.n : system.n + system.m]
-
-
-def balance(block: Block, w: Reals, what: str, tolerance: float = 1e-12) -> int:
-    r"""Solve F(w) = 0 for the block's variables in w, damped from a far guess; return the number of repivots.
-
-    The tolerance, relative to max(1, \|w\|), is a hundredth of the default Newton tolerance of a step: the
-    jump at an event is no place to save an iteration.
-
-    Raises
-    ------
-    SimulationError
-        When Newton does not converge; `what` is the occasion in the message.
-    SingularError
-        When the matrix is singular; names the variable.
-    """
-    if block.size == 0:
-        return 0
-    guess = w.copy()
-    for repivots in range(MOST_REPIVOTS):
-        w[:] = guess
-        status = settle(block.arrays, w, tolerance)
-        if status == DONE:
-            block.forget()
-            return repivots
-        if status != NO_PIVOTS:
-            raise balance_failure(block, status, guess, w, what)
-        block.repivot()
-    raise SimulationError(f"{what} (t = {w[-1]:.6g} s): no pivots suit the matrix on the way to a solution")
 
 
 def _run(
@@ -279,11 +228,6 @@ def _change(
     for block in blocks:
         block.load(parameters, w)
     return balance(event, w, ", ".join(map(str, changes)))
-
-
-def _algebraic_block(system: System, parameters: Sequence[Reals], w: Reals) -> Block:
-    rows = np.arange(system.n, system.n + system.m)
-    return make_block(system, "event", parameters, w, rows, rows)
 
 
 def _starting_buffer(system: System, start: tuple[ArrayLike, ArrayLike] | None) -> Reals:

@@ -139,7 +139,7 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _update(block, w):  # type: ignore[no-untyped-def]
+def improve(block, w):  # type: ignore[no-untyped-def]
     """Solve for the update and add it to w; return its norm."""
     update = block.update
     solve(block.lu, block.defect, update)
@@ -198,7 +198,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
                 last = 0.0
             due = planned = False
         before = _largest(block.defect)
-        norm = _update(block, w)
+        norm = improve(block, w)
         count[ITERATIONS] += 1
         if not np.isfinite(norm):
             return NOT_FINITE
@@ -223,53 +223,4 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
             and _largest(block.defect) * norm < tolerance * before
         ):
             return _within_limits(block, w)
-    return NOT_CONVERGED
-
-
-@compiled
-def settle(block, w, tolerance):  # type: ignore[no-untyped-def]
-    """Solve F(w) = 0 for the block's variables, limits aside, from a guess that may be far off.
-
-    Damped Newton with the natural monotonicity test (Deuflhard, Newton Methods for Nonlinear Problems,
-    section 3.3): a damped step is taken when the update that the same matrix would make from there is
-    smaller. Returns as `newton`.
-    """
-    variables, start, full = block.variables, block.start, block.full
-    for _ in range(MOST_ITERATIONS):
-        block.memory[VALID] = 0.0
-        evaluate(block, w)
-        jacobian(block.table, block.constant, w, block.J)
-        block.memory[SCALE] = np.nan
-        if block.lu.D.size == 0:
-            return NO_PIVOTS
-        block.counts[FACTORISATIONS] += 1
-        if not refactor(block.lu, block.J):
-            return NO_PIVOTS
-        for i in range(variables.size):
-            start[i] = w[variables[i]]
-            block.defect[i] = block.F[i]
-        norm = _update(block, w)
-        block.counts[ITERATIONS] += 1
-        if not np.isfinite(norm):
-            return NOT_FINITE
-        full[:] = block.update
-        damping = 1.0
-        while True:
-            block.memory[VALID] = 0.0
-            for i in range(variables.size):
-                w[variables[i]] = start[i] - damping * full[i]
-            evaluate(block, w)
-            for i in range(variables.size):
-                block.defect[i] = block.F[i]
-            after = _update(block, w)
-            if after <= (1.0 - 0.5 * damping) * norm or after < tolerance:
-                break
-            damping *= 0.5
-            if damping < LEAST_DAMPING:
-                block.memory[WORST] = norm
-                return NOT_CONVERGED
-        if damping == 1.0 and after < tolerance:
-            return DONE
-        for i in range(variables.size):
-            w[variables[i]] = start[i] - damping * full[i]
     return NOT_CONVERGED
