@@ -49,6 +49,8 @@ class CompiledComponent:
         constant ones.
     varying
         Number of entries that depend on variables.
+    timed
+        Whether an equation reads the time.
     """
 
     component: type[Component]
@@ -57,6 +59,7 @@ class CompiledComponent:
     constant: int
     entries: tuple[tuple[int, int], ...]
     varying: int
+    timed: bool
 
 
 @functools.cache
@@ -77,6 +80,7 @@ def compile_component(component: type[Component]) -> CompiledComponent:
         address["constant"],
         tuple(map(tuple, structure["entries"])),
         structure["varying"],
+        structure["timed"],
     )
 
 
@@ -90,7 +94,8 @@ def _source(component: type[Component]) -> str:
     traced = trace(component)
     constant = [e for e in traced.jacobian if traced.is_constant(e[2])]
     varying = [e for e in traced.jacobian if not traced.is_constant(e[2])]
-    structure = {"entries": [e[:2] for e in varying + constant], "varying": len(varying)}
+    timed = any(e.has(traced.variables["t"]) for e in traced.expressions)
+    structure = {"entries": [e[:2] for e in varying + constant], "varying": len(varying), "timed": timed}
     text = _HEADER.format(name=component.__name__, structure=json.dumps(structure))
     width = len(varying) + len(constant)
     if traced.expressions:
