@@ -200,10 +200,12 @@ def _table(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[pd.Dat
 
 
 def _dominant(table: pd.DataFrame) -> pd.Series | None:
-    oscillatory = table[table["imag"] > 0.0]
-    return (
-        None if oscillatory.empty else table.iloc[int(oscillatory["damping_ratio"].idxmin())]
-    )  # index 0, 1, ...
+    oscillating = np.flatnonzero(table["imag"] > 0.0)
+    if not len(oscillating):
+        return None
+    return table.iloc[[oscillating[np.argmin(table["damping_ratio"].to_numpy()[oscillating])]]].squeeze(
+        axis=0
+    )
 
 
 def _spurious(numerical: Multipliers, matched: Match, step: float, names: tuple[str, ...]) -> pd.DataFrame:

@@ -21,6 +21,7 @@ RAYS = (0.02, 0.05, 0.1, 0.2, 0.4)  # damping ratios drawn in the map
 # A deformation that the eye can tell from none in a bar chart of all modes; smaller ones are a bar of this
 # length.
 SMALLEST = 1e-6
+OVERDAMPED = 0.7  # a pair with more damping than this overshoots by less than 5 %: no oscillation to the eye
 ARROW = 12.0  # pixels between two marks that leave room for an arrow
 
 
@@ -65,7 +66,7 @@ def eigenvalue_map(report: Deformation, ax: Axes | None = None) -> Figure:
 def _oscillations(report: Deformation, ax: Axes) -> None:
     """Draw the oscillatory modes on linear scales, and the real ones that fall into the same window."""
     s, s_hat = _modes(report)
-    oscillating = s.imag > 0.0
+    oscillating = (s.imag > 0.0) & (report.table["damping_ratio"].to_numpy() < OVERDAMPED)
     if not oscillating.any():
         oscillating = np.ones(len(s), dtype=bool)
     window = np.concatenate([s[oscillating], s_hat[oscillating & ~np.isnan(s_hat)]])
@@ -94,6 +95,7 @@ def _oscillations(report: Deformation, ax: Axes) -> None:
             va="center",
             fontsize=8.5,
             color=EXACT,
+            bbox={"fc": "white", "ec": "none", "pad": 0.8},
         )
     ax.set_title(f"Oscillations, {report.pencil} pencil", loc="left", fontsize=11)
 
@@ -112,7 +114,8 @@ def _whole_spectrum(report: Deformation, ax: Axes) -> None:
         2.0 * min(both.real.min(initial=0.0), -linear_x), max(2.0 * both.real.max(initial=0.0), linear_x)
     )
     ax.set_ylim(-0.35 * linear_y, top)
-    _damping_rays(ax, np.concatenate([np.linspace(0.0, linear_y, 40), np.geomspace(linear_y, top, 120)]))
+    imag = np.concatenate([np.linspace(0.0, linear_y, 40), np.geomspace(linear_y, top, 120)])
+    _damping_rays(ax, imag, labels=False)
     _points(report, ax)
     ax.set_title("All modes", loc="left", fontsize=11)
 
@@ -240,14 +243,14 @@ def deformation_bars(report: Deformation, ax: Axes | None = None) -> Figure:
     return ax.get_figure(root=True)  # type: ignore[return-value]
 
 
-def _damping_rays(ax: Axes, imag: np.ndarray) -> None:
+def _damping_rays(ax: Axes, imag: np.ndarray, labels: bool = True) -> None:
     """Draw lines of equal damping ratio, straight on linear scales, with their values at the edge."""
     left, top = ax.get_xlim()[0], ax.get_ylim()[1]
     for ratio in RAYS:
         real = -ratio / np.sqrt(1.0 - ratio**2) * imag
         ax.plot(real, imag, color="#b9bec6", lw=0.7, ls=(0, (4, 3)), zorder=1)
         inside = np.flatnonzero((imag < 0.96 * top) & (real > 0.97 * left))
-        if len(inside):
+        if labels and len(inside):
             k = inside[-1]
             ax.annotate(
                 f"{100 * ratio:g} %", (real[k], imag[k]), fontsize=7.5, color=GREY, ha="center", va="center",

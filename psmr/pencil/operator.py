@@ -144,13 +144,20 @@ def _substituted(step: StepEquations, known: dict[str, np.ndarray]) -> np.ndarra
     for equation in step.equations:
         lu = factors.get(id(equation.matrix))
         if lu is None:
-            lu = factors[id(equation.matrix)] = _factorised(equation)
+            lu = factors[id(equation.matrix)] = factorised(equation)
         right = sum(term @ blocks[block] for block, term in equation.terms)
         blocks[equation.unknown] = lu.solve(np.ascontiguousarray(right))
     return np.vstack([blocks[name] for name in step.successors])
 
 
-def _factorised(equation: Equation) -> SuperLU:
+def factorised(equation: Equation) -> SuperLU:
+    """Return the sparse LU of an equation's matrix.
+
+    Raises
+    ------
+    SingularError
+        When the equation has no unique solution.
+    """
     try:
         lu = splu(sp.csc_matrix(equation.matrix))
     except RuntimeError as error:

@@ -77,7 +77,8 @@ def published_multipliers(linear: LinearDae, scheme: Scheme) -> Multipliers:
     outer = multipliers_of(_solve(left, right), 2 * size)
     first, last = outer.vectors[:size], outer.vectors[size:]
     larger = np.linalg.norm(last, axis=0) > np.linalg.norm(first, axis=0)
-    parts = [Multipliers(outer.z, np.where(larger, last, first), outer.error)]
+    shares = np.where(larger, outer.participation[size:], outer.participation[:size])
+    parts = [Multipliers(outer.z, np.where(larger, last, first), shares, outer.error)]
     parts += [multipliers_of(_solve(z[i], b[i]), size) for i in range(1, r - 1)]
     z_all = np.concatenate([part.z for part in parts])
     vectors = np.hstack([part.vectors for part in parts])
@@ -85,6 +86,7 @@ def published_multipliers(linear: LinearDae, scheme: Scheme) -> Multipliers:
     return Multipliers(
         z_all[order],
         (vectors / np.linalg.norm(vectors, axis=0))[:, order],
+        np.hstack([part.participation for part in parts])[:, order],
         np.concatenate([part.error for part in parts])[order],
     )
 

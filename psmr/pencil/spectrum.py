@@ -25,6 +25,8 @@ class Modes:
         (n,) eigenvalues in 1/s, by descending real part.
     vectors
         (n + m, n) their right eigenvectors, continued to the algebraic variables; a column has length 1.
+    participation
+        (n, n) share of each state (row) in each mode; a column adds up to 1.
     zero
         |s| below this is 0 within rounding, in 1/s. A double zero (angle and speed reference of a system
         without governors) is a Jordan block, whose computed eigenvalues lie sqrt(eps |A|^2) away from 0
@@ -33,6 +35,7 @@ class Modes:
 
     s: np.ndarray
     vectors: np.ndarray
+    participation: np.ndarray
     zero: float
 
 
@@ -45,7 +48,9 @@ class Multipliers:
     z
         (k,) eigenvalues, by descending magnitude.
     vectors
-        (n + m, k) the part of their eigenvectors that belongs to w = (x, y).
+        (n + m, k) the part of their eigenvectors that belongs to w = (x, y); a column has length 1.
+    participation
+        (n + m, k) share of each variable of w in each; with that of older points a column adds up to 1.
     error
         (k,) first-order bound of the rounding error of each z: order * eps * |T| / |left . right| (Golub and
         Van Loan, section 7.2.2), at most that of a Jordan block of two.
@@ -53,6 +58,7 @@ class Multipliers:
 
     z: np.ndarray
     vectors: np.ndarray
+    participation: np.ndarray
     error: np.ndarray
 
 
@@ -75,11 +81,11 @@ def modes_of(linear: LinearDae) -> Modes:
                 "variables here (the DAE is not of index 1)"
             ) from error
     state_matrix = linear.fx.toarray() + linear.fy @ follow
-    s, vectors = np.linalg.eig(state_matrix)
+    s, left, vectors = scipy.linalg.eig(state_matrix, left=True, right=True)
     order = np.lexsort((-s.imag, np.abs(s.imag), -s.real))
     full = np.vstack([vectors, follow @ vectors])[:, order]
     zero = np.sqrt(EPS) * np.linalg.norm(state_matrix, 2)
-    return Modes(s[order], full / np.linalg.norm(full, axis=0), float(zero))
+    return Modes(s[order], full / np.linalg.norm(full, axis=0), _shares(left, vectors)[:, order], float(zero))
 
 
 def multipliers_of(operator: np.ndarray, size: int) -> Multipliers:
@@ -88,30 +94,41 @@ def multipliers_of(operator: np.ndarray, size: int) -> Multipliers:
     Most eigenvalues of a step operator are exactly 0 (algebraic variables and history leave no trace).
     Computed as they stand they scatter around 0 up to sqrt(eps); so the null space is taken off first.
     """
-    basis, core = _without_null_space(operator)
+    cores, bases = _without_null_space(operator)
+    core = cores[-1]
     z, left, right = scipy.linalg.eig(core, left=True, right=True)
     norm = np.linalg.norm(core, 2) if len(core) else 0.0
     cosine = np.abs(np.einsum("ij,ij->j", left.conj(), right))
     first_order = len(core) * EPS * norm / np.maximum(cosine, EPS)
     error = np.minimum(first_order, np.sqrt(len(core) * EPS) * norm)
-    vectors = (basis @ right)[:size]
+    for core, basis in zip(cores[-2::-1], bases[::-1], strict=True):
+        right = basis @ right
+        left = core.T @ basis @ left / z.conj()  # so that left^H core = z left^H
+    vectors, shares = right[:size], _shares(left, right)[:size]
     order = np.lexsort((-z.imag, -np.abs(z)))
     lengths = np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(float).tiny)
-    return Multipliers(z[order], (vectors / lengths)[:, order], error[order])
+    return Multipliers(z[order], (vectors / lengths)[:, order], shares[:, order], error[order])
 
 
-def _without_null_space(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (Q, C): the non-zero eigenvalues of the matrix are those of C, its eigenvectors Q times C's.
+def _shares(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Participation factors |left * right|, unit-free, each column divided by its sum."""
+    product = np.abs(left.conj() * right)
+    return product / np.maximum(product.sum(axis=0), np.finfo(float).tiny)
 
-    With range(T) = span(Q), T Q u = Q C u for C = Q^T T Q; repeated until C has full rank.
+
+def _without_null_space(matrix: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Take the null space off a matrix until it is regular; its non-zero eigenvalues stay.
+
+    With the columns of Q spanning the range of T, T Q u = z Q u for every eigenvector u of C = Q^T T Q.
+    Returned are the matrices T, C, ... (the last regular) and the Q between each two.
     """
-    basis, core = np.eye(len(matrix)), matrix
+    cores, bases = [matrix], []
     noise = len(matrix) * EPS * np.linalg.norm(matrix, 2)
-    while len(core):
-        q, r, _ = scipy.linalg.qr(core, mode="economic", pivoting=True)
+    while len(cores[-1]):
+        q, r, _ = scipy.linalg.qr(cores[-1], mode="economic", pivoting=True)
         rank = int(np.count_nonzero(np.abs(np.diag(r)) > noise))
-        if rank == len(core):
+        if rank == len(cores[-1]):
             break
-        q = q[:, :rank]
-        basis, core = basis @ q, q.T @ core @ q
-    return basis, core
+        bases.append(q[:, :rank])
+        cores.append(bases[-1].T @ cores[-1] @ bases[-1])
+    return cores, bases

@@ -1,0 +1,60 @@
+"""The two figures of a report: what is on them."""
+
+import matplotlib.figure
+import numpy as np
+import pytest
+
+from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.pencil import deformation
+from psmr.pencil.figures import deformation_bars, eigenvalue_map
+from tests.pencil.oracle import ode, partition, random_dae
+
+CASES = {
+    "usual": lambda: (random_dae(0), 0.02),
+    "stiff": lambda: (random_dae(1, 9, 5, stiff=2000.0), 0.1),
+    "no oscillation": lambda: (ode(np.diag([-1.0, -3.0])), 0.1),
+    "double zero": lambda: (ode([[0.0, 377.0, 0, 0], [0, 0, 0, 0], [0, 0, -0.2, 8], [0, 0, -8, -0.2]]), 0.02),
+    "only zero": lambda: (ode([[0.0, 1.0], [0.0, 0.0]]), 0.02),
+    "unstable": lambda: (ode([[0.3, 8.0], [-8.0, 0.3]]), 0.02),
+}
+
+
+@pytest.fixture(params=CASES)
+def report(request):
+    linear, h = CASES[request.param]()
+    scheme = Multirate(partition(linear, [0], []), h, 4) if linear.m else SingleRate("TM", h)
+    return deformation(linear, scheme)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("draw", [eigenvalue_map, deformation_bars])
+def test_both_figures_draw_every_kind_of_report(report, draw, tmp_path):
+    figure = draw(report)
+    assert isinstance(figure, matplotlib.figure.Figure)
+    figure.savefig(tmp_path / "figure.png")
+    figure.savefig(tmp_path / "figure.svg")
+
+
+@pytest.mark.parametrize("draw", [eigenvalue_map, deformation_bars])
+def test_both_figures_draw_on_given_axes(report, draw):
+    figure = matplotlib.figure.Figure()
+    axes = figure.add_subplot()
+    assert draw(report, axes) is figure
+    assert axes.get_xlabel()
+    assert axes.get_ylabel()
+
+
+def test_map_shows_each_mode_and_its_image():
+    report = deformation(random_dae(0), SingleRate("TM", 0.02))
+    axes = eigenvalue_map(report).axes[0]
+    drawn = {line.get_label(): line.get_xydata() for line in axes.lines}
+    np.testing.assert_allclose(drawn["system"], report.table[["real", "imag"]])
+    np.testing.assert_allclose(drawn["scheme"], report.table[["real_numerical", "imag_numerical"]])
+
+
+def test_bars_have_the_length_of_the_deformation():
+    report = deformation(random_dae(0), SingleRate("TM", 0.02))
+    axes = deformation_bars(report).axes[0]
+    ends = sorted(bar.get_x() + bar.get_width() for bar in axes.patches)
+    np.testing.assert_allclose(ends, sorted(100.0 * report.table["relative_deformation"]))
+    assert len(axes.get_yticklabels()) == len(report.table)
