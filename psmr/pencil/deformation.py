@@ -203,9 +203,8 @@ def _dominant(table: pd.DataFrame) -> pd.Series | None:
     oscillating = np.flatnonzero(table["imag"] > 0.0)
     if not len(oscillating):
         return None
-    return table.iloc[[oscillating[np.argmin(table["damping_ratio"].to_numpy()[oscillating])]]].squeeze(
-        axis=0
-    )
+    least = oscillating[np.argmin(table["damping_ratio"].to_numpy()[oscillating])]
+    return table.iloc[int(least)]
 
 
 def _spurious(numerical: Multipliers, matched: Match, step: float, names: tuple[str, ...]) -> pd.DataFrame:
