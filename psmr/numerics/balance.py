@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from psmr.dae.cache import compiled
 from psmr.dae.kernels import jacobian
 from psmr.dae.system import System
-from psmr.errors import SimulationError
+from psmr.errors import SimulationError, SingularError
 from psmr.numerics.block import FACTORISATIONS, ITERATIONS, SCALE, VALID, WORST, Block, make_block
 from psmr.numerics.failure import balance_failure
 from psmr.numerics.newton import (
@@ -125,7 +125,10 @@ def balance(block: Block, w: Reals, what: str, tolerance: float = 1e-12) -> int:
             return repivots
         if status != NO_PIVOTS:
             raise balance_failure(block, status, guess, w, what)
-        block.repivot()
+        try:
+            block.repivot()
+        except SingularError as error:
+            raise SingularError(f"{what} (t = {w[-1]:.6g} s): {error}") from error
     raise SimulationError(f"{what} (t = {w[-1]:.6g} s): no pivots suit the matrix on the way to a solution")
 
 

@@ -27,6 +27,16 @@ WORST = 3  # last update, relative to max(1, |w|)
 ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, WORST_AT = range(6)
 
 
+_PURPOSE = {
+    "step": "the step",
+    "algebraic": "the algebraic equations of an explicit stage",
+    "predictor": "the prediction of the macro step",
+    "fast": "the fast step",
+    "slow": "the slow step",
+    "event": "the algebraic equations",
+}
+
+
 class Arrays(NamedTuple):
     """What compiled code needs of a block.
 
@@ -98,6 +108,11 @@ class Block:
     rows: tuple[str, ...]
     order: NDArray[Any]
     arrays: Arrays
+
+    @property
+    def purpose(self) -> str:
+        """Words for the role."""
+        return _PURPOSE[self.role]
 
     @property
     def size(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system import System
-from psmr.errors import SchemeError
+from psmr.errors import SchemeError, SingularError
 from psmr.numerics.block import Block, column_indices, make_block
 from psmr.numerics.interpolation import HISTORY
 from psmr.numerics.multirate import FAST, PREDICTOR, PREDICTOR_ALGEBRAIC, SLOW, Plan, Store, run_multirate
@@ -199,7 +199,10 @@ def _prime(blocks: Mapping[int, Block], needed: Mapping[int, float], w: Reals) -
     for number, a in needed.items():
         block = blocks[number]
         if block.size and not renew(block.arrays, w, a):
-            block.repivot()
+            try:
+                block.repivot()
+            except SingularError as error:
+                raise SingularError(f"start, {block.purpose}: {error}") from error
 
 
 def _read(whole: Block, fast_rows: NDArray[Any], slow: NDArray[Any]) -> NDArray[Any]:

@@ -12,15 +12,6 @@ from psmr.numerics.newton import LEAST_DAMPING, MOST_ITERATIONS, NOT_CONVERGED, 
 
 Reals = NDArray[np.float64]
 
-_PURPOSE = {
-    "step": "the step",
-    "algebraic": "the algebraic equations of an explicit stage",
-    "predictor": "the prediction of the macro step",
-    "fast": "the fast step",
-    "slow": "the slow step",
-    "event": "the algebraic equations",
-}
-
 
 def worst_residual(block: Block, w: Reals) -> str:
     """Return the equation of the block with the largest raw algebraic residual at w, with its value."""
@@ -53,7 +44,7 @@ def step_failure(block: Block, status: int, w: Reals, h: float, honest: bool) ->
     """
     count, memory = block.arrays.counts, block.arrays.memory
     name = block.columns[int(count[WORST_AT])]
-    where = f"t = {w[-1]:.6g} s, step {h:.3g} s, {_PURPOSE[block.role]} ({block.size} unknowns)"
+    where = f"t = {w[-1]:.6g} s, step {h:.3g} s, {block.purpose} ({block.size} unknowns)"
     remedy = "try a smaller step" + ("" if honest else " or newton='honest'")
     start = f"at the start of the step the largest algebraic residual is {worst_residual(block, w)}"
     if status == NOT_FINITE:

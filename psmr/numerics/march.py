@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system import System
-from psmr.errors import EventError, InputError, SimulationError
+from psmr.errors import EventError, InputError, SimulationError, SingularError
 from psmr.numerics.balance import MOST_REPIVOTS, algebraic_block, balance, consistent
 from psmr.numerics.block import Block
 from psmr.numerics.counters import Counters
@@ -150,7 +150,10 @@ def _run(
                     f"the matrix of {block.columns[0]} ... {block.columns[-1]} is still badly scaled; "
                     "try a smaller step"
                 )
-            block.repivot()
+            try:
+                block.repivot()
+            except SingularError as error:
+                raise SingularError(f"t = {w[-1]:.6g} s, step {h:.3g} s, {block.purpose}: {error}") from error
             repivots, tries = repivots + 1, tries + 1
         elif progress is not None:
             progress(float(span.times[done]) if done < total else span.end)

@@ -84,7 +84,7 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
         d = 1.0 / x[k]
         x[k] = 0.0
         D[k] = d
-        if not np.isfinite(d):
+        if d == 0.0 or not np.isfinite(d):
             sound = False
         for s in range(Lp[k], Lp[k + 1]):
             i = Li[s]
@@ -163,11 +163,13 @@ def factorise(
     order = ordering(indptr, indices) if order is None else order
     Ap, Ai = indptr.astype(np.int64), indices.astype(np.int64)
     Ax = np.ascontiguousarray(values[: len(indices)], dtype=float)
+    if not np.isfinite(Ax).all():
+        raise SingularError(_not_finite(Ap, Ai, Ax, columns, rows))
     failed, Lp, Li, Lx, Up, Ui, Ux, D, position = first_factors(
         n, Ap, Ai, Ax, order.astype(np.int64), PIVOT_THRESHOLD
     )
     if failed:
-        raise SingularError(_why_singular(Ap, Ai, Ax, int(order[failed - 1]), position, columns, rows))
+        raise SingularError(_why_singular(int(order[failed - 1]), position, columns, rows))
     return Lu(
         indptr.astype(np.uint32),
         position[Ai].astype(np.uint32),
@@ -190,27 +192,26 @@ def unfactorised() -> Lu:
     return Lu(none, none, none, none, none, none, empty, none, none, empty, empty, empty)
 
 
-def _why_singular(
-    Ap: np.ndarray,
-    Ai: np.ndarray,
-    Ax: np.ndarray,
-    column: int,
-    position: np.ndarray,
-    columns: Sequence[str] | None,
-    rows: Sequence[str] | None,
-) -> str:
-    def named(names: Sequence[str] | None, kind: str, index: int) -> str:
-        return names[index] if names is not None else f"{kind} {index}"
+def _named(names: Sequence[str] | None, kind: str, index: int) -> str:
+    return names[index] if names is not None else f"{kind} {index}"
 
-    bad = np.flatnonzero(~np.isfinite(Ax))
-    if bad.size:
-        at = int(np.searchsorted(Ap, bad[0], side="right")) - 1
-        where = f"d {named(rows, 'row', int(Ai[bad[0]]))} / d {named(columns, 'column', at)}"
-        return f"the Jacobian entry {where} is {Ax[bad[0]]}"
+
+def _not_finite(
+    Ap: np.ndarray, Ai: np.ndarray, Ax: np.ndarray, columns: Sequence[str] | None, rows: Sequence[str] | None
+) -> str:
+    at = int(np.flatnonzero(~np.isfinite(Ax))[0])
+    column = int(np.searchsorted(Ap, at, side="right")) - 1
+    where = f"d {_named(rows, 'row', int(Ai[at]))} / d {_named(columns, 'column', column)}"
+    return f"the Jacobian entry {where} is {Ax[at]}"
+
+
+def _why_singular(
+    column: int, position: np.ndarray, columns: Sequence[str] | None, rows: Sequence[str] | None
+) -> str:
     left = np.flatnonzero(position < 0)
-    equations = ", ".join(named(rows, "row", int(i)) for i in left[:3])
+    equations = ", ".join(_named(rows, "row", int(i)) for i in left[:3])
     more = f" and {len(left) - 3} more" if len(left) > 3 else ""
     return (
-        f"the matrix is singular: {named(columns, 'column', column)} cannot be determined "
+        f"the matrix is singular: {_named(columns, 'column', column)} cannot be determined "
         f"from the remaining equations ({equations}{more})"
     )
