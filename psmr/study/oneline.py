@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Point = tuple[float, float]
+
+# Angle between two plants at one bus in rad: their rings and captions stay apart.
+FAN = 1.1
 
 
 @dataclass(frozen=True)
@@ -60,14 +64,18 @@ def one_line(system: System, split: Partition, *, width: float = 7.2, height: fl
         centre = _mean(list(where.values()))
         for bus in buses(system):
             _bus(ax, bus, where[bus], f"{bus}.v_re" in fast, scale, centre)
-        for plant in plants(system, split):
-            _plant(ax, plant, where[plant.bus], centre, scale)
+        every = plants(system, split)
+        for plant in every:
+            beside = [p for p in every if p.bus == plant.bus]
+            turn = FAN * (beside.index(plant) - (len(beside) - 1) / 2)
+            _plant(ax, plant, where[plant.bus], centre, scale, turn)
         for bus in buses(system):
             if any(issubclass(d.component, ZipLoad) for d in at_bus(system, bus)):
                 _load(ax, where[bus], centre, scale)
         ax.margins(0.06)
         _legend(ax, split)
-        figure.suptitle(f"{system.name}: {split}".lstrip(": "), x=0.01, ha="left", fontsize=10, color=INK)
+        title = "\n".join(filter(None, (system.name, textwrap.fill(str(split), int(13 * width)))))
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
     return figure
 
 
@@ -161,10 +169,10 @@ def _bus(ax: Axes, name: str, at: Point, fast: bool, scale: float, centre: Point
     )  # fmt: skip
 
 
-def _plant(ax: Axes, plant: Plant, at: Point, centre: Point, scale: float) -> None:
+def _plant(ax: Axes, plant: Plant, at: Point, centre: Point, scale: float, turn: float) -> None:
     from matplotlib.patches import Circle, Wedge
 
-    spot = _outward(at, centre, 0.9 * scale)
+    spot = _outward(at, centre, 0.9 * scale, turn)
     ax.plot([at[0], spot[0]], [at[1], spot[1]], color=FAINT, lw=1.1, zorder=1)
     radius = 0.3 * scale
     ax.add_patch(Circle(spot, radius, fc="white", ec="none", zorder=2.5))
@@ -199,12 +207,10 @@ def _legend(ax: Axes, split: Partition) -> None:
     ax.legend(handles=handles, loc="lower right", handlelength=1.0)
 
 
-def _outward(at: Point, centre: Point, distance: float) -> Point:
-    dx, dy = at[0] - centre[0], at[1] - centre[1]
-    length = math.hypot(dx, dy)
-    if length == 0:
-        return at[0], at[1] + distance
-    return at[0] + distance * dx / length, at[1] + distance * dy / length
+def _outward(at: Point, centre: Point, distance: float, turn: float) -> Point:
+    """Return the point at a distance from a bus, away from the middle of the drawing, turned by an angle."""
+    direction = math.atan2(at[1] - centre[1], at[0] - centre[0]) if at != centre else math.pi / 2
+    return at[0] + distance * math.cos(direction + turn), at[1] + distance * math.sin(direction + turn)
 
 
 def _mean(points: Sequence[Point]) -> Point:

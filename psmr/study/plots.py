@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
     from psmr.study.run import Run
 
 # What an axis says for the field's own names.
+DERIVED: Mapping[str, str] = {"v": "bus voltage", "angle": "bus voltage angle"}
 TITLES: Mapping[str, str] = {
     "omega": "speed",
     "delta": "rotor angle",
-    "v": "bus voltage",
-    "angle": "bus voltage angle",
     "e_q": "transient voltage, q axis",
     "e_d": "transient voltage, d axis",
     "v_f": "field voltage",
@@ -74,7 +74,9 @@ def trajectories(
         mark_events(axes, run)
         axes[-1].set_xlabel("time [s]")
         axes[-1].set_xlim(run.t[0], run.t[-1] if until is None else until)
-        figure.suptitle(_title(run) if title is None else title, x=0.01, ha="left", fontsize=10, color=INK)
+        text = _title(run) if title is None else title
+        # A title wider than the figure would widen the picture; about 13 letters of this size fit an inch.
+        figure.suptitle(textwrap.fill(text, int(13 * width)), x=0.01, ha="left", fontsize=10, color=INK)
     return figure
 
 
@@ -135,8 +137,10 @@ def _panel(ax: Axes, run: Run, names: Sequence[str]) -> None:
         ax.plot(run.t, values[:, i], color=colour, **look)
     kinds = {quantity(name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else ""
-    unit = run.units.get(names[0], UNITS.get(kind, "pu"))
-    ax.set_ylabel(f"{TITLES.get(kind, kind) or 'value'} [{unit}]")
+    derived = names[0] in run.signals.derived
+    words = (DERIVED if derived else TITLES).get(kind, kind) or "value"
+    unit = UNITS.get(kind, "pu") if derived else run.units.get(names[0], "pu")
+    ax.set_ylabel(f"{words} [{unit}]")
     if many:
         ax.text(
             0.995,

@@ -302,7 +302,8 @@ def _recipe(document: Document) -> Recipe:
         if kind == "multirate":
             keys = ("delta", "algebraic", "fast_devices", "fast_variables")
             chosen: dict[str, Any] = {key: values.pop(key) for key in keys if key in values}
-            split = Split(**{k: tuple(v) if isinstance(v, list) else v for k, v in chosen.items()})
+            chosen = {k: tuple(v) if isinstance(v, list) else v for k, v in chosen.items()}
+            split = Split(**chosen)
         recipe = Recipe(values, split)
         recipe.check()
     except SchemeError as error:

@@ -1,0 +1,99 @@
+"""Sphinx extension: a page for each module of components, written from their declarations."""
+
+import inspect
+import sys
+import textwrap
+from itertools import groupby
+from pathlib import Path
+
+from latex import equations, parameter_rows, symbol
+
+from psmr.dae.component import Component
+from psmr.grid.catalogue import components
+
+INTRODUCTION = """\
+# Components
+
+Every page here is written from the declarations that the kernels are compiled from: what is read here is what
+runs. Derivatives come first, then the algebraic equations, then what the device adds to the balances of its
+bus ($\\mathrel{+}=$); abbreviations $c_i$ stand below. Units are per unit on the system base unless stated.
+
+```{toctree}
+:maxdepth: 2
+
+"""
+
+
+def write(folder: Path) -> None:
+    """Write the pages; files whose text has not changed are left alone."""
+    folder.mkdir(exist_ok=True)
+    modules = [(module, list(kinds)) for module, kinds in groupby(components(), key=lambda c: c.__module__)]
+    merged: dict[str, list[type[Component]]] = {}
+    for module, kinds in modules:
+        merged.setdefault(module, []).extend(kinds)
+    for module, kinds in merged.items():
+        _put(folder / f"{module.rpartition('.')[2]}.md", _page(module, kinds))
+    names = "\n".join(module.rpartition(".")[2] for module in merged)
+    _put(folder / "index.md", f"{INTRODUCTION}{names}\n```\n")
+
+
+def _page(module: str, kinds: list[type[Component]]) -> str:
+    text = inspect.cleandoc(sys.modules[module].__doc__ or "")
+    title = module.rpartition(".")[2].capitalize()
+    return "\n".join([f"# {title}", "", _prose(text), *(_section(kind) for kind in kinds)])
+
+
+def _section(kind: type[Component]) -> str:
+    lines = " \\\\\n".join(equations(kind))
+    parts = [
+        f"\n## {kind.__name__}\n",
+        _prose(inspect.cleandoc(kind.__doc__ or "")),
+        "",
+        f"$$\n\\begin{{aligned}}\n{lines}\n\\end{{aligned}}\n$$",
+        "",
+        _variables(kind),
+    ]
+    rows = parameter_rows(kind)
+    if rows:
+        parts += ["", "| symbol | parameter | unit | meaning | default |", "|---|---|---|---|---|"]
+        parts += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(parts)
+
+
+def _variables(kind: type[Component]) -> str:
+    def listed(names: tuple[str, ...]) -> str:
+        return ", ".join(f"`{n}` (${symbol(n)}$, {kind.units.get(n, 'pu')})" for n in names) or "none"
+
+    items = [("States", listed(kind.states)), ("Algebraic variables", listed(kind.algebraic))]
+    items += [("Inputs", ", ".join(f"`{n}`" for n in kind.inputs) or "none")]
+    if kind.limits:
+        limits = [f"`{x}` within [`{low}`, `{high}`]" for x, (low, high) in kind.limits.items()]
+        items += [("Non-windup limits", ", ".join(limits))]
+    return "\n".join(f"- {name}: {text}" for name, text in items)
+
+
+def _prose(text: str) -> str:
+    """Turn a docstring into MyST: the lines of a formula or diagram become a block of code."""
+    out = []
+    for paragraph in text.replace("``", "`").split("\n\n"):
+        lines = paragraph.split("\n")
+        # A paragraph of short lines with an equals sign each is a set of equations, not prose.
+        formula = all(" = " in line or line.startswith(" ") for line in lines) and len(lines) > 0
+        if paragraph.strip() == "::":
+            continue
+        if formula:
+            out.append("```text\n" + textwrap.dedent(paragraph) + "\n```")
+        else:
+            out.append(paragraph.removesuffix(":") + (":" if paragraph.endswith(":") else ""))
+    return "\n\n".join(out)
+
+
+def _put(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def setup(app):
+    """Write the pages before Sphinx looks for sources."""
+    app.connect("builder-inited", lambda app: write(Path(app.srcdir) / "equations"))
+    return {"parallel_read_safe": True}

@@ -1,0 +1,52 @@
+"""Sphinx extension: run the scripts of the gallery and make a page of each, with what it prints and draws.
+
+A script is a Python file whose docstring is a title line and an introduction; every figure that it hands to
+``show`` and everything it prints appears below its text.
+"""
+
+import ast
+import contextlib
+import io
+import runpy
+from pathlib import Path
+
+FOLDER = "gallery"
+
+
+def build(source: Path) -> None:
+    """Run every script and write ``<script>.md`` and its pictures beside it."""
+    folder = source / FOLDER
+    for script in sorted(folder.glob("*.py")):
+        page = script.with_suffix(".md")
+        pictures = []
+
+        def show(figure, script=script, pictures=pictures):
+            name = f"{script.stem}-{len(pictures) + 1}.svg"
+            from psmr.study.canvas import save
+
+            save(figure, script.parent / "_figures" / name)
+            pictures.append(name)
+
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.chdir(source.parent):
+            runpy.run_path(str(script), init_globals={"show": show})
+        page.write_text(_page(script, printed.getvalue(), pictures), encoding="utf-8")
+
+
+def _page(script: Path, printed: str, pictures: list[str]) -> str:
+    text = script.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    title, _, introduction = (ast.get_docstring(tree) or script.stem).partition("\n")
+    first = tree.body[1].lineno if len(tree.body) > 1 else 1
+    code = "\n".join(text.split("\n")[first - 1 :]).strip()
+    parts = [f"# {title.rstrip('.')}", introduction.strip(), f"```python\n{code}\n```"]
+    if printed.strip():
+        parts.append(f"```text\n{printed.rstrip()}\n```")
+    parts += [f"![{title}](_figures/{name})" for name in pictures]
+    return "\n\n".join(parts) + "\n"
+
+
+def setup(app):
+    """Run the scripts before Sphinx looks for sources."""
+    app.connect("builder-inited", lambda app: build(Path(app.srcdir)))
+    return {"parallel_read_safe": True}

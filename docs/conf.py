@@ -1,0 +1,57 @@
+"""Sphinx configuration: MyST pages, API from docstrings, equations from declarations, an executed gallery."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import psmr
+
+project = "psmr"
+author = "the psmr contributors"
+copyright = "2026, the psmr contributors"
+release = version = psmr.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "equations",
+    "gallery",
+]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build", "_ext"]
+
+# Single backticks in docstrings name things of ours.
+default_role = "py:obj"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_default_options = {"members": True, "exclude-members": "__init__"}
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+html_theme = "furo"
+html_title = "psmr"
+html_static_path = ["_static"]
+html_css_files = ["psmr.css"]
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#1f4e79", "color-brand-content": "#1f4e79"},
+    "dark_css_variables": {"color-brand-primary": "#7fb3e0", "color-brand-content": "#7fb3e0"},
+}
+
+
+def escape_bars(app, what, name, obj, options, lines):
+    """Let ``|s|`` in a docstring be a magnitude, not a reStructuredText substitution."""
+    for i, line in enumerate(lines):
+        lines[i] = re.sub(r"(?<![`\\])\|(?=[^\s|])([^|`]*[^\s|`\\])\|", r"\\|\1\\|", line)
+
+
+def setup(app):
+    """Connect the hook above."""
+    app.connect("autodoc-process-docstring", escape_bars)
