@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from psmr.grid.initialise import build
     from psmr.io.read import read_case
     from psmr.numerics.scheme import Multirate, SingleRate
+    from psmr.numerics.slow_manifold import SlowManifold
     from psmr.pencil.deformation import deformation
     from psmr.pencil.operator import step_operator
     from psmr.study.events import Fault, LineTrip, LoadTrip, SetPoint
@@ -32,6 +33,7 @@ __all__ = [
     "Run",
     "SetPoint",
     "SingleRate",
+    "SlowManifold",
     "build",
     "deformation",
     "modes",
@@ -49,6 +51,7 @@ _HOMES = {
     "Run": "psmr.study.run",
     "SetPoint": "psmr.study.events",
     "SingleRate": "psmr.numerics.scheme",
+    "SlowManifold": "psmr.numerics.slow_manifold",
     "build": "psmr.grid.initialise",
     "deformation": "psmr.pencil.deformation",
     "modes": "psmr.dae.linear",

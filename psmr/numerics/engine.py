@@ -13,14 +13,16 @@ from psmr.dae.system import System
 from psmr.errors import SchemeError, SingularError
 from psmr.numerics.block import Block, column_indices, make_block
 from psmr.numerics.interpolation import HISTORY
+from psmr.numerics.manifold_engine import ManifoldEngine
 from psmr.numerics.multirate import FAST, PREDICTOR, PREDICTOR_ALGEBRAIC, SLOW, Plan, Store, run_multirate
 from psmr.numerics.newton import POLICIES, renew
 from psmr.numerics.onestep import TABLEAUX, coefficients
 from psmr.numerics.scheme import Multirate, SingleRate
 from psmr.numerics.singlerate import ALGEBRAIC, WHOLE, Method, run_single
+from psmr.numerics.slow_manifold import SlowManifold
 
 Reals = NDArray[np.float64]
-Scheme = SingleRate | Multirate
+Scheme = SingleRate | Multirate | SlowManifold
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +221,7 @@ def autonomous(system: System) -> bool:
 
 def make_engine(
     system: System, scheme: Scheme, parameters: Sequence[Reals], w: Reals, every: bool
-) -> SingleEngine | MultirateEngine:
+) -> Engine:
     """Return the engine of a scheme.
 
     Raises
@@ -231,4 +233,6 @@ def make_engine(
         return SingleEngine(system, scheme, parameters, w)
     if isinstance(scheme, Multirate):
         return MultirateEngine(system, scheme, parameters, w, every)
-    raise SchemeError(f"scheme is a {type(scheme).__name__}; march takes SingleRate or Multirate")
+    if isinstance(scheme, SlowManifold):
+        return ManifoldEngine(system, scheme, parameters, w, autonomous(system))
+    raise SchemeError(f"scheme is a {type(scheme).__name__}; march takes SingleRate, Multirate or SlowManifold")

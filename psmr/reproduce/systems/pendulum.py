@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from psmr.dae.assemble import assemble
@@ -87,3 +88,50 @@ def minimal(t: float, q: Reals) -> list[float]:
     # About the joint: inertia J1 + m1 (L/2)^2 = 125 kg m2, weight at L/2, spring force at L.
     alpha = (-100.0 * GRAVITY * sin / 2 + cos * f_x + sin * f_y) / 125.0
     return [omega, alpha, u_x, u_y, -f_x / 1e-5, -f_y / 1e-5 - GRAVITY]
+
+
+def full(q: Reals) -> Reals:
+    """Return the ten states (..., 10) that belong to (θ, ω, r2, v2), (..., 6)."""
+    theta, omega = q[..., 0], q[..., 1]
+    s_x, s_y = np.sin(theta) / 2, -np.cos(theta) / 2
+    return np.stack(
+        [s_x, s_y, theta, -s_y * omega, s_x * omega, omega, q[..., 2], q[..., 3], q[..., 4], q[..., 5]], axis=-1
+    )
+
+
+def published_step(q: Reals, h: float, printed: bool = True) -> Reals:
+    """Return one step of the scheme in the least coordinates, with the block matrix (47) as printed or corrected.
+
+    It is here for evidence only; `psmr.SlowManifold` is the scheme.
+    """
+    n, k = 2, 4
+    jacobian = np.empty((6, 6))
+    for j in range(6):  # complex step: exact to rounding
+        moved = q.astype(complex)
+        moved[j] += 1e-30j
+        jacobian[:, j] = np.imag(minimal(0.0, moved)) / 1e-30
+    fz, gx, gz = jacobian[:n, n:], jacobian[n:, :n], jacobian[n:, n:]
+    start = np.array(minimal(0.0, q))
+    K = np.linalg.solve(gz, gx)
+    sigma = np.linalg.solve(gz, start[n:])
+
+    def reduced(x: Reals) -> Reals:
+        return np.array(minimal(0.0, np.concatenate([x, q[n:] - K @ (x - q[:n]) - sigma])))[:n]
+
+    def corner(A: Reals, first: Reals, second: Reals) -> Reals:
+        """Return the upper right entry of exp(h [A first second; 0 0 1; 0 0 0])."""
+        block = np.zeros((k + 2, k + 2))
+        block[:k, :k], block[:k, k], block[:k, k + 1], block[k, k + 1] = A, first, second, 1.0
+        return np.asarray(scipy.linalg.expm(h * block)[:k, k + 1])
+
+    integral = corner(gz, K @ start[:n], sigma)
+    x = q[:n]
+    k1 = reduced(x)
+    k2 = reduced(x + h / 2 * k1)
+    k3 = reduced(x + h / 2 * k2)
+    k4 = reduced(x + h * k3)
+    new = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4) + fz @ integral
+    A = gz + K @ fz
+    B, C = A @ sigma + K @ k1, K @ (reduced(new) - k1) / h
+    y = sigma + (corner(A, B, C) if printed else corner(A, C, B))
+    return np.concatenate([new, q[n:] - K @ (new - x) - sigma + y])

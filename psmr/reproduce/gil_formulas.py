@@ -1,0 +1,121 @@
+"""The formulas of Gil, Sanfelice and Nikravesh on their linear test equation, as printed and as meant.
+
+A pair (x, z) of complex numbers, λ_f = α λ_s, δ = β λ_f, μ = β λ_s, ξ = h λ_s (equations (50), (51)); everything is
+vectorised over ξ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Complexes = NDArray[np.complex128]
+
+
+def rk4(s: Any) -> Any:
+    """Return the stability function of Runge-Kutta 4, (49)."""
+    return 1 + s + s**2 / 2 + s**3 / 6 + s**4 / 24
+
+
+def _phi(s: Any) -> tuple[Any, Any]:
+    """Return (e^s - 1) / s and (e^s - 1 - s) / s^2, by their series where s is small."""
+    s = np.asarray(s, dtype=complex)
+    small = np.abs(s) < 1e-2
+    safe = np.where(small, 1.0, s)
+    # Five further terms: (1e-2)^6 / 7! is far below rounding.
+    one = 1 + s / 2 * (1 + s / 3 * (1 + s / 4 * (1 + s / 5 * (1 + s / 6))))
+    two = 0.5 * (1 + s / 3 * (1 + s / 4 * (1 + s / 5 * (1 + s / 6 * (1 + s / 7)))))
+    first = np.where(small, one, (np.exp(safe) - 1) / safe)
+    return first, np.where(small, two, (np.exp(safe) - 1 - safe) / safe**2)
+
+
+def algorithm(alpha: float, beta: float, xi: Any, printed_47: bool = False) -> Complexes:
+    """Return M (..., 2, 2) of steps 1 to 3, with h = 1 s.
+
+    Parameters
+    ----------
+    printed_47
+        Take the block matrix as printed, [A B C; 0 0 1; 0 0 0]. Its corner is the integral of e^{A(h-s)} (C + B s); the
+        forcing of y' = A y + u(t), (40), is B + C s, for which B and C change places.
+    """
+    xi = np.asarray(xi, dtype=complex)
+    fast, full = alpha * xi, (alpha + beta**2) * xi  # h g_z and h A of (40)
+    one, two = _phi(fast)
+    first, second = _phi(full)
+    columns = []
+    for x, z in ((1.0, 0.0), (0.0, 1.0)):
+        f, sigma = xi * (x + beta * z), beta * x + z  # h f(x_n, z_n), g_z^-1 g
+        reduced = (1 - beta**2) * xi  # h times the derivative of f(x, H(x))
+        gamma = beta * f
+        new_x = rk4(reduced) * x + beta * xi * (one * sigma + two * gamma)
+        B = full * sigma + beta * reduced * x  # h B
+        C = beta * reduced * (new_x - x)  # h^2 C / h
+        y = sigma + (first * C + second * B if printed_47 else first * B + second * C)
+        columns.append(np.stack([new_x, -beta * new_x + y], axis=-1))
+    return np.stack(columns, axis=-1)
+
+
+def printed_55_56(alpha: float, beta: float, xi: Any, corrected: bool = False) -> Complexes:
+    """Return M of (55) and (56); `corrected` has (β/α)(e^{αξ} - 1) for the first term of M12."""
+    xi = np.asarray(xi, dtype=complex)
+    e, q = np.exp(alpha * xi), alpha + beta**2
+    E = np.exp(q * xi)
+    m11, m12 = _first_row(alpha, beta, xi, e, corrected)
+    b = beta * (beta**2 - 1)
+    m21 = -beta * m11 + beta * E + b * (m11 - E) / q - b * (E - 1) * (m11 - 1) / (q**2 * xi)
+    m22 = -beta * m12 + E + m12 * b / q - m12 * b * (E - 1) / (q**2 * xi)
+    return _matrix(m11, m12, m21, m22)
+
+
+def printed_57(alpha: float, beta: float, xi: Any, corrected: bool = False) -> Complexes:
+    """Return M of (57), where y follows (31), (32) and not step 3; `corrected` as in `printed_55_56`."""
+    xi = np.asarray(xi, dtype=complex)
+    e = np.exp(alpha * xi)
+    m11, m12 = _first_row(alpha, beta, xi, e, corrected)
+    m21 = -beta * m11 + beta * e + beta / alpha * (e - 1)
+    m22 = -beta * m12 + e + beta**2 / alpha * (e - 1)
+    return _matrix(m11, m12, m21, m22)
+
+
+def _first_row(alpha: float, beta: float, xi: Any, e: Any, corrected: bool) -> tuple[Any, Any]:
+    tail = (alpha * xi - e + 1) / alpha**2
+    m11 = rk4((1 - beta**2) * xi) + beta**2 / alpha * (e - 1) - beta**2 * tail
+    m12 = beta * (e - 1) / (alpha if corrected else 1.0) - beta**3 * tail
+    return m11, m12
+
+
+def _matrix(m11: Any, m12: Any, m21: Any, m22: Any) -> Complexes:
+    return np.stack([np.stack([m11, m12], axis=-1), np.stack([m21, m22], axis=-1)], axis=-2)
+
+
+def radius(M: Complexes) -> NDArray[np.float64]:
+    """Return the spectral radius of (..., 2, 2) matrices."""
+    half = (M[..., 0, 0] + M[..., 1, 1]) / 2
+    determinant = M[..., 0, 0] * M[..., 1, 1] - M[..., 0, 1] * M[..., 1, 0]
+    root = np.sqrt(half**2 - determinant)
+    return np.asarray(np.maximum(np.abs(half + root), np.abs(half - root)))
+
+
+def stability_limit(formula: Any, alpha: float, beta: float, degrees: float) -> float:
+    """Return the |ξ| at which the spectral radius first passes 1 on the ray ξ = |ξ| e^{i degrees}.
+
+    Scanned in steps of 1e-3 and bisected; 0 where it is above 1 from the start.
+    """
+    ray = np.exp(1j * np.radians(degrees))
+
+    def unstable(size: Any) -> Any:
+        # Rounding of a multiplier on the unit circle is no instability.
+        return radius(formula(alpha, beta, size * ray)) > 1 + 1e-10
+
+    sizes = np.arange(1, 4001) * 1e-3
+    out = np.flatnonzero(unstable(sizes))
+    if out.size == 0:
+        return np.inf
+    high = sizes[out[0]]
+    low = high - 1e-3
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if unstable(middle) else (middle, high)
+    return float(low)

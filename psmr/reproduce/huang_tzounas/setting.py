@@ -1,0 +1,182 @@
+"""What the paper's figures share: the two systems, the partitions, the two disturbances, runs and modes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import partitioning
+from partitioning import Partition
+from psmr.dae.linear import LinearDae
+from psmr.dae.system import System
+from psmr.errors import InputError
+from psmr.grid.initialise import build
+from psmr.io.read import read_case
+from psmr.numerics.march import march
+from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.pencil.deformation import Deformation, Pencil, deformation
+from psmr.pencil.ringdown import fit_mode
+from psmr.study.events import Event, Fault, LoadTrip
+from psmr.study.run import Run
+from psmr.study.simulate import simulate
+
+Reals = NDArray[np.float64]
+Scheme = SingleRate | Multirate
+
+DELTA = 20.0  # 1/s
+T_END = 10.0  # s
+PRINTED_MODE = -0.19561 + 8.37291j
+WATCHED = "G1.omega"  # the paper's omega_r,1
+EVENTS: dict[str, tuple[Event, ...]] = {
+    "load trip": (LoadTrip(bus=5, start=1.0, fraction=0.5, reconnect=1.2),),
+    "fault": (Fault(bus=5, start=1.0, clear=1.1, trip="5-7"),),
+}
+
+# A kick small enough that what the nonlinear terms leave is below the rounding of the fit (1e-7 of the mode).
+KICK = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """One system with what is computed of it once.
+
+    Attributes
+    ----------
+    system
+        The DAE at its equilibrium.
+    name
+        For titles.
+    """
+
+    system: System
+    name: str
+
+    @functools.cached_property
+    def linear(self) -> LinearDae:
+        """The system, linearised at its equilibrium."""
+        return self.system.linearise()
+
+    @functools.cached_property
+    def split(self) -> Partition:
+        """The paper's partition, delta = 20 1/s, by participation factors of states and algebraic variables."""
+        return self.partition(DELTA)
+
+    @functools.cached_property
+    def all_y_fast(self) -> Partition:
+        """The paper's comparison: the same fast states, every algebraic variable fast."""
+        return self.partition(DELTA, "fast")
+
+    def partition(self, delta: float, algebraic: str = "participation") -> Partition:
+        """Return the partition at a threshold in 1/s."""
+        return partitioning.by_participation(self.linear, delta=delta, algebraic=algebraic)
+
+    def scheme(self, predictor: str, solution: str, h_fast: float, ratio: int, split: Partition | None = None,
+               interpolation: str = "linear") -> Multirate:  # fmt: skip
+        """Return the paper's scheme on its partition, or on another one."""
+        return Multirate(
+            split or self.split, h_fast * ratio, ratio, predictor=predictor, solution=solution,
+            interpolation=interpolation,
+        )  # fmt: skip
+
+    def run(self, scheme: Scheme, events: str = "fault", every: bool = False) -> Run:
+        """Run one of the two disturbances for 10 s."""
+        return simulate(self.system, scheme, T_END, EVENTS[events], all=every, certify=False)
+
+    @functools.cache  # noqa: B019 -- a setting lives as long as one reproduction
+    def reference(self, events: str, h: float = 0.001) -> tuple[Reals, Reals]:
+        """Return times and omega_r,1 of the two-stage SDIRK method, by default with the paper's step in s."""
+        run = self.run(SingleRate("SDIRK2", h), events)
+        return run.t, run.values(WATCHED)[:, 0]
+
+    def error(self, run: Run, events: str, h: float = 0.001) -> Reals:
+        """Return (K,) omega_r,1 of a run less that of the reference, in pu, at the times of the run.
+
+        The reference is read between its points along straight lines; at a millisecond that is 1e-8 pu.
+        """
+        t, omega = self.reference(events, h)
+        return np.asarray(run.values(WATCHED)[:, 0] - np.interp(run.t, t, omega))
+
+    def deform(self, scheme: Scheme, pencil: Pencil = "exact") -> Deformation:
+        """Return the deformation report."""
+        return deformation(self.linear, scheme, pencil=pencil)
+
+    @functools.cached_property
+    def mode(self) -> complex:
+        """The dominant mode in 1/s: the least damped oscillation."""
+        row = self.deform(SingleRate("TM", 0.001)).dominant
+        assert row is not None
+        return complex(row["real"], row["imag"])
+
+    def ringdown(
+        self, scheme: Multirate, kicked: complex | None = None, expected: complex | None = None
+    ) -> complex:
+        """Return the mode that the nonlinear run shows after a kick along a mode, in 1/s.
+
+        Parameters
+        ----------
+        scheme
+            What is run, for 8 s.
+        kicked
+            Mode of the system that gives the kick its shape; None: the dominant one.
+        expected
+            Where to look for it; None: at the mode kicked.
+        """
+        kicked = self.mode if kicked is None else kicked
+        values, vectors = np.linalg.eig(self.linear.state_matrix())
+        shape = vectors[:, np.abs(values - kicked).argmin()]
+        shape = shape / shape[np.abs(shape).argmax()]
+        start = self.system.x0 + KICK * shape.real
+        steps = round(8.0 / scheme.step)
+        path = march(self.system, scheme, steps * scheme.step, start=(start, self.system.y0))
+        machines = [self.system.names_x.index(name) for name in ("G1.omega", "G2.omega")]
+        apart = path.x[:, machines] - self.system.x0[machines]
+        stride = max(1, round(0.05 / scheme.step))
+        signal = (apart[:, 0] - apart[:, 1])[::stride]
+        return fit_mode(path.t[::stride], signal, near=kicked if expected is None else expected)
+
+
+def dominant(report: Deformation) -> complex:
+    """Return what a scheme makes of the dominant mode, in 1/s."""
+    assert report.dominant is not None
+    return complex(report.dominant["real_numerical"], report.dominant["imag_numerical"])
+
+
+def percent(report: Deformation) -> float:
+    """Return the relative deformation of the dominant mode in percent."""
+    assert report.dominant is not None
+    return 100.0 * float(report.dominant["relative_deformation"])
+
+
+def settings() -> tuple[Setting, Setting]:
+    """Return the paper's system (33 states) and the one with converters at bus 3.
+
+    Raises
+    ------
+    InputError
+        Where the case files are not found.
+    """
+    folder = case_folder()
+    titles = (("wscc9.toml", "WSCC 9-bus"), ("wscc9-ibr.toml", "WSCC 9-bus with converters"))
+    first, second = (Setting(build(read_case(folder / file)), title) for file, title in titles)
+    return first, second
+
+
+def case_folder() -> Path:
+    """Return ``cases/wscc9`` of the checkout, or of the working directory.
+
+    Raises
+    ------
+    InputError
+        Where it is in neither.
+    """
+    places: Sequence[Path] = (Path(__file__).resolve().parents[3], Path.cwd())
+    for place in places:
+        if (place / "cases" / "wscc9" / "wscc9.toml").is_file():
+            return place / "cases" / "wscc9"
+    looked = " and ".join(str(place / "cases" / "wscc9") for place in places)
+    raise InputError(f"the WSCC 9-bus case files are not in {looked}; run the command in a checkout of psmr")
