@@ -2,7 +2,7 @@
 
 A block is a plain function: it returns its output and the derivative of its state. `m` is the namespace of
 mathematical functions that the component's `equations` was given. Diagrams: P. Kundur, Power System Stability
-and Control (1994), sections 8.6 and 12.5; IEEE Std 421.5-2016, annex C.
+and Control (1994), chapters 8 and 12; IEEE Std 421.5-2016.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def lead_lag(u: Any, x: Any, t_lead: Any, t_lag: Any) -> tuple[Any, Any]:
 
 
 def exponential_saturation(m: Any, v: Any, a: Any, b: Any) -> Any:
-    """Saturation S_E(v) = a exp(b v) of an exciter (Sauer and Pai 1998, section 4.2)."""
+    """Saturation S_E(v) = a exp(b v) of an exciter (Sauer and Pai 1998, chapter 4)."""
     return a * m.exp(b * v)
 
 
@@ -34,7 +34,7 @@ def machine_frame(m: Any, re: Any, im: Any, delta: Any) -> tuple[Any, Any]:
     """Return the (d, q) components of a network phasor, (d + jq) = (re + j im) exp(-j(delta - pi/2)).
 
     The q axis leads the network's real axis by delta, the d axis lags q by 90 degrees (Sauer and Pai 1998,
-    equation 6.95).
+    chapter 6).
     """
     s, c = m.sin(delta), m.cos(delta)
     return re * s - im * c, re * c + im * s

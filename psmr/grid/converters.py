@@ -13,10 +13,10 @@ Control diagram (hats are measured, v_d + j v_q is the bus voltage in the frame 
 The other form measures v -> 1/(1 + s t_v) -> v_m and puts v_ref - v_m in the place of q_ref - q_m.
 
 The closed current loop acts as a lag 1/(1 + s t_i): that is what its PI controller is tuned for, by
-cancelling the pole of the filter reactor (Yazdani and Iravani, section 8.4.1). The current limit i_max gives
+cancelling the pole of the filter reactor (Yazdani and Iravani, chapter 8). The current limit i_max gives
 way to reactive current first, as REEC_A does with PQFLAG = 0, and leaves a tenth of the limit to active
 current. What it cuts off is fed back to the two outer integrators with the gain k_aw (K. J. Astrom and T.
-Hagglund, Advanced PID Control, 2006, section 3.5), so that they do not wind up in a fault. The integrator of
+Hagglund, Advanced PID Control, 2006, chapter 3), so that they do not wind up in a fault. The integrator of
 the phase-locked loop has non-windup limits.
 
 Sources: A. Yazdani and R. Iravani, Voltage-Sourced Converters in Power Systems (2010), chapter 8

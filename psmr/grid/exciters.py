@@ -12,7 +12,7 @@ from psmr.grid.blocks import exponential_saturation, lag
 
 
 def _regulator(m: Any, v: Any, p: Any, v_m: Any) -> tuple[Any, Any, Any]:
-    """Return the derivatives of (v_r, r_f, v_f) for a measured voltage v_m (Sauer and Pai 4.46 to 4.48)."""
+    """Return the derivatives of (v_r, r_f, v_f) for a measured voltage v_m (Sauer and Pai 1998, chapter 4)."""
     feedback = (p.k_f / p.t_f) * v.v_f - v.r_f
     return (
         lag(p.k_a * (v.v_ref + v.v_s - v_m - feedback), v.v_r, p.t_a),
@@ -59,7 +59,7 @@ class ExciterType1(_Type1):
         |v| -> 1/(1 + s t_r) -> v_m      v_ref + v_s - v_m - feedback -> k_a/(1 + s t_a) -> v_r (limited)
         v_r -> 1/(k_e + S_E(v_f) + s t_e) -> v_f      feedback = s k_f/(1 + s t_f) v_f = k_f/t_f v_f - r_f
 
-    Source: Sauer and Pai (1998), section 4.4, equations 4.46 to 4.48; IEEE Std 421.5-1992, type DC1A, for the
+    Source: Sauer and Pai (1998), chapter 4; IEEE Std 421.5-1992, type DC1A, for the
     transducer and the place of the stabiliser's signal v_s. Per unit: voltage on the bus base; v_f = 1 gives
     rated voltage on the open stator.
     """
@@ -83,8 +83,8 @@ class ExciterType1(_Type1):
 class ExciterType1Direct(_Type1):
     """IEEE type 1 exciter as in the textbooks: the voltage acts on the regulator without a transducer.
 
-    Everything else is as in `ExciterType1`. Source: Sauer and Pai (1998), section 4.4, equations 4.46 to
-    4.48, and the case of its section 7.6.
+    Everything else is as in `ExciterType1`. Source: Sauer and Pai (1998), chapter 4, and the case of
+    its chapter 7.
     """
 
     states = ("v_r", "r_f", "v_f")

@@ -17,8 +17,8 @@ class GovernorLeadLag(Component):
         p_ref - (omega - 1)/droop -> limits [p_min, p_max] -> (1 + s t_1)/(1 + s t_2) -> t_m
 
     The limits stand before the lead-lag: nothing winds up, and with t_1 <= t_2 the torque stays within them
-    too. Per unit on the machine base. Source: F. Milano, Power System Modelling and Scripting (2010), section
-    16.2, turbine governor type II.
+    too. Per unit on the machine base. Source: F. Milano, Power System Modelling and Scripting (2010),
+    turbine governors, type II.
     """
 
     states = ("x_g",)

@@ -13,7 +13,7 @@ class ZipLoad(Component):
     P = p (p_z (V/v_0)^2 + p_i V/v_0 + p_p), and the same for Q. Below the voltage `v_min` the current and
     power parts go on as the impedances they are at `v_min`, continuously: at a bolted fault a constant power
     has no solution. A load trip multiplies p and q. Per unit on the system base. Source: Kundur (1994),
-    section 7.1.1, equations 7.5 and 7.6.
+    section 7.1, static load models.
     """
 
     inputs = ("v_re", "v_im")

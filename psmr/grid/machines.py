@@ -31,7 +31,7 @@ class ClassicalMachine(Component):
     delta' = 2 pi f_n (omega - 1),  2 h omega' = t_m - t_e - d (omega - 1),  e exp(j delta) = v + (r_a + j
     x_d1) i
 
-    Source: Sauer and Pai (1998), section 5.6; Kundur (1994), section 13.1. The electromagnetic torque is the
+    Source: Sauer and Pai (1998), chapter 5; Kundur (1994), chapter 13. The electromagnetic torque is the
     air-gap power.
     """
 
@@ -77,7 +77,7 @@ class TwoAxisMachine(Component):
     t_q01 e_d' = -e_d + (x_q - x_q1) i_q
     0 = e_q - v_q - r_a i_q - x_d1 i_d,   0 = e_d - v_d - r_a i_d + x_q1 i_q
 
-    Source: Sauer and Pai (1998), section 6.4, equations 6.102 to 6.108. v_f is the field voltage in the unit
+    Source: Sauer and Pai (1998), chapter 6, the multimachine two-axis model. v_f is the field voltage in the unit
     in which 1 gives the rated voltage on the open stator.
     """
 
@@ -119,7 +119,7 @@ class TwoAxisMachine(Component):
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return the equilibrium without limits (Sauer and Pai 1998, section 7.6.2)."""
+        """Return the equilibrium without limits (Sauer and Pai 1998, chapter 7)."""
         i = terminal.current * p.s_base / p.s_n
         delta = np.angle(terminal.voltage + (p.r_a + 1j * p.x_q) * i)
         v_dq, i_dq = (z * np.exp(-1j * (delta - np.pi / 2)) for z in (terminal.voltage, i))

@@ -3,7 +3,7 @@
 All quantities are per unit on the system base. The equations are linear in the voltages. A bus has the
 balance of the imaginary current in the row of ``v_re`` and that of the real current in the row of ``v_im``:
 the large susceptances then stand on the diagonal of the Jacobian. Injections are positive into the bus.
-Source: Kundur (1994), sections 6.1 and 6.4; tap and phase shift as in Zimmerman and Murillo-Sanchez, MATPOWER
+Source: Kundur (1994), chapter 6; tap and phase shift as in Zimmerman and Murillo-Sanchez, MATPOWER
 User's Manual, section 3.2.
 """
 
@@ -47,7 +47,7 @@ class Bus(Component):
 
 
 class Line(Component):
-    """A line between bus i and bus j as a pi circuit with lumped parameters (Kundur 1994, section 6.1)."""
+    """A line between bus i and bus j as a pi circuit with lumped parameters (Kundur 1994, chapter 6)."""
 
     inputs = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
     outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j")

@@ -2,7 +2,7 @@
 
 Loads draw their given power whatever the voltage; generators hold power and voltage (pv), power (pq), or
 voltage and angle (slack). Source of the Jacobian: R. D. Zimmerman, AC Power Flows, Generalized OPF Costs and
-their Derivatives using Complex Matrix Notation, MATPOWER Technical Note 2, section 3.
+their Derivatives using Complex Matrix Notation, MATPOWER Technical Note 2.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ class PssSpeed(Component):
 
         k (omega - 1) -> s t_w/(1 + s t_w) -> (1 + s t_1)/(1 + s t_2) -> limits [v_s_min, v_s_max] -> v_s
 
-    Source: Kundur (1994), section 12.5, figure 12.13; IEEE Std 421.5-2016, type PSS1A with one lead-lag.
+    Source: Kundur (1994), chapter 12; IEEE Std 421.5-2016, type PSS1A with one lead-lag.
     Speed and voltage in per unit.
     """
 
