@@ -18,6 +18,7 @@ from psmr.dae.linear import LinearDae
 from psmr.errors import SchemeError
 from psmr.numerics.onestep import TABLEAUX, coefficients
 from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.slow_manifold import SlowManifold
 from psmr.pencil.rows import Rows, implicit, matrices
 
 STATE = "w(t)"
@@ -26,7 +27,7 @@ OLDER = ("slow(t-h)", "slow(t-2h)")
 NEW_OLDER = ("slow(t)", "slow(t-h) kept")
 
 
-Scheme = SingleRate | Multirate
+Scheme = SingleRate | Multirate | SlowManifold
 Term = tuple[str, sp.sparray]
 
 
@@ -99,7 +100,10 @@ def step_equations(linear: LinearDae, scheme: Scheme) -> StepEquations:
         return StepEquations(tuple(_single_rate(linear, scheme)), (STATE,), (NEW,))
     if isinstance(scheme, Multirate):
         return _multirate(linear, scheme)
-    raise SchemeError(f"no pencil for a scheme of type {type(scheme).__name__}; use SingleRate or Multirate")
+    raise SchemeError(
+        f"a {type(scheme).__name__} scheme has no sparse equations; SingleRate and Multirate have, and "
+        "psmr.step_operator has the closed form of the others"
+    )
 
 
 def _single_rate(linear: LinearDae, scheme: SingleRate) -> Iterator[Equation]:

@@ -16,6 +16,7 @@ from psmr.dae.linear import LinearDae
 from psmr.errors import SchemeError, SingularError
 from psmr.numerics.scheme import Multirate
 from psmr.pencil.equations import NEW, Equation, Scheme, StepEquations, step_equations
+from psmr.pencil.singular import closed_form
 
 
 def macro_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, sp.csc_array]:
@@ -87,6 +88,9 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
     SingularError
         When an equation of the step has no unique solution, as on a partition that is not well posed.
     """
+    closed = closed_form(linear, scheme)
+    if closed is not None:
+        return closed
     step = step_equations(linear, scheme)
     if step.slow is None:
         return _substituted(step, _state_columns(step, linear))

@@ -98,3 +98,18 @@ def with_algebraic(linear: LinearDae, M: Reals) -> Reals:
     if m:
         T[n:, :n] = -scipy.linalg.solve(linear.gy.toarray(), linear.gx @ M)
     return T
+
+
+def closed_form(linear: LinearDae, scheme: object) -> Reals | None:
+    """Return the step operator T (n + m, n + m) of one of these schemes, None for any other scheme.
+
+    Raises
+    ------
+    SchemeError
+        For a partition of another system, or a scheme that does not fit this one.
+    SingularError
+        When g_y is singular.
+    """
+    if isinstance(scheme, SlowManifold):
+        return with_algebraic(linear, of_slow_manifold(linear, scheme))
+    return None
