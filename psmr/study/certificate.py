@@ -93,15 +93,13 @@ def certify(system: System, scheme: Scheme) -> Certificate:
     PsmrWarning
         When the pencil says that the scheme is unstable on the linearised system.
     """
-    partition = (
-        str(scheme.split) if isinstance(scheme, Multirate) else "none, one step size for every variable"
-    )
+    split = getattr(scheme, "split", None)
+    partition = "none, one step size for every variable" if split is None else str(split)
     size = system.n + system.m
     if size > LARGEST:
         note = (
             f"{size} variables are more than the {LARGEST} for which every eigenvalue of the step is "
-            "computed; "
-            "psmr.deformation computes single modes"
+            "computed; psmr.deformation computes single modes"
         )
         return Certificate(str(scheme), partition, note=note)
     if system.n == 0:
@@ -124,8 +122,7 @@ def _from_pencil(system: System, scheme: Scheme, partition: str) -> Certificate:
     if not certificate.stable:
         warnings.warn(
             f"the pencil says before the run: {certificate.verdict} Scheme: {scheme}; take a smaller step, "
-            "another "
-            "partition or corrections",
+            "another partition or corrections",
             PsmrWarning,
             stacklevel=3,
         )

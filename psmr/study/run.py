@@ -69,8 +69,7 @@ class Run:
                 row, column = np.argwhere(bad)[0]
                 raise PsmrError(
                     f"{names[column]} = {values[row, column]} at t = {self.t[row]:g} s; the run left the "
-                    "finite numbers, "
-                    "take a smaller step"
+                    "finite numbers, take a smaller step"
                 )
 
     def __repr__(self) -> str:

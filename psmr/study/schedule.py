@@ -43,9 +43,8 @@ def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
     for change in changes:
         if change.t >= t_end:
             raise EventError(
-                f"{event}: {change.label!r} at t = {change.t:g} s would never be seen, the run ends at "
-                f"t_end = {t_end:g} s; "
-                "move the event or lengthen the run"
+                f"{event}: {change.label!r} at t = {change.t:g} s would never be seen, the run ends at t_end "
+                f"= {t_end:g} s; move the event or lengthen the run"
             )
     return changes
 
@@ -60,8 +59,7 @@ def _refuse_contradictions(system: System, entries: Sequence[tuple[Change, Event
             if holder is not event and present != value and name != "status":
                 raise EventError(
                     f"{event} ({change.label}, t = {change.t:g} s) overlaps with {holder}: both change "
-                    f"{device}.{name}; "
-                    "combine them into one event or separate them in time"
+                    f"{device}.{name}; combine them into one event or separate them in time"
                 )
             held[place] = (event, value)
             if value == system.parameter(device, name):

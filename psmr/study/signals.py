@@ -58,8 +58,7 @@ class Signals:
             if not found:
                 raise InputError(
                     f"there is no signal {pattern!r}{nearest(pattern, known)}; a name is 'device.variable', "
-                    "'*' stands for "
-                    "any text ('*.omega')"
+                    "'*' stands for any text ('*.omega')"
                 )
             chosen.update(dict.fromkeys(found))
         return tuple(chosen)

@@ -91,8 +91,8 @@ class Stats:
                 str(c.factorisations_by_role[role]),
                 str(c.solves[role]),
             )
-            for role, words in ROLES.items()
-            if c.orders.get(role) and c.residuals[role] + c.solves[role] > 0
+            for role, words in [(role, ROLES.get(role, role)) for role in c.orders]
+            if c.orders[role] and c.residuals[role] + c.solves[role] > 0
         ]
         return HEAD, rows
 

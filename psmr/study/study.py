@@ -246,8 +246,7 @@ def _head(document: Document) -> dict[str, Any]:
     if head["version"] != VERSION:
         raise StudyError(
             f"{document.where((), 'version')}: version = {head['version']}: this psmr reads version "
-            f"{VERSION}; update psmr, "
-            "or write the file in that version"
+            f"{VERSION}; update psmr, or write the file in that version"
         )
     return head
 
