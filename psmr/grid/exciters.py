@@ -12,7 +12,7 @@ from psmr.grid.blocks import exponential_saturation, lag
 
 
 def _regulator(m: Any, v: Any, p: Any, v_m: Any) -> tuple[Any, Any, Any]:
-    """Return the derivatives of (v_r, r_f, v_f) for a measured voltage v_m (Sauer and Pai 1998, chapter 4)."""
+    """Return the derivatives of (v_r, r_f, v_f) for a measured voltage v_m (Sauer and Pai, chapter 4)."""
     feedback = (p.k_f / p.t_f) * v.v_f - v.r_f
     return (
         lag(p.k_a * (v.v_ref + v.v_s - v_m - feedback), v.v_r, p.t_a),

@@ -20,7 +20,7 @@ F_N = Parameter("Hz", "nominal frequency, from the case", positive)
 
 
 def swing(m: Any, v: Any, p: Any, t_e: Any) -> tuple[Any, Any]:
-    """Return the derivatives of angle and speed (Sauer and Pai, 5.40 and 5.41, speed in per unit)."""
+    """Return the derivatives of angle and speed (Sauer and Pai 1998, chapter 5, speed in per unit)."""
     slip = v.omega - 1
     return 2 * np.pi * p.f_n * slip, (v.t_m - t_e - p.d * slip) / (2 * p.h)
 
@@ -77,8 +77,8 @@ class TwoAxisMachine(Component):
     t_q01 e_d' = -e_d + (x_q - x_q1) i_q
     0 = e_q - v_q - r_a i_q - x_d1 i_d,   0 = e_d - v_d - r_a i_d + x_q1 i_q
 
-    Source: Sauer and Pai (1998), chapter 6, the multimachine two-axis model. v_f is the field voltage in the unit
-    in which 1 gives the rated voltage on the open stator.
+    Source: Sauer and Pai (1998), chapter 6, the multimachine two-axis model. v_f is the field voltage in
+    the unit in which 1 gives the rated voltage on the open stator.
     """
 
     states = ("delta", "omega", "e_q", "e_d")
