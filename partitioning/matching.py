@@ -22,8 +22,8 @@ EPS = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
 # A block is refused when solving with it costs more than half of the digits, unless gy as a whole is worse.
 WORST_CONDITION = float(1.0 / np.sqrt(EPS))
-# Up to this order dense inverses are used: exact norms, relative gains, null vectors.
-DENSE = 2000
+# Up to this order dense inverses are used (0.2 s each): exact norms, relative gains, null vectors.
+DENSE = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ def scaled(linear: Linear) -> Any:
 def condition(block: Any) -> float:
     """Return the 1-norm condition number of a square block: infinity when it is singular, 1 when it is empty.
 
-    Exact up to order 2000, beyond it the estimate of Higham and Tisseur (2000).
+    Exact up to order 1000, beyond it the estimate of Higham and Tisseur (2000).
     """
     order = block.shape[0]
     if order == 0:
@@ -154,36 +154,57 @@ def refuse_singular(linear: Linear) -> float:
     if linear.m == 0:
         return 1.0
     gy = scaled(linear)
-    advice = "check these equations and whether the network around them is connected to a voltage source"
-    matched = maximum_bipartite_matching(scipy.sparse.csr_array(gy), perm_type="column")
-    if (matched < 0).any():
-        rows = _some(linear.names_g, np.flatnonzero(matched < 0))
-        raise PartitionError(
-            f"gy is structurally singular: no algebraic variable is left to be solved from {rows}; {advice}"
-        )
     value = condition(gy)
     # Beyond 1 / (m eps) the matrix is singular to rounding.
-    if not value < 1.0 / (linear.m * EPS):
-        left, right = null_vectors(gy)
-        rows, columns = (
-            _some(names, np.argsort(-weights)[: max(1, int((weights > 0.1 * weights.max()).sum()))])
-            for names, weights in ((linear.names_g, left), (linear.names_y, right))
-        )
-        raise PartitionError(
-            f"gy is singular (condition {value:.1e}): equations {rows} do not determine {columns}; {advice}"
-        )
-    return value
+    if value < 1.0 / (linear.m * EPS):
+        return value
+    advice = "check these equations and whether the network around them is connected to a voltage source"
+    if linear.m <= DENSE:
+        matched = maximum_bipartite_matching(scipy.sparse.csr_array(gy), perm_type="column")
+        if (matched < 0).any():
+            rows = _some(linear.names_g, np.flatnonzero(matched < 0))
+            raise PartitionError(
+                f"gy is structurally singular: no variable is left to be solved from {rows}; {advice}"
+            )
+    left, right = null_vectors(gy)
+    rows, columns = (
+        _some(names, np.argsort(-weights)[: max(1, int((weights > 0.1 * weights.max()).sum()))])
+        for names, weights in ((linear.names_g, left), (linear.names_y, right))
+    )
+    raise PartitionError(
+        f"gy is singular (condition {value:.1e}): equations {rows} do not determine {columns}; {advice}"
+    )
 
 
 def _assign(gy: Any, cost: Array) -> Array:
     """Return for each column the row that the cheapest full matching pairs it with."""
-    # Every full matching has m pairs, so a constant changes nothing; it keeps the weights away from zero,
-    # which the routine would read as a missing entry.
-    graph = scipy.sparse.csc_array((cost - cost.min() + 1.0, gy.indices, gy.indptr), shape=gy.shape)
-    rows, columns = min_weight_full_bipartite_matching(scipy.sparse.csr_array(graph))
+    # Every full matching takes one entry of each row and column, so what is subtracted from a whole row or
+    # column changes nothing.
+    rows, columns = gy.tocoo().coords
+    cost = cost - np.minimum.reduceat(cost, gy.indptr[:-1])[columns]
+    # The routine is fast when most cheapest pairs stand on the diagonal already, and can take minutes at
+    # order 10000 when they do not.
+    start = _greedy(rows, columns, cost, gy.shape[1])
+    place = np.empty(len(start), dtype=np.intp)
+    place[start] = np.arange(len(start))
+    # It reads a zero as a missing entry, hence the one.
+    graph = scipy.sparse.csr_array((cost + 1.0, (place[rows], columns)), shape=gy.shape)
+    matched_rows, matched_columns = min_weight_full_bipartite_matching(graph)
     choice = np.empty(gy.shape[1], dtype=np.intp)
-    choice[columns] = rows
+    choice[matched_columns] = start[matched_rows]
     return choice
+
+
+def _greedy(rows: Array, columns: Array, cost: Array, order: int) -> Array:
+    """Return a permutation of the rows that puts cheap entries on the diagonal, the cheapest first."""
+    start = np.full(order, -1, dtype=np.intp)
+    used = np.zeros(order, dtype=bool)
+    for entry in np.argsort(cost, kind="stable"):
+        row, column = rows[entry], columns[entry]
+        if start[column] < 0 and not used[row]:
+            start[column], used[row] = row, True
+    start[start < 0] = np.flatnonzero(~used)
+    return start
 
 
 def _some(names: Any, which: Array, most: int = 5) -> str:

@@ -125,11 +125,9 @@ def _mode_in_state(matrix: Array) -> tuple[Array, Array, Array, Array]:
     # |dlambda| <= |dA| / |w^H v| to first order, with the backward error of the QR algorithm, n eps |A|.
     error = n * EPS * float(np.linalg.norm(balanced))
     resolution = error / np.abs(overlap)
-    cluster = _clusters(values, right, error, resolution)
     with np.errstate(over="ignore", invalid="ignore"):
         factors = (left.conj() * right / overlap).astype(complex)
-    if cluster.max() < n - 1:
-        _repeated(balanced, values, cluster, error, factors, resolution)
+    cluster = _told_apart(balanced, values, error, resolution, factors)
     doubt = np.abs(factors.sum(axis=1) - 1.0).max()
     # The rows of W^T * V sum to one exactly; factors that miss it by a per cent cannot rank modes.
     if not doubt <= 0.01:
@@ -140,46 +138,52 @@ def _mode_in_state(matrix: Array) -> tuple[Array, Array, Array, Array]:
     return values, factors, cluster, resolution
 
 
-def _clusters(values: Array, right: Array, error: float, resolution: Array) -> Array:
-    """Label eigenvalues so that those which rounding cannot tell apart share a label.
+def _told_apart(matrix: Array, values: Array, error: float, resolution: Array, factors: Array) -> Array:
+    """Label the eigenvalues, one label for those that rounding cannot tell apart.
 
-    A semisimple repeated eigenvalue splits by the error itself. A defective one splits within the (much
-    larger) resolution, and its eigenvectors are parallel: an angle below (n eps)^(1/3) is that of a Jordan
-    block of up to three.
+    Eigenvalues closer than the error of the matrix share a label. So do, nearest first, two whose distance is
+    not known to a per cent: relative to itself a spectral projector changes by error |P_j| / |s_i - s_j|.
+    That happens at a defective eigenvalue, which rounding splits far more widely than by the error; the
+    projector of all its parts together is as good as any. Columns of `factors` and entries of `resolution`
+    that belong to a shared label are overwritten.
     """
     distance = np.abs(values[:, None] - values[None, :])
-    cosine = np.abs(right.conj().T @ right)
-    parallel = cosine >= 1.0 - (len(values) * EPS) ** (1.0 / 3.0)
-    near = distance <= np.where(parallel, resolution[:, None] + resolution[None, :], 2.0 * error)
-    return connected_components(near, directed=False)[1]
+    cluster = connected_components(distance <= 2.0 * error, directed=False)[1]
+    triangle, basis = np.zeros((0, 0)), np.zeros((0, 0))
+    done: set[tuple[int, ...]] = set()
+    while True:
+        for label in np.flatnonzero(np.bincount(cluster) > 1):
+            members = np.flatnonzero(cluster == label)
+            if tuple(members) not in done:
+                done.add(tuple(members))
+                if not triangle.size:
+                    triangle, basis = scipy.linalg.schur(matrix, output="complex")
+                diagonal, norm = _projector(triangle, basis, values[members])
+                factors[:, members] = diagonal[:, None] / len(members)
+                # The mean of the members moves by at most |projector| |dA| (Kato, II.2.2).
+                resolution[members] = error * norm
+        vague = distance < 100.0 * np.maximum(resolution[:, None], resolution[None, :])
+        vague &= cluster[:, None] != cluster[None, :]
+        if not vague.any():
+            return np.unique(cluster, return_inverse=True)[1].reshape(-1)
+        one, other = np.unravel_index(np.where(vague, distance, np.inf).argmin(), distance.shape)
+        cluster[cluster == cluster[other]] = cluster[one]
 
 
-def _repeated(
-    matrix: Array, values: Array, cluster: Array, error: float, factors: Array, resolution: Array
-) -> None:
-    """Overwrite the columns of repeated eigenvalues with shares of the diagonal of the spectral projector."""
-    triangle, basis = scipy.linalg.schur(matrix, output="complex")
-    schur_values = np.diag(triangle)
-    for label in np.flatnonzero(np.bincount(cluster) > 1):
-        members = np.flatnonzero(cluster == label)
-        size = len(members)
-        nearest = np.argsort(np.abs(schur_values - values[members].mean()))[:size]
-        select = np.zeros(len(values), dtype=np.int32)
-        select[nearest] = 1
-        moved, q, *_ = lapack.ztrsen(select, triangle, basis, job="N", wantq=1)
-        # Projector Q [I R; 0 0] Q^H with T11 R - R T22 = T12 (Golub and Van Loan, section 7.6.3).
-        lead, rest = q[:, :size], q[:, size:]
-        tail, norm = np.zeros_like(lead), np.sqrt(size)
-        if size < len(values):
-            link, scale, _ = lapack.ztrsyl(
-                moved[:size, :size], moved[size:, size:], moved[:size, size:], isgn=-1
-            )
-            tail = rest @ (link / scale).conj().T
-            norm = np.hypot(norm, np.linalg.norm(link / scale))
-        diagonal = np.einsum("ki,ki->k", lead, (lead + tail).conj())
-        factors[:, members] = diagonal[:, None] / size
-        # The mean of the members moves by at most |projector| |dA| (Kato, II.2.2).
-        resolution[members] = error * norm
+def _projector(triangle: Array, basis: Array, members: Array) -> tuple[Array, float]:
+    """Diagonal and Frobenius norm of the spectral projector of a matrix given by its complex Schur form."""
+    size = len(members)
+    select = np.zeros(len(triangle), dtype=np.int32)
+    select[np.argsort(np.abs(np.diag(triangle) - members.mean()))[:size]] = 1
+    moved, q, *_ = lapack.ztrsen(select, triangle, basis, job="N", wantq=1)
+    # Projector Q [I R; 0 0] Q^H with T11 R - R T22 = T12 (Golub and Van Loan, section 7.6.3).
+    lead, rest = q[:, :size], q[:, size:]
+    tail, norm = np.zeros_like(lead), np.sqrt(size)
+    if size < len(triangle):
+        link, scale, _ = lapack.ztrsyl(moved[:size, :size], moved[size:, size:], moved[:size, size:], isgn=-1)
+        tail = rest @ (link / scale).conj().T
+        norm = np.hypot(norm, np.linalg.norm(link / scale))
+    return np.einsum("ki,ki->k", lead, (lead + tail).conj()), float(norm)
 
 
 def _mode_in_output(linear: Linear, states: Array) -> Array:
@@ -188,6 +192,7 @@ def _mode_in_output(linear: Linear, states: Array) -> Array:
     gain = -scipy.sparse.linalg.splu(linear.gy.tocsc()).solve(linear.gx.toarray())
     # What the solve leaves where no path leads from a state to the variable is rounding, not a mode.
     gain[np.abs(gain).max(axis=1) <= linear.m * EPS * np.abs(gain).max()] = 0.0
-    factors = gain @ states
+    # Two real products cost half of one complex one.
+    factors = gain @ states.real + 1j * (gain @ states.imag)
     norm = np.linalg.norm(factors, axis=1, keepdims=True)
     return factors / np.where(norm == 0.0, 1.0, norm)

@@ -40,6 +40,8 @@ class Wish:
         As in `Partition`.
     modes
         Eigenvalues and participation factors, None where the system is too large for them.
+    firm
+        ``(n + m,)`` bool, the variables that may not become slow because they were named as fast.
     """
 
     fast: Array
@@ -47,6 +49,7 @@ class Wish:
     delta: float | None
     algebraic: str
     modes: Modes | None
+    firm: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +99,9 @@ class _Repair:
         self.count = int(self.labels.max()) + 1 if self.labels.size else 0
         self.names = variables(linear)
         self.pairings: Pairings = pairings(linear)
-        self.has_state = np.zeros(self.count, dtype=bool)
-        self.has_state[self.labels[: linear.n]] = True
+        self.stays = np.zeros(self.count, dtype=bool)
+        self.stays[self.labels[: linear.n]] = True
+        self.stays[self.labels[wish.firm]] = True
         self.moved: dict[int, str] = {}
 
     def run(self) -> Partition:
@@ -170,7 +174,7 @@ class _Repair:
         score = np.zeros(self.count)
         np.maximum.at(score, self.labels, weight)
         free = np.array([group not in self.moved for group in range(self.count)])
-        for movable in (~groups, groups & ~self.has_state):
+        for movable in (~groups, groups & ~self.stays):
             able = np.flatnonzero(movable & free)
             yield from (int(group) for group in able[np.argsort(-score[able], kind="stable")][:TRIES])
 
@@ -218,9 +222,9 @@ class _Repair:
             growth = f" (its largest Re(lambda) is {self.wish.modes.eigenvalues.real.max():.3g} 1/s)"
         return (
             f"no well-posed split found: {self.complaint(verdict)}, most implicated is "
-            f"{self.members(worst)}; but with every variable fast {self.complaint(everything)} as well. If the "
-            f"system itself is unstable{growth}, give limit=exp(max(Re lambda) h_slow); otherwise take smaller "
-            "steps or another method"
+            f"{self.members(worst)}; but with every variable fast {self.complaint(everything)} as well. If "
+            f"the system itself is unstable{growth}, give limit=exp(max(Re lambda) h_slow); otherwise "
+            "take smaller steps or another method"
         )
 
     def members(self, group: int) -> str:

@@ -118,15 +118,14 @@ def _checked(
     limit: float,
 ) -> Partition:
     check_finite(linear)
-    return well_posed(
-        linear, Wish(wanted, reasons, None, origin, _known_modes(linear)), spectral_radius, limit
-    )
+    wish = Wish(wanted, reasons, None, origin, _known_modes(linear), wanted)
+    return well_posed(linear, wish, spectral_radius, limit)
 
 
 def _known_modes(linear: Linear) -> Modes | None:
-    """Return the modes for the table; None where the system is too large or its eigenvectors too ill conditioned.
+    """Return the modes for the table; None where the system is too large or its factors have no meaning.
 
-    A choice by name needs no modes: a double eigenvalue (a mechanism's constraint, two free rotors) must not forbid it.
+    A choice by name needs no modes, so what stands in the way of them must not forbid it.
     """
     refuse_singular(linear)
     if linear.n > LARGEST:

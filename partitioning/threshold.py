@@ -64,10 +64,11 @@ def by_participation(
     owners = found.owners()
     fast = np.abs(owners) > delta
     reasons = [_reason(value, delta) for value in owners]
+    firm = np.zeros(len(fast), dtype=bool)
     if algebraic == "fast":
-        fast[linear.n :] = True
+        fast[linear.n :] = firm[linear.n :] = True
         reasons[linear.n :] = ["every algebraic variable was asked to be fast"] * linear.m
-    return well_posed(linear, Wish(fast, reasons, delta, algebraic, found), spectral_radius, limit)
+    return well_posed(linear, Wish(fast, reasons, delta, algebraic, found, firm), spectral_radius, limit)
 
 
 def suggest_delta(linear: Linear, rows: int = 10) -> pd.DataFrame:
@@ -122,4 +123,4 @@ def _reason(value: complex, delta: float) -> str:
     if np.isnan(value):
         return "no state moves it"
     size = abs(value)
-    return f"its mode has |lambda| = {size:.4g} {'>' if size > delta else '<='} delta = {delta:g}"
+    return f"its mode has |lambda| = {size:.6g} {'>' if size > delta else '<='} delta = {delta:g}"

@@ -53,8 +53,11 @@ def test_factors_do_not_depend_on_the_units_of_the_states(make):
         scipy.linalg.block_diag(
             [[-1.0, 5, 1, 0], [-5, -1, 0, 1], [0, 0, -1, 5], [0, 0, -5, -1]], -7
         ),  # a double pair
+        scipy.linalg.block_diag([[0.0, 1], [0, 0]], [[0, 1], [0, 0]], -7.0),  # two rotors without a reference
+        np.diag([-4.0] * 5) + np.diag([1.0] * 4, 1),  # a chain of five equal lags
+        scipy.linalg.block_diag([[0.0, 1], [0, 0]], [[-1000, 1], [0, -1000]], -7.0),  # two double eigenvalues
     ],
-    ids=["double zero", "triple zero", "double complex pair"],
+    ids=["double zero", "triple zero", "double complex pair", "two rotors", "five lags", "two double"],
 )
 @pytest.mark.parametrize("turned", [False, True], ids=["exact", "perturbed by rounding"])
 def test_defective_and_repeated_eigenvalues_have_the_shares_of_their_projector(make, jordan, turned):

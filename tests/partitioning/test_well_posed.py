@@ -52,6 +52,15 @@ def test_only_one_component_of_a_voltage_without_groups(network):
     assert max(blocks(lossless, split)) < 100.0
 
 
+def test_scattered_rows_are_paired_as_well_as_ordered_ones(make):
+    # Diagonally dominant with shuffled rows: only the old diagonal has the largest product.
+    order = 3000
+    ladder = np.diag(np.full(order, 2.5)) - np.diag(np.ones(order - 1), 1) - np.diag(np.ones(order - 1), -1)
+    shuffle = np.random.default_rng(6).permutation(order)
+    split = partitioning.by_device(make([[-1.0]], gy=ladder[shuffle]), ["D5", "D2999"])
+    assert sorted(shuffle[split.fast_g]) == [5, 2999]
+
+
 def test_relative_gains_find_the_pairing_that_the_largest_entries_miss(make):
     # The largest product of entries pairs (0, 0), (1, 1), (2, 2); then the slow block [[2, 2], [2, 2]] is
     # singular.
