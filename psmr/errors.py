@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class PsmrError(Exception):
-    """Base of every error that psmr raises on purpose."""
+    """Base of every error that psmr raises on purpose.
+
+    Attributes
+    ----------
+    partial
+        The points up to a failure in a run, where its caller asked to keep them; otherwise None.
+    """
+
+    partial: Any = None
 
 
 class InputError(PsmrError, ValueError):

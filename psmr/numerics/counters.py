@@ -40,6 +40,12 @@ class Counters:
         Factorisations with new pivots, the first one of each block included.
     seconds
         Wall time.
+    rejected
+        Steps that an adaptive method tried and took back.
+    reversals
+        Accepted steps of an adaptive method or along the arc that turned back on the step before (negative
+        inner product of the two changes of states and time). A resolved solution makes none; a large share is
+        *chatter* about a slow manifold.
     """
 
     steps: int
@@ -54,6 +60,13 @@ class Counters:
     refreshes: int
     repivots: int
     seconds: float
+    rejected: int = 0
+    reversals: int = 0
+
+    @property
+    def chatter(self) -> float:
+        """Share of the steps that turned back on the step before them."""
+        return self.reversals / max(1, self.steps)
 
     @classmethod
     def of(
@@ -64,6 +77,8 @@ class Counters:
         corrections: int,
         repivots: int,
         seconds: float,
+        rejected: int = 0,
+        reversals: int = 0,
     ) -> Counters:
         """Collect what the blocks counted."""
         counted = {block.role: (block.size, block.arrays.counts) for block in blocks}
@@ -88,4 +103,6 @@ class Counters:
             refreshes=sum(by_role(REFRESHES).values()),
             repivots=repivots,
             seconds=seconds,
+            rejected=rejected,
+            reversals=reversals,
         )

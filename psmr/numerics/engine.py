@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +10,10 @@ from numpy.typing import NDArray
 
 from psmr.dae.system import System
 from psmr.errors import SchemeError, SingularError
+from psmr.numerics.adaptive import Adaptive
+from psmr.numerics.arc_length import ArcLength
 from psmr.numerics.block import Block, column_indices, make_block
+from psmr.numerics.explicit_engine import FlowEngine, SmesEngine
 from psmr.numerics.interpolation import HISTORY
 from psmr.numerics.manifold_engine import ManifoldEngine
 from psmr.numerics.multirate import FAST, PREDICTOR, PREDICTOR_ALGEBRAIC, SLOW, Plan, Store, run_multirate
@@ -20,19 +22,11 @@ from psmr.numerics.onestep import TABLEAUX, coefficients
 from psmr.numerics.scheme import Multirate, SingleRate
 from psmr.numerics.singlerate import ALGEBRAIC, WHOLE, Method, run_single
 from psmr.numerics.slow_manifold import SlowManifold
+from psmr.numerics.smes import Smes
+from psmr.numerics.span import Span
 
 Reals = NDArray[np.float64]
-Scheme = SingleRate | Multirate | SlowManifold
-
-
-@dataclass(frozen=True, eq=False)
-class Span:
-    """The steps between two changes: start and size in s of each, and its fast steps (1 for single rate)."""
-
-    times: Reals
-    steps: Reals
-    ratios: NDArray[np.int64]
-    end: float
+Scheme = SingleRate | Multirate | SlowManifold | Smes | Adaptive | ArcLength
 
 
 class Engine(Protocol):
@@ -221,7 +215,7 @@ def autonomous(system: System) -> bool:
 
 def make_engine(
     system: System, scheme: Scheme, parameters: Sequence[Reals], w: Reals, every: bool
-) -> Engine:
+) -> Engine | FlowEngine:
     """Return the engine of a scheme.
 
     Raises
@@ -235,4 +229,11 @@ def make_engine(
         return MultirateEngine(system, scheme, parameters, w, every)
     if isinstance(scheme, SlowManifold):
         return ManifoldEngine(system, scheme, parameters, w, autonomous(system))
-    raise SchemeError(f"scheme is a {type(scheme).__name__}; march takes SingleRate, Multirate or SlowManifold")
+    if isinstance(scheme, Smes):
+        return SmesEngine(system, scheme, parameters, w, every)
+    if isinstance(scheme, Adaptive | ArcLength):
+        return FlowEngine(system, scheme, parameters, w)
+    raise SchemeError(
+        f"scheme is a {type(scheme).__name__}; march takes SingleRate, Multirate, SlowManifold, Smes, "
+        "Adaptive or ArcLength"
+    )

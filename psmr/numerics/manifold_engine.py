@@ -19,7 +19,7 @@ from psmr.numerics.singlerate import ALGEBRAIC, WHOLE
 from psmr.numerics.slow_manifold import Manifold, SlowManifold, eliminated, manifold, require_fit
 
 if TYPE_CHECKING:
-    from psmr.numerics.engine import Span
+    from psmr.numerics.span import Span
 
 Reals = NDArray[np.float64]
 LINEARISATION = 2

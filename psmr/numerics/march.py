@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -12,14 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system import System
 from psmr.errors import EventError, InputError, SimulationError, SingularError
+from psmr.numerics.adaptive import Adaptive
+from psmr.numerics.arc_length import ArcLength
 from psmr.numerics.balance import MOST_REPIVOTS, algebraic_block, balance, consistent
 from psmr.numerics.block import Block
 from psmr.numerics.counters import Counters
-from psmr.numerics.engine import Engine, Scheme, Span, make_engine
+from psmr.numerics.engine import Engine, Scheme, make_engine
+from psmr.numerics.explicit_engine import FlowEngine
 from psmr.numerics.failure import disagreement, step_failure
+from psmr.numerics.flow_through import flow_through
+from psmr.numerics.log import Log
 from psmr.numerics.newton import DONE, NO_PIVOTS, NOT_AGREED
 from psmr.numerics.scheme import Multirate
 from psmr.numerics.singlerate import BLOCK
+from psmr.numerics.smes import Smes
+from psmr.numerics.span import Span
 from psmr.numerics.trajectory import Change, Trajectory
 
 Reals = NDArray[np.float64]
@@ -32,6 +38,9 @@ CHUNK = 0.1
 # A rest of a span shorter than this part of a step is rounding of the times, not a step.
 ROUNDING = 1e-9
 
+# Changes closer than this part of the run are one, where no step says what is close.
+SAME = 1e-12
+
 
 def march(
     system: System,
@@ -41,6 +50,7 @@ def march(
     start: tuple[ArrayLike, ArrayLike] | None = None,
     every: bool = False,
     progress: Callable[[float], None] | None = None,
+    partial: bool = False,
 ) -> Trajectory:
     """Integrate a system from its starting time to t_end.
 
@@ -49,7 +59,7 @@ def march(
     system
         The DAE at its starting point.
     scheme
-        `SingleRate` or `Multirate`.
+        `SingleRate`, `Multirate`, `Smes`, or one that finds its own points: `Adaptive`, `ArcLength`.
     t_end
         End in s; the last step is shortened where it is no multiple of the step.
     changes
@@ -62,6 +72,8 @@ def march(
         Record the fast points of a multirate scheme too.
     progress
         Called with the time reached, about ten times a second.
+    partial
+        Keep the points up to a failure: they are `partial` of the error.
 
     Raises
     ------
@@ -80,41 +92,70 @@ def march(
     if not math.isfinite(t_end) or t_end <= t_start:
         raise InputError(f"t_end = {t_end!r}: must be a finite time after the start at {t_start:g} s")
     parameters = [matrix.copy() for matrix in system.parameters]
-    instants = _instants(system, changes, t_start, t_end, ROUNDING * scheme.step)
+    same = SAME * (t_end - t_start) if isinstance(scheme, Adaptive | ArcLength) else ROUNDING * scheme.step
+    instants = _instants(system, changes, t_start, t_end, same)
     event = algebraic_block(system, parameters, w)
     repivots = balance(event, w, "start")
     engine = make_engine(system, scheme, parameters, w, every)
     blocks = [*engine.blocks.values(), event]
+    log = Log(system.n, system.n + system.m)
+    log.add(np.array([t_start]), w[None, : log.size].copy())
+
+    def trajectory() -> Trajectory:
+        counters = Counters.of(
+            blocks,
+            steps=log.steps,
+            macro_steps=log.macro_steps,
+            corrections=engine.corrections(),
+            repivots=repivots,
+            seconds=time.perf_counter() - began,
+            **(engine.choices() if isinstance(engine, FlowEngine) else {}),
+        )
+        return log.trajectory(counters, scheme.step)
 
     ends = sorted({t_start, *instants, float(t_end)})
-    spans = [_span(scheme, a, b, every) for a, b in itertools.pairwise(ends)]
-    rows = 1 + len(instants) + sum(_rows(span, every) for span in spans)
-    size = system.n + system.m
-    t, record = np.empty(rows), np.empty((rows, size))
-    t[0], record[0] = t_start, w[:size]
-    at = 0
-    for begin, span in zip(ends, [*spans, None], strict=True):
-        w[-1] = begin
-        if begin in instants:
-            repivots += _change(system, instants[begin], parameters, blocks, event, w)
-            engine.forget()
-            at += 1
-            t[at], record[at] = begin, w[:size]
-        if span is not None:
-            to = at + _rows(span, every)
-            repivots += _run(engine, scheme, span, w, record[at : to + 1], progress)
-            _fill_times(span, every, t[at : to + 1])
-            at = to
+    try:
+        for begin, end in zip(ends, [*ends[1:], None], strict=True):
+            w[-1] = begin
+            if begin in instants:
+                repivots += _change(system, instants[begin], parameters, blocks, event, w)
+                engine.forget()
+                log.add(np.array([begin]), w[None, : log.size].copy())
+            if end is None:
+                break
+            if isinstance(engine, FlowEngine):
+                repivots += flow_through(engine, end, w, log, progress)
+            else:
+                repivots += _cross(engine, scheme, _span(scheme, begin, end), w, every, log, progress)
+    except (SimulationError, SingularError) as error:
+        if partial:
+            error.partial = trajectory()
+        raise
+    return trajectory()
 
-    counters = Counters.of(
-        blocks,
-        steps=int(sum(span.ratios.sum() for span in spans)),
-        macro_steps=sum(len(span.steps) for span in spans),
-        corrections=engine.corrections(),
-        repivots=repivots,
-        seconds=time.perf_counter() - began,
-    )
-    return Trajectory(t, record[:, : system.n], record[:, system.n :], counters, scheme.step)
+
+def _cross(
+    engine: Engine,
+    scheme: Scheme,
+    span: Span,
+    w: Reals,
+    every: bool,
+    log: Log,
+    progress: Callable[[float], None] | None,
+) -> int:
+    """March through one span and log it; return the number of repivots."""
+    rows = _rows(span, every)
+    t, record = np.empty(rows + 1), np.empty((rows + 1, log.size))
+    _fill_times(scheme, span, every, t)
+    done = len(span.steps)
+    try:
+        return _run(engine, scheme, span, w, record, progress)
+    except (SimulationError, SingularError):
+        done = int(np.searchsorted(span.times, w[-1]))  # the step that failed begins at the time in w
+        raise
+    finally:
+        kept = 1 + (int(span.ratios[:done].sum()) if every else done)
+        log.add(t[1:kept], record[1:kept], int(span.ratios[:done].sum()), done)
 
 
 def _run(
@@ -160,33 +201,39 @@ def _run(
     return repivots
 
 
-def _span(scheme: Scheme, a: float, b: float, every: bool) -> Span:
+def _span(scheme: Scheme, a: float, b: float) -> Span:
     """Divide [a, b] into steps at a + k h, the last one shortened."""
     h = scheme.step
     whole = math.floor((b - a) / h + ROUNDING)
     rest = b - (a + whole * h)
-    ratio = scheme.ratio if isinstance(scheme, Multirate) else 1
+    ratio = len(_within(scheme, h))
     steps, ratios = [h] * whole, [ratio] * whole
     if whole == 0 or rest > ROUNDING * h:
         steps.append(rest)
-        ratios.append(max(1, math.ceil(rest / (h / ratio) - ROUNDING)))
+        ratios.append(len(_within(scheme, rest)))
     times = a + h * np.arange(len(steps))
     return Span(times.astype(float), np.array(steps), np.array(ratios, np.int64), b)
+
+
+def _within(scheme: Scheme, h: float) -> Reals:
+    """Return the times of the points within a step of h in s, counted from its start; the last one is h."""
+    if isinstance(scheme, Smes):
+        return scheme.within(h)
+    count = max(1, math.ceil(h / scheme.h_fast - ROUNDING)) if isinstance(scheme, Multirate) else 1
+    return h * np.arange(1, count + 1) / count
 
 
 def _rows(span: Span, every: bool) -> int:
     return int(span.ratios.sum()) if every else len(span.steps)
 
 
-def _fill_times(span: Span, every: bool, t: Reals) -> None:
+def _fill_times(scheme: Scheme, span: Span, every: bool, t: Reals) -> None:
     """Write the times of the rows of a span, its first point included."""
     t[0] = span.times[0]
     if every:
-        within = [
-            start + h * np.arange(1, r + 1) / r
-            for start, h, r in zip(span.times, span.steps, span.ratios, strict=True)
-        ]
-        t[1:] = np.concatenate(within)
+        # All steps have one size but the last, which may be shortened.
+        inner = span.times[:-1, None] + _within(scheme, float(span.steps[0]))
+        t[1:] = np.concatenate([inner.ravel(), span.times[-1] + _within(scheme, float(span.steps[-1]))])
     else:
         t[1:-1] = span.times[1:]
     t[-1] = span.end

@@ -1,0 +1,302 @@
+"""The stabilized multirate explicit scheme: a record of its choices, and the search for stable ones.
+
+Source: Shi and Rojas, Efficient simulation of singularly perturbed systems using a stabilized multirate
+explicit scheme, algorithm 1 and condition (14). The micro step delta is a parameter of its own here; the
+paper's is epsilon * Delta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from psmr.dae.linear import LinearDae
+from psmr.errors import SchemeError
+from psmr.numerics.runge_kutta import EXPLICIT
+from psmr.numerics.scheme import NEWTONS, Newton, _choice, _positive
+from psmr.numerics.stability import Spectrum, longest_step, mode_words, polynomial
+
+BASES = ("FEM", "RK2", "RK4")
+
+# Micro steps tried by `Smes.for_system`: 25 a decade, so that the best one is missed by at most 5 %.
+PER_DECADE = 25
+
+# Numbers of micro steps that are looked at together.
+BATCH = 256
+
+
+@dataclass(frozen=True)
+class Smes:
+    """Let the fast modes die out in `micro` forward Euler steps of `delta`, then take one long step.
+
+    With F the derivative (algebraic variables solved at every evaluation), E(v) = v + delta F(v) and E^N its
+    N-fold repetition, one macro step from x at t is
+
+        U_1 = E^N(x),                                                  k_1 = F(U_1)
+        U_i = E^N(U_1 + (c_i h - 2 N delta) sum_j (A[i, j] / c_i) k_j),    k_i = F(U_i)      (i > 1)
+        x(t + h) = U_1 + (h - N delta) sum_i b_i k_i
+
+    with A, b, c those of the base method. For ``"FEM"`` that is algorithm 1 of the paper. The stages of
+    ``"RK2"`` (the midpoint rule) and ``"RK4"`` are re-equilibrated: each is preceded by N micro steps of its
+    own, since a Runge-Kutta method for both kinds of steps is not stable. U_1 stands at t + N delta, U_i at t
+    + c_i h.
+
+    Parameters
+    ----------
+    h
+        Macro step in s.
+    delta
+        Micro step in s.
+    micro
+        Number N of micro steps before each stage, at least 1.
+    base
+        ``"FEM"``, ``"RK2"`` or ``"RK4"``.
+    newton, tolerance
+        How g = 0 is solved at every evaluation, as in `SingleRate`; ``"dishonest"`` refreshes g_y once per
+        macro step.
+
+    Raises
+    ------
+    SchemeError
+        For a value out of range; for N delta >= h, or 2 N delta >= c_2 h with RK2 and RK4, where a stage
+        would have to step backwards.
+
+    Notes
+    -----
+    On x' = A x the step multiplies a mode by `amplification`; it is stable where that is below 1 in
+    magnitude, condition (14) for ``"FEM"``. Limits of states are respected: a derivative is zero where a
+    limit holds the state, and each step, micro or long, ends at the limit it would pass.
+    """
+
+    h: float
+    delta: float
+    micro: int
+    base: str = "FEM"
+    newton: Newton = "dishonest"
+    tolerance: float = 1e-10
+
+    def __post_init__(self) -> None:
+        _positive("h", self.h, "s")
+        _positive("delta", self.delta, "s")
+        _positive("tolerance", self.tolerance, "")
+        _choice("base", self.base, BASES)
+        _choice("newton", self.newton, NEWTONS)
+        if isinstance(self.micro, bool) or not isinstance(self.micro, int | np.integer) or self.micro < 1:
+            raise SchemeError(
+                f"micro = {self.micro!r}: the number of micro steps must be a whole number >= 1; "
+                f"for none at all take SingleRate({self.base!r}, h={self.h!r})"
+            )
+        object.__setattr__(self, "micro", int(self.micro))
+        room = room_for_micro(self.base, self.h)
+        if not self.micro * self.delta < room:
+            what = (
+                "the macro step"
+                if self.base == "FEM"
+                else f"{room / self.h:g} h, where the stages of {self.base} begin"
+            )
+            raise SchemeError(
+                f"micro * delta = {self.micro} * {self.delta:g} s = {self.micro * self.delta:g} s must be"
+                " shorter than "
+                f"{room:g} s ({what}); take fewer or shorter micro steps, or a longer h"
+            )
+
+    @classmethod
+    def for_system(
+        cls,
+        linear: LinearDae,
+        h: float,
+        base: str = "FEM",
+        delta: float | None = None,
+        margin: float = 0.1,
+        newton: Newton = "dishonest",
+        tolerance: float = 1e-10,
+    ) -> Smes:
+        """Choose delta and the number of micro steps from the spectrum of a DAE, by condition (14).
+
+        Of all micro steps the one is taken that needs the fewest, so that every damped mode decays.
+
+        Parameters
+        ----------
+        linear
+            The DAE, linearised where its fast modes are as they will be in the run.
+        h
+            Macro step in s.
+        base
+            As in the record.
+        delta
+            Micro step in s, where it is not to be chosen.
+        margin
+            Fraction by which the eigenvalues of the fast modes may change in a run of a nonlinear system. At
+            0 the search finds delta = 1/|s|, N = 1 for a single fast mode, which the slightest change of s
+            undoes.
+
+        Raises
+        ------
+        SchemeError
+            Where no number N of micro steps with N delta < h makes the step stable, or only one that costs
+            more than forward Euler with the longest step that is stable; names the mode and its damping.
+        """
+        _positive("h", h, "s")
+        _choice("base", base, BASES)
+        if delta is not None:
+            _positive("delta", delta, "s")
+        if not 0.0 <= margin < 1.0:
+            raise SchemeError(
+                f"margin = {margin!r}: must be at least 0 and below 1, a fraction of the eigenvalues"
+            )
+        spectrum = Spectrum.of(linear)
+        steps = micro_steps(spectrum, h, base) if delta is None else np.array([delta])
+        widened = spectrum.widened(h, margin)
+        fast = widened[np.abs(widened) * h > 1.0]
+        best: tuple[int, float, float] | None = None
+        for trial in map(float, steps[::-1]):
+            micro = smallest_micro(widened, h, trial, base, most=best[0] if best else None)
+            if micro is not None:
+                # Of equally short ones the one that leaves least of the fast modes.
+                left = float(np.abs(amplification(fast, h, trial, micro, base)).max(initial=0.0))
+                if best is None or (micro, left) < best[:2]:
+                    best = (micro, left, trial)
+        if best is None:
+            raise SchemeError(_refusal(spectrum, h, base, delta, margin))
+        scheme = cls(h, best[2], best[0], base, newton, tolerance)
+        plain = longest_step(spectrum.damped, "FEM")
+        if 0.0 < plain < h and scheme.evaluations >= math.ceil(h / plain):
+            raise SchemeError(_no_gain(spectrum, scheme, plain))
+        return scheme
+
+    @property
+    def step(self) -> float:
+        """Time between two accepted points (the macro step) in s."""
+        return self.h
+
+    def fits(self, h: float) -> bool:
+        """Return whether a step of h in s, shortened before a change, has room for its micro steps."""
+        return self.micro * self.delta < room_for_micro(self.base, h)
+
+    def within(self, h: float) -> NDArray[np.float64]:
+        """Return the times of the points within a step of h in s; one without room is equal micro steps."""
+        if self.fits(h):
+            return np.append(self.delta * np.arange(1, self.micro + 1), h)
+        count = math.ceil(h / self.delta)
+        return h * np.arange(1, count + 1) / count
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of the derivative in a macro step: one for each micro step and each stage."""
+        return EXPLICIT[self.base].stages * (self.micro + 1)
+
+    def __str__(self) -> str:
+        return f"SMES on {self.base}, h = {self.h:g} s, {self.micro} micro steps of {self.delta:g} s"
+
+
+def room_for_micro(base: str, h: float) -> float:
+    """Return what N delta must stay below for a macro step h: h, or half of the first stage's c_i h."""
+    nodes = EXPLICIT[base].c
+    return h if base == "FEM" else 0.5 * float(nodes[nodes > 0].min()) * h
+
+
+def amplification(
+    eigenvalues: ArrayLike, h: float, delta: float, micro: ArrayLike, base: str = "FEM"
+) -> NDArray[np.complex128]:
+    """Return by what one macro step multiplies the mode of each eigenvalue (1/s); (14) for forward Euler.
+
+    The linear map of the step is this function of the state matrix, M = R(A). A sequence of numbers `micro`
+    gives a row for each.
+    """
+    s = np.asarray(eigenvalues, dtype=complex)
+    number = np.asarray(micro)[..., None]
+    tableau = EXPLICIT[base]
+    with np.errstate(over="ignore", invalid="ignore"):
+        settle = polynomial("FEM", delta * s) ** number
+        rates = np.zeros((tableau.stages, *settle.shape), complex)
+        for i, c in enumerate(tableau.c):
+            at = settle
+            if i > 0:
+                along = np.tensordot(tableau.A[i, :i] / c, rates[:i], 1)
+                at = settle * (settle + (c * h - 2 * number * delta) * along)
+            rates[i] = s * at
+        return np.asarray(settle + (h - number * delta) * np.tensordot(tableau.b, rates, 1))
+
+
+def smallest_micro(
+    eigenvalues: ArrayLike, h: float, delta: float, base: str = "FEM", most: int | None = None
+) -> int | None:
+    """Return the smallest number N >= 1 of micro steps for which every given mode decays, or None.
+
+    Parameters
+    ----------
+    eigenvalues
+        Of the modes that are to decay, 1/s.
+    h, delta, base
+        As in `Smes`; N delta is kept below `room_for_micro`.
+    most
+        Largest N to look at.
+    """
+    limit = math.ceil(room_for_micro(base, h) / delta) - 1
+    limit = limit if most is None else min(limit, most)
+    for first in range(1, limit + 1, BATCH):
+        number = np.arange(first, min(first + BATCH, limit + 1))
+        factors = np.abs(amplification(eigenvalues, h, delta, number, base))
+        good = np.flatnonzero((factors < 1.0).all(axis=1))
+        if good.size:
+            return int(number[good[0]])
+    return None
+
+
+def micro_steps(spectrum: Spectrum, h: float, base: str) -> NDArray[np.float64]:
+    """Return the micro steps to try in s: 1/|s| of each mode faster than h, and a grid over their range.
+
+    delta = 1/|s| removes a real mode in one step; -Re s / |s|^2 is the best one step can do for a complex
+    one.
+    """
+    room = room_for_micro(base, h)
+    s = spectrum.damped[np.abs(spectrum.damped) * h > 1.0]
+    best = -s.real / np.abs(s) ** 2
+    best = best[best > 0.0]
+    if not best.size:
+        return np.array([0.5 * room])
+    low, high = 0.1 * float(best.min()), max(2.0 * float(best.max()), float(1.0 / np.abs(s).min()))
+    count = math.ceil(PER_DECADE * math.log10(high / low)) + 1
+    steps = np.unique(np.concatenate([best, 1.0 / np.abs(s), np.geomspace(low, high, count)]))
+    return np.asarray(steps[steps < room])
+
+
+def _refusal(spectrum: Spectrum, h: float, base: str, delta: float | None, margin: float) -> str:
+    """Say that there is no N, and which mode is in the way."""
+    upper = spectrum.damped[spectrum.damped.imag >= 0]
+    alone = []
+    for s in upper:
+        pair = Spectrum(np.array([s]), spectrum.zero)
+        steps = micro_steps(pair, h, base) if delta is None else [delta]
+        if all(smallest_micro(pair.widened(h, margin), h, float(d), base) is None for d in steps):
+            alone.append(complex(s))
+    limits = {s: longest_step([s], "FEM") for s in (alone or map(complex, upper))}
+    worst = min(limits, key=lambda s: limits[s])
+    chosen = "whatever delta" if delta is None else f"with delta = {delta:g} s"
+    together = "" if alone else ", each mode on its own could be damped but not all together; the narrowest"
+    limit = f"only with steps below {limits[worst]:.3g} s" if limits[worst] > 0.0 else "with no step at all"
+    return (
+        f"SMES on {base} with h = {h:g} s: there is no number N of micro steps with N delta <"
+        f" {room_for_micro(base, h):g} s "
+        f"that makes the step stable, {chosen}{together}: mode {mode_words(worst)}, which forward Euler,"
+        " the method of the "
+        f"micro steps, damps {limit}. Take a smaller h, "
+        f"{'base RK4 where the mode is slow, ' if base != 'RK4' else ''}or an implicit scheme"
+    )
+
+
+def _no_gain(spectrum: Spectrum, scheme: Smes, plain: float) -> str:
+    limits = {complex(s): longest_step([s], "FEM") for s in spectrum.damped if s.imag >= 0}
+    worst = min(limits, key=lambda s: limits[s])
+    return (
+        f"SMES on {scheme.base} with h = {scheme.h:g} s has no number N of micro steps that gains"
+        " anything: the cheapest "
+        f"stable one is N = {scheme.micro} with delta = {scheme.delta:.3g} s, {scheme.evaluations}"
+        " evaluations in a macro "
+        f"step, and forward Euler alone takes {math.ceil(scheme.h / plain)} with its longest stable step"
+        f" {plain:.3g} s. "
+        f"The mode {mode_words(worst)} is too lightly damped; take a smaller h or an implicit scheme"
+    )
