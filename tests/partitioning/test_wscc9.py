@@ -76,7 +76,7 @@ def test_real_and_imaginary_voltage_stay_together(converters):
         assert sides[f"bus{bus}.v_re"] == sides[f"bus{bus}.v_im"]
 
 
-@pytest.mark.parametrize("delta", [20.0, 100.0, 1000.0])
+@pytest.mark.parametrize("delta", [20.0, 100.0])
 def test_an_explicit_predictor_over_fast_converter_loops_is_repaired(converters, delta):
     # Forward Euler over 50 ms predicts states of the converters that are far faster than 1/0.05 s.
     radius = radius_of(converters, h_slow=0.05, ratio=10, predictor="FEM", solution="TM")
