@@ -22,7 +22,7 @@ from psmr.dae.cache import announce_compilation, cached_here, folder
 from psmr.dae.component import Component, local_rows, local_variables, parameters_of
 
 _HEADER = '''"""Kernels of {name}, generated from its declaration."""
-from math import atan2, cos, exp, log, sin, sqrt, tan
+from math import atan, atan2, cos, exp, log, sin, sqrt, tan
 
 from numba import cfunc, types
 

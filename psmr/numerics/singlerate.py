@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.cache import compiled
-from psmr.numerics.block import SCALE, VALID
+from psmr.numerics.block import SCALE, VALID, WORST_AT
 from psmr.numerics.borrow import borrow
-from psmr.numerics.newton import DISHONEST, DONE, newton, place, projected
+from psmr.numerics.newton import DISHONEST, DONE, NOT_FINITE, newton, place, projected
 
 # A status says which block it is about: BLOCK * number + status of `psmr.numerics.newton`.
 BLOCK = 10
@@ -86,6 +86,10 @@ def one_step(whole, algebraic, method, h, w0, w):  # type: ignore[no-untyped-def
     _accumulate(known, w0, h, b, rates, b.size)
     w[-1] = t + h
     place(whole, w)
+    for q in range(n):
+        if not np.isfinite(w[q]):  # no Newton update would notice
+            whole.counts[WORST_AT] = q
+            return BLOCK * WHOLE + NOT_FINITE
     status = close(algebraic, whole, w, method.policy, method.tolerance)
     return DONE if status == DONE else BLOCK * ALGEBRAIC + status
 

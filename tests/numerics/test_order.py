@@ -1,5 +1,7 @@
 """Orders of convergence: the slope of the error over five step sizes is within 0.2 of the method's order."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -98,6 +100,7 @@ def test_multirate_across_a_change(interpolation):
     assert slope(steps, errors) == pytest.approx(2, abs=0.2)
 
 
+@functools.cache
 def _reference(changes=()):
     """Extrapolate two SDIRK2 solutions to order three."""
     system = systems.two_rates(tau=0.05)

@@ -119,6 +119,83 @@ class NoRoot(Component):
         return (-v.x,), (v.y**2 + p.level,), ()
 
 
+class Loop(Component):
+    """Two algebraic variables that determine each other, y_a + gain y_b = a and y_b + gain y_a = b."""
+
+    states = ("a", "b")
+    algebraic = ("y_a", "y_b")
+    gain = Parameter(unit="1", doc="coupling", check=positive)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        residuals = (v.y_a + p.gain * v.y_b - v.a, v.y_b + p.gain * v.y_a - v.b)
+        return (-v.a, -v.b), residuals, ()
+
+
+class Ramp(Component):
+    """slow = t^2, and a fast state that follows it."""
+
+    states = ("slow", "fast")
+    tau = Parameter(unit="s", doc="time constant", check=positive)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (2 * v.t, (v.slow - v.fast) / p.tau), (), ()
+
+
+class LimitedPair(Component):
+    """A fast and a slow state with limits of their own, in a loop around v_ref cos t."""
+
+    states = ("fast", "slow")
+    algebraic = ("error",)
+    inputs = ("v_ref",)
+    limits = {"fast": ("fast_low", "fast_high"), "slow": ("slow_low", "slow_high")}
+    fast_low = Parameter(unit="pu", doc="lower limit", default=-1.0)
+    fast_high = Parameter(unit="pu", doc="upper limit", default=1.0)
+    slow_low = Parameter(unit="pu", doc="lower limit", default=-0.8)
+    slow_high = Parameter(unit="pu", doc="upper limit", default=0.8)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        derivatives = ((v.error - v.fast) / 0.02, 2 * v.fast - 0.5 * v.slow)
+        return derivatives, (v.error - v.v_ref * m.cos(v.t) + 0.5 * v.slow,), ()
+
+
+class Spring(Component):
+    """A damped spring, linear, with its force as algebraic variable."""
+
+    states = ("x", "v")
+    algebraic = ("force",)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (v.v, v.force), (v.force + 4 * v.x + 0.1 * v.v,), ()
+
+
+class Arctangent(Component):
+    """0 = atan(y - target), whose undamped Newton iteration diverges from afar."""
+
+    states = ("x",)
+    algebraic = ("y",)
+    target = Parameter(unit="1", doc="root", default=0.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (-v.x,), (m.atan2(v.y - p.target, 1),), ()
+
+
+class Turning(Component):
+    """Two algebraic equations whose diagonal 2 cos x passes through zero."""
+
+    states = ("x",)
+    algebraic = ("y_a", "y_b")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        s = 2 * m.cos(v.x)
+        return (1,), (s * v.y_a + v.y_b - 1, v.y_a + s * v.y_b - 0.5), ()
+
+
 def one(
     component: type[Component], start: Mapping[str, float], name: str = "D", **parameters: float
 ) -> System:
