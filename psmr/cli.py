@@ -103,6 +103,20 @@ def parser() -> argparse.ArgumentParser:
     _scheme_options(deform)
     _output(deform, "FILE", "write the report as one page (.html) or the table (.csv)")
 
+    paper = _command(
+        commands,
+        "reproduce",
+        _reproduce,
+        "reproduce a paper's tables and figures",
+        "psmr reproduce gil-sanfelice-nikravesh -o out",
+    )
+    paper.add_argument(
+        "paper",
+        metavar="NAME",
+        help="huang-tzounas, shi-rojas, gil-sanfelice-nikravesh or kuznetsov-krasnikov",
+    )
+    _output(paper, "FOLDER", "write tables (CSV), figures and a page with every claim beside ours")
+
     _command(commands, "warmup", _warmup, "compile everything ahead", "psmr warmup", json_flag=False)
     return top
 
@@ -280,6 +294,30 @@ def _recipe(given: dict[str, Any]) -> Any:
         recipe = Recipe(given, split)
     recipe.check()
     return recipe
+
+
+def _reproduce(arguments: argparse.Namespace) -> None:
+    import tempfile
+
+    from psmr.reproduce.papers import reproduce
+    from psmr.study.files import check_writable
+
+    def say(words: str) -> None:
+        if sys.stderr.isatty():
+            print(f"psmr: {words} ...", file=sys.stderr)
+
+    if arguments.output:
+        check_writable(arguments.output)
+    with tempfile.TemporaryDirectory() as scratch:
+        result = reproduce(arguments.paper, scratch, say)
+        files = result.write(arguments.output) if arguments.output else ()
+    if arguments.json:
+        record = result.record() | {"figures": {}, "files": [str(path) for path in files]}
+        _print_json(record)
+        return
+    print(result)
+    if files:
+        print("\nWritten", *(f"  {path}" for path in files), sep="\n")
 
 
 def _warmup(arguments: argparse.Namespace) -> None:

@@ -196,7 +196,7 @@ def _pendulum(runs: PendulumRuns) -> tuple[Finding, ...]:
             f"{100 * scheme / ode45:.0f} % of the derivatives",
             "agrees" if 0.4 < scheme / ode45 < 0.8 else "differs",
             "Work is compared, since times are those of two languages and another machine. Keeping the linearisation "
-            f"({runs.linearisations['kept']} in place of {runs.linearisations['step']}) costs accuracy: energy within "
+            f"({runs.linearisations['kept']} in place of {runs.linearisations['step']}) costs little: energy within "
             f"{np.abs(runs.energy_error(runs.kept)).max():.1e} J.",
         ),
     )

@@ -124,6 +124,12 @@ class Reproduction:
             written.append(target)
         return (*written, page)
 
+    def markdown(self) -> str:
+        """Return the findings as a Markdown table, for the documentation."""
+        rows = [(f.claim, f.paper, f.ours, f"**{f.verdict}**", f.why) for f in self.findings]
+        lines = ["| claim | paper | ours | verdict | why |", "|---|---|---|---|---|"]
+        return "\n".join(lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]) + "\n"
+
     def _page(self) -> str:
         rows = [
             f"<tr><td>{escape(f.claim)}</td><td>{escape(f.paper)}</td><td>{escape(f.ours)}</td>"

@@ -1,0 +1,80 @@
+"""`psmr reproduce` and the record behind it."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from psmr import cli
+from psmr.errors import InputError
+from psmr.reproduce import papers
+from psmr.reproduce.reproduction import Finding, Reproduction, slug
+
+
+def small(folder: Path, progress=None) -> Reproduction:
+    figure = folder / "curve.svg"
+    figure.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    if progress:
+        progress("a curve")
+    return Reproduction(
+        "small",
+        "N. N., A paper, 1999",
+        {"Table 1: errors": pd.DataFrame({"h": [0.1], "error": [1e-3]})},
+        {"A curve": figure},
+        (Finding("order | slope", "2", "1.99", "agrees"), Finding("(1)", "a < b", "b < a", "misprint", "signs")),
+    )
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    monkeypatch.setattr(papers, "reproduce", lambda name, folder, progress=None: small(Path(folder), progress))
+
+
+def call(capsys, *argv):
+    code = cli.main([str(a) for a in argv])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_findings_on_the_terminal(paper, capsys):
+    code, out, err = call(capsys, "reproduce", "small")
+    assert (code, err) == (0, "")
+    assert "[misprint] (1)" in out
+    assert out.rstrip().endswith("2 findings: 1 agrees, 0 differs, 1 misprint")
+
+
+def test_tables_figures_and_a_page(paper, capsys, tmp_path):
+    code, out, _ = call(capsys, "reproduce", "small", "-o", tmp_path / "out")
+    assert code == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["curve.svg", "index.html", "table-1-errors.csv"]
+    assert "a &lt; b" in (tmp_path / "out" / "index.html").read_text()
+    assert "index.html" in out
+
+
+def test_json(paper, capsys):
+    code, out, _ = call(capsys, "reproduce", "small", "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert record["findings"][1]["verdict"] == "misprint"
+    assert record["tables"]["Table 1: errors"] == [{"h": 0.1, "error": 1e-3}]
+
+
+def test_a_name_that_is_not_there(capsys):
+    code, out, err = call(capsys, "reproduce", "shi")
+    assert (code, out) == (2, "")
+    assert "no paper 'shi'" in err
+    assert "shi-rojas" in err
+
+
+def test_markdown_escapes_bars(tmp_path):
+    assert "order \\| slope" in small(tmp_path).markdown()
+
+
+def test_a_verdict_is_one_of_three():
+    with pytest.raises(InputError, match="verdict = 'fine'"):
+        Finding("a", "b", "c", "fine")
+
+
+def test_slug():
+    assert slug("Pendulum, h = 0.005 s, 5 s") == "pendulum-h-0-005-s-5-s"
