@@ -233,8 +233,8 @@ def _deformation(arguments: argparse.Namespace) -> None:
         if given:
             option = "--" + next(iter(given)).replace("_", "-")
             raise InputError(
-                f"{option}: {arguments.file} is a study, its scheme is in [scheme]; give the option with"
-                " a case file"
+                f"{option}: {arguments.file} is a study, its scheme is in [scheme]; "
+                "give the option with a case file"
             )
         system, recipe = prepare(read_study(arguments.file))
     else:

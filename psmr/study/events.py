@@ -136,8 +136,8 @@ class LoadTrip:
         _finite(self, "fraction", self.fraction)
         if not 0 < self.fraction <= 1:
             raise EventError(
-                f"{self}: fraction = {self.fraction!r}; must be above 0 and at most 1 (0.5 trips half of "
-                "the load)"
+                f"{self}: fraction = {self.fraction!r}; must be above 0 and at most 1 "
+                "(0.5 trips half of the load)"
             )
         if self.reconnect is not None:
             _after(self, "reconnect", self.reconnect, self.start)

@@ -35,8 +35,8 @@ class Split:
         if sum(ways) != 1:
             found = "none" if not any(ways) else "several"
             raise SchemeError(
-                "a multirate scheme needs exactly one of delta (1/s), fast_devices and fast_variables; "
-                f"{found} is given"
+                "a multirate scheme needs exactly one of "
+                f"delta (1/s), fast_devices and fast_variables; {found} is given"
             )
 
     def of(self, linear: LinearDae, scheme: Mapping[str, Any] | None = None) -> Partition:

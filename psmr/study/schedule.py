@@ -95,8 +95,7 @@ def _refuse_islands(system: System, changes: Sequence[Change]) -> None:
             cut = min((island for island in now if island not in before), key=len)
             raise EventError(
                 f"{change.label} at t = {change.t:g} s cuts {_names(cut)} off from the rest of the network; "
-                "a run needs one connected network, trip a branch that leaves it connected or leave the "
-                "event out"
+                "a run needs one connected network, trip a branch that leaves it connected or drop the event"
             )
 
 
