@@ -1,5 +1,6 @@
 """How much a scheme deforms the modes of a system: step operators, mode matching, the deformation report."""
 
+from psmr.pencil.choice import ModeChoice
 from psmr.pencil.deformation import Deformation, deformation, spectral_radius
 from psmr.pencil.operator import correction_rate, macro_pencil, step_operator
 from psmr.pencil.published import published_pencil
@@ -7,6 +8,7 @@ from psmr.pencil.ringdown import fit_mode
 
 __all__ = [
     "Deformation",
+    "ModeChoice",
     "correction_rate",
     "deformation",
     "fit_mode",

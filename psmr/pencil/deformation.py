@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from psmr.dae.linear import LinearDae
 from psmr.errors import InputError, SchemeError
+from psmr.pencil.choice import ModeChoice
+from psmr.pencil.columns import deformation_columns
 from psmr.pencil.equations import Scheme
 from psmr.pencil.matching import ZERO_MODE, Match, match
 from psmr.pencil.operator import correction_rate, step_operator
@@ -21,6 +24,10 @@ from psmr.pencil.verdict import judge, stable_and_radius
 
 Pencil = Literal["exact", "published"]
 PENCILS = ("exact", "published")
+
+# The step operator is dense, with all its eigenvalues: ten seconds and 0.3 GB at this order.
+LARGEST = 2000
+DEFAULT_COUNT = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +45,16 @@ class Deformation:
     table
         A row per mode by descending real part; of a conjugate pair the one with positive imaginary part, and
         a row for every zero mode. Columns: ``real`` (1/s), ``imag`` (rad/s), ``frequency_hz``,
-        ``damping_ratio`` of the system; ``real_numerical``, ``imag_numerical`` of the mode as the scheme
-        shows it; ``relative_deformation`` = |s_hat - s| / |s|, ``real_deformation`` = Re(s_hat - s) / |s|
+        ``damping_ratio`` of the system; ``real_numerical``, ``imag_numerical``, ``frequency_hz_numerical``,
+        ``damping_ratio_numerical`` of the mode as the scheme shows it; ``relative_deformation`` = |s_hat - s|
+        / |s|, ``real_deformation`` = Re(s_hat - s) / |s|
         (above 0: less damped than the system) and ``imag_deformation`` = Im(s_hat - s) / |s|, all fractions;
+        ``damping_error``, the damping ratio of s_hat less that of s (0.01: one percentage point), and
+        ``frequency_error``, the relative change of the frequency (NaN for a real mode);
         ``status``: ``"represented"``, ``"zero mode"`` (|s| is 0 within rounding, so that a relative figure
-        has no meaning and is NaN), or ``"not represented: <why>, |z| = ..."`` (no s_hat).
+        has no meaning and is NaN), or ``"not represented: <why>, |z| = ..."`` (no s_hat). With chosen modes
+        also ``residual`` = |T v - z v| / |v| of each pair of the scheme, and ``mode_residual`` of that of the
+        system, relative to the terms of J w = s E w.
     multipliers
         (rows,) complex, the z of each row of the table; NaN where none is left.
     dominant
@@ -101,8 +113,16 @@ class Deformation:
         return terminal_report(self)
 
 
-def deformation(linear: LinearDae, scheme: Scheme, pencil: Pencil = "exact") -> Deformation:
-    """Compare every mode of a linearised system with what a scheme makes of it.
+def deformation(
+    linear: LinearDae,
+    scheme: Scheme,
+    pencil: Pencil = "exact",
+    modes: ModeChoice | Mapping[str, Any] | int | Iterable[complex] | None = None,
+) -> Deformation:
+    """Compare the modes of a linearised system with what a scheme makes of them.
+
+    Every mode, from dense matrices; with `modes` only the chosen ones, from sparse matrices, at any size. A
+    system of more than 2,000 variables takes the sparse path in any case, and the report says so.
 
     Parameters
     ----------
@@ -113,6 +133,9 @@ def deformation(linear: LinearDae, scheme: Scheme, pencil: Pencil = "exact") -> 
     pencil
         ``"exact"``: the step the simulator takes. ``"published"``: appendix B of Huang and Tzounas, to
         reproduce their figures; it describes one fast step, and the report says so.
+    modes
+        A `psmr.ModeChoice`, its fields as a dictionary, a number (so many least damped) or a sequence of
+        values in 1/s (the mode nearest to each). Not with the published pencil.
 
     Returns
     -------
@@ -124,26 +147,49 @@ def deformation(linear: LinearDae, scheme: Scheme, pencil: Pencil = "exact") -> 
         For a partition of another system, an unknown pencil, or a scheme the published pencil does not cover.
     SingularError
         When an equation of the step has no unique solution.
+    InputError
+        For a chosen mode that does not exist, or a band without modes.
     """
     if pencil not in PENCILS:
         raise SchemeError(f"pencil = {pencil!r}: must be one of {', '.join(map(repr, PENCILS))}")
-    modes, numerical, step, rate = _spectra(linear, scheme, pencil)
-    matched = match(modes, numerical, step)
-    stable, radius = stable_and_radius(modes, numerical, matched, step)
-    verdict, warnings = judge(modes, numerical, matched, step, rate, linear.names_x + linear.names_y)
-    table, multipliers = _table(modes, numerical, matched)
+    size = linear.n + linear.m
+    if modes is not None or size > LARGEST:
+        if pencil == "published":
+            raise SchemeError(
+                f"pencil = 'published': only for all modes of a system of at most {LARGEST} variables (this "
+                f"one has "
+                f"{size}); leave it out for the exact pencil"
+            )
+        from psmr.pencil.at_size import deformation_at_size
+
+        return deformation_at_size(linear, scheme, *_chosen(modes, size))
+    known, numerical, step, rate = _spectra(linear, scheme, pencil)
+    matched = match(known, numerical, step)
+    stable, radius = stable_and_radius(known, numerical, matched, step)
+    verdict, warnings = judge(known, numerical, matched, step, rate, linear.names_x + linear.names_y)
+    table, multipliers = _table(known, numerical, matched)
     return Deformation(
         scheme=scheme,
         pencil=pencil,
         step=step,
         table=table,
         multipliers=multipliers,
-        dominant=_dominant(table),
+        dominant=dominant_row(table),
         stable=stable and rate < 1.0,
         spectral_radius=radius,
         spurious=_spurious(numerical, matched, step, linear.names_x + linear.names_y),
         verdict=verdict,
         warnings=((WARNING,) if pencil == "published" else ()) + warnings,
+    )
+
+
+def _chosen(wanted: Any, size: int) -> tuple[ModeChoice, tuple[str, ...]]:
+    if wanted is not None:
+        return ModeChoice.of(wanted), ()
+    return ModeChoice(least_damped=DEFAULT_COUNT), (
+        f"{size} variables are more than the {LARGEST} for which every mode is computed: the sparse path was "
+        f"taken, "
+        f"and only the {DEFAULT_COUNT} least damped modes are here; choose others with modes=.",
     )
 
 
@@ -176,30 +222,15 @@ def _table(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[pd.Dat
     rows = np.flatnonzero((modes.s.imag >= 0.0) | zero)
     s = np.where(zero, 0.0, modes.s)[rows]
     s_hat = matched.s_numerical[rows]
-    size = np.where(zero[rows], np.nan, np.abs(s))
-    with np.errstate(invalid="ignore"):  # NaN in, NaN out: no s_hat, or |s| = 0
-        change = (s_hat - s) / size
-    table = pd.DataFrame(
-        {
-            "real": s.real,
-            "imag": s.imag,
-            "frequency_hz": s.imag / (2.0 * np.pi),
-            "damping_ratio": -s.real / size,
-            "real_numerical": s_hat.real,
-            "imag_numerical": s_hat.imag,
-            "relative_deformation": np.abs(change),
-            "real_deformation": change.real,
-            "imag_deformation": change.imag,
-            "status": [matched.status[k] for k in rows],
-        }
-    )
+    table = deformation_columns(s, s_hat, [matched.status[k] for k in rows])
     partner = matched.partner[rows]
     z = np.full(len(rows), np.nan + 0j)
     z[partner >= 0] = numerical.z[partner[partner >= 0]]
     return table, z
 
 
-def _dominant(table: pd.DataFrame) -> pd.Series | None:
+def dominant_row(table: pd.DataFrame) -> pd.Series | None:
+    """Return the row of the least damped oscillatory mode, None where nothing oscillates."""
     oscillating = np.flatnonzero(table["imag"] > 0.0)
     if not len(oscillating):
         return None

@@ -67,7 +67,7 @@ def match(modes: Modes, numerical: Multipliers, step: float) -> Match:
     status = []
     for k, (s, j) in enumerate(zip(modes.s, partner, strict=True)):
         z = numerical.z[j] if j >= 0 else 0.0
-        words = _status(s, z, step, modes.zero)
+        words = status_of(s, z, step, modes.zero)
         if not words.startswith(NOT_REPRESENTED):
             s_numerical[k] = unwrapped_logarithm(z, s, step)
         status.append(words)
@@ -103,7 +103,8 @@ def unwrapped_logarithm(z: np.ndarray | complex, s: np.ndarray | complex, step: 
     return principal + 1j * turn * np.round((np.imag(s) - principal.imag) / turn)
 
 
-def _status(s: complex, z: complex, step: float, zero: float) -> str:
+def status_of(s: complex, z: complex, step: float, zero: float) -> str:
+    """Say whether a multiplier shows a mode, and if not why."""
     if abs(s) <= zero:
         return ZERO_MODE
     if z == 0.0:

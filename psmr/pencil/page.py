@@ -59,8 +59,8 @@ def _modes(report: Deformation) -> str:
         "damping ratio",
         "as simulated [1/s]",
         "deformation",
-        "real",
-        "imaginary",
+        "damping error",
+        "frequency error",
         "status",
     )
     lines = []
@@ -72,8 +72,8 @@ def _modes(report: Deformation) -> str:
             _percent(row.damping_ratio),
             _complex(row.real_numerical, row.imag_numerical) if shown else "",
             _percent(row.relative_deformation),
-            _percent(row.real_deformation, "+"),
-            _percent(row.imag_deformation, "+"),
+            _percent(row.damping_error, "+", "pp"),
+            _percent(row.frequency_error, "+"),
         ]
         dominant = report.dominant is not None and position == report.dominant.name
         mark = " class='dominant'" if dominant else ""
@@ -108,8 +108,8 @@ def _complex(real: float, imag: float) -> str:
     return f"{real:.4f} {'+' if imag > 0 else '-'} j{abs(imag):.4f}"
 
 
-def _percent(fraction: float, sign: str = "") -> str:
-    return "" if np.isnan(fraction) else f"{100.0 * fraction:{sign}.3g} %"
+def _percent(fraction: float, sign: str = "", unit: str = "%") -> str:
+    return "" if np.isnan(fraction) else f"{100.0 * fraction:{sign}.3g} {unit}"
 
 
 def _image(figure: Figure, words: str) -> str:

@@ -24,7 +24,7 @@ def terminal_report(report: Deformation) -> str:
     lines += [*_wrapped(report.verdict), ""]
     lines.append(
         f"{'mode [1/s, rad/s]':^23} {'f [Hz]':>8} {'damping':>8}  {'as simulated':^23} "
-        f"{'deformation':>11} {'real':>9} {'imag':>9}"
+        f"{'deformation':>11} {'damping':>10} {'frequency':>10}"
     )
     for position, row in report.table.iterrows():
         mark = "*" if report.dominant is not None and position == report.dominant.name else " "
@@ -35,14 +35,14 @@ def terminal_report(report: Deformation) -> str:
             tail = (
                 f"{_complex(row.real_numerical, row.imag_numerical)} "
                 f"{_percent(row.relative_deformation, 11)} "
-                f"{_percent(row.real_deformation, 9, sign=True)} "
-                f"{_percent(row.imag_deformation, 9, sign=True)}"
+                f"{_percent(row.damping_error, 10, sign=True, unit='pp')} "
+                f"{_percent(row.frequency_error, 10, sign=True)}"
             )
         else:
             tail = f"  {row.status}"
         lines.append((head + tail).rstrip())
     if report.dominant is not None:
-        lines += ["", "* least damped oscillation"]
+        lines += ["", "* least damped oscillation; pp: percentage points of the damping ratio"]
     count = len(report.spurious)
     if count:
         largest = report.spurious.iloc[0]
@@ -61,11 +61,11 @@ def _complex(real: float, imag: float) -> str:
     return f"{real:11.4f}{f' ± j{abs(imag):.4f}' if imag else '':<12}"
 
 
-def _percent(fraction: float, width: int, sign: bool = False) -> str:
+def _percent(fraction: float, width: int, sign: bool = False, unit: str = "%") -> str:
     """Four significant digits are enough to tell schemes apart; the CSV has them all."""
     if np.isnan(fraction):
         return " " * width
-    text = f"{100.0 * fraction:{'+' if sign else ''}.3g} %"
+    text = f"{100.0 * fraction:{'+' if sign else ''}.3g} {unit}"
     return f"{text:>{width}}"
 
 

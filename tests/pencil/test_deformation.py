@@ -18,9 +18,13 @@ COLUMNS = [
     "damping_ratio",
     "real_numerical",
     "imag_numerical",
+    "frequency_hz_numerical",
+    "damping_ratio_numerical",
     "relative_deformation",
     "real_deformation",
     "imag_deformation",
+    "damping_error",
+    "frequency_error",
     "status",
 ]
 

@@ -1,0 +1,52 @@
+"""The columns of a deformation table, from modes and what a scheme makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+
+def deformation_columns(s: np.ndarray, s_hat: np.ndarray, status: Sequence[str]) -> pd.DataFrame:
+    """Return a row per mode.
+
+    Parameters
+    ----------
+    s
+        (k,) modes of the system in 1/s; exactly 0 for a zero mode, whose relative figures are NaN.
+    s_hat
+        (k,) modes as the scheme shows them, NaN where it does not.
+    status
+        (k,) words.
+
+    Returns
+    -------
+    DataFrame
+        As `Deformation.table`.
+    """
+    size = np.where(s == 0.0, np.nan, np.abs(s))
+    with np.errstate(invalid="ignore", divide="ignore"):  # NaN in, NaN out: no s_hat, or |s| = 0
+        change = (s_hat - s) / size
+        ratio = -s.real / size
+        ratio_hat = np.where(np.isnan(size), np.nan, -s_hat.real / np.abs(s_hat))
+        oscillates = np.where(s.imag > 0.0, s.imag, np.nan)
+        frequency_error = s_hat.imag / oscillates - 1.0
+    return pd.DataFrame(
+        {
+            "real": s.real,
+            "imag": s.imag,
+            "frequency_hz": s.imag / (2.0 * np.pi),
+            "damping_ratio": ratio,
+            "real_numerical": s_hat.real,
+            "imag_numerical": s_hat.imag,
+            "frequency_hz_numerical": s_hat.imag / (2.0 * np.pi),
+            "damping_ratio_numerical": ratio_hat,
+            "relative_deformation": np.abs(change),
+            "real_deformation": change.real,
+            "imag_deformation": change.imag,
+            "damping_error": ratio_hat - ratio,
+            "frequency_error": frequency_error,
+            "status": list(status),
+        }
+    )
