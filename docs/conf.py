@@ -19,7 +19,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # the pages show their formulas without a network
     "equations",
     "gallery",
 ]

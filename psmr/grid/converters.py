@@ -3,12 +3,15 @@
 Per unit on the converter's own base `s_n`; angles in rad against a frame that turns at nominal frequency;
 time in s.
 
-Control diagram (hats are measured, v_d + j v_q is the bus voltage in the frame of the phase-locked loop)::
+Control diagram (v_d + j v_q is the bus voltage in the frame of the phase-locked loop)::
 
     v_q -> kp_pll + ki_pll/s -> speed of the frame -> 2 pi f_n/s -> theta
-    p  -> 1/(1 + s t_p) -> p_m     p_ref - p_m -> kp_p + ki_p/s ->  i_d_ref -+-> limit, reactive -> i_d_cmd ->
-    1/(1 + s t_i) -> i_d q  -> 1/(1 + s t_q) -> q_m     q_ref - q_m -> kp_q + ki_q/s -> -i_q_ref -+   current
-    first   -> i_q_cmd -> 1/(1 + s t_i) -> i_q
+
+    p -> 1/(1 + s t_p) -> p_m      p_ref - p_m -> kp_p + ki_p/s -> i_d_ref
+    q -> 1/(1 + s t_q) -> q_m      q_ref - q_m -> kp_q + ki_q/s -> -i_q_ref
+
+    (i_d_ref, i_q_ref) -> limit i_max, reactive first -> (i_d_cmd, i_q_cmd)
+    i_d_cmd -> 1/(1 + s t_i) -> i_d      i_q_cmd -> 1/(1 + s t_i) -> i_q
 
 The other form measures v -> 1/(1 + s t_v) -> v_m and puts v_ref - v_m in the place of q_ref - q_m.
 
