@@ -19,6 +19,7 @@ from psmr.pencil.equations import Scheme
 from psmr.pencil.matching import ZERO_MODE, Match, match
 from psmr.pencil.operator import correction_rate, step_operator
 from psmr.pencil.published import WARNING, published_multipliers
+from psmr.pencil.singular import operator_step, remarks
 from psmr.pencil.spectrum import Modes, Multipliers, modes_of, multipliers_of
 from psmr.pencil.verdict import judge, stable_and_radius
 
@@ -129,7 +130,7 @@ def deformation(
     linear
         The system, linearised at its equilibrium.
     scheme
-        `SingleRate` or `Multirate`.
+        Any scheme but an adaptive one, which has no step operator.
     pencil
         ``"exact"``: the step the simulator takes. ``"published"``: appendix B of Huang and Tzounas, to
         reproduce their figures; it describes one fast step, and the report says so.
@@ -179,7 +180,7 @@ def deformation(
         spectral_radius=radius,
         spurious=_spurious(numerical, matched, step, linear.names_x + linear.names_y),
         verdict=verdict,
-        warnings=((WARNING,) if pencil == "published" else ()) + warnings,
+        warnings=((WARNING,) if pencil == "published" else ()) + warnings + remarks(scheme),
     )
 
 
@@ -214,7 +215,7 @@ def _spectra(linear: LinearDae, scheme: Scheme, pencil: Pencil) -> tuple[Modes, 
         return modes, published_multipliers(linear, scheme), scheme.h_fast, 0.0  # type: ignore[union-attr]
     iterated = getattr(scheme, "corrections", 0) == "converge"
     numerical = multipliers_of(step_operator(linear, scheme), linear.n + linear.m)
-    return modes, numerical, scheme.step, correction_rate(linear, scheme) if iterated else 0.0
+    return modes, numerical, operator_step(scheme), correction_rate(linear, scheme) if iterated else 0.0
 
 
 def _table(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[pd.DataFrame, np.ndarray]:

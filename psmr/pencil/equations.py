@@ -16,9 +16,9 @@ import scipy.sparse as sp
 
 from psmr.dae.linear import LinearDae
 from psmr.errors import SchemeError
+from psmr.numerics.engine import Scheme
 from psmr.numerics.onestep import TABLEAUX, coefficients
 from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.numerics.slow_manifold import SlowManifold
 from psmr.pencil.rows import Rows, implicit, matrices
 
 STATE = "w(t)"
@@ -26,8 +26,6 @@ NEW = "w(t+h)"
 OLDER = ("slow(t-h)", "slow(t-2h)")
 NEW_OLDER = ("slow(t)", "slow(t-h) kept")
 
-
-Scheme = SingleRate | Multirate | SlowManifold
 Term = tuple[str, sp.sparray]
 
 

@@ -13,9 +13,13 @@ from numpy.typing import NDArray
 
 from psmr.dae.linear import LinearDae
 from psmr.errors import SchemeError
+from psmr.numerics.adaptive import Adaptive
+from psmr.numerics.arc_length import ArcLength
+from psmr.numerics.engine import Scheme
 from psmr.numerics.exponential import integrals
-from psmr.numerics.onestep import TABLEAUX
+from psmr.numerics.runge_kutta import EXPLICIT
 from psmr.numerics.slow_manifold import SlowManifold, require_fit
+from psmr.numerics.smes import Smes
 
 Reals = NDArray[np.float64]
 
@@ -58,16 +62,38 @@ def slow_manifold_map(A: Reals, fast: NDArray[np.bool_], h: float) -> Reals:
     return M
 
 
+def smes_map(A: Reals, scheme: Smes) -> Reals:
+    """Return M (n, n) of one macro step on x' = A x.
+
+    For forward Euler M = (I + (h - N delta) A) (I + delta A)^N (Shi and Rojas, condition (14)); for the other base
+    methods the re-equilibrated stages that `psmr.Smes` states, with matrices in place of states.
+    """
+    tableau, identity = EXPLICIT[scheme.base], np.eye(len(A))
+    spent = scheme.micro * scheme.delta
+    settle = np.linalg.matrix_power(identity + scheme.delta * A, scheme.micro)
+    rates = [A @ settle]
+    for i in range(1, tableau.stages):
+        c = tableau.c[i]
+        along = sum(a / c * k for a, k in zip(tableau.A[i], rates, strict=False))
+        rates.append(A @ settle @ (settle + (c * scheme.h - 2 * spent) * along))
+    return np.asarray(settle + (scheme.h - spent) * sum(b * k for b, k in zip(tableau.b, rates, strict=True)))
+
+
 def stability_polynomial(matrix: Reals, method: str) -> Reals:
-    """Return R(matrix) of an explicit one-step method, R(Z) = I + sum_i b_i Z k_i with k_i = I + Z sum_j A_ij k_j."""
-    tableau = TABLEAUX[method]
-    if not tableau.explicit:
-        raise SchemeError(f"{method} is implicit; the stability polynomial is that of an explicit method")
-    identity = np.eye(len(matrix))
+    """Return R(Z) = I + Z sum_i b_i k_i, k_i = I + Z sum_j A_ij k_j, of an explicit one-step method.
+
+    Raises
+    ------
+    SchemeError
+        For a method that is not an explicit one.
+    """
+    if method not in EXPLICIT:
+        raise SchemeError(f"{method} is no explicit method; {', '.join(EXPLICIT)} have a stability polynomial")
+    tableau, identity = EXPLICIT[method], np.eye(len(matrix))
     stages: list[Reals] = []
     for row in tableau.A:
         stages.append(identity + matrix @ sum((a * k for a, k in zip(row, stages, strict=False)), 0.0 * identity))
-    return identity + matrix @ sum(b * k for b, k in zip(tableau.b, stages, strict=True))
+    return np.asarray(identity + matrix @ sum(b * k for b, k in zip(tableau.b, stages, strict=True)))
 
 
 def of_slow_manifold(linear: LinearDae, scheme: SlowManifold) -> Reals:
@@ -106,10 +132,41 @@ def closed_form(linear: LinearDae, scheme: object) -> Reals | None:
     Raises
     ------
     SchemeError
-        For a partition of another system, or a scheme that does not fit this one.
+        For a partition of another system, a scheme that does not fit this one, or a method that chooses its own
+        steps and so has no operator.
     SingularError
         When g_y is singular.
     """
     if isinstance(scheme, SlowManifold):
         return with_algebraic(linear, of_slow_manifold(linear, scheme))
+    if isinstance(scheme, Smes):
+        return with_algebraic(linear, smes_map(linear.state_matrix(), scheme))
+    if isinstance(scheme, ArcLength) and not isinstance(scheme.method, Adaptive):
+        step = operator_step(scheme)
+        return with_algebraic(linear, stability_polynomial(step * linear.state_matrix(), scheme.method))
+    if isinstance(scheme, Adaptive | ArcLength):
+        raise SchemeError(
+            f"{scheme}: a method that chooses its own steps has no step operator; its steps follow the tolerance, and on a "
+            "stiff system the stability limit of the method. For a report take a fixed-step method"
+        )
     return None
+
+
+def operator_step(scheme: Scheme) -> float:
+    """Return the time in s that one application of the step operator spans.
+
+    Along the arc the step is in lambda; at an equilibrium, where nothing but t moves, it is h / w_t in time.
+    """
+    return scheme.h / scheme.weight_t if isinstance(scheme, ArcLength) else scheme.step
+
+
+def remarks(scheme: Scheme) -> tuple[str, ...]:
+    """Return what a report on the scheme must say besides its figures."""
+    if not isinstance(scheme, ArcLength):
+        return ()
+    return (
+        f"Near an equilibrium nothing moves but time, so the arc is time itself: the run is its base method, {scheme.method} "
+        f"with a step of {operator_step(scheme):g} s, and the report is that method's. Away from it the steps are shorter. "
+        "Where the base method is unstable at this step the run does not grow but chatters about the slow manifold; the "
+        "run's counters say how often a step turned back.",
+    )

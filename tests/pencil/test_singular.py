@@ -7,8 +7,11 @@ import partitioning
 import psmr
 from psmr.dae.linear_system import linear_system
 from psmr.errors import SchemeError
+from psmr.numerics.adaptive import Adaptive
+from psmr.numerics.arc_length import ONE_STEP, ArcLength
 from psmr.numerics.march import march
-from psmr.numerics.onestep import TABLEAUX
+from psmr.numerics.smes import BASES, Smes, amplification
+from psmr.pencil.deformation import spectral_radius
 from psmr.pencil.ringdown import fit_mode
 from psmr.pencil.singular import stability_polynomial
 from psmr.pencil.spectrum import modes_of
@@ -44,17 +47,72 @@ def test_algebraic_variables_are_solved_and_not_remembered():
     assert np.abs(linear.gx @ T[: linear.n] + linear.gy @ T[linear.n :]).max() < 1e-12
 
 
-@pytest.mark.parametrize("method", ["FEM", "RK4"])
-def test_stability_polynomial(method):
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize(("delta", "micro"), [(0.004, 1), (0.004, 2), (0.0005, 3)])
+def test_smes_closed_form_equals_the_step(base, delta, micro):
+    linear = random_dae(1)
+    scheme = Smes(0.04, delta, micro, base)
+    T = psmr.step_operator(linear, scheme)
+    points = stepped(linear, scheme)
+    for k in range(3):
+        assert np.abs(T @ points[k] - points[k + 1]).max() < 1e-12
+    # On one mode it is the factor that the search for stable numbers of micro steps looks at.
+    z = np.linalg.eigvals(T[: linear.n, : linear.n])
+    factors = amplification(np.linalg.eigvals(linear.state_matrix()), 0.04, delta, micro, base)
+    assert np.abs(np.sort_complex(z) - np.sort_complex(factors)).max() < 1e-10
+
+
+def test_smes_on_forward_euler_is_condition_14():
+    linear = random_dae(2)
+    A, identity = linear.state_matrix(), np.eye(linear.n)
+    T = psmr.step_operator(linear, Smes(0.04, 0.002, 5))
+    expected = (identity + (0.04 - 5 * 0.002) * A) @ np.linalg.matrix_power(identity + 0.002 * A, 5)
+    assert np.abs(T[: linear.n, : linear.n] - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize("method", ONE_STEP)
+def test_along_the_arc_an_equilibrium_has_the_base_methods_operator(method):
+    linear = random_dae(0)
+    system = linear_system(linear)
+    # Weights 0: the arc is time; the step is h / w_t.
+    scheme = ArcLength(method, 0.04, weights=0.0, weight_t=2.0)
+    T = psmr.step_operator(linear, scheme)
+    for start in np.eye(linear.n):
+        run = march(system, scheme, 0.05, start=(start, np.zeros(linear.m)))  # two steps and a shortened one
+        points = np.column_stack([run.x, run.y])[:3]
+        assert np.allclose(run.t[:3], 0.02 * np.arange(3), atol=1e-12)
+        assert np.abs(points[:-1] @ T.T - points[1:]).max() < 1e-12
+    if method != "RK2":
+        z = np.linalg.eigvals(T[: linear.n, : linear.n])
+        base = spectral_radius(linear, psmr.SingleRate(method, 0.02))
+        assert np.abs(z).max() == pytest.approx(base, rel=1e-10)
+
+
+def test_the_report_along_the_arc_says_that_it_is_the_base_methods():
+    linear = random_dae(0)
+    report = psmr.deformation(linear, ArcLength("RK4", 0.02, weight_t=2.0))
+    assert report.step == 0.01
+    assert any("its base method, RK4 with a step of 0.01 s" in words for words in report.warnings)
+    base = psmr.deformation(linear, psmr.SingleRate("RK4", 0.01))
+    a, b = (r.table["relative_deformation"].to_numpy() for r in (report, base))
+    assert np.allclose(a, b, rtol=1e-6, atol=1e-12, equal_nan=True)
+
+
+@pytest.mark.parametrize("scheme", [Adaptive("RK54"), ArcLength(Adaptive("Adams"), 0.1)])
+def test_a_method_that_chooses_its_steps_has_no_operator(scheme):
+    with pytest.raises(SchemeError, match="chooses its own steps has no step operator"):
+        psmr.deformation(random_dae(0), scheme)
+
+
+@pytest.mark.parametrize(("method", "order"), [("FEM", 1), ("RK2", 2), ("RK4", 4)])
+def test_stability_polynomial(method, order):
     z = np.array([-1.3 + 0.4j])
-    powers = {"FEM": 1, "RK4": 4}[method]
-    expected = sum(z**k / float(np.prod(np.arange(1, k + 1))) for k in range(powers + 1))
+    expected = sum(z**k / float(np.prod(np.arange(1, k + 1))) for k in range(order + 1))
     assert stability_polynomial(np.diag(z), method)[0, 0] == pytest.approx(expected[0])
-    assert TABLEAUX[method].explicit
 
 
 def test_implicit_methods_have_no_polynomial():
-    with pytest.raises(SchemeError, match="TM is implicit"):
+    with pytest.raises(SchemeError, match="TM is no explicit method"):
         stability_polynomial(np.zeros((1, 1)), "TM")
 
 
@@ -72,12 +130,28 @@ def test_report_and_refusal_on_a_power_system(wscc9):
         psmr.deformation(linear, psmr.SlowManifold(partitioning.all_fast(linear), 0.05))
 
 
-@pytest.mark.parametrize(("case", "delta"), [("wscc9", 100.0), ("wscc9", 8.0), ("wscc9-ibr", 40.0)])
-def test_operator_predicts_the_nonlinear_ringdown(wscc9, case, delta):
+def manifold_scheme(delta):
+    return lambda linear: psmr.SlowManifold(partitioning.by_participation(linear, delta=delta), 0.02)
+
+
+SCHEMES = {
+    "slow manifold, transducers fast": ("wscc9", manifold_scheme(100.0)),
+    "slow manifold, exciters fast": ("wscc9", manifold_scheme(8.0)),
+    "slow manifold, converters": ("wscc9-ibr", manifold_scheme(40.0)),
+    "smes on Euler": ("wscc9", lambda linear: Smes.for_system(linear, 0.005)),
+    "smes on RK4": ("wscc9", lambda linear: Smes.for_system(linear, 0.02, base="RK4")),
+    # 0.05 of the speed error of a swing of 1e-3 is no length beside w_t dt: the arc is time to 1e-9.
+    "arc length": ("wscc9", lambda linear: ArcLength("RK4", 0.002, weights=1e-3, newton="dishonest")),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_operator_predicts_the_nonlinear_ringdown(wscc9, name):
     # The bar is 1e-5, as for the other schemes.
+    case, make = SCHEMES[name]
     system = psmr.build(psmr.read_case(wscc9 / f"{case}.toml"))
     linear = system.linearise()
-    scheme = psmr.SlowManifold(partitioning.by_participation(linear, delta=delta), 0.02)
+    scheme = make(linear)
     report = psmr.deformation(linear, scheme)
     expected = complex(report.dominant["real_numerical"], report.dominant["imag_numerical"])
     mode = modes_of(linear)
@@ -85,5 +159,6 @@ def test_operator_predicts_the_nonlinear_ringdown(wscc9, case, delta):
     kick = np.real(mode.vectors[: linear.n, k])
     run = march(system, scheme, 8.0, start=(system.x0 + 1e-3 * kick / np.abs(kick).max(), system.y0))
     speeds = [system.index(f"G{i}.omega") for i in (1, 2)]
-    shown = fit_mode(run.t, run.x[:, speeds[0]] - run.x[:, speeds[1]], near=expected)
+    every = max(1, round(0.02 / report.step))  # rows; the fit needs the swing, not the step
+    shown = fit_mode(run.t[::every], (run.x[:, speeds[0]] - run.x[:, speeds[1]])[::every], near=expected)
     assert abs(shown - expected) < 1e-5 * abs(expected)
