@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from psmr.io.read import read_case
     from psmr.numerics.scheme import Multirate, SingleRate
     from psmr.numerics.slow_manifold import SlowManifold
+    from psmr.pencil.choice import ModeChoice
+    from psmr.pencil.critical import critical_step
     from psmr.pencil.deformation import deformation
     from psmr.pencil.operator import step_operator
     from psmr.study.events import Fault, LineTrip, LoadTrip, SetPoint
@@ -28,6 +30,7 @@ __all__ = [
     "Fault",
     "LineTrip",
     "LoadTrip",
+    "ModeChoice",
     "Multirate",
     "PsmrError",
     "Run",
@@ -35,6 +38,7 @@ __all__ = [
     "SingleRate",
     "SlowManifold",
     "build",
+    "critical_step",
     "deformation",
     "modes",
     "read_case",
@@ -46,6 +50,7 @@ _HOMES = {
     "Fault": "psmr.study.events",
     "LineTrip": "psmr.study.events",
     "LoadTrip": "psmr.study.events",
+    "ModeChoice": "psmr.pencil.choice",
     "Multirate": "psmr.numerics.scheme",
     "PsmrError": "psmr.errors",
     "Run": "psmr.study.run",
@@ -53,6 +58,7 @@ _HOMES = {
     "SingleRate": "psmr.numerics.scheme",
     "SlowManifold": "psmr.numerics.slow_manifold",
     "build": "psmr.grid.initialise",
+    "critical_step": "psmr.pencil.critical",
     "deformation": "psmr.pencil.deformation",
     "modes": "psmr.dae.linear",
     "read_case": "psmr.io.read",

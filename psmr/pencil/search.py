@@ -116,7 +116,8 @@ class _Sweep:
             )
         words = f"complete up to a damping ratio of {100 * reached:.3g} %" if reached < 1.0 else "complete"
         coverage = (
-            f"{len(self.discs)} shifts whose discs cover the band: {words} as far as the Arnoldi method can tell"
+            f"{len(self.discs)} shifts whose discs cover the band: {words} "
+            "as far as the Arnoldi method can tell"
         )
         return Found(self.s[chosen], self.vectors[:, chosen], coverage)
 

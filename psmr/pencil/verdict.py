@@ -16,7 +16,7 @@ def stable_and_radius(
     A multiplier on the unit circle within its rounding error counts as on it; so does that of a zero mode (z
     = 1) within what rounding has done to s itself.
     """
-    excess = _excess(modes, numerical, matched, step)
+    excess = excess_of(modes, numerical, matched, step)
     if not len(excess):
         return True, 0.0
     return bool((excess <= 0.0).all()), float((1.0 + excess).max())
@@ -26,7 +26,7 @@ def judge(
     modes: Modes, numerical: Multipliers, matched: Match, step: float, rate: float, names: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]]:
     """Return the verdict (one sentence) and what else must be said."""
-    excess = _excess(modes, numerical, matched, step)
+    excess = excess_of(modes, numerical, matched, step)
     owner = {int(j): k for k, j in enumerate(matched.partner) if j >= 0}
     growing = [k for k, s in enumerate(modes.s) if s.real > modes.zero and s.imag >= 0.0]
     outside = [j for j in np.argsort(-excess) if excess[j] > 0.0 and numerical.z[j].imag >= 0.0]
@@ -74,8 +74,8 @@ def mode_text(s: complex) -> str:
     return f"{s.real:.4g} ± j{abs(s.imag):.4g} 1/s" if s.imag else f"{s.real:.4g} 1/s"
 
 
-def _excess(modes: Modes, numerical: Multipliers, matched: Match, step: float) -> np.ndarray:
-    """|z| - 1, and 0 where rounding explains the difference."""
+def excess_of(modes: Modes, numerical: Multipliers, matched: Match, step: float) -> np.ndarray:
+    """Return |z| - 1 of each multiplier, and 0 where rounding explains the difference."""
     allowance = numerical.error.copy()
     for k, status in enumerate(matched.status):
         if status == ZERO_MODE and matched.partner[k] >= 0:

@@ -1,0 +1,123 @@
+"""The end of stability: closed forms, the nonlinear simulation on both sides of it, and what is refused."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import partitioning
+import psmr
+from psmr.errors import InputError, SchemeError
+from psmr.numerics.march import march
+from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.pencil import critical_step, spectral_radius
+from psmr.pencil.spectrum import modes_of
+from tests.pencil.oracle import ode
+
+
+@pytest.fixture(scope="module")
+def system(wscc9):
+    return psmr.build(psmr.read_case(wscc9 / "wscc9.toml"))
+
+
+def oscillator(damping, frequency):
+    return ode([[0.0, 1.0], [-(frequency**2), -2.0 * damping]])
+
+
+def test_forward_euler_ends_where_theory_says():
+    # |1 + s h| = 1 at h = -2 Re s / |s|^2.
+    found = critical_step(oscillator(0.5, 8.0), SingleRate("FEM", 0.01))
+    assert found.h == pytest.approx(2.0 * 0.5 / 64.0, rel=2e-6)
+    assert found.mode == pytest.approx(-0.5 + 1j * math.sqrt(64.0 - 0.25))
+    assert found.way == "oscillating"
+    assert found.h < found.unstable <= found.h * (1.0 + 2e-6)
+
+
+def test_runge_kutta_ends_on_the_negative_axis():
+    # R(z) = 1 + z + z^2/2 + z^3/6 + z^4/24 = 1 at z = -2.785293563405282 (Hairer and Wanner, section IV.2).
+    found = critical_step(ode([[-100.0]]), SingleRate("RK4", 0.01))
+    assert found.h == pytest.approx(0.02785293563405282, rel=2e-6)
+    assert found.way == "monotone"
+
+
+def test_an_a_stable_method_has_no_end():
+    found = critical_step(oscillator(0.5, 8.0), SingleRate("TM", 0.01), last=10.0)
+    assert math.isinf(found.h)
+    assert found.multiplier is None
+    assert "stable up to h = 10 s" in str(found)
+
+
+def test_forward_euler_prediction_near_the_papers_figure(system):
+    """Huang and Tzounas, section 4: with FEM prediction and r = 10 no fast step beyond 0.005 s is stable.
+
+    Their data of governors and stabilisers are not published; with ours the figure is 0.0069 s when all
+    algebraic variables are fast, and the electromechanical mode at 2 Hz goes first.
+    """
+    linear = system.linearise()
+    split = partitioning.by_participation(linear, 20.0, algebraic="fast")
+    found = critical_step(system, Multirate(split, 0.05, 10, predictor="FEM"))
+    assert 0.005 < found.h_fast < 0.0075
+    assert found.h == pytest.approx(10 * found.h_fast)
+    assert found.mode == pytest.approx(-0.805 + 12.846j, rel=1e-3)
+    assert spectral_radius(linear, replace(found.scheme, h_slow=found.h)) <= 1.0
+    assert spectral_radius(linear, replace(found.scheme, h_slow=found.unstable)) > 1.0
+
+
+@pytest.mark.parametrize(("factor", "grows"), [(0.97, False), (1.03, True)])
+def test_the_simulation_agrees_on_both_sides(system, factor, grows):
+    linear = system.linearise()
+    split = partitioning.by_participation(linear, 20.0, algebraic="fast")
+    found = critical_step(linear, Multirate(split, 0.05, 10, predictor="FEM"))
+    modes = modes_of(linear)
+    vector = modes.vectors[:, np.abs(modes.s - found.mode).argmin()].real
+    kick = 1e-5 * vector / np.abs(vector).max()
+    start = (system.x0 + kick[: system.n], system.y0 + kick[system.n :])
+    h = factor * found.h
+    run = march(system, replace(found.scheme, h_slow=h), 250 * h, start=start)
+    speed = run.x[:, system.names_x.index("G3.omega")] - run.x[:, system.names_x.index("G2.omega")]
+    early, late = np.abs(speed[50:100]).max(), np.abs(speed[200:250]).max()
+    assert (late > 1.5 * early) == grows
+    assert (late < early) == (not grows)
+
+
+def test_at_a_given_fast_step_the_ratio_is_searched(wscc9):
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9-ibr.toml"))
+    split = partitioning.by_participation(system.linearise(), 20.0)
+    scheme = Multirate(split, 0.05, 10, predictor="FEM")
+    found = critical_step(system, scheme, vary="ratio", last=0.5)
+    assert found.h_fast == pytest.approx(0.005)
+    assert found.unstable == pytest.approx(found.h + 0.005)
+    assert found.way == "alternating"
+
+
+def test_corrections_that_diverge_end_it(wscc9):
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9-ibr.toml"))
+    split = partitioning.by_participation(system.linearise(), 20.0)
+    found = critical_step(system, Multirate(split, 0.05, 10, predictor="TM", corrections="converge"))
+    assert found.diverges
+    assert "corrections of a macro step diverge" in str(found)
+
+
+def test_unstable_system_is_refused_with_its_mode():
+    with pytest.raises(InputError, match=r"unstable to begin with: mode 0\.2 ± j7\.997 1/s"):
+        critical_step(oscillator(-0.2, 8.0), SingleRate("TM", 0.01))
+
+
+def test_unstable_at_the_first_step_is_said():
+    with pytest.raises(InputError, match=r"unstable at the first step already: mode -1000 1/s"):
+        critical_step(ode([[-1000.0]]), SingleRate("FEM", 0.01), first=0.01)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"vary": "delta"}, SchemeError, "vary = 'delta': must be one of 'step', 'ratio'"),
+        ({"vary": "ratio"}, SchemeError, "a single-rate scheme has none"),
+        ({"last": -1.0}, InputError, "last = -1.0: must be a finite number > 0"),
+        ({"first": 2.0}, InputError, "first = 2 s is beyond last = 1 s"),
+    ],
+)
+def test_bad_questions(options, error, message):
+    with pytest.raises(error, match=message):
+        critical_step(ode([[-1.0]]), SingleRate("FEM", 0.01), **options)
