@@ -14,7 +14,7 @@ from typing import Protocol
 from psmr.dae.system import System
 from psmr.errors import EventError, nearest
 from psmr.numerics.march import Change
-from psmr.study.network import Branch, buses, find_branch, find_bus, loads
+from psmr.study.network import Branch, at_buses, find_branch, find_bus, is_load, loads
 
 
 class Event(Protocol):
@@ -161,7 +161,7 @@ class LoadTrip:
         bus = find_bus(system, self.bus, str(self))
         tripped = loads(system, bus)
         if not tripped:
-            loaded = [name for name in buses(system) if loads(system, name)]
+            loaded = [name for name, there in at_buses(system).items() if any(map(is_load, there))]
             raise EventError(f"{self}: {bus} has no load; there are loads at {', '.join(loaded) or 'no bus'}")
         whole = tuple((d.name, q, system.parameter(d.name, q)) for d in tripped for q in ("p", "q"))
         left = tuple((device, q, (1 - self.fraction) * value) for device, q, value in whole)

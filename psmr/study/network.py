@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from psmr.dae.component import parameters_of
 from psmr.dae.device import Device
 from psmr.dae.system import System
 from psmr.errors import EventError, nearest
@@ -40,14 +41,35 @@ def branches(system: System) -> tuple[Branch, ...]:
     return tuple(found)
 
 
-def at_bus(system: System, bus: str) -> tuple[Device, ...]:
-    """Return the devices that inject current into a bus, branches left out."""
-    return tuple(d for d in system.devices if _owner(d, "i_re") == bus)
+def at_buses(system: System) -> dict[str, list[Device]]:
+    """Return, for each bus, the devices that inject current into it, branches left out."""
+    found: dict[str, list[Device]] = {bus: [] for bus in buses(system)}
+    for device in system.devices:
+        bus = _owner(device, "i_re")
+        if bus in found:
+            found[bus].append(device)
+    return found
 
 
 def loads(system: System, bus: str) -> tuple[Device, ...]:
     """Return the loads at a bus."""
-    return tuple(d for d in at_bus(system, bus) if issubclass(d.component, ZipLoad))
+    return tuple(d for d in at_buses(system)[bus] if is_load(d))
+
+
+def is_load(device: Device) -> bool:
+    """Return whether a device is a load, whose p and q a trip takes away."""
+    return issubclass(device.component, ZipLoad)
+
+
+def out_of_service(system: System) -> frozenset[str]:
+    """Return the names of the devices whose status is 0."""
+    found: list[str] = []
+    for group, values in zip(system.groups, system.parameters, strict=True):
+        names = tuple(parameters_of(group.compiled.component))
+        if "status" in names:
+            status = values[:, names.index("status")]
+            found += [name for name, value in zip(group.names, status, strict=True) if value == 0]
+    return frozenset(found)
 
 
 def graph(system: System, out: Iterable[str] = ()) -> nx.MultiGraph:
@@ -56,9 +78,9 @@ def graph(system: System, out: Iterable[str] = ()) -> nx.MultiGraph:
 
     net = nx.MultiGraph()
     net.add_nodes_from(buses(system))
-    left_out = set(out)
+    left_out = out_of_service(system) | set(out)
     for branch in branches(system):
-        if branch.name not in left_out and system.parameter(branch.name, "status") != 0:
+        if branch.name not in left_out:
             net.add_edge(*branch.ends, key=branch.name, kind=branch.kind)
     return net
 

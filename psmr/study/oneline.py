@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from partitioning import Partition
-from psmr.dae.device import Device
 from psmr.dae.system import System
 from psmr.errors import InputError
-from psmr.grid.loads import ZipLoad
 from psmr.study.canvas import FAINT, FAST, INK, SLOW, bare, new_figure, styled
-from psmr.study.network import at_bus, branches, buses, graph
+from psmr.study.network import at_buses, branches, buses, graph, is_load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +22,9 @@ Point = tuple[float, float]
 
 # Angle between two plants at one bus in rad: their rings and captions stay apart.
 FAN = 1.1
+
+# Buses up to which names can be read in the drawing.
+LABELLED = 60
 
 
 @dataclass(frozen=True)
@@ -62,16 +63,16 @@ def one_line(system: System, split: Partition, *, width: float = 7.2, height: fl
             _branch(ax, where[branch.ends[0]], where[branch.ends[1]], branch.kind == "Transformer", scale)
         fast = {name for name, side in zip(split.names_y, split.fast_y, strict=True) if side}
         centre = _mean(list(where.values()))
-        for bus in buses(system):
-            _bus(ax, bus, where[bus], f"{bus}.v_re" in fast, scale, centre)
+        small = len(where) <= LABELLED
+        for bus, there in at_buses(system).items():
+            _bus(ax, bus if small else "", where[bus], f"{bus}.v_re" in fast, scale, centre)
+            if any(map(is_load, there)):
+                _load(ax, where[bus], centre, scale)
         every = plants(system, split)
         for plant in every:
             beside = [p for p in every if p.bus == plant.bus]
             turn = FAN * (beside.index(plant) - (len(beside) - 1) / 2)
-            _plant(ax, plant, where[plant.bus], centre, scale, turn)
-        for bus in buses(system):
-            if any(issubclass(d.component, ZipLoad) for d in at_bus(system, bus)):
-                _load(ax, where[bus], centre, scale)
+            _plant(ax, plant, where[plant.bus], centre, scale, turn, small)
         ax.margins(0.06)
         _legend(ax, split)
         title = "\n".join(filter(None, (system.name, textwrap.fill(str(split), int(13 * width)))))
@@ -82,42 +83,44 @@ def one_line(system: System, split: Partition, *, width: float = 7.2, height: fl
 def plants(system: System, split: Partition) -> tuple[Plant, ...]:
     """Return the plants of a system with their share of fast states."""
     side = dict(zip(split.names_x, split.fast_x.tolist(), strict=True))
+    wires = _wires(system)
+    controls = {d.name: d for d in system.devices if d.component.states}
     found = []
     taken: set[str] = set()
-    for bus in buses(system):
-        for source in (d for d in at_bus(system, bus) if d.component.states):
-            members = _members(system, source, taken)
+    for bus, there in at_buses(system).items():
+        for source in (d for d in there if d.component.states):
+            members = [controls[name] for name in _reached(source.name, wires, taken) if name in controls]
             taken |= {d.name for d in members}
             flags = {d.name: [side[f"{d.name}.{state}"] for state in d.component.states] for d in members}
             partly = [f"{name} {sum(f)}/{len(f)}" for name, f in flags.items() if any(f)]
-            found.append(
-                Plant(
-                    source.name,
-                    bus,
-                    tuple(flags),
-                    sum(map(sum, flags.values())),
-                    sum(map(len, flags.values())),
-                    ", ".join(partly) or "all slow",
-                )
-            )
+            fast, states = (sum(map(count, flags.values())) for count in (sum, len))
+            note = ", ".join(partly) or "all slow"
+            found.append(Plant(source.name, bus, tuple(flags), fast, states, note))
     return tuple(found)
 
 
-def _members(system: System, source: Device, taken: set[str]) -> list[Device]:
-    """Return a source with every device that is wired to it, the network left out."""
+def _wires(system: System) -> dict[str, list[str]]:
+    """Return for each device those it is wired to, in their order, the network left out."""
     network = set(buses(system)) | {branch.name for branch in branches(system)}
-    wired: dict[str, set[str]] = {d.name: set() for d in system.devices}
+    wires: dict[str, list[str]] = {d.name: [] for d in system.devices if d.name not in network}
     for device in system.devices:
         for target in device.connections.values():
             other = target.rpartition(".")[0]
-            if other in wired and other not in network and device.name not in network:
-                wired[device.name].add(other)
-                wired[other].add(device.name)
-    reached, ahead = {source.name}, [source.name]
+            if other in wires and device.name in wires:
+                wires[device.name].append(other)
+                wires[other].append(device.name)
+    return wires
+
+
+def _reached(source: str, wires: dict[str, list[str]], taken: set[str]) -> list[str]:
+    """Return a source and every device that its wires lead to, nearest first."""
+    reached, ahead = [source], [source]
     while ahead:
-        ahead = [name for here in ahead for name in wired[here] if name not in reached | taken]
-        reached |= set(ahead)
-    return [d for d in system.devices if d.name in reached and d.component.states]
+        ahead = [
+            n for n in dict.fromkeys(o for here in ahead for o in wires[here]) if n not in {*reached, *taken}
+        ]
+        reached += ahead
+    return reached
 
 
 def _layout(system: System) -> dict[str, Point]:
@@ -169,7 +172,7 @@ def _bus(ax: Axes, name: str, at: Point, fast: bool, scale: float, centre: Point
     )  # fmt: skip
 
 
-def _plant(ax: Axes, plant: Plant, at: Point, centre: Point, scale: float, turn: float) -> None:
+def _plant(ax: Axes, plant: Plant, at: Point, centre: Point, scale: float, turn: float, small: bool) -> None:
     from matplotlib.patches import Circle, Wedge
 
     spot = _outward(at, centre, 0.9 * scale, turn)
@@ -181,6 +184,8 @@ def _plant(ax: Axes, plant: Plant, at: Point, centre: Point, scale: float, turn:
     ax.add_patch(Wedge(spot, radius, 0, 360, width=ring, fc=SLOW, ec="none", zorder=3))
     if share:
         ax.add_patch(Wedge(spot, radius, 90 - 360 * share, 90, width=ring, fc=FAST, ec="none", zorder=3.1))
+    if not small:
+        return
     ax.annotate(plant.name, spot, ha="center", va="center", fontsize=8, color=INK, zorder=4)
     upward = spot[1] >= at[1]
     ax.annotate(
