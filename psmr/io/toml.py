@@ -13,8 +13,10 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     [[bus]]                    # number; base_kv (label only), name (default "bus<number>")
     number = 1
 
-    [[line]]                   # from, to, x; r, b, g (totals), status (1 or 0), circuit, name (default
-    "line<from>-<to>") from = 1 to = 2 x = 0.1
+    [[line]]                   # from, to, x; r, b, g (totals), status (1 or 0), circuit,
+    from = 1                   # name (default "line<from>-<to>")
+    to = 2
+    x = 0.1
 
     [[transformer]]            # as a line, without the halving of b and g; tap and shift_deg at the from bus
     [[shunt]]                  # bus; g_mw, b_mvar at 1 pu, status, name (default "shunt<bus>")
@@ -23,14 +25,20 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     bus = 2
     p_mw = 50.0
     q_mvar = 10.0
-    model = "impedance"        # or "current", "power"; or p_zip and q_zip = [impedance, current, power],
-    fractions
+    model = "impedance"        # or "current", "power"; or p_zip and q_zip = [impedance, current, power]
 
-    [[generator]]              # name, bus, control; v and angle_deg (slack), p_mw and v (pv), p_mw and q_mvar
-    (pq); name = "G1"                # q_min_mvar, q_max_mvar, rating_mva bus = 1 control = "slack" v = 1.0
+    [[generator]]              # name, bus, control; v and angle_deg (slack), p_mw and v (pv),
+    name = "G1"                # p_mw and q_mvar (pq); q_min_mvar, q_max_mvar, rating_mva
+    bus = 1
+    control = "slack"
+    v = 1.0
 
-    [generator.machine]        # roles: machine or converter, exciter, governor, stabiliser. type, name,
-    parameters type = "ClassicalMachine" s_n = 100.0 h = 5.0 d = 0.0 x_d1 = 0.3
+    [generator.machine]        # roles: machine or converter, exciter, governor, stabiliser;
+    type = "ClassicalMachine"  # type, name, parameters
+    s_n = 100.0
+    h = 5.0
+    d = 0.0
+    x_d1 = 0.3
 
 Devices of a plant are wired by name: the exciter's ``v_f`` goes to the machine that reads ``v_f``. Unless
 named, they are called G1, AVR1, GOV1, PSS1 for the generator G1.
