@@ -63,7 +63,7 @@ class Setting:
 
     @functools.cached_property
     def split(self) -> Partition:
-        """The paper's partition, delta = 20 1/s, by participation factors of states and algebraic variables."""
+        """The paper's partition: delta = 20 1/s, states and algebraic variables alike."""
         return self.partition(DELTA)
 
     @functools.cached_property
@@ -72,16 +72,35 @@ class Setting:
         return self.partition(DELTA, "fast")
 
     def partition(self, delta: float, algebraic: str = "participation") -> Partition:
-        """Return the partition at a threshold in 1/s."""
+        """Return the partition at a threshold in 1/s.
+
+        At 0 everything is fast, as in the paper's figure 13; by the rule |lambda| > delta the rotor angles,
+        which belong to the zero mode, would stay slow. At infinity everything is slow.
+        """
+        if delta == 0.0:
+            return partitioning.all_fast(self.linear)
+        if np.isinf(delta):
+            return partitioning.all_slow(self.linear)
         return partitioning.by_participation(self.linear, delta=delta, algebraic=algebraic)
 
-    def scheme(self, predictor: str, solution: str, h_fast: float, ratio: int, split: Partition | None = None,
-               interpolation: str = "linear") -> Multirate:  # fmt: skip
+    def scheme(
+        self,
+        predictor: str,
+        solution: str,
+        h_fast: float,
+        ratio: int,
+        split: Partition | None = None,
+        interpolation: str = "linear",
+    ) -> Multirate:
         """Return the paper's scheme on its partition, or on another one."""
         return Multirate(
-            split or self.split, h_fast * ratio, ratio, predictor=predictor, solution=solution,
+            split or self.split,
+            h_fast * ratio,
+            ratio,
+            predictor=predictor,
+            solution=solution,
             interpolation=interpolation,
-        )  # fmt: skip
+        )
 
     def run(self, scheme: Scheme, events: str = "fault", every: bool = False) -> Run:
         """Run one of the two disturbances for 10 s."""

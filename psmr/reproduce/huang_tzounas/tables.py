@@ -38,7 +38,11 @@ def table_1(setting: Setting) -> pd.DataFrame:
     for words, split in (("", setting.split), (", all y fast", setting.all_y_fast)):
         slow = int((~split.fast_y).sum())
         schemes += [
-            (f"multirate, explicit predictor{words}", setting.scheme("FEM", "TM", h_fast, ratio, split), slow),
+            (
+                f"multirate, explicit predictor{words}",
+                setting.scheme("FEM", "TM", h_fast, ratio, split),
+                slow,
+            ),
             (f"multirate, implicit predictor{words}", setting.scheme("TM", "TM", h_fast, ratio, split), slow),
         ]
     rows = []
@@ -69,7 +73,7 @@ def table_1(setting: Setting) -> pd.DataFrame:
 
 
 def table_2(setting: Setting) -> pd.DataFrame:
-    """Put the printed deformations of the dominant mode beside the published and the exact pencil, in percent."""
+    """Put the printed deformations of the dominant mode beside those of both pencils, in percent."""
     rows = []
     for h_fast, h_slow, printed, printed_y in PRINTED_TABLE_2:
         row = {"h_fast [s]": h_fast, "h_slow [s]": h_slow}
@@ -81,16 +85,42 @@ def table_2(setting: Setting) -> pd.DataFrame:
             row[f"paper{words} [%]"] = figure
             row[f"published pencil{words} [%]"] = percent(setting.deform(scheme, "published"))
             row[f"exact pencil{words} [%]"] = percent(setting.deform(scheme))
-            if not words:
-                row["published |z|"] = setting.deform(scheme, "published").spectral_radius
-                row["exact |z|"] = setting.deform(scheme).spectral_radius
+            row[f"published |z|{words}"] = setting.deform(scheme, "published").spectral_radius
+            row[f"exact |z|{words}"] = setting.deform(scheme).spectral_radius
         rows.append(row)
     return pd.DataFrame(rows)
 
 
+def other_partitions(setting: Setting) -> pd.DataFrame:
+    """Deform the dominant mode with every pair on four partitions, h_fast = 0.005 s, r = 10, exact pencil."""
+    rows = []
+    for words, split in partitions(setting).items():
+        row: dict[str, object] = {
+            "partition": words,
+            "fast states": int(split.fast_x.sum()),
+            "fast algebraic": int(split.fast_y.sum()),
+        }
+        for predictor, solution in PAIRS:
+            report = setting.deform(setting.scheme(predictor, solution, 0.005, 10, split))
+            row[f"{predictor}/{solution} [%]"] = percent(report)
+            row[f"{predictor}/{solution} real"] = dominant(report).real
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def partitions(setting: Setting) -> dict[str, Partition]:
+    """Return the paper's partition, its comparison, and one with the regulators and some currents fast."""
+    return {
+        "delta = 20": setting.split,
+        "delta = 7": setting.partition(7.0),
+        "delta = 5": setting.partition(5.0),
+        "delta = 20, all y fast": setting.all_y_fast,
+    }
+
+
 def ringdowns(setting: Setting) -> pd.DataFrame:
     """Hold both pencils against the mode fitted to the nonlinear run after a kick along the dominant mode."""
-    cases = [("FEM", "TM", 0.001, 50), ("FEM", "TM", 0.006, 10)]
+    cases = [("FEM", "TM", 0.001, 50), ("FEM", "TM", 0.006, 10), ("FEM", "TM", 0.005, 20)]
     cases += [(predictor, solution, 0.005, 10) for predictor, solution in PAIRS]
     rows = []
     for predictor, solution, h_fast, ratio in cases:
@@ -117,15 +147,16 @@ def ringdowns(setting: Setting) -> pd.DataFrame:
 def critical_steps(setting: Setting) -> pd.DataFrame:
     """Find the largest stable h_fast at ratio 10 by the exact pencil, and run the nonlinear system around it.
 
-    The first mode to go is kicked in two runs, at 0.98 and 1.02 of the critical step; their columns hold the real
-    part in 1/s of that mode by the exact pencil and by the run. A critical step above 0.02 s (h_slow = 0.2 s, four
-    samples in a period of the dominant mode) is not looked for: infinite.
+    The first mode to go is kicked in two runs, at 0.98 and 1.02 of the critical step; their columns hold the
+    real part in 1/s of that mode by the exact pencil and by the run. A critical step above 0.02 s (h_slow =
+    0.2 s, four samples in a period of the dominant mode) is not looked for: infinite.
     """
     rows = []
-    for words, split in (("y by participation", setting.split), ("all y fast", setting.all_y_fast)):
+    for words, split in partitions(setting).items():
         for predictor in ("FEM", "TM", "BEM"):
+
             def scheme(h_fast: float, split: Partition = split, predictor: str = predictor) -> Multirate:
-                return setting.scheme(predictor, "TM", h_fast, 10, split)  # fmt: skip
+                return setting.scheme(predictor, "TM", h_fast, 10, split)
 
             step = critical(lambda h: not setting.deform(scheme(h)).stable)
             row: dict[str, object] = {"partition": words, "predictor": predictor, "critical h_fast [s]": step}
@@ -166,14 +197,15 @@ def critical(unstable: Callable[[float], bool], lowest: float = 1e-3, highest: f
 
 
 def _around(setting: Setting, scheme: Callable[[float], Multirate], step: float) -> dict[str, object]:
-    """Kick the first mode to go below and above the critical step; return what the pencil and the runs say."""
+    """Kick the first mode to go below and above the critical step; return what pencil and runs say."""
     above = setting.deform(scheme(1.02 * step)).table
-    worst = above.loc[above["real_numerical"].idxmax()]
-    mode = complex(worst["real"], worst["imag"])
+    worst = int(np.nanargmax(above["real_numerical"].to_numpy()))
+    mode = complex(above["real"].iloc[worst], above["imag"].iloc[worst])
     found: dict[str, object] = {"first to go": text(mode)}
     for factor in (0.98, 1.02):
         table = setting.deform(scheme(factor * step)).table
-        row = table.loc[(np.hypot(table["real"] - mode.real, table["imag"] - mode.imag)).idxmin()]
+        away = np.hypot(table["real"].to_numpy() - mode.real, table["imag"].to_numpy() - mode.imag)
+        row = table.iloc[int(away.argmin())]
         expected = complex(row["real_numerical"], row["imag_numerical"])
         seen = setting.ringdown(scheme(factor * step), kicked=mode, expected=expected)
         found[f"exact pencil at {factor:g}"] = expected.real

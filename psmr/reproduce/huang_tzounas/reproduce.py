@@ -1,0 +1,118 @@
+"""The reproduction of the paper: its tables and figures, and a finding for each of its claims."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from psmr.reproduce.huang_tzounas.findings import findings
+from psmr.reproduce.huang_tzounas.pencil_figures import part_figure, path_figure, ratio_figure, spectra_figure
+from psmr.reproduce.huang_tzounas.responses import RESPONSES
+from psmr.reproduce.huang_tzounas.results import Results, compute
+from psmr.reproduce.huang_tzounas.run_figures import (
+    interpolation_figure,
+    residual_figure,
+    response_figure,
+    threshold_figure,
+)
+from psmr.reproduce.huang_tzounas.setting import settings
+from psmr.reproduce.reproduction import Reproduction
+from psmr.study.canvas import close, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "huang-tzounas"
+CITATION = (
+    "L. Huang and G. Tzounas, Matrix Pencil-Based Analysis of Multirate Simulation Schemes, University "
+    "College Dublin"
+)
+
+
+def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Reproduction:
+    """Compute and draw every table and figure of the paper that its data allow.
+
+    Parameters
+    ----------
+    folder
+        Where the figures go, ``figure-02.png`` to ``figure-13.png``; made where it is missing.
+    progress
+        Called with a few words before each part of the work.
+
+    Raises
+    ------
+    InputError
+        Where the case files are not found.
+    """
+    say = progress or (lambda words: None)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    results = compute(settings(), say)
+    figures = {}
+    for number, (title, draw) in enumerate(_figures(results), start=2):
+        say(f"drawing figure {number}")
+        path = folder / f"figure-{number:02d}.png"
+        figure = draw()
+        save(figure, path)
+        close(figure)
+        figures[f"Figure {number}: {title}"] = path
+    return Reproduction(NAME, CITATION, _tables(results), figures, findings(results))
+
+
+def _figures(results: Results) -> list[tuple[str, Callable[[], Figure]]]:
+    """Return title and drawing of figures 2 to 13."""
+    sweeps = list(
+        zip([s.name for s in results.settings], results.thresholds, results.threshold_errors, strict=True)
+    )
+    answers = [
+        (
+            f"speed of machine 1 after the {events} at bus 5, {solution} solution",
+            functools.partial(response_figure, *parts, events=events),
+        )
+        for (events, solution), parts in zip(RESPONSES, results.responses, strict=True)
+    ]
+    return [
+        ("eigenvalues, FEM and TM prediction", lambda: spectra_figure(results.spectra)),
+        ("dominant mode over the fast step", lambda: path_figure(results.settings[0], results.swing)),
+        ("real part of the dominant mode", lambda: part_figure(results.swing, "real")),
+        ("imaginary part of the dominant mode", lambda: part_figure(results.swing, "imaginary")),
+        ("dominant mode over the ratio, macro step 0.05 s", lambda: ratio_figure(results.ratios)),
+        *answers,
+        (
+            "linear and spline interpolation, fault at bus 5",
+            lambda: interpolation_figure(results.interpolation_curves, results.interpolations),
+        ),
+        (
+            "residual of the slow algebraic equations, fault at bus 5",
+            lambda: residual_figure(results.residuals),
+        ),
+        ("threshold of the partition", lambda: threshold_figure(sweeps, results.threshold_curves)),
+    ]
+
+
+def _tables(results: Results) -> dict[str, pd.DataFrame]:
+    """Return the tables by title; those of figures hold the figures' numbers."""
+    ends = results.swing[results.swing["h_fast [s]"] == results.swing["h_fast [s]"].max()]
+    tables = {
+        "Table 1: factorisations in a macro step of ratio 10, counted": results.table_1,
+        "Table 2: relative deformation of the dominant mode": results.table_2,
+        "Ringdown of the nonlinear system beside both pencils": results.ringdowns,
+        "Critical fast step at ratio 10, exact pencil and runs": results.critical,
+        "Dominant mode on other partitions, fast step 0.005 s, ratio 10, exact pencil": results.partitions,
+        "Figures 3 to 5: dominant mode at a fast step of 0.005 s": ends,
+        "Figure 6: ratios at a macro step of 0.05 s": results.ratios,
+        "Figures 7 to 10: errors of the speed of machine 1": results.errors,
+    }
+    for name, table in results.interpolations.items():
+        tables[f"Figure 11: {name.replace('$h_s$', 'h_s').replace('δ', 'delta')}"] = table
+    tables["Figure 11: errors that the lag of a jump explains"] = results.lag_law
+    for setting, deformed, errors in zip(
+        results.settings, results.thresholds, results.threshold_errors, strict=True
+    ):
+        tables[f"Figure 13: thresholds, {setting.name}"] = deformed
+        tables[f"Figure 13: errors, {setting.name}"] = errors
+    return tables
