@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from psmr.errors import PsmrError
     from psmr.grid.initialise import build
     from psmr.io.read import read_case
+    from psmr.numerics.adaptive import Adaptive
+    from psmr.numerics.arc_length import ArcLength
     from psmr.numerics.scheme import Multirate, SingleRate
     from psmr.numerics.slow_manifold import SlowManifold
+    from psmr.numerics.smes import Smes
     from psmr.pencil.choice import ModeChoice
     from psmr.pencil.critical import critical_step
     from psmr.pencil.deformation import deformation
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adaptive",
+    "ArcLength",
     "Fault",
     "LineTrip",
     "LoadTrip",
@@ -37,6 +42,7 @@ __all__ = [
     "SetPoint",
     "SingleRate",
     "SlowManifold",
+    "Smes",
     "build",
     "critical_step",
     "deformation",
@@ -47,6 +53,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Adaptive": "psmr.numerics.adaptive",
+    "ArcLength": "psmr.numerics.arc_length",
     "Fault": "psmr.study.events",
     "LineTrip": "psmr.study.events",
     "LoadTrip": "psmr.study.events",
@@ -57,6 +65,7 @@ _HOMES = {
     "SetPoint": "psmr.study.events",
     "SingleRate": "psmr.numerics.scheme",
     "SlowManifold": "psmr.numerics.slow_manifold",
+    "Smes": "psmr.numerics.smes",
     "build": "psmr.grid.initialise",
     "critical_step": "psmr.pencil.critical",
     "deformation": "psmr.pencil.deformation",

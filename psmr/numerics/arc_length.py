@@ -128,6 +128,9 @@ class Weights(dict[str, float]):
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
 
+    def __reduce__(self) -> tuple[type[Weights], tuple[dict[str, float]]]:
+        return Weights, (dict(self),)
+
     def __setitem__(self, name: str, value: float) -> None:
         raise TypeError("the weights of a scheme do not change; make another scheme")
 

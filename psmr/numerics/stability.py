@@ -10,7 +10,9 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.linear import LinearDae
+from psmr.numerics.arc_length import ArcLength
 from psmr.numerics.runge_kutta import EXPLICIT
+from psmr.numerics.scheme import SingleRate
 
 # Where |R| is told from 1 by bisection: to the fourth digit of the step, which is more than a warning needs.
 LIMIT_DIGITS = 1e-4
@@ -109,3 +111,31 @@ def mode_words(s: complex) -> str:
     ratio = -s.real / abs(s)
     damping = "undamped" if ratio < 1e-9 else f"damping ratio {ratio:.3g}"
     return f"{s.real:.4g} ± j{abs(s.imag):.4g} 1/s ({abs(s.imag) / (2 * math.pi):.3g} Hz, {damping})"
+
+
+def narrowest(eigenvalues: ArrayLike, method: str) -> tuple[float, complex]:
+    """Return the longest stable step of a method in s and the mode that sets it; infinite without modes."""
+    s = np.asarray(eigenvalues, dtype=complex)
+    upper = s[s.imag >= 0.0]
+    if upper.size == 0:
+        return math.inf, 0j
+    limits = [longest_step(upper[i : i + 1], method) for i in range(upper.size)]
+    at = int(np.argmin(limits))
+    return limits[at], complex(upper[at])
+
+
+def explicit_limit(linear: LinearDae, scheme: object) -> str:
+    """Say up to which step an explicit one-step method is stable and which mode sets that; "" for others."""
+    base = scheme.base if isinstance(scheme, ArcLength) else scheme
+    if not isinstance(base, SingleRate) or base.method not in EXPLICIT:
+        return ""
+    limit, mode = narrowest(Spectrum.of(linear).damped, base.method)
+    if not math.isfinite(limit):
+        return ""
+    if limit == 0.0:
+        return f"or an implicit scheme: {base.method} damps the mode {mode_words(mode)} with no step"
+    factor, unit = (scheme.weight_t, "") if isinstance(scheme, ArcLength) else (1.0, " s")
+    return (
+        f"{base.method} is stable up to h = {factor * limit:.3g}{unit}, "
+        f"where the mode {mode_words(mode)} sets the limit"
+    )

@@ -10,7 +10,9 @@ import numpy as np
 
 from psmr.dae.system import System
 from psmr.errors import PsmrError, PsmrWarning
+from psmr.numerics.adaptive import Adaptive
 from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.stability import explicit_limit
 
 if TYPE_CHECKING:
     from psmr.pencil.deformation import Deformation
@@ -106,23 +108,32 @@ def certify(system: System, scheme: Scheme) -> Certificate:
         return Certificate(
             str(scheme), partition, note="the system has no states, there is nothing to deform"
         )
+    if isinstance(scheme, Adaptive) or isinstance(getattr(scheme, "method", None), Adaptive):
+        note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
+        return Certificate(str(scheme), partition, note=note)
     return _from_pencil(system, scheme, partition)
 
 
 def _from_pencil(system: System, scheme: Scheme, partition: str) -> Certificate:
     from psmr.pencil.deformation import deformation
 
+    linear = system.linearise()
     try:
-        report = deformation(system.linearise(), scheme)
+        report = deformation(linear, scheme)
     except PsmrError as error:
         # The run itself may be possible where the pencil is not; it must then say that it carries no verdict.
         warnings.warn(f"no verdict on the scheme before the run: {error}", PsmrWarning, stacklevel=3)
         return Certificate(str(scheme), partition, note=str(error))
     certificate = from_report(report, str(scheme), partition)
     if not certificate.stable:
+        limit = explicit_limit(linear, scheme)
+        advice = (
+            f"take a smaller step, {limit}"
+            if limit
+            else "take a smaller step, another partition or corrections"
+        )
         warnings.warn(
-            f"the pencil says before the run: {certificate.verdict} Scheme: {scheme}; take a smaller step, "
-            "another partition or corrections",
+            f"the pencil says before the run: {certificate.verdict} Scheme: {scheme}; {advice}",
             PsmrWarning,
             stacklevel=3,
         )

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable
 
 from numpy.typing import ArrayLike
 
 from psmr.dae.system import System
-from psmr.errors import InputError, SchemeError
+from psmr.errors import InputError, PsmrError, PsmrWarning, SchemeError
 from psmr.numerics.march import march
+from psmr.numerics.trajectory import Trajectory
 from psmr.study.certificate import Scheme, certify
 from psmr.study.events import Event
 from psmr.study.run import Run
 from psmr.study.schedule import schedule
 from psmr.study.signals import units_of
 from psmr.study.stats import Stats
+
+# A solution that is resolved turns back on itself at a few corners at most, not at every tenth step.
+CHATTER = 0.1
 
 # The argument of `simulate` bears the same name.
 _certify = certify
@@ -30,6 +35,7 @@ def simulate(
     all: bool = False,
     progress: Callable[[float], None] | None = None,
     certify: bool = True,
+    partial: bool = False,
 ) -> Run:
     """Simulate a system from t = 0 to `t_end`.
 
@@ -38,7 +44,7 @@ def simulate(
     system
         The DAE, at its equilibrium.
     scheme
-        `SingleRate` or `Multirate`.
+        `SingleRate`, `Multirate`, `Smes`, `SlowManifold`, `ArcLength` or `Adaptive`.
     t_end
         Length of the run in s.
     events
@@ -53,6 +59,8 @@ def simulate(
     certify
         Compute the deformation certificate before the run (a dense eigenvalue problem of the size of the
         system).
+    partial
+        Keep the points up to a failure: `partial` of the error is then a `Run` to there.
 
     Returns
     -------
@@ -69,7 +77,8 @@ def simulate(
     Warns
     -----
     PsmrWarning
-        When the pencil says that the scheme is unstable on this system; before the run.
+        When the pencil says that the scheme is unstable on this system, before the run; when a run along the
+        arc chattered, after it.
     """
     if (
         isinstance(t_end, bool)
@@ -79,22 +88,48 @@ def simulate(
     ):
         raise InputError(f"t_end = {t_end!r}: must be a finite number > 0 in s")
     if not isinstance(getattr(scheme, "step", None), float):
-        raise SchemeError(f"scheme: {type(scheme).__name__} is none; use psmr.SingleRate or psmr.Multirate")
+        raise SchemeError(
+            f"scheme: {type(scheme).__name__} is none; use psmr.SingleRate, Multirate, Smes,"
+            " SlowManifold, ArcLength "
+            "or Adaptive"
+        )
     events = tuple(events)
     changes = schedule(system, events, t_end)
     certificate = _certify(system, scheme) if certify else None
-    trajectory = march(system, scheme, t_end, changes, start=start, every=all, progress=progress)
-    return Run(
-        t=trajectory.t,
-        x=trajectory.x,
-        y=trajectory.y,
-        names_x=system.names_x,
-        names_y=system.names_y,
-        name=system.name,
-        scheme=scheme,
-        events=events,
-        instants=tuple((change.t, change.label) for change in changes),
-        stats=Stats.of(trajectory.counters, scheme, system.n + system.m),
-        certificate=certificate,
-        units=units_of(system.devices),
-    )
+
+    def run_of(trajectory: Trajectory) -> Run:
+        return Run(
+            t=trajectory.t,
+            x=trajectory.x,
+            y=trajectory.y,
+            names_x=system.names_x,
+            names_y=system.names_y,
+            name=system.name,
+            scheme=scheme,
+            events=events,
+            instants=tuple((change.t, change.label) for change in changes if change.t <= trajectory.t[-1]),
+            stats=Stats.of(trajectory.counters, scheme, system.n + system.m),
+            certificate=certificate,
+            units=units_of(system.devices),
+        )
+
+    try:
+        trajectory = march(
+            system, scheme, t_end, changes, start=start, every=all, progress=progress, partial=partial
+        )
+    except PsmrError as error:
+        if error.partial is not None:
+            error.partial = run_of(error.partial)
+        raise
+    chatter = trajectory.counters.chatter
+    if chatter > CHATTER:
+        warnings.warn(
+            f"{100 * chatter:.0f} % of the steps turned back on the step before: the run chatters about a"
+            " slow manifold "
+            f"that its steps are too long for. Scheme: {scheme}; take a smaller h, a tighter tolerance,"
+            " or an implicit "
+            "scheme",
+            PsmrWarning,
+            stacklevel=2,
+        )
+    return run_of(trajectory)

@@ -102,6 +102,8 @@ class Stats:
         steps = f"{c.steps} steps"
         if self.single_rate is not None:
             steps = f"{c.macro_steps} macro steps, {c.steps} fast steps, {c.corrections} corrections"
+        if c.rejected or c.reversals:
+            steps += f" and {c.rejected} rejected, {100 * c.chatter:.0f} % turned back"
         lines = [f"{steps}, {c.refreshes} refreshed factorisations, {c.seconds:.3f} s"]
         if self.single_rate is not None:
             parts = [
