@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from llvmlite import ir
@@ -21,13 +21,29 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from psmr.dae.cache import compiled
-
-if TYPE_CHECKING:
-    from psmr.dae.system import System
+from psmr.dae.cache import lean
 
 Indices = NDArray[np.uint32]
 Reals = NDArray[np.float64]
+
+
+class Whole(Protocol):
+    """What `restrict` reads of a system; see `psmr.dae.system.System` for the meaning of each."""
+
+    @property
+    def n(self) -> int: ...  # noqa: D102
+    @property
+    def m(self) -> int: ...  # noqa: D102
+    @property
+    def w0(self) -> Reals: ...  # noqa: D102
+    @property
+    def groups(self) -> Sequence[Any]: ...  # noqa: D102
+    @property
+    def parameters(self) -> Sequence[Reals]: ...  # noqa: D102
+    @property
+    def lower(self) -> Reals: ...  # noqa: D102
+    @property
+    def upper(self) -> Reals: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +95,7 @@ class Kernels:
 
 
 def restrict(
-    system: System, parameters: Sequence[Reals] | None, rows: NDArray[Any], variables: NDArray[Any]
+    system: Whole, parameters: Sequence[Reals] | None, rows: NDArray[Any], variables: NDArray[Any]
 ) -> Kernels:
     """Return the kernels of the block with the given rows and variables.
 
@@ -190,7 +206,7 @@ def _call(  # type: ignore[no-untyped-def]
     return signature, generate
 
 
-@compiled
+@lean
 def residual(table, w, out):  # type: ignore[no-untyped-def]
     """Write the residual: raw state derivatives, then the algebraic residuals; ``out`` has one entry more."""
     out[:] = 0.0
@@ -207,7 +223,7 @@ def residual(table, w, out):  # type: ignore[no-untyped-def]
             )
 
 
-@compiled
+@lean
 def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
     """Write the entries of the Jacobian that depend on parameters only; ``out`` has one entry more."""
     out[:] = 0.0
@@ -224,10 +240,11 @@ def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
             )
 
 
-@compiled
+@lean
 def jacobian(table, constant, w, out):  # type: ignore[no-untyped-def]
     """Write the Jacobian from its constant part and the varying entries; ``out`` has one entry more."""
-    out[:] = constant
+    for i in range(out.size):
+        out[i] = constant[i]
     for k in range(table.shape[0]):
         if table[k, 1] != 0:
             _call(
