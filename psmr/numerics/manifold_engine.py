@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.kernels import jacobian
 from psmr.dae.system import System
-from psmr.errors import SchemeError
+from psmr.errors import SchemeError, SimulationError
 from psmr.numerics.block import FACTORISATIONS, SOLVES, VALID, Block, make_block
 from psmr.numerics.manifold_step import STALE, Plan, Store, held_by_limit, run_manifold
 from psmr.numerics.newton import POLICIES, evaluate
@@ -123,7 +123,14 @@ class ManifoldEngine:
         counts = self.blocks[LINEARISATION].arrays.counts
         counts[FACTORISATIONS] += 1
         counts[SOLVES] += 2 * len(fast)
-        self.matrices = manifold(fz, gx, gz, h)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.matrices = manifold(fz, gx, gz, h)
+        if not all(np.isfinite(matrix).all() for matrix in self.matrices):
+            growth = float(np.linalg.eigvals(gz).real.max())
+            raise SimulationError(
+                f"t = {w[-1]:.6g} s, step {h:.3g} s: the exponential of the fast states is not finite (fastest growth "
+                f"{growth:.3g} 1/s); the run has left the region where they decay: try a smaller step or another partition"
+            )
         self.plan = Plan(
             slow=slow.astype(np.uint32),
             fast=fast.astype(np.uint32),

@@ -198,6 +198,14 @@ def _undetermined(order: int) -> SingularError:
     )
 
 
+def _clearly_regular(matrix: Reals, limit: float) -> bool:
+    """Return whether the condition is below the limit in the units as they are: a look that costs an inverse."""
+    try:
+        return bool(np.linalg.norm(matrix) * np.linalg.norm(np.linalg.inv(matrix)) <= limit)
+    except np.linalg.LinAlgError:
+        return False
+
+
 def require_fit(gz: Reals, names: tuple[str, ...], tolerance: float, where: str) -> None:
     """Refuse fast states that have no quasi-steady state.
 
@@ -219,8 +227,10 @@ def require_fit(gz: Reals, names: tuple[str, ...], tolerance: float, where: str)
     """
     if not np.isfinite(gz).all():
         raise SchemeError(f"slow manifold, {where}: g_z of the fast states is not finite")
-    number, share = condition(gz)
     limit = tolerance / np.finfo(float).eps
+    if not gz.size or _clearly_regular(gz, limit):
+        return
+    number, share = condition(gz)
     if number <= limit:
         return
     weak = [names[i] for i in np.argsort(-share, kind="stable") if share[i] > 0.1][:4]

@@ -11,10 +11,12 @@ import numpy as np
 
 from psmr.dae.linear import LinearDae
 from psmr.errors import InputError, SchemeError
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.scheme import Multirate
 from psmr.pencil.deformation import LARGEST
+from psmr.pencil.equations import Scheme
 from psmr.pencil.matching import Match, match
 from psmr.pencil.operator import correction_rate, step_operator
+from psmr.pencil.singular import operator_step, shortest_step, with_step
 from psmr.pencil.spectrum import Modes, Multipliers, modes_of, multipliers_of
 from psmr.pencil.verdict import excess_of, mode_text
 
@@ -35,8 +37,9 @@ class CriticalStep:
     Attributes
     ----------
     h
-        Largest stable step in s: the step of single rate, h_slow of multirate; infinite where the scheme is
-        stable up to `searched`.
+        Largest stable step in s: h_slow of multirate, the step of any other scheme (of a run along the arc the
+        time that it takes at an equilibrium, h / weight_t); infinite where the scheme is stable up to
+        `searched`.
     h_fast
         The fast step that belongs to it in s; equal to `h` for single rate.
     unstable
@@ -62,7 +65,7 @@ class CriticalStep:
     multiplier: complex | None
     mode: complex | None
     variable: str
-    scheme: SingleRate | Multirate
+    scheme: Scheme
     diverges: bool = False
 
     @property
@@ -73,7 +76,7 @@ class CriticalStep:
         return "alternating" if angle > math.pi - 0.1 else "monotone" if angle < 1e-9 else "oscillating"
 
     def __str__(self) -> str:
-        name = "h" if isinstance(self.scheme, SingleRate) else "h_slow"
+        name = "h_slow" if isinstance(self.scheme, Multirate) else "h"
         if not math.isfinite(self.h):
             return f"{self.scheme}: stable up to {name} = {self.searched[1]:g} s, the largest step tried"
         fast = "" if name == "h" else f", h_fast = {self.h_fast:.6g} s"
@@ -91,7 +94,7 @@ class CriticalStep:
 
 def critical_step(
     system: Any,
-    scheme: SingleRate | Multirate,
+    scheme: Scheme,
     vary: str = "step",
     first: float | None = None,
     last: float = 1.0,
@@ -108,10 +111,12 @@ def critical_step(
     scheme
         What is asked about; its own step says nothing but `ratio`, and h_fast for ``vary="ratio"``.
     vary
-        ``"step"``: h of single rate; h_slow and h_fast together at the given ratio. ``"ratio"``: h_slow at
-        the given h_fast, so that the ratio is the whole number searched for.
+        ``"step"``: h, with partition, micro steps and weights as they are; of multirate h_slow and h_fast
+        together at the given ratio. ``"ratio"``: h_slow at the given h_fast, so that the ratio is the whole
+        number searched for.
     first, last
-        Smallest and largest step (h, h_slow) to try in s. First is a thousandth of `last` unless given.
+        Smallest and largest step (h, h_slow) to try in s. First is a thousandth of `last` unless given, or the
+        step that has room for the micro steps of SMES where that is longer.
 
     Returns
     -------
@@ -138,7 +143,7 @@ def critical_step(
             f"computed; "
             "psmr.deformation(..., modes=...) judges single steps at that size"
         )
-    smallest = scheme.h_fast if vary == "ratio" else 1e-3 * last  # type: ignore[union-attr]
+    smallest = scheme.h_fast if vary == "ratio" else max(1e-3 * last, shortest_step(scheme))  # type: ignore[union-attr]
     first = smallest if first is None else first
     for name, value in (("last", last), ("first", first)):
         if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
@@ -165,14 +170,14 @@ def refuse_unstable(modes: Modes) -> None:
 class _Judge:
     """Whether a step is stable, with what is needed to name the culprit."""
 
-    def __init__(self, linear: LinearDae, modes: Modes, scheme: SingleRate | Multirate, vary: str) -> None:
+    def __init__(self, linear: LinearDae, modes: Modes, scheme: Scheme, vary: str) -> None:
         self.linear, self.modes, self.scheme, self.vary = linear, modes, scheme, vary
         self.h_fast = scheme.h_fast if isinstance(scheme, Multirate) else 0.0
 
-    def at(self, step: float) -> SingleRate | Multirate:
+    def at(self, step: float) -> Scheme:
         """Return the scheme with another step (h, h_slow, or the ratio as a number)."""
-        if isinstance(self.scheme, SingleRate):
-            return replace(self.scheme, h=step)
+        if not isinstance(self.scheme, Multirate):
+            return with_step(self.scheme, step)
         if self.vary == "ratio":
             return replace(self.scheme, h_slow=round(step) * self.h_fast, ratio=round(step))
         return replace(self.scheme, h_slow=step)
@@ -181,8 +186,8 @@ class _Judge:
         """Return the multipliers, their modes, and |z| - 1 beyond rounding."""
         scheme = self.at(step)
         numerical = multipliers_of(step_operator(self.linear, scheme), self.linear.n + self.linear.m)
-        matched = match(self.modes, numerical, scheme.step)
-        return numerical, matched, excess_of(self.modes, numerical, matched, scheme.step)
+        matched = match(self.modes, numerical, operator_step(scheme))
+        return numerical, matched, excess_of(self.modes, numerical, matched, operator_step(scheme))
 
     def stable(self, step: float) -> bool:
         """Return whether no multiplier lies outside the unit circle."""
@@ -198,7 +203,7 @@ class _Judge:
         if not math.isfinite(bad):
             return CriticalStep(math.inf, math.inf, math.inf, searched, None, None, "", self.scheme)
         stable, unstable = self.at(good), self.at(bad)
-        h_fast = stable.h_fast if isinstance(stable, Multirate) else stable.step
+        h_fast = stable.h_fast if isinstance(stable, Multirate) else operator_step(stable)
         if self.diverges(bad):
             return CriticalStep(
                 stable.step, h_fast, unstable.step, searched, None, None, "", self.scheme, diverges=True
@@ -212,7 +217,8 @@ class _Judge:
         names = self.linear.names_x + self.linear.names_y
         variable = names[int(np.argmax(numerical.participation[: len(names), j]))]
         return CriticalStep(
-            stable.step, h_fast, unstable.step, searched, complex(numerical.z[j]), mode, variable, self.scheme
+            operator_step(stable), h_fast, operator_step(unstable), searched, complex(numerical.z[j]), mode, variable,
+            self.scheme,
         )
 
 

@@ -7,6 +7,8 @@ function of the state matrix A (stabilised explicit), of its four blocks (slow m
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
@@ -18,8 +20,9 @@ from psmr.numerics.arc_length import ArcLength
 from psmr.numerics.engine import Scheme
 from psmr.numerics.exponential import integrals
 from psmr.numerics.runge_kutta import EXPLICIT
+from psmr.numerics.scheme import Multirate
 from psmr.numerics.slow_manifold import SlowManifold, require_fit
-from psmr.numerics.smes import Smes
+from psmr.numerics.smes import Smes, room_for_micro
 
 Reals = NDArray[np.float64]
 
@@ -158,6 +161,29 @@ def operator_step(scheme: Scheme) -> float:
     Along the arc the step is in lambda; at an equilibrium, where nothing but t moves, it is h / w_t in time.
     """
     return scheme.h / scheme.weight_t if isinstance(scheme, ArcLength) else scheme.step
+
+
+def with_step(scheme: Scheme, h: float) -> Scheme:
+    """Return the scheme with a step operator that spans h in s; partition, micro steps and weights stay.
+
+    Raises
+    ------
+    SchemeError
+        For a step of SMES without room for its micro steps, or a method that chooses its own steps.
+    """
+    if isinstance(scheme, Adaptive):
+        raise SchemeError(f"{scheme}: a method that chooses its own steps has none to set")
+    if isinstance(scheme, Multirate):
+        return replace(scheme, h_slow=h)
+    return replace(scheme, h=h * scheme.weight_t if isinstance(scheme, ArcLength) else h)
+
+
+def shortest_step(scheme: Scheme) -> float:
+    """Return the step in s above which a scheme is defined: room for the micro steps of SMES, else 0."""
+    if not isinstance(scheme, Smes):
+        return 0.0
+    # Two per cent beyond the step that micro steps fill, where nothing would be left for the long step.
+    return 1.02 * scheme.micro * scheme.delta / room_for_micro(scheme.base, 1.0)
 
 
 def remarks(scheme: Scheme) -> tuple[str, ...]:

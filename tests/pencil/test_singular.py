@@ -1,5 +1,7 @@
 """The operators of the singular-perturbation schemes: closed form against the step, and against a nonlinear ringdown."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from psmr.numerics.adaptive import Adaptive
 from psmr.numerics.arc_length import ONE_STEP, ArcLength
 from psmr.numerics.march import march
 from psmr.numerics.smes import BASES, Smes, amplification
+from psmr.pencil.critical import critical_step
 from psmr.pencil.deformation import spectral_radius
 from psmr.pencil.ringdown import fit_mode
 from psmr.pencil.singular import stability_polynomial
@@ -162,3 +165,28 @@ def test_operator_predicts_the_nonlinear_ringdown(wscc9, name):
     every = max(1, round(0.02 / report.step))  # rows; the fit needs the swing, not the step
     shown = fit_mode(run.t[::every], (run.x[:, speeds[0]] - run.x[:, speeds[1]])[::every], near=expected)
     assert abs(shown - expected) < 1e-5 * abs(expected)
+
+
+def test_critical_step_of_each_family(wscc9):
+    linear = psmr.build(psmr.read_case(wscc9 / "wscc9.toml")).linearise()
+    split = partitioning.by_participation(linear, delta=100.0)
+    # Runge-Kutta 4 on the slow states, of which the fastest is at -20 1/s: 2.785294 / 20.
+    end = critical_step(linear, psmr.SlowManifold(split, 0.05))
+    assert end.h == pytest.approx(2.785294 / 20.0, rel=2e-3)
+    assert end.variable.startswith("PSS")  # the lead-lag; at R4 = 1 its multiplier is beside those of the zero mode
+    assert "stable up to h =" in str(end)
+    # Along the arc it is that of the base method: 2.785294 / 1000 of Runge-Kutta 4 with the transducers at -1000 1/s.
+    arc, base = ArcLength("RK4", 0.002, weight_t=3.0), psmr.SingleRate("RK4", 0.001)
+    ends = [critical_step(linear, scheme, last=0.01).h for scheme in (arc, base)]
+    assert ends == pytest.approx([2.785294e-3] * 2, rel=1e-4)
+    # SMES with delta and N kept: just below it is stable, just above it is not.
+    smes = Smes.for_system(linear, 0.02)
+    end = critical_step(linear, smes)
+    assert end.h > 0.02
+    assert spectral_radius(linear, dataclasses.replace(smes, h=0.999 * end.h)) <= 1.0
+    assert spectral_radius(linear, dataclasses.replace(smes, h=1.001 * end.unstable)) > 1.0
+
+
+def test_an_adaptive_method_has_no_critical_step():
+    with pytest.raises(SchemeError, match="chooses its own steps"):
+        critical_step(random_dae(0), Adaptive("RK54"))
