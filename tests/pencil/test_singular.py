@@ -173,7 +173,7 @@ def test_critical_step_of_each_family(wscc9):
     # Runge-Kutta 4 on the slow states, of which the fastest is at -20 1/s: 2.785294 / 20.
     end = critical_step(linear, psmr.SlowManifold(split, 0.05))
     assert end.h == pytest.approx(2.785294 / 20.0, rel=2e-3)
-    assert end.variable.startswith("PSS")  # the lead-lag; at R4 = 1 its multiplier is beside those of the zero mode
+    assert end.way == "monotone"  # R4 = 1 on the negative real axis
     assert "stable up to h =" in str(end)
     # Along the arc it is that of the base method: 2.785294 / 1000 of Runge-Kutta 4 with the transducers at -1000 1/s.
     arc, base = ArcLength("RK4", 0.002, weight_t=3.0), psmr.SingleRate("RK4", 0.001)
