@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.dae.cache import compiled
+from psmr.dae.cache import lean
 from psmr.dae.kernels import jacobian
 from psmr.dae.system import System
 from psmr.errors import SimulationError, SingularError
@@ -20,6 +20,7 @@ from psmr.numerics.newton import (
     NO_PIVOTS,
     NOT_CONVERGED,
     NOT_FINITE,
+    copy,
     evaluate,
     improve,
 )
@@ -31,7 +32,7 @@ Reals = NDArray[np.float64]
 MOST_REPIVOTS = 10
 
 
-@compiled
+@lean
 def settle(block, w, tolerance):  # type: ignore[no-untyped-def]
     """Solve F(w) = 0 for the block's variables, limits aside, from a guess that may be far off.
 
@@ -57,7 +58,7 @@ def settle(block, w, tolerance):  # type: ignore[no-untyped-def]
         block.counts[ITERATIONS] += 1
         if not np.isfinite(norm):
             return NOT_FINITE
-        full[:] = block.update
+        copy(block.update, full)
         damping = 1.0
         while True:
             block.memory[VALID] = 0.0

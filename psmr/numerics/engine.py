@@ -60,6 +60,7 @@ class SingleEngine:
             c=tableau.c.copy(),
             stiff=tableau.stiffly_accurate,
             rates=np.zeros((tableau.stages, system.n)),
+            w0=w.copy(),
             policy=POLICIES[scheme.newton],
             tolerance=float(scheme.tolerance),
             autonomous=autonomous(system),

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from psmr.dae.cache import compiled
+from psmr.dae.cache import lean
 
 # Accepted values before t that each interpolation uses: Huang and Tzounas, equation (20), and the cubic.
 HISTORY = {"linear": 0, "spline": 2}
 
 
-@compiled
+@lean
 def lagrange_weights(nodes, count, s, weights):  # type: ignore[no-untyped-def]
     """Write the weights of the values at nodes[:count] in their polynomial at s."""
     for i in range(count):
@@ -25,7 +25,7 @@ def lagrange_weights(nodes, count, s, weights):  # type: ignore[no-untyped-def]
         weights[i] = weight
 
 
-@compiled
+@lean
 def interpolate(places, weights, older, predicted, accepted, history, w):  # type: ignore[no-untyped-def]
     """Write the weighted sum of predicted, accepted and `older` historical values into places of w."""
     for place in places:

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psmr.dae.cache import compiled
+from psmr.dae.cache import lean
 from psmr.numerics.block import SCALE, VALID
-from psmr.numerics.borrow import borrow
 from psmr.numerics.interpolation import interpolate, lagrange_weights
-from psmr.numerics.newton import DISHONEST, DONE, NOT_AGREED, newton, place, projected
+from psmr.numerics.newton import DISHONEST, DONE, NOT_AGREED, copy, newton, place, projected
 from psmr.numerics.singlerate import BLOCK, close
 
 PREDICTOR, PREDICTOR_ALGEBRAIC, FAST, SLOW = 2, 3, 4, 5
@@ -82,25 +81,24 @@ class Store(NamedTuple):
     within: np.ndarray
 
 
-@compiled
-def _solve_block(block, settler, role, settler_role, a, a_star, plan, store, w):  # type: ignore[no-untyped-def]
+@lean
+def _solve_block(block, settler, a, a_star, plan, store, w):  # type: ignore[no-untyped-def]
     """Solve x = x_t + a f(w_t) + a* f(w), 0 = g(w) on the rows of `block`.
 
-    With a* = 0 the states are explicit and `settler` solves the algebraic rows.
+    With a* = 0 the states are explicit and `settler` solves the algebraic rows. Returns (status, whether it
+    is that of the settler).
     """
     for i in range(block.known.size):
         at = block.variables[i]
         block.known[i] = store.w0[at] + a * store.rates[at]
     if a_star == 0.0:
         place(block, w)
-        status = close(settler, block, w, plan.policy, plan.tolerance)
-        return DONE if status == DONE else BLOCK * settler_role + status
+        return close(settler, block, w, plan.policy, plan.tolerance), True
     block.memory[VALID] = 0.0
-    status = newton(block, w, a_star, plan.policy, plan.tolerance)
-    return DONE if status == DONE else BLOCK * role + status
+    return newton(block, w, a_star, plan.policy, plan.tolerance), False
 
 
-@compiled
+@lean
 def _fast_steps(fast, ratio, h_slow, plan, store, w):  # type: ignore[no-untyped-def]
     """Take the fast steps with interpolated slow variables, equations (20) and (21)."""
     t, h = store.w0[-1], h_slow / ratio
@@ -131,11 +129,11 @@ def _fast_steps(fast, ratio, h_slow, plan, store, w):  # type: ignore[no-untyped
         if status != DONE:
             return BLOCK * FAST + status
         if store.within.shape[0] >= ratio:
-            store.within[i - 1, :] = w[: store.within.shape[1]]
+            copy(w, store.within[i - 1])
     return DONE
 
 
-@compiled
+@lean
 def macro_step(whole, predictor, settler, fast, slow, ratio, h, plan, store, w):  # type: ignore[no-untyped-def]
     """Advance w by one macro step h in s with `ratio` fast steps; return a status."""
     w0, predicted = store.w0, store.predicted
@@ -148,14 +146,14 @@ def macro_step(whole, predictor, settler, fast, slow, ratio, h, plan, store, w):
     if plan.fast.size > 0 and plan.slow.size > 0:
         w[-1] = t + h
         a, a_star = plan.predictor[0] * h, plan.predictor[1] * h
-        status = _solve_block(predictor, settler, PREDICTOR, PREDICTOR_ALGEBRAIC, a, a_star, plan, store, w)
+        status, settled = _solve_block(predictor, settler, a, a_star, plan, store, w)
         if status != DONE:
-            return status
-    predicted[:] = w
+            return BLOCK * (PREDICTOR_ALGEBRAIC if settled else PREDICTOR) + status
+    copy(w, predicted)
     last, growths, made = np.inf, 0, 0
     while True:
         if plan.fast.size > 0:
-            w[:] = w0
+            copy(w0, w)
             status = _fast_steps(fast, ratio, h, plan, store, w)
             if status != DONE:
                 return status
@@ -165,9 +163,9 @@ def macro_step(whole, predictor, settler, fast, slow, ratio, h, plan, store, w):
             w[at] = predicted[at]
         w[-1] = t + h
         c, c_star = plan.slow_rule[0] * h, plan.slow_rule[1] * h
-        status = _solve_block(slow, slow, SLOW, SLOW, c, c_star, plan, store, w)
+        status, _ = _solve_block(slow, slow, c, c_star, plan, store, w)
         if status != DONE:
-            return status
+            return BLOCK * SLOW + status
         if plan.fast.size == 0 or made == plan.corrections:
             return DONE
         difference = 0.0
@@ -185,35 +183,33 @@ def macro_step(whole, predictor, settler, fast, slow, ratio, h, plan, store, w):
         store.state[1] += 1
 
 
-@compiled
+@lean
 def run_multirate(blocks, times, steps, ratios, first, last, w, plan, store, record):  # type: ignore[no-untyped-def]
     """Take macro steps first..last-1 from times[k] with steps[k] and ratios[k] fast steps.
 
     Row k + 1 of `record` takes the result of step k; with room for fast points in `store.within` each step
     fills `ratio` rows, the last one being its result. Returns as `psmr.numerics.singlerate.run_single`.
     """
-    whole, predictor, settler, fast, slow = borrow(blocks)
-    plan, store, w = borrow((plan, store, w))
-    size = record.shape[1]
+    whole, predictor, settler, fast, slow = blocks
     every = store.within.shape[0]
     for k in range(first, last):
         w[-1] = times[k]
-        store.w0[:] = w
+        copy(w, store.w0)
         whole.memory[VALID] = 0.0
         status = macro_step(whole, predictor, settler, fast, slow, ratios[k], steps[k], plan, store, w)
         if status != DONE:
-            w[:] = store.w0
+            copy(store.w0, w)
             return k, status
         if every > 0:
             row = 1 + k * every
             for i in range(ratios[k] - 1):
-                record[row + i, :] = store.within[i, :]
-            record[row + ratios[k] - 1, :] = w[:size]
+                copy(store.within[i], record[row + i])
+            copy(w, record[row + ratios[k] - 1])
         else:
-            record[k + 1, :] = w[:size]
+            copy(w, record[k + 1])
         if plan.history > 0:
-            store.older[1, :] = store.older[0]
-            store.older[0, :] = store.w0
+            copy(store.older[0], store.older[1])
+            copy(store.w0, store.older[0])
             store.distances[1] = store.distances[0] + steps[k]
             store.distances[0] = steps[k]
             store.state[0] = min(2, store.state[0] + 1)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from psmr.dae.cache import compiled
+from psmr.dae.cache import lean
 from psmr.dae.kernels import jacobian, residual
 from psmr.numerics.block import (
     FACTORISATIONS,
@@ -55,7 +55,14 @@ OUTWORN = -1.0
 LEAST_DAMPING = 1e-3
 
 
-@compiled
+@lean
+def copy(source, target):  # type: ignore[no-untyped-def]
+    """Write the first entries of `source` into all of `target`; a slice assignment may allocate."""
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@lean
 def evaluate(block, w):  # type: ignore[no-untyped-def]
     """Write the raw residual at w into F, unless it is there."""
     if block.memory[VALID] == 0.0:
@@ -64,7 +71,7 @@ def evaluate(block, w):  # type: ignore[no-untyped-def]
         block.memory[VALID] = 1.0
 
 
-@compiled
+@lean
 def projected(block, w, rate):  # type: ignore[no-untyped-def]
     """Write the derivatives at w (F is evaluated): raw ones, but zero where a limit holds the state."""
     evaluate(block, w)
@@ -77,7 +84,7 @@ def projected(block, w, rate):  # type: ignore[no-untyped-def]
             rate[i] = 0.0
 
 
-@compiled
+@lean
 def place(block, w):  # type: ignore[no-untyped-def]
     """Write known, limited, into the states of w: an explicit stage."""
     for i in range(block.known.size):
@@ -86,7 +93,7 @@ def place(block, w):  # type: ignore[no-untyped-def]
     block.memory[VALID] = 0.0
 
 
-@compiled
+@lean
 def _defect(block, w, a):  # type: ignore[no-untyped-def]
     """Write the Newton residual (F is evaluated); return whether the matrix has other rows held at limits."""
     defect, F, known = block.defect, block.F, block.known
@@ -110,7 +117,7 @@ def _defect(block, w, a):  # type: ignore[no-untyped-def]
     return changed
 
 
-@compiled
+@lean
 def renew(block, w, a):  # type: ignore[no-untyped-def]
     """Evaluate and factorise the Newton matrix at w; return whether the pivots suit it."""
     J = block.J
@@ -138,7 +145,7 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
+@lean
 def improve(block, w):  # type: ignore[no-untyped-def]
     """Solve for the update and add it to w; return its norm."""
     update = block.update
@@ -160,7 +167,7 @@ def improve(block, w):  # type: ignore[no-untyped-def]
     return norm
 
 
-@compiled
+@lean
 def _largest(values):  # type: ignore[no-untyped-def]
     largest = 0.0
     for value in values:
@@ -168,7 +175,7 @@ def _largest(values):  # type: ignore[no-untyped-def]
     return largest
 
 
-@compiled
+@lean
 def _within_limits(block, w):  # type: ignore[no-untyped-def]
     """Remove the rounding by which a state at a limit may have passed it."""
     for i in block.bounded:
@@ -177,7 +184,7 @@ def _within_limits(block, w):  # type: ignore[no-untyped-def]
     return DONE
 
 
-@compiled
+@lean
 def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
     """Solve one stage from the guess in w; `block.known` holds K, w[-1] the time of the stage.
 

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psmr.dae.cache import compiled
+from psmr.dae.cache import lean
 from psmr.numerics.block import SCALE, VALID, WORST_AT
-from psmr.numerics.borrow import borrow
-from psmr.numerics.newton import DISHONEST, DONE, NOT_FINITE, newton, place, projected
+from psmr.numerics.newton import DISHONEST, DONE, NOT_FINITE, copy, newton, place, projected
 
 # A status says which block it is about: BLOCK * number + status of `psmr.numerics.newton`.
 BLOCK = 10
@@ -23,8 +22,8 @@ class Method(NamedTuple):
     ----------
     A, b, c, stiff
         Tableau, and whether its last stage is the new point.
-    rates
-        (s, n) work space: stage derivatives.
+    rates, w0
+        Work space: (s, n) stage derivatives, and the point at the start of the step.
     policy, tolerance, autonomous
         Newton's policy and tolerance, and whether no equation reads the time.
     """
@@ -34,12 +33,13 @@ class Method(NamedTuple):
     c: np.ndarray
     stiff: bool
     rates: np.ndarray
+    w0: np.ndarray
     policy: int
     tolerance: float
     autonomous: bool
 
 
-@compiled
+@lean
 def close(algebraic, whole, w, policy, tolerance):  # type: ignore[no-untyped-def]
     """Solve g(x, y) = 0 for y at the x and t in w."""
     whole.memory[VALID] = 0.0
@@ -49,7 +49,7 @@ def close(algebraic, whole, w, policy, tolerance):  # type: ignore[no-untyped-de
     return newton(algebraic, w, 0.0, policy, tolerance)
 
 
-@compiled
+@lean
 def one_step(whole, algebraic, method, h, w0, w):  # type: ignore[no-untyped-def]
     """Advance w from w0 by h in s; return a status.
 
@@ -94,33 +94,31 @@ def one_step(whole, algebraic, method, h, w0, w):  # type: ignore[no-untyped-def
     return DONE if status == DONE else BLOCK * ALGEBRAIC + status
 
 
-@compiled
+@lean
 def _accumulate(known, w0, h, weights, rates, count):  # type: ignore[no-untyped-def]
     """Write x_t + h sum_j weights[j] k_j over the first `count` stages."""
-    known[:] = w0[: known.size]
+    copy(w0, known)
     for j in range(count):
         if weights[j] != 0.0:
             for q in range(known.size):
                 known[q] += h * weights[j] * rates[j, q]
 
 
-@compiled
+@lean
 def run_single(whole, algebraic, method, times, steps, first, last, w, record):  # type: ignore[no-untyped-def]
     """Take steps first..last-1 from times[k] with steps[k]; row k + 1 of `record` takes the result of step k.
 
     Returns (number of the step that was not completed or `last`, status); w then is the last accepted point.
     """
-    whole, algebraic, method, w, record = borrow((whole, algebraic, method, w, record))
-    size = record.shape[1]
-    w0 = w.copy()
+    w0 = method.w0
     for k in range(first, last):
         w[-1] = times[k]
-        w0[:] = w
+        copy(w, w0)
         status = one_step(whole, algebraic, method, steps[k], w0, w)
         if status != DONE:
-            w[:] = w0
+            copy(w0, w)
             whole.memory[VALID] = 0.0
             algebraic.memory[VALID] = 0.0
             return k, status
-        record[k + 1, :] = w[:size]
+        copy(w, record[k + 1])
     return last, DONE

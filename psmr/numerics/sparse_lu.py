@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.dae.cache import compiled
+from psmr.dae.cache import lean
 from psmr.errors import SingularError
 from psmr.numerics.gilbert_peierls import first_factors
 
@@ -60,7 +60,7 @@ class Lu(NamedTuple):
     work: np.ndarray
 
 
-@compiled
+@lean
 def refactor(lu, values):  # type: ignore[no-untyped-def]
     """Factorise new values of the pattern with the same pivots; return whether these still suit.
 
@@ -96,7 +96,7 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
     return sound
 
 
-@compiled
+@lean
 def solve(lu, b, out):  # type: ignore[no-untyped-def]
     """Write the solution of A out = b; `b` is left alone."""
     order, position, y, D = lu.order, lu.position, lu.work, lu.D
