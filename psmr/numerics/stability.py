@@ -31,8 +31,8 @@ class Spectrum:
 
     Notes
     -----
-    A double eigenvalue at zero (common angle and speed of a power system) is found only to sqrt(eps) of the
-    largest magnitude, on either side of the axis. Growing modes of the system itself are left out: a scheme
+    A double eigenvalue at zero (common angle and speed of a power system) is found only to sqrt(eps) of the norm
+    of the matrix, on either side of the axis. Growing modes of the system itself are left out: a scheme
     need not damp them.
     """
 
@@ -44,10 +44,11 @@ class Spectrum:
         """Return the spectrum of a linearised DAE; a dense eigenvalue problem of n states."""
         if linear.n == 0:
             return cls(np.zeros(0, complex), 0.0)
-        values = scipy.linalg.eigvals(linear.state_matrix())
-        zero = math.sqrt(np.finfo(float).eps) * float(np.abs(values).max())
+        matrix = linear.state_matrix()
+        values, size = scipy.linalg.eigvals(matrix), float(np.linalg.norm(matrix, 2))
+        zero = math.sqrt(np.finfo(float).eps) * size
         # An undamped mode comes out with a real part of rounding size, of either sign.
-        rounding = 1e3 * np.finfo(float).eps * float(np.abs(values).max())
+        rounding = 1e3 * np.finfo(float).eps * size
         kept = values[(np.abs(values) > zero) & (values.real <= rounding)]
         return cls(np.where(np.abs(kept.real) <= rounding, 1j * kept.imag, kept), zero)
 
