@@ -262,7 +262,7 @@ def micro_steps(spectrum: Spectrum, h: float, base: str) -> NDArray[np.float64]:
     best = -s.real / np.abs(s) ** 2
     best = best[best > 0.0]
     if not best.size:
-        return np.array([0.5 * room])
+        return np.array([0.01 * room])  # nothing is fast: a micro step that does no harm
     low, high = 0.1 * float(best.min()), max(2.0 * float(best.max()), float(1.0 / np.abs(s).min()))
     count = math.ceil(PER_DECADE * math.log10(high / low)) + 1
     steps = np.unique(np.concatenate([best, 1.0 / np.abs(s), np.geomspace(low, high, count)]))
