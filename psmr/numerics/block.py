@@ -17,6 +17,8 @@ from psmr.dae.kernels import Kernels, constant_jacobian, restrict
 from psmr.dae.system import System
 from psmr.numerics.sparse_lu import Lu, factorise, ordering, unfactorised
 
+Reals = NDArray[np.float64]
+
 # Places in `Arrays.memory`.
 SCALE = 0  # h * gamma of the factorised matrix; NaN when a factorisation is due
 RATE = 1  # theta / (1 - theta) last measured with a fresh matrix; 1 when unknown
@@ -119,9 +121,12 @@ class Block:
         """Order of the matrix."""
         return self.kernels.rows
 
-    def load(self, parameters: Sequence[NDArray[np.float64]], w: NDArray[np.float64]) -> None:
-        """Take new parameter values; what was evaluated or factorised with the old ones is forgotten."""
+    def load(self, parameters: Sequence[Reals], lower: Reals, upper: Reals, w: Reals) -> None:
+        """Take new parameter values and (n,) limits; what the old ones gave is forgotten."""
         self.kernels.load(parameters)
+        states = self.kernels.row_indices[: self.kernels.states]
+        self.arrays.lower[:] = lower[states]
+        self.arrays.upper[:] = upper[states]
         constant_jacobian(self.kernels.table, w, self.arrays.constant)
         self.forget()
 
@@ -154,8 +159,8 @@ def column_indices(kernels: Kernels) -> NDArray[np.intp]:
 def make_block(
     system: System,
     role: str,
-    parameters: Sequence[NDArray[np.float64]],
-    w: NDArray[np.float64],
+    parameters: Sequence[Reals],
+    w: Reals,
     rows: NDArray[Any],
     variables: NDArray[Any],
 ) -> Block:
@@ -197,8 +202,8 @@ def make_block(
         F=np.zeros(size + 1),
         state_slots=index(in_state_rows),
         diagonal=index(diagonal),
-        lower=np.ascontiguousarray(kernels.lower),
-        upper=np.ascontiguousarray(kernels.upper),
+        lower=np.array(kernels.lower),
+        upper=np.array(kernels.upper),
         bounded=kernels.bounded,
         limit_slots=index(np.concatenate(limited) if limited else []),
         limit_ends=index(np.cumsum([len(slots) for slots in limited])),

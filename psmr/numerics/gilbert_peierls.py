@@ -14,7 +14,8 @@ from psmr.dae.cache import compiled
 @compiled
 def _grown(array, size):  # type: ignore[no-untyped-def]
     longer = np.empty(size, array.dtype)
-    longer[: array.size] = array
+    for i in range(array.size):
+        longer[i] = array[i]
     return longer
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system import System
-from psmr.errors import EventError, InputError, SimulationError, SingularError
+from psmr.errors import InputError, SimulationError, SingularError
 from psmr.numerics.adaptive import Adaptive
 from psmr.numerics.arc_length import ArcLength
 from psmr.numerics.balance import MOST_REPIVOTS, algebraic_block, balance, consistent
-from psmr.numerics.block import Block
+from psmr.numerics.changes import apply_changes, instants_of
 from psmr.numerics.counters import Counters
 from psmr.numerics.engine import Engine, Scheme, make_engine
 from psmr.numerics.explicit_engine import FlowEngine
@@ -93,7 +93,7 @@ def march(
         raise InputError(f"t_end = {t_end!r}: must be a finite time after the start at {t_start:g} s")
     parameters = [matrix.copy() for matrix in system.parameters]
     same = SAME * (t_end - t_start) if isinstance(scheme, Adaptive | ArcLength) else ROUNDING * scheme.step
-    instants = _instants(system, changes, t_start, t_end, same)
+    instants = instants_of(system, changes, t_start, t_end, same)
     event = algebraic_block(system, parameters, w)
     repivots = balance(event, w, "start")
     engine = make_engine(system, scheme, parameters, w, every)
@@ -118,7 +118,7 @@ def march(
         for begin, end in zip(ends, [*ends[1:], None], strict=True):
             w[-1] = begin
             if begin in instants:
-                repivots += _change(system, instants[begin], parameters, blocks, event, w)
+                repivots += apply_changes(system, instants[begin], parameters, blocks, event, w)
                 engine.forget()
                 log.add(np.array([begin]), w[None, : log.size].copy())
             if end is None:
@@ -237,47 +237,6 @@ def _fill_times(scheme: Scheme, span: Span, every: bool, t: Reals) -> None:
     else:
         t[1:-1] = span.times[1:]
     t[-1] = span.end
-
-
-def _instants(
-    system: System, changes: Sequence[Change], t_start: float, t_end: float, same: float
-) -> dict[float, list[Change]]:
-    """Return the changes by instant, checked; instants closer than `same` in s are one."""
-    instants: dict[float, list[Change]] = {}
-    held = range(system.n + system.m, system.n + system.m + system.k)
-    for change in sorted(changes, key=lambda change: change.t):
-        if not t_start <= change.t <= t_end:
-            raise EventError(
-                f"{change}: t = {change.t:g} s is outside the run from {t_start:g} s to {t_end:g} s"
-            )
-        for device, parameter, _ in change.parameters:
-            system.parameter_place(device, parameter)
-        for name, _ in change.inputs:
-            if system.index(name) not in held:
-                raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
-        instant = next((t for t in (t_start, float(t_end), *instants) if abs(t - change.t) <= same), change.t)
-        instants.setdefault(float(instant), []).append(change)
-    return instants
-
-
-def _change(
-    system: System,
-    changes: list[Change],
-    parameters: list[Reals],
-    blocks: list[Block],
-    event: Block,
-    w: Reals,
-) -> int:
-    """Apply the changes of one instant and solve g = 0 after it; return the number of repivots."""
-    for change in changes:
-        for device, parameter, value in change.parameters:
-            group, row, column = system.parameter_place(device, parameter)
-            parameters[group][row, column] = value
-        for name, value in change.inputs:
-            w[system.index(name)] = value
-    for block in blocks:
-        block.load(parameters, w)
-    return balance(event, w, ", ".join(map(str, changes)))
 
 
 def _starting_buffer(system: System, start: tuple[ArrayLike, ArrayLike] | None) -> Reals:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import partitioning
+from psmr.errors import EventError
 from psmr.numerics.march import Change, march
 from psmr.numerics.onestep import TABLEAUX
 from psmr.numerics.scheme import Multirate, SingleRate
@@ -71,6 +72,20 @@ def test_a_change_releases_a_held_state():
     np.testing.assert_allclose(
         trajectory.x[~before, 0], np.maximum(expected, -0.5), atol=1e-5
     )  # h^2 / 12 per second
+
+
+def test_a_limit_can_be_changed_and_pulls_its_state_along():
+    system = systems.one(systems.Limited, {"u": 2.0})
+    changes = [Change(1.0, (("D", "high", 0.2),)), Change(2.0, (("D", "high", 0.9),))]
+    for scheme in (SingleRate("TM", 0.01), Multirate(partitioning.all_fast(system.linearise()), 0.02, 2)):
+        trajectory = march(system, scheme, 3.0, changes)
+        at = np.flatnonzero(trajectory.t == 1.0)
+        np.testing.assert_array_equal(trajectory.x[at, 0], [0.5, 0.2])
+        np.testing.assert_allclose(trajectory.y[at, 0], [1.0, 0.4], atol=1e-12)
+        assert trajectory.x[trajectory.t > 2.0].max() == 0.9
+    assert system.upper[0] == 0.5
+    with pytest.raises(EventError, match=r"lower limit -0\.5 of D\.x is above the upper one -2"):
+        march(system, SingleRate("TM", 0.01), 3.0, [Change(1.0, (("D", "high", -2.0),))])
 
 
 def test_the_slow_and_the_fast_side_and_the_predictor_limit_alike():

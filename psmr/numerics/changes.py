@@ -1,0 +1,98 @@
+"""Changes at their instants: checked before the run, applied in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.component import local_variables, parameters_of
+from psmr.dae.system import System
+from psmr.errors import EventError
+from psmr.numerics.balance import balance
+from psmr.numerics.block import Block
+from psmr.numerics.trajectory import Change
+
+Reals = NDArray[np.float64]
+
+
+def instants_of(
+    system: System, changes: Sequence[Change], t_start: float, t_end: float, same: float
+) -> dict[float, list[Change]]:
+    """Return the changes by instant; instants closer than `same` in s are one.
+
+    Raises
+    ------
+    EventError
+        For a change outside the run, or of a variable that is no held input.
+    InputError
+        For a device, parameter or input that is not there, with the nearest known name.
+    """
+    instants: dict[float, list[Change]] = {}
+    held = range(system.n + system.m, system.n + system.m + system.k)
+    for change in sorted(changes, key=lambda change: change.t):
+        if not t_start <= change.t <= t_end:
+            raise EventError(
+                f"{change}: t = {change.t:g} s is outside the run from {t_start:g} s to {t_end:g} s"
+            )
+        for device, parameter, _ in change.parameters:
+            system.parameter_place(device, parameter)
+        for name, _ in change.inputs:
+            if system.index(name) not in held:
+                raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
+        instant = next((t for t in (t_start, float(t_end), *instants) if abs(t - change.t) <= same), change.t)
+        instants.setdefault(float(instant), []).append(change)
+    return instants
+
+
+def apply_changes(
+    system: System,
+    changes: list[Change],
+    parameters: list[Reals],
+    blocks: list[Block],
+    event: Block,
+    w: Reals,
+) -> int:
+    """Apply the changes of one instant and solve g = 0 after it; return the number of repivots.
+
+    States are continuous, but a state beyond a limit that was changed is at that limit at once.
+
+    Raises
+    ------
+    EventError
+        When a lower limit ends above its upper one.
+    SimulationError, SingularError
+        When the algebraic equations have no solution after the change.
+    """
+    what = ", ".join(map(str, changes))
+    before = limits(system, parameters)
+    for change in changes:
+        for device, parameter, value in change.parameters:
+            group, row, column = system.parameter_place(device, parameter)
+            parameters[group][row, column] = value
+        for name, value in change.inputs:
+            w[system.index(name)] = value
+    lower, upper = limits(system, parameters)
+    for i in np.flatnonzero(lower > upper):
+        raise EventError(
+            f"{what}: the lower limit {lower[i]:g} of {system.names_x[i]} is above the upper one {upper[i]:g}"
+        )
+    moved = np.flatnonzero((lower != before[0]) | (upper != before[1]))
+    w[moved] = np.clip(w[moved], lower[moved], upper[moved])
+    for block in blocks:
+        block.load(parameters, lower, upper, w)
+    return balance(event, w, what)
+
+
+def limits(system: System, parameters: Sequence[Reals]) -> tuple[Reals, Reals]:
+    """Return (n,) lower and upper non-windup limits for the given parameter matrices."""
+    lower, upper = system.lower.copy(), system.upper.copy()
+    for group, matrix in zip(system.groups, parameters, strict=True):
+        component = group.compiled.component
+        variables, names = local_variables(component), tuple(parameters_of(component))
+        for state, (low, high) in component.limits.items():
+            places = group.index[:, variables.index(state)]
+            lower[places] = matrix[:, names.index(low)]
+            upper[places] = matrix[:, names.index(high)]
+    return lower, upper
