@@ -30,7 +30,8 @@ def by_participation(
     linear
         A linearised DAE of up to 2000 states; larger ones are split with `by_device`.
     delta
-        Threshold in 1/s, at least 0.
+        Threshold in 1/s, at least 0. With 0 everything is fast, zero modes included: single rate at the fast
+        step. With infinity everything is slow.
     algebraic
         ``"participation"`` applies the threshold to the algebraic variables as well, ``"fast"`` makes all of
         them fast.
@@ -48,21 +49,20 @@ def by_participation(
     Raises
     ------
     PartitionError
-        For a threshold that is not a finite number >= 0, an unknown `algebraic`, a singular gy (naming its
+        For a threshold that is not a number >= 0, an unknown `algebraic`, a singular gy (naming its
         equations), more than 2000 states, or a split that no change of side makes well posed.
     """
     number = isinstance(delta, int | float | np.integer | np.floating) and not isinstance(delta, bool)
-    if not number or not np.isfinite(delta) or delta < 0:
+    if not number or not delta >= 0:  # true for NaN too
         raise PartitionError(
-            f"delta = {delta!r}: the threshold must be a finite number >= 0 in 1/s; "
-            "suggest_delta(linear) lists some"
+            f"delta = {delta!r}: the threshold must be a number >= 0 in 1/s; suggest_delta(linear) lists some"
         )
     if algebraic not in ("participation", "fast"):
         raise PartitionError(f"algebraic = {algebraic!r}: must be 'participation' or 'fast'")
     delta = float(delta)
     found = modes(linear)
     owners = found.owners()
-    fast = np.abs(owners) > delta
+    fast = (np.abs(owners) > delta) | (delta == 0)
     reasons = [_reason(value, delta) for value in owners]
     firm = np.zeros(len(fast), dtype=bool)
     if algebraic == "fast":
@@ -120,6 +120,8 @@ def _count(fast: Array, labels: Array, n: int) -> tuple[int, int]:
 
 
 def _reason(value: complex, delta: float) -> str:
+    if delta == 0:
+        return "delta = 0 makes everything fast"
     if np.isnan(value):
         return "no state moves it"
     size = abs(value)

@@ -12,9 +12,9 @@ import pandas as pd
 import partitioning
 from partitioning import Partition, PartitionError
 from psmr.dae.linear import LinearDae
-from psmr.errors import InputError, SchemeError
+from psmr.errors import InputError, SchemeError, SingularError
 from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.study.certificate import Scheme
+from psmr.study.certificate import LARGEST, Scheme
 
 
 @dataclass(frozen=True)
@@ -47,21 +47,32 @@ class Split:
         PartitionError
             For a name that is not there, or a split that nothing makes well posed.
         """
+        checks = _stability_checks(linear, scheme) if scheme else {}
         if self.fast_devices:
-            return partitioning.by_device(linear, fast=list(self.fast_devices))
+            return partitioning.by_device(linear, fast=list(self.fast_devices), **checks)
         if self.fast_variables:
-            return partitioning.by_hand(linear, fast=list(self.fast_variables))
-
-        def radius(split: Partition) -> float:
-            from psmr.pencil.deformation import spectral_radius
-
-            assert scheme is not None
-            return spectral_radius(linear, _multirate(split, scheme))
-
+            return partitioning.by_hand(linear, fast=list(self.fast_variables), **checks)
         assert self.delta is not None
-        return partitioning.by_participation(
-            linear, delta=self.delta, algebraic=self.algebraic, spectral_radius=radius if scheme else None
-        )
+        return partitioning.by_participation(linear, delta=self.delta, algebraic=self.algebraic, **checks)
+
+
+def _stability_checks(linear: LinearDae, choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a split is checked against its scheme; nothing above the size of dense eigenvalues."""
+    if linear.n + linear.m > LARGEST:
+        return {}
+
+    def radius(split: Partition) -> float:
+        from psmr.pencil.deformation import spectral_radius
+
+        try:
+            return spectral_radius(linear, _multirate(split, choices))
+        except SingularError:
+            return np.inf
+
+    # A system that grows by itself may grow as fast in the scheme.
+    growth = max(0.0, float(np.linalg.eigvals(linear.state_matrix()).real.max(initial=0.0)))
+    step = _multirate(partitioning.all_slow(linear), choices).h_slow
+    return {"spectral_radius": radius, "limit": float(np.exp(growth * step))}
 
 
 @dataclass(frozen=True)

@@ -58,9 +58,9 @@ def test_choice_by_device_and_by_hand(two_rates):
     assert str(partitioning.all_fast(two_rates)).endswith("(by hand)")
 
 
-@pytest.mark.parametrize("delta", [float("nan"), float("inf"), -1.0, "20", None, True])
+@pytest.mark.parametrize("delta", [float("nan"), -1.0, "20", None, True])
 def test_a_threshold_that_is_no_number_above_zero(two_rates, delta):
-    with pytest.raises(PartitionError, match=r"delta = .*finite number >= 0 in 1/s"):
+    with pytest.raises(PartitionError, match=r"delta = .*number >= 0 in 1/s"):
         partitioning.by_participation(two_rates, delta)
 
 

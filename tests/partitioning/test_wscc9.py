@@ -90,9 +90,9 @@ def test_an_explicit_predictor_over_fast_converter_loops_is_repaired(converters,
     assert moved["reason"].str.contains("the macro step had spectral radius").all()
 
 
-def test_the_angle_of_the_reference_is_slow_at_zero():
+def test_the_angle_of_the_reference_is_slow_at_any_threshold_above_zero():
     # Without damping and governors the angle and the common speed share a double zero eigenvalue.
-    split = partitioning.by_participation(load("sauer-pai"), 0.0)
+    split = partitioning.by_participation(load("sauer-pai"), 1e-6)
     states = split.table[split.table["kind"] == "state"]
     assert list(states.loc[states["side"] == "slow", "variable"]) == ["G1.delta", "G1.omega"]
     assert (states.loc[states["side"] == "slow", "magnitude"] == 0.0).all()
@@ -106,3 +106,9 @@ def test_a_device_is_named_as_in_the_case(converters):
     assert {"C1.i_d", "C2.i_q", "bus3.v_re", "bus3.v_im"} <= set(split.fast)
     with pytest.raises(partitioning.PartitionError, match="'bus33'; did you mean 'bus3'"):
         partitioning.by_device(converters, ["bus33"])
+
+
+def test_the_ends_of_the_threshold_are_single_rate(linear):
+    everything, nothing = (partitioning.by_participation(linear, delta) for delta in (0.0, np.inf))
+    assert everything.slow == ()
+    assert nothing.fast == ()
