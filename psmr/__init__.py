@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from psmr.pencil.deformation import deformation
     from psmr.pencil.operator import step_operator
     from psmr.study.events import Fault, LineTrip, LoadTrip, SetPoint
+    from psmr.study.explain import explain
     from psmr.study.run import Run
     from psmr.study.simulate import simulate
+    from psmr.study.tune import tune
 
 __version__ = "0.1.0"
 
@@ -46,10 +48,12 @@ __all__ = [
     "build",
     "critical_step",
     "deformation",
+    "explain",
     "modes",
     "read_case",
     "simulate",
     "step_operator",
+    "tune",
 ]
 
 _HOMES = {
@@ -69,10 +73,12 @@ _HOMES = {
     "build": "psmr.grid.initialise",
     "critical_step": "psmr.pencil.critical",
     "deformation": "psmr.pencil.deformation",
+    "explain": "psmr.study.explain",
     "modes": "psmr.dae.linear",
     "read_case": "psmr.io.read",
     "simulate": "psmr.study.simulate",
     "step_operator": "psmr.pencil.operator",
+    "tune": "psmr.study.tune",
 }
 
 

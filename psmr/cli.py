@@ -100,8 +100,62 @@ def parser() -> argparse.ArgumentParser:
     )
     deform.add_argument("file", metavar="CASE|STUDY", help="study file, or case file with a scheme")
     deform.add_argument("--pencil", choices=("exact", "published"), default="exact")
+    deform.add_argument(
+        "--least-damped", type=int, metavar="K", help="only the K least damped modes, by sparse matrices"
+    )
+    deform.add_argument(
+        "--band", type=float, nargs=2, metavar=("LO", "HI"), help="only modes between these frequencies in Hz"
+    )
     _scheme_options(deform)
     _output(deform, "FILE", "write the report as one page (.html) or the table (.csv)")
+
+    tune = _command(
+        commands,
+        "tune",
+        _tune,
+        "find the cheapest scheme that bends the modes of a band by less than asked",
+        "psmr tune cases/wscc9/wscc9.toml --accuracy 1% --up-to 2Hz -o out",
+    )
+    tune.add_argument("case", metavar="CASE", help="case file")
+    tune.add_argument(
+        "--up-to",
+        type=_hertz,
+        required=True,
+        metavar="F",
+        help="modes up to this frequency count, for instance 2Hz",
+    )
+    tune.add_argument(
+        "--accuracy", type=_fraction, metavar="P", help="largest relative deformation, for instance 1%%"
+    )
+    tune.add_argument(
+        "--damping-error",
+        type=_fraction,
+        metavar="P",
+        help="largest change of a damping ratio, for instance 0.2pp",
+    )
+    tune.add_argument(
+        "--frequency-error",
+        type=_fraction,
+        metavar="P",
+        help="largest change of a frequency, for instance 0.5%%",
+    )
+    tune.add_argument(
+        "--margin",
+        type=_fraction,
+        default=0.1,
+        metavar="P",
+        help="stable with steps longer by this, too (default 10%%)",
+    )
+    _output(tune, "FOLDER", "write the winner as a study, the Pareto figure and every candidate (CSV)")
+
+    explain = _command(
+        commands,
+        "explain",
+        _explain,
+        "say what one macro step of a study's scheme does to its system",
+        "psmr explain cases/wscc9/fault.toml",
+    )
+    explain.add_argument("study", metavar="STUDY", help="study file")
 
     paper = _command(
         commands,
@@ -156,6 +210,18 @@ def _scheme_options(command: argparse.ArgumentParser) -> None:
 
 def _corrections(text: str) -> int | str:
     return text if text == "converge" else int(text)
+
+
+def _fraction(text: str) -> float:
+    """Read 1%, 0.2pp or 0.01 as a fraction."""
+    number = text.strip().removesuffix("pp").removesuffix("%").strip()
+    value = float(number)
+    return value / 100.0 if number != text.strip() else value
+
+
+def _hertz(text: str) -> float:
+    """Read 2Hz or 2 as a frequency in Hz."""
+    return float(text.strip().lower().removesuffix("hz"))
 
 
 def _run(arguments: argparse.Namespace) -> None:
@@ -241,7 +307,9 @@ def _deformation(arguments: argparse.Namespace) -> None:
         recipe = _recipe(given)
         system = load_system(arguments.file)
     linear = system.linearise()
-    report = deformation(linear, recipe.scheme(linear), pencil=arguments.pencil)
+    chosen = {"least_damped": arguments.least_damped, "band_hz": arguments.band and tuple(arguments.band)}
+    chosen = {key: value for key, value in chosen.items() if value is not None}
+    report = deformation(linear, recipe.scheme(linear), pencil=arguments.pencil, modes=chosen or None)
     if arguments.output:
         suffix = os.path.splitext(arguments.output)[1].lower()
         if suffix not in (".html", ".csv"):
@@ -320,6 +388,50 @@ def _reproduce(arguments: argparse.Namespace) -> None:
         print("\nWritten", *(f"  {path}" for path in files), sep="\n")
 
 
+def _tune(arguments: argparse.Namespace) -> None:
+    from psmr.study.execute import load_system
+    from psmr.study.files import check_writable
+    from psmr.study.tune import tune
+    from psmr.study.tuned import confirm, tuning_record, write_tuning
+
+    if arguments.output:
+        check_writable(arguments.output)
+    system = load_system(arguments.case)
+    with _Progress(1.0, unit="") as progress:
+        tuning = tune(
+            system,
+            up_to=arguments.up_to,
+            accuracy=arguments.accuracy,
+            damping=arguments.damping_error,
+            frequency=arguments.frequency_error,
+            margin=arguments.margin,
+            progress=progress,
+        )
+    confirmation = confirm(system, tuning.winner)
+    files = write_tuning(arguments.output, tuning, arguments.case) if arguments.output else ()
+    if arguments.json:
+        _print_json(tuning_record(tuning, confirmation) | {"files": [str(path) for path in files]})
+        return
+    print(tuning, confirmation, sep="\n\n")
+    if files:
+        print("\nWritten", *(f"  {path}" for path in files), sep="\n")
+
+
+def _explain(arguments: argparse.Namespace) -> None:
+    from dataclasses import asdict
+
+    from psmr.study.execute import prepare
+    from psmr.study.explain import explain
+    from psmr.study.study import read_study
+
+    system, recipe = prepare(read_study(arguments.study))
+    explanation = explain(system, recipe.scheme(system.linearise()))
+    if arguments.json:
+        _print_json(asdict(explanation))
+        return
+    print(explanation)
+
+
 def _warmup(arguments: argparse.Namespace) -> None:
     from psmr.study.warmup import warmup
 
@@ -358,10 +470,10 @@ def _plain(value: Any) -> Any:
 
 
 class _Progress:
-    """A bar on standard error that follows the simulated time; nothing where nobody watches."""
+    """A bar on standard error that follows the simulated time or the share done; only where one watches."""
 
-    def __init__(self, t_end: float | None) -> None:
-        self.t_end = t_end
+    def __init__(self, t_end: float | None, unit: str = " s") -> None:
+        self.t_end, self.unit = t_end, unit
         self.bar: Any = None
 
     def __enter__(self) -> _Progress:
@@ -373,7 +485,7 @@ class _Progress:
         if self.bar is None:
             from tqdm import tqdm
 
-            shape = "{l_bar}{bar}| {n:.2f} of {total:g} s [{elapsed}, {remaining} left]"
+            shape = f"{{l_bar}}{{bar}}| {{n:.2f}} of {{total:g}}{self.unit} [{{elapsed}}, {{remaining}} left]"
             self.bar = tqdm(total=self.t_end, file=sys.stderr, bar_format=shape, leave=False, delay=0.5)
         self.bar.update(t - self.bar.n)
 

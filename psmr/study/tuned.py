@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import textwrap
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from psmr.pencil.matching import REPRESENTED
 from psmr.pencil.ringdown import fit_mode
 from psmr.pencil.spectrum import modes_of
 from psmr.pencil.verdict import mode_text
-from psmr.study.canvas import COLOURS, FAINT, INK, new_figure, styled
+from psmr.study.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
 from psmr.study.cost import kicked, measured
 from psmr.study.files import write_text
 from psmr.study.tune import Candidate, Tuning
@@ -127,6 +127,47 @@ def tuning_text(tuning: Tuning) -> str:
     return "\n".join(lines)
 
 
+def tuning_record(tuning: Tuning, confirmation: Confirmation) -> dict[str, Any]:
+    """Return the result as plain numbers by name."""
+
+    def record(candidate: Candidate | None) -> dict[str, Any] | None:
+        if candidate is None:
+            return None
+        names = ("cost", "deformation", "damping_error", "frequency_error")
+        return {"scheme": candidate.recorded, **{name: getattr(candidate, name) for name in names}}
+
+    return {
+        "system": tuning.name,
+        "target": asdict(tuning.target),
+        "advice": tuning.advice,
+        "winner": record(tuning.winner),
+        "best_single": record(tuning.best_single),
+        "best_multirate": record(tuning.best_multirate),
+        "candidates": len(tuning.candidates),
+        "confirmation": asdict(confirmation),
+    }
+
+
+def write_tuning(
+    folder: str | os.PathLike[str], tuning: Tuning, case: str | os.PathLike[str]
+) -> tuple[Path, ...]:
+    """Write study, figure and table into a folder and return their paths.
+
+    Raises
+    ------
+    StudyError
+        When the folder cannot be written.
+    """
+    place = Path(folder)
+    files = (place / "tuned.toml", place / "pareto.svg", place / "candidates.csv")
+    figure = pareto(tuning)
+    write_text(files[2], tuning.table.to_csv(index=False))
+    save(figure, files[1])
+    close(figure)
+    write_study(files[0], tuning, case)
+    return files
+
+
 def write_study(path: str | os.PathLike[str], tuning: Tuning, case: str | os.PathLike[str]) -> None:
     """Write the winner as a study file beside which, or from which, the case file is found.
 
@@ -172,7 +213,16 @@ def pareto(tuning: Tuning) -> Figure:
             )
             if not len(points):
                 continue
-            ax.scatter(*points.T, s=16, color=colour, marker=marker, alpha=0.35, linewidths=0, label=words)
+            ax.scatter(
+                points[:, 0],
+                points[:, 1],
+                s=16,
+                color=colour,
+                marker=marker,
+                alpha=0.35,
+                linewidths=0,
+                label=words,
+            )
             front = _frontier(points)
             ax.step(*front.T, where="post", color=colour, lw=1.4)
         winner = tuning.winner

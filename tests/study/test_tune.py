@@ -1,0 +1,188 @@
+"""Tuning: the winner holds in the simulation and by the clock, and may be single rate; misses are shown."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr import cli
+from psmr.errors import InputError, SchemeError
+from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.study import candidates
+from psmr.study import tune as tune_module
+from psmr.study.cost import calibrate, measured
+from psmr.study.execute import prepare
+from psmr.study.study import read_study
+from psmr.study.tune import Target, tune
+from psmr.study.tuned import confirm, pareto, write_study
+from tests.pencil.oracle import ode
+
+
+def some(linear, gaps=1):
+    """Every single-rate family and the first partitions with one predictor: seconds, not half a minute."""
+    known = list(candidates.families(linear))
+    splits = [dict(key) for key in dict.fromkeys(tuple(f.split.items()) for f in known if f.split)][:gaps]
+    return [
+        family
+        for family in known
+        if not family.split
+        or (
+            dict(family.split) in splits
+            and family.choices["predictor"] == "TM"
+            and family.choices["ratio"] == 5
+        )
+    ]
+
+
+@pytest.fixture(params=["wscc9", "wscc9-ibr"], scope="module")
+def system(request, wscc9):
+    return psmr.build(psmr.read_case(wscc9 / f"{request.param}.toml"))
+
+
+@pytest.fixture(scope="module")
+def tuning(system):
+    patch = pytest.MonkeyPatch()
+    patch.setattr(tune_module, "families", some)
+    try:
+        yield tune(system, up_to=2.0, accuracy=0.01)
+    finally:
+        patch.undo()
+
+
+def test_winner_meets_the_target_and_is_the_cheapest_that_does(tuning):
+    winner, table = tuning.winner, tuning.table
+    assert winner.deformation <= 0.01
+    assert winner.stable
+    assert winner.cost == table[table["meets"]]["cost"].min()
+    assert table["winner"].sum() == 1
+    assert {"TM", "BEM", "SDIRK2", "RK4", "FEM"} <= set(table["method"].dropna())
+
+
+def test_winner_holds_in_the_simulation(system, tuning):
+    found = confirm(system, tuning.winner)
+    assert found.observed == pytest.approx(found.predicted, rel=1e-5)
+    assert found.deformation_observed == pytest.approx(found.deformation_predicted, rel=1e-3)
+
+
+def test_single_rate_can_be_better(tuning):
+    """A second-order L-stable step of 50 ms on nine buses: no partition saves what its two sides cost."""
+    assert isinstance(tuning.winner.scheme, SingleRate)
+    assert tuning.advice.startswith("Single rate is better here: the cheapest multirate scheme costs")
+
+
+@pytest.mark.slow
+def test_cost_by_the_clock(system):
+    """Within 30 %, processor time, for schemes that the model has not timed as they are."""
+    linear = system.linearise()
+    schemes = [family.make(0.01) for family in some(linear, gaps=2)]
+    costs = calibrate(system, schemes)
+    assert costs.seconds < 1.0
+    for scheme in [*schemes, SingleRate("TM", 0.01), SingleRate("SDIRK2", 0.03)]:
+        if isinstance(scheme, SingleRate) and scheme.method in ("FEM", "RK4"):
+            continue  # not stable at these steps
+        clock = measured(system, scheme, 3.0)
+        if getattr(scheme, "corrections", 0):
+            # The model has every correction made; one that agrees at once is not.
+            assert costs.of(scheme) > 0.7 * clock
+        else:
+            assert costs.of(scheme) == pytest.approx(clock, rel=0.3)
+
+
+def test_study_file_makes_the_winner_again(tuning, system, tmp_path, wscc9):
+    case = wscc9 / ("wscc9-ibr.toml" if "converters" in system.name else "wscc9.toml")
+    write_study(tmp_path / "tuned.toml", tuning, case)
+    again, recipe = prepare(read_study(tmp_path / "tuned.toml"))
+    assert recipe.scheme(again.linearise()) == tuning.winner.scheme
+
+
+def test_study_file_of_a_multirate_winner(tuning, system, tmp_path, wscc9):
+    from dataclasses import replace
+
+    case = wscc9 / ("wscc9-ibr.toml" if "converters" in system.name else "wscc9.toml")
+    multirate = replace(tuning, winner=tuning.best_multirate)
+    write_study(tmp_path / "tuned.toml", multirate, case)
+    again, recipe = prepare(read_study(tmp_path / "tuned.toml"))
+    assert recipe.scheme(again.linearise()) == multirate.winner.scheme
+
+
+def test_figure_has_every_stable_candidate(tuning):
+    axes = pareto(tuning).axes[0]
+    drawn = sum(len(collection.get_offsets()) for collection in axes.collections)
+    stable = [c for c in tuning.candidates if c.stable and math.isfinite(c.deformation)]
+    assert drawn == len(stable) + 1  # and the star
+
+
+def test_damping_and_frequency_are_asked_separately(system, monkeypatch):
+    monkeypatch.setattr(tune_module, "families", lambda linear: some(linear, gaps=0))
+    loose = tune(system, up_to=2.0, frequency=0.02)
+    tight = tune(system, up_to=2.0, frequency=0.02, damping=0.0005)
+    assert loose.winner.frequency_error <= 0.02
+    assert tight.winner.damping_error <= 0.0005 < loose.winner.damping_error
+    assert tight.winner.cost > loose.winner.cost
+
+
+def test_out_of_reach_shows_the_best_one(system, monkeypatch):
+    monkeypatch.setattr(tune_module, "families", lambda linear: some(linear, gaps=0))
+    with pytest.raises(SchemeError, match=r"no scheme that was tried reaches .*The best one misses it.*RK4"):
+        tune(system, up_to=2.0, accuracy=1e-13)
+
+
+def test_band_without_modes(system):
+    with pytest.raises(
+        InputError, match=r"up_to = 0\.0001 Hz: no mode of the system is that slow; the slowest"
+    ):
+        tune(system, up_to=1e-4, accuracy=0.01)
+
+
+def test_unstable_system_is_named(wscc9):
+    from psmr.dae.linear_system import linear_system
+
+    system = linear_system(ode(np.array([[0.0, 1.0], [-64.0, 0.4]])))
+    with pytest.raises(InputError, match=r"unstable to begin with: mode 0\.2 ± j7\.997"):
+        tune(system, up_to=2.0, accuracy=0.01)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ({"up_to": 2.0}, "nothing is asked for"),
+        ({"up_to": -1.0, "accuracy": 0.01}, "up_to = -1.0"),
+        ({"up_to": 2.0, "accuracy": 0.0}, "accuracy = 0.0"),
+        ({"up_to": 2.0, "damping": float("nan")}, "damping = nan"),
+        ({"up_to": 2.0, "accuracy": 0.01, "margin": -0.1}, "margin = -0.1"),
+    ],
+)
+def test_targets_that_are_none(target, message):
+    with pytest.raises(InputError, match=message):
+        Target(**target)
+
+
+def test_command(monkeypatch, wscc9, tmp_path, capsys):
+    monkeypatch.setattr(tune_module, "families", lambda linear: some(linear, gaps=0))
+    arguments = ["tune", str(wscc9 / "wscc9.toml"), "--accuracy", "1%", "--up-to", "2Hz"]
+    assert cli.main([*arguments, "-o", str(tmp_path / "out")]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "Confirmed on mode -0.1956 ± j8.373 1/s" in out
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "tuned.toml",
+        "pareto.svg",
+        "candidates.csv",
+    }
+    assert cli.main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["winner"]["scheme"]["type"] == "single"
+    assert cli.main(["tune", str(wscc9 / "wscc9.toml"), "--accuracy", "1e-13", "--up-to", "2"]) == 2
+    assert "The best one misses it" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_multirate_is_better_where_fast_modes_count(wscc9):
+    """With the converters' modes in the band (up to 50 Hz) the step must be 1.25 ms: 1.3 times measured."""
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9-ibr.toml"))
+    tuning = tune(system, up_to=50.0, accuracy=0.01)
+    assert isinstance(tuning.winner.scheme, Multirate)
+    found = confirm(system, tuning.winner)
+    assert found.observed == pytest.approx(found.predicted, rel=1e-5)
+    assert found.cost_measured == pytest.approx(found.cost_predicted, rel=0.3)
