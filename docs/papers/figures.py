@@ -1,6 +1,7 @@
 """Make the figures and tables of the pages on papers: python docs/papers/figures.py [NAME ...].
 
-Each paper is reproduced as `psmr reproduce NAME` does it; its figures and the table of findings are what its page shows.
+Each paper is reproduced as `psmr reproduce NAME` does it; its figures and the table of findings are what its
+page shows.
 """
 
 import sys

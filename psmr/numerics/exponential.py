@@ -26,8 +26,8 @@ def integrals(matrix: Reals, h: float) -> tuple[Reals, Reals, Reals]:
 
     Notes
     -----
-    They are the first block row of exp(h [A I 0; 0 0 I; 0 0 0]) (Van Loan, IEEE Transactions on Automatic Control 23,
-    1978). No inverse of A is formed, so that they are right for a singular A too.
+    They are the first block row of exp(h [A I 0; 0 0 I; 0 0 0]) (Van Loan, IEEE Transactions on Automatic
+    Control 23, 1978). No inverse of A is formed, so that they are right for a singular A too.
     """
     k = len(matrix)
     block = np.zeros((3 * k, 3 * k))
@@ -40,8 +40,8 @@ def integrals(matrix: Reals, h: float) -> tuple[Reals, Reals, Reals]:
 def condition(matrix: Reals) -> tuple[float, Reals]:
     """Return the condition number of a square matrix whose units were taken out, and its weakest direction.
 
-    Rows and columns are first scaled towards 1 (Ruiz, 2001), since a matrix of derivatives mixes units: the condition
-    of [[0, 1], [-5e5, 0]], a spring, is 1.
+    Rows and columns are first scaled towards 1 (Ruiz, 2001), since a matrix of derivatives mixes units: the
+    condition of [[0, 1], [-5e5, 0]], a spring, is 1.
 
     Returns
     -------

@@ -39,7 +39,8 @@ class ManifoldEngine:
     ) -> None:
         if (scheme.split.names_x, scheme.split.names_y) != (system.names_x, system.names_y):
             raise SchemeError(
-                f"split is a partition of {len(scheme.split.names_x)} states and {len(scheme.split.names_y)} algebraic "
+                f"split is a partition of {len(scheme.split.names_x)} states and "
+                f"{len(scheme.split.names_y)} algebraic "
                 f"variables of another system; {system!r} needs one made from its own linearise()"
             )
         self.honest = scheme.newton == "honest"
@@ -128,8 +129,10 @@ class ManifoldEngine:
         if not all(np.isfinite(matrix).all() for matrix in self.matrices):
             growth = float(np.linalg.eigvals(gz).real.max())
             raise SimulationError(
-                f"t = {w[-1]:.6g} s, step {h:.3g} s: the exponential of the fast states is not finite (fastest growth "
-                f"{growth:.3g} 1/s); the run has left the region where they decay: try a smaller step or another partition"
+                f"t = {w[-1]:.6g} s, step {h:.3g} s: the exponential of the fast states is not finite "
+                "(fastest growth "
+                f"{growth:.3g} 1/s); the run has left the region where they decay: try a smaller step or "
+                "another partition"
             )
         self.plan = Plan(
             slow=slow.astype(np.uint32),

@@ -1,12 +1,12 @@
 """The slow-manifold scheme of Gil, Sanfelice and Nikravesh (2013): its record and the matrices of a step.
 
-With x the slow and z the fast states and the algebraic variables eliminated, x' = f(x, z) and z' = g(x, z). Around the
-start (x_n, z_n) of a step g is linear; H(x) = z_n - g_z^-1 (g_x (x - x_n) + g_n) is where the fast states would rest,
-and y = z - H their distance from it. x follows Runge-Kutta 4 on f(x, H(x)) plus the integral of f_z y, and y follows
-matrix exponentials.
+With x the slow and z the fast states and the algebraic variables eliminated, x' = f(x, z) and z' = g(x, z).
+Around the start (x_n, z_n) of a step g is linear; H(x) = z_n - g_z^-1 (g_x (x - x_n) + g_n) is where the fast
+states would rest, and y = z - H their distance from it. x follows Runge-Kutta 4 on f(x, H(x)) plus the
+integral of f_z y, and y follows matrix exponentials.
 
-The published text has slips, corrected here: the block matrix (47) is [A C B; 0 0 1; 0 0 0], and H in step 2 reads z_n
-and g_z where y_n and g_y are printed. `psmr.reproduce.gil_sanfelice_nikravesh` has the evidence.
+The published text has slips, corrected here: the block matrix (47) is [A C B; 0 0 1; 0 0 0], and H in step 2
+reads z_n and g_z where y_n and g_y are printed. `psmr.reproduce.gil_sanfelice_nikravesh` has the evidence.
 """
 
 from __future__ import annotations
@@ -29,33 +29,36 @@ Reals = NDArray[np.float64]
 
 JACOBIANS = ("step", "kept")
 
-# Up to this order of the Jacobian dense elimination (a third of order^3 operations) costs less than the overhead of
-# sparse slices and factors, about 1 ms.
+# Up to this order of the Jacobian dense elimination (a third of order^3 operations) costs less than the
+# overhead of sparse slices and factors, about 1 ms.
 DENSE = 200
 
 
 @dataclass(frozen=True)
 class SlowManifold:
-    """Slow states by Runge-Kutta 4 on the slow manifold, fast states by matrix exponentials (Gil et al., 2013).
+    """Slow states by Runge-Kutta 4 on the slow manifold, fast ones by matrix exponentials (Gil et al., 2013).
 
     Parameters
     ----------
     split
-        Which states are fast. All algebraic variables are eliminated by solving g = 0, so it does not matter on which
-        side they are.
+        Which states are fast. All algebraic variables are eliminated by solving g = 0, so it does not matter
+        on which side they are.
     h
-        Step in s. Runge-Kutta 4 must be stable for the slow states: about 2.8 / |lambda| of the fastest of them.
+        Step in s. Runge-Kutta 4 must be stable for the slow states: about 2.8 / |lambda| of the fastest of
+        them.
     jacobian
-        ``"step"``: linearise at every step, as published. ``"kept"``: keep the linearisation and its exponentials
-        until they have drifted.
+        ``"step"``: linearise at every step, as published. ``"kept"``: keep the linearisation and its
+        exponentials until they have drifted.
     drift
-        With ``"kept"``: linearise anew when what the linearisation said of the fast states' rest differs from what it
-        turned out to be by more than this share of their movement in the step. At the default the pendulum of the paper
-        keeps its energy to 2.2e-5 J with 93 linearisations, to 1.3e-5 J with one at each of its 1000 steps.
+        With ``"kept"``: linearise anew when what the linearisation said of the fast states' rest differs from
+        what it turned out to be by more than this share of their movement in the step. At the default the
+        pendulum of the paper keeps its energy to 2.2e-5 J with 93 linearisations, to 1.3e-5 J with one at
+        each of its 1000 steps.
     newton
         When the Jacobian of the algebraic equations is refreshed, as in `SingleRate`.
     tolerance
-        Of the algebraic equations, as in `SingleRate`; the condition of g_z times the rounding unit must stay below it.
+        Of the algebraic equations, as in `SingleRate`; the condition of g_z times the rounding unit must stay
+        below it.
 
     Raises
     ------
@@ -132,11 +135,12 @@ class Manifold(NamedTuple):
 
 
 def manifold(fz: Reals, gx: Reals, gz: Reals, h: float) -> Manifold:
-    """Return the matrices of a step from the derivatives f_z (p, q), g_x (q, p), g_z (q, q) and the step h in s."""
+    """Return the matrices of a step of h in s from f_z (p, q), g_x (q, p) and g_z (q, q) in 1/s."""
     inverse = np.linalg.inv(gz)
     K = inverse @ gx
     _, I1, I2 = integrals(gz, h)
-    return Manifold(*map(np.ascontiguousarray, (inverse, K, fz, I1, I2, *integrals(gz + K @ fz, h))))
+    matrices = (inverse, K, fz, I1, I2, *integrals(gz + K @ fz, h))
+    return Manifold(*(np.ascontiguousarray(matrix, dtype=np.float64) for matrix in matrices))
 
 
 def eliminated(
@@ -158,8 +162,8 @@ def eliminated(
 
     Notes
     -----
-    In a large system only as many solves as there are fast states, of g_y and of its transpose: the state matrix is
-    never formed.
+    In a large system only as many solves as there are fast states, of g_y and of its transpose: the state
+    matrix is never formed.
     """
     if matrix.shape[0] <= DENSE:
         return _eliminated_dense(matrix.toarray(), n, slow, fast)
@@ -193,13 +197,14 @@ def _eliminated_dense(
 
 def _undetermined(order: int) -> SingularError:
     return SingularError(
-        f"g_y of order {order} is singular: the algebraic equations do not determine the algebraic variables at this "
+        f"g_y of order {order} is singular: the algebraic equations do not determine the algebraic "
+        "variables at this "
         "point; look for a bus without a path to any source or a voltage of zero"
     )
 
 
 def _clearly_regular(matrix: Reals, limit: float) -> bool:
-    """Return whether the condition is below the limit in the units as they are: a look that costs an inverse."""
+    """Return whether the condition is below the limit in the units as they are: a cheap first look."""
     try:
         return bool(np.linalg.norm(matrix) * np.linalg.norm(np.linalg.inv(matrix)) <= limit)
     except np.linalg.LinAlgError:
@@ -235,8 +240,10 @@ def require_fit(gz: Reals, names: tuple[str, ...], tolerance: float, where: str)
         return
     weak = [names[i] for i in np.argsort(-share, kind="stable") if share[i] > 0.1][:4]
     raise SchemeError(
-        f"slow manifold, {where}: g_z of the {len(names)} fast states is singular (condition {number:.2g}, at most "
-        f"{limit:.2g}); {', '.join(weak)} {'acts as a pure integrator' if len(weak) == 1 else 'act as pure integrators'} "
+        f"slow manifold, {where}: g_z of the {len(names)} fast states is singular (condition {number:.2g}, "
+        "at most "
+        f"{limit:.2g}); {', '.join(weak)} "
+        f"{'acts as a pure integrator' if len(weak) == 1 else 'act as pure integrators'} "
         "in the fast set: without a rest to return to there is no slow manifold. Take "
         f"{'it' if len(weak) == 1 else 'them'} out of the fast set (partitioning.by_hand, or a larger delta)"
     )

@@ -37,8 +37,8 @@ class CriticalStep:
     Attributes
     ----------
     h
-        Largest stable step in s: h_slow of multirate, the step of any other scheme (of a run along the arc the
-        time that it takes at an equilibrium, h / weight_t); infinite where the scheme is stable up to
+        Largest stable step in s: h_slow of multirate, the step of any other scheme (of a run along the arc
+        the time that it takes at an equilibrium, h / weight_t); infinite where the scheme is stable up to
         `searched`.
     h_fast
         The fast step that belongs to it in s; equal to `h` for single rate.
@@ -115,8 +115,8 @@ def critical_step(
         together at the given ratio. ``"ratio"``: h_slow at the given h_fast, so that the ratio is the whole
         number searched for.
     first, last
-        Smallest and largest step (h, h_slow) to try in s. First is a thousandth of `last` unless given, or the
-        step that has room for the micro steps of SMES where that is longer.
+        Smallest and largest step (h, h_slow) to try in s. First is a thousandth of `last` unless given, or
+        the step that has room for the micro steps of SMES where that is longer.
 
     Returns
     -------
@@ -217,7 +217,13 @@ class _Judge:
         names = self.linear.names_x + self.linear.names_y
         variable = names[int(np.argmax(numerical.participation[: len(names), j]))]
         return CriticalStep(
-            operator_step(stable), h_fast, operator_step(unstable), searched, complex(numerical.z[j]), mode, variable,
+            operator_step(stable),
+            h_fast,
+            operator_step(unstable),
+            searched,
+            complex(numerical.z[j]),
+            mode,
+            variable,
             self.scheme,
         )
 

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from psmr.dae.linear import LinearDae
 from psmr.errors import SchemeError
-from psmr.numerics.engine import Scheme
+from psmr.numerics.engine import Scheme as Scheme
 from psmr.numerics.onestep import TABLEAUX, coefficients
 from psmr.numerics.scheme import Multirate, SingleRate
 from psmr.pencil.rows import Rows, implicit, matrices

@@ -1,8 +1,8 @@
 """Step operators of the schemes for singularly perturbed systems, in closed form.
 
-These schemes solve g = 0 at every stage, so that one step is a map of the states alone, x(t + h) = M x(t), with M a
-function of the state matrix A (stabilised explicit), of its four blocks (slow manifold), or that of the base method
-(arc length at an equilibrium).
+These schemes solve g = 0 at every stage, so that one step is a map of the states alone, x(t + h) = M x(t),
+with M a function of the state matrix A (stabilised explicit), of its four blocks (slow manifold), or that of
+the base method (arc length at an equilibrium).
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def slow_manifold_map(A: Reals, fast: NDArray[np.bool_], h: float) -> Reals:
 def smes_map(A: Reals, scheme: Smes) -> Reals:
     """Return M (n, n) of one macro step on x' = A x.
 
-    For forward Euler M = (I + (h - N delta) A) (I + delta A)^N (Shi and Rojas, condition (14)); for the other base
-    methods the re-equilibrated stages that `psmr.Smes` states, with matrices in place of states.
+    For forward Euler M = (I + (h - N delta) A) (I + delta A)^N (Shi and Rojas, condition (14)); for the other
+    base methods the re-equilibrated stages that `psmr.Smes` states, with matrices in place of states.
     """
     tableau, identity = EXPLICIT[scheme.base], np.eye(len(A))
     spent = scheme.micro * scheme.delta
@@ -91,11 +91,15 @@ def stability_polynomial(matrix: Reals, method: str) -> Reals:
         For a method that is not an explicit one.
     """
     if method not in EXPLICIT:
-        raise SchemeError(f"{method} is no explicit method; {', '.join(EXPLICIT)} have a stability polynomial")
+        raise SchemeError(
+            f"{method} is no explicit method; {', '.join(EXPLICIT)} have a stability polynomial"
+        )
     tableau, identity = EXPLICIT[method], np.eye(len(matrix))
     stages: list[Reals] = []
     for row in tableau.A:
-        stages.append(identity + matrix @ sum((a * k for a, k in zip(row, stages, strict=False)), 0.0 * identity))
+        stages.append(
+            identity + matrix @ sum((a * k for a, k in zip(row, stages, strict=False)), 0.0 * identity)
+        )
     return np.asarray(identity + matrix @ sum(b * k for b, k in zip(tableau.b, stages, strict=True)))
 
 
@@ -110,7 +114,8 @@ def of_slow_manifold(linear: LinearDae, scheme: SlowManifold) -> Reals:
     split = scheme.split
     if (split.names_x, split.names_y) != (linear.names_x, linear.names_y):
         raise SchemeError(
-            f"split is a partition of {len(split.names_x)} states and {len(split.names_y)} algebraic variables of "
+            f"split is a partition of {len(split.names_x)} states and {len(split.names_y)} algebraic "
+            "variables of "
             f"another system; this one has {linear.n} and {linear.m}"
         )
     A, fast = linear.state_matrix(), split.fast_x
@@ -120,7 +125,7 @@ def of_slow_manifold(linear: LinearDae, scheme: SlowManifold) -> Reals:
 
 
 def with_algebraic(linear: LinearDae, M: Reals) -> Reals:
-    """Return T (n + m, n + m) on w = (x, y) from the map of the states: y(t) is not read, y(t + h) solves g = 0."""
+    """Return T (n + m, n + m) on (x, y) from M: y(t) is not read, y(t + h) solves g = 0."""
     n, m = linear.n, linear.m
     T = np.zeros((n + m, n + m))
     T[:n, :n] = M
@@ -135,8 +140,8 @@ def closed_form(linear: LinearDae, scheme: object) -> Reals | None:
     Raises
     ------
     SchemeError
-        For a partition of another system, a scheme that does not fit this one, or a method that chooses its own
-        steps and so has no operator.
+        For a partition of another system, a scheme that does not fit this one, or a method that chooses its
+        own steps and so has no operator.
     SingularError
         When g_y is singular.
     """
@@ -149,7 +154,8 @@ def closed_form(linear: LinearDae, scheme: object) -> Reals | None:
         return with_algebraic(linear, stability_polynomial(step * linear.state_matrix(), scheme.method))
     if isinstance(scheme, Adaptive | ArcLength):
         raise SchemeError(
-            f"{scheme}: a method that chooses its own steps has no step operator; its steps follow the tolerance, and on a "
+            f"{scheme}: a method that chooses its own steps has no step operator; its steps follow the "
+            "tolerance, and on a "
             "stiff system the stability limit of the method. For a report take a fixed-step method"
         )
     return None
@@ -191,8 +197,11 @@ def remarks(scheme: Scheme) -> tuple[str, ...]:
     if not isinstance(scheme, ArcLength):
         return ()
     return (
-        f"Near an equilibrium nothing moves but time, so the arc is time itself: the run is its base method, {scheme.method} "
-        f"with a step of {operator_step(scheme):g} s, and the report is that method's. Away from it the steps are shorter. "
-        "Where the base method is unstable at this step the run does not grow but chatters about the slow manifold; the "
+        "Near an equilibrium nothing moves but time, so the arc is time itself: the run is its base "
+        f"method, {scheme.method} "
+        f"with a step of {operator_step(scheme):g} s, and the report is that method's. Away from it the "
+        "steps are shorter. "
+        "Where the base method is unstable at this step the run does not grow but chatters about the slow "
+        "manifold; the "
         "run's counters say how often a step turned back.",
     )

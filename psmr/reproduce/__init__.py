@@ -1,1 +1,1 @@
-"""The papers behind the schemes, reproduced: their tables and figures beside ours, and every misprint with evidence."""
+"""The papers behind the schemes, reproduced: tables, figures, and every misprint with its evidence."""

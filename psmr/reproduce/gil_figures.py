@@ -34,9 +34,13 @@ def stability(path: Path) -> Path:
                 COLOURS, pairs, ("solid", "dashed", "dotted", "dashdot"), (2.6, 1.9, 1.5, 1.3), strict=False
             ):
                 inside = formulas.radius(formulas.algorithm(alpha, beta, np.where(xi == 0, -1e-9, xi)))
-                axes.contour(x, y, inside, levels=[1.0 + 1e-9], colors=[colour], linestyles=[dash], linewidths=[width])
+                axes.contour(
+                    x, y, inside, levels=[1.0 + 1e-9], colors=[colour], linestyles=[dash], linewidths=[width]
+                )
                 value = alpha if symbol == "α" else beta
-                axes.plot([], [], color=colour, linestyle=dash, linewidth=width, label=f"{symbol} = {value:g}")
+                axes.plot(
+                    [], [], color=colour, linestyle=dash, linewidth=width, label=f"{symbol} = {value:g}"
+                )
             axes.set(xlabel="Re ξ", xlim=(-4.2, 0.3), ylim=(0.0, 4.2), aspect="equal")
             axes.legend(loc="upper left")
         left.set(ylabel="Im ξ", title="Coupling β = 0.1: the ratio α of the time scales does not matter")
@@ -51,11 +55,11 @@ def stability(path: Path) -> Path:
 
 
 def local_error(errors: pd.DataFrame, path: Path) -> Path:
-    """Draw the local error of x against the step for several α and several β, with Runge-Kutta 4 beside it."""
+    """Draw the local error of x against the step for several α and β, with Runge-Kutta 4 beside it."""
     with styled():
         figure = new_figure(8.2, 3.9)
         left, right = figure.subplots(1, 2, sharey=True)
-        groups: dict[Any, pd.DataFrame] = {key: part for key, part in errors.groupby(["alpha", "beta"])}
+        groups: dict[Any, pd.DataFrame] = dict(iter(errors.groupby(["alpha", "beta"])))
         for axes, pairs, symbol in (
             (left, ((10, 0.1), (100, 0.1), (1000, 0.1)), "α"),
             (right, ((10, 0.01), (10, 0.1), (10, 0.3)), "β"),
@@ -66,7 +70,9 @@ def local_error(errors: pd.DataFrame, path: Path) -> Path:
                 axes.loglog(part["h"], part["x, scheme"], color=colour, label=f"{symbol} = {value:g}")
                 rk4 = part["x, RK4"].to_numpy()
                 shown = (rk4 > 1e-14) & (rk4 < 10.0)  # below: rounding; above: unstable
-                axes.loglog(part["h"][shown], rk4[shown], color=colour, linestyle=(0, (1.2, 1.6)), linewidth=1.1)
+                axes.loglog(
+                    part["h"][shown], rk4[shown], color=colour, linestyle=(0, (1.2, 1.6)), linewidth=1.1
+                )
                 if alpha > 10:
                     corner = 1.0 / (alpha * np.sqrt(2.0))
                     axes.axvline(corner, color=colour, linewidth=0.6, linestyle=(0, (4, 3)))
@@ -85,7 +91,9 @@ def local_error(errors: pd.DataFrame, path: Path) -> Path:
 def _slope_mark(axes: Axes, x: float, y: float, slope: int) -> None:
     """Draw a little triangle whose hypotenuse has the slope."""
     axes.plot([x, 4 * x, 4 * x, x], [y, y, y * 4**slope, y], color=FAINT, linewidth=0.9)
-    axes.annotate(f"{slope}", (4 * x, y * 2**slope), (4, 0), textcoords="offset points", color=FAINT, va="center")
+    axes.annotate(
+        f"{slope}", (4 * x, y * 2**slope), (4, 0), textcoords="offset points", color=FAINT, va="center"
+    )
 
 
 def pendulum(runs: PendulumRuns, path: Path) -> Path:
@@ -112,7 +120,13 @@ def pendulum(runs: PendulumRuns, path: Path) -> Path:
         offset = (runs.ours[:, 6] - np.sin(runs.ours[:, 2]))[early]
         particle.plot(runs.fine_t * 1e3, exact * 1e6, color=red, linewidth=1.6, alpha=0.6, label="reference")
         particle.plot(
-            runs.t[early] * 1e3, offset * 1e6, color=blue, marker="o", markersize=4, linestyle="", label="slow manifold"
+            runs.t[early] * 1e3,
+            offset * 1e6,
+            color=blue,
+            marker="o",
+            markersize=4,
+            linestyle="",
+            label="slow manifold",
         )
         particle.set(xlabel="t [ms]", ylabel="x offset [µm]", title="The particle rings: 1.8 steps a period")
         particle.legend(loc="upper right", ncols=2)

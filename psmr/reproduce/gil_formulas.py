@@ -1,7 +1,7 @@
 """The formulas of Gil, Sanfelice and Nikravesh on their linear test equation, as printed and as meant.
 
-A pair (x, z) of complex numbers, λ_f = α λ_s, δ = β λ_f, μ = β λ_s, ξ = h λ_s (equations (50), (51)); everything is
-vectorised over ξ.
+A pair (x, z) of complex numbers, λ_f = α λ_s, δ = β λ_f, μ = β λ_s, ξ = h λ_s (equations (50), (51));
+everything is vectorised over ξ.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def algorithm(alpha: float, beta: float, xi: Any, printed_47: bool = False) -> C
     Parameters
     ----------
     printed_47
-        Take the block matrix as printed, [A B C; 0 0 1; 0 0 0]. Its corner is the integral of e^{A(h-s)} (C + B s); the
-        forcing of y' = A y + u(t), (40), is B + C s, for which B and C change places.
+        Take the block matrix as printed, [A B C; 0 0 1; 0 0 0]. Its corner is the integral of e^{A(h-s)} (C +
+        B s); the forcing of y' = A y + u(t), (40), is B + C s, for which B and C change places.
     """
     xi = np.asarray(xi, dtype=complex)
     fast, full = alpha * xi, (alpha + beta**2) * xi  # h g_z and h A of (40)

@@ -20,10 +20,10 @@ VERDICTS = ("agrees", "differs", "misprint")
 _STYLE = """body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem; margin: 2rem auto;
 padding: 0 1rem } h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.1rem; margin-top: 2rem }
 .note { color: #5b6472 } img { max-width: 100%; display: block; margin: 1rem 0 } .wide { overflow-x: auto }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums } th, td { padding: .3rem
-.6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e5e8 } th { border-bottom: 2px solid #b9bec6 }
-.agrees { color: #2a7f62; font-weight: 600 } .differs { color: #b7791f; font-weight: 600 } .misprint { color: #d1495b;
-font-weight: 600 }"""
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums } th, td { padding:
+.3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e5e8 } th { border-bottom: 2px
+solid #b9bec6 } .agrees { color: #2a7f62; font-weight: 600 } .differs { color: #b7791f; font-weight: 600 }
+.misprint { color: #d1495b; font-weight: 600 }"""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Finding:
     paper, ours
         What the paper states and what came out here, as text with units.
     verdict
-        ``"agrees"``, ``"differs"`` (both can be right: another reading, machine or data), or ``"misprint"`` (the
-        printed formula or number cannot be meant).
+        ``"agrees"``, ``"differs"`` (both can be right: another reading, machine or data), or ``"misprint"``
+        (the printed formula or number cannot be meant).
     why
         The evidence, or the reason of the difference.
     """
@@ -82,14 +82,18 @@ class Reproduction:
     figures: Mapping[str, Path] = field(repr=False)
     findings: tuple[Finding, ...] = field(repr=False)
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: str) -> int:
         """Return how many findings have a verdict."""
         return sum(finding.verdict == verdict for finding in self.findings)
 
     def __str__(self) -> str:
         counts = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in VERDICTS)
-        tables = [f"{title}\n{table.to_string(index=False, na_rep='')}" for title, table in self.tables.items()]
-        return "\n\n".join([self.citation, *tables, *map(str, self.findings), f"{len(self.findings)} findings: {counts}"])
+        tables = [
+            f"{title}\n{table.to_string(index=False, na_rep='')}" for title, table in self.tables.items()
+        ]
+        return "\n\n".join(
+            [self.citation, *tables, *map(str, self.findings), f"{len(self.findings)} findings: {counts}"]
+        )
 
     def record(self) -> dict[str, Any]:
         """Return findings, tables and figure files as plain data, for JSON."""
@@ -128,7 +132,12 @@ class Reproduction:
         """Return the findings as a Markdown table, for the documentation."""
         rows = [(f.claim, f.paper, f.ours, f"**{f.verdict}**", f.why) for f in self.findings]
         lines = ["| claim | paper | ours | verdict | why |", "|---|---|---|---|---|"]
-        return "\n".join(lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]) + "\n"
+        return (
+            "\n".join(
+                lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+            )
+            + "\n"
+        )
 
     def _page(self) -> str:
         rows = [
@@ -142,7 +151,8 @@ class Reproduction:
             for title, path in self.figures.items()
         ]
         tables = [
-            f"<h2>{escape(title)}</h2><div class='wide'>{table.to_html(index=False, na_rep='', border=0)}</div>"
+            f"<h2>{escape(title)}</h2><div "
+            f"class='wide'>{table.to_html(index=False, na_rep='', border=0)}</div>"
             for title, table in self.tables.items()
         ]
         return (

@@ -93,7 +93,8 @@ def test_sparse_and_dense_elimination_agree(monkeypatch):
 
 @pytest.mark.parametrize("jacobian", ["step", "kept"])
 def test_order_one_on_a_nonlinear_dae(jacobian):
-    # h |lambda_f| << 1: local error of order 2 (Gil et al., accuracy analysis), so order 1; kept matrices change nothing.
+    # h |lambda_f| << 1: local error of order 2 (Gil et al., accuracy analysis), so order 1; kept matrices
+    # change nothing.
     problem = kaps(mu=5.0)
     fast = split(problem.system, "D.x1")
     steps = 0.02 / 2.0 ** np.arange(5)
@@ -176,7 +177,7 @@ def test_pure_integrators_are_refused_before_the_run():
 
 def test_a_partition_without_fast_states_is_refused():
     system = two_rates()
-    with pytest.raises(SchemeError, match="no fast state.*SingleRate\\('RK4', h\\)"):
+    with pytest.raises(SchemeError, match=r"no fast state.*SingleRate\('RK4', h\)"):
         SlowManifold(partitioning.all_slow(system.linearise()), 0.01)
 
 

@@ -1,4 +1,4 @@
-"""The operators of the singular-perturbation schemes: closed form against the step, and against a nonlinear ringdown."""
+"""The operators of the singular-perturbation schemes, against the step and against nonlinear ringdowns."""
 
 import dataclasses
 
@@ -124,7 +124,8 @@ def test_report_and_refusal_on_a_power_system(wscc9):
     split = partitioning.by_participation(linear, delta=100.0)
     report = psmr.deformation(linear, psmr.SlowManifold(split, 0.05))
     assert report.stable
-    # The rest of the fast states is exact to their time constant, so RK4's error remains: (|s| h)^4 / 120 to the mode.
+    # The rest of the fast states is exact to their time constant, so RK4's error remains: (|s| h)^4 / 120 to
+    # the mode.
     s = complex(report.dominant["real"], report.dominant["imag"])
     assert report.dominant["relative_deformation"] == pytest.approx(abs(s * 0.05) ** 4 / 120, rel=0.05)
     # Runge-Kutta 4 on the slow states ends at 2.785 / 20 s.
@@ -175,7 +176,8 @@ def test_critical_step_of_each_family(wscc9):
     assert end.h == pytest.approx(2.785294 / 20.0, rel=2e-3)
     assert end.way == "monotone"  # R4 = 1 on the negative real axis
     assert "stable up to h =" in str(end)
-    # Along the arc it is that of the base method: 2.785294 / 1000 of Runge-Kutta 4 with the transducers at -1000 1/s.
+    # Along the arc it is that of the base method: 2.785294 / 1000 of Runge-Kutta 4 with the transducers at
+    # -1000 1/s.
     arc, base = ArcLength("RK4", 0.002, weight_t=3.0), psmr.SingleRate("RK4", 0.001)
     ends = [critical_step(linear, scheme, last=0.01).h for scheme in (arc, base)]
     assert ends == pytest.approx([2.785294e-3] * 2, rel=1e-4)

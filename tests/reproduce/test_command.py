@@ -22,13 +22,18 @@ def small(folder: Path, progress=None) -> Reproduction:
         "N. N., A paper, 1999",
         {"Table 1: errors": pd.DataFrame({"h": [0.1], "error": [1e-3]})},
         {"A curve": figure},
-        (Finding("order | slope", "2", "1.99", "agrees"), Finding("(1)", "a < b", "b < a", "misprint", "signs")),
+        (
+            Finding("order | slope", "2", "1.99", "agrees"),
+            Finding("(1)", "a < b", "b < a", "misprint", "signs"),
+        ),
     )
 
 
 @pytest.fixture
 def paper(monkeypatch):
-    monkeypatch.setattr(papers, "reproduce", lambda name, folder, progress=None: small(Path(folder), progress))
+    monkeypatch.setattr(
+        papers, "reproduce", lambda name, folder, progress=None: small(Path(folder), progress)
+    )
 
 
 def call(capsys, *argv):
@@ -47,7 +52,11 @@ def test_findings_on_the_terminal(paper, capsys):
 def test_tables_figures_and_a_page(paper, capsys, tmp_path):
     code, out, _ = call(capsys, "reproduce", "small", "-o", tmp_path / "out")
     assert code == 0
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["curve.svg", "index.html", "table-1-errors.csv"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "curve.svg",
+        "index.html",
+        "table-1-errors.csv",
+    ]
     assert "a &lt; b" in (tmp_path / "out" / "index.html").read_text()
     assert "index.html" in out
 

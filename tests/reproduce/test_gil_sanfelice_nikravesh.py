@@ -42,7 +42,9 @@ def test_formulas_equal_the_operator_and_the_printed_one_with_m12_corrected():
 
 def test_stability_limit_does_not_depend_on_alpha():
     # NUMERICS of the scheme: 2.81 at beta = 0.1 on the negative real axis, within 1 %.
-    limits = [gil_formulas.stability_limit(gil_formulas.algorithm, alpha, 0.1, 180.0) for alpha in (10, 100, 1000)]
+    limits = [
+        gil_formulas.stability_limit(gil_formulas.algorithm, alpha, 0.1, 180.0) for alpha in (10, 100, 1000)
+    ]
     assert limits == pytest.approx([2.81] * 3, rel=0.01)
     assert gil_findings.spread(gil.stability_table()) < 0.01
 
@@ -95,11 +97,17 @@ def test_the_reproduction_writes_tables_figures_and_a_page(tmp_path):
 
 
 def test_a_paper_that_is_not_there(tmp_path):
-    with pytest.raises(psmr.PsmrError, match="no paper 'gil-sanfelice'; did you mean 'gil-sanfelice-nikravesh'"):
+    with pytest.raises(
+        psmr.PsmrError, match="no paper 'gil-sanfelice'; did you mean 'gil-sanfelice-nikravesh'"
+    ):
         reproduce("gil-sanfelice", tmp_path)
 
 
 def test_no_fast_set_of_the_pendulum_is_an_integrator():
     system = pendulum.pendulum()
     with pytest.raises(psmr.PsmrError, match="pure integrator"):
-        march(system, psmr.SlowManifold(partitioning.by_hand(system.linearise(), ["P.r_x", "P.r_y"]), 0.005), 1.0)
+        march(
+            system,
+            psmr.SlowManifold(partitioning.by_hand(system.linearise(), ["P.r_x", "P.r_y"]), 0.005),
+            1.0,
+        )

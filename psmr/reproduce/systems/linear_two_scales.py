@@ -11,7 +11,7 @@ from psmr.dae.system import System
 
 
 class LinearTwoScales(Component):
-    """x' = λ_s x + μ z, z' = δ x + λ_f z with λ_f = α λ_s, μ = β λ_s, δ = β λ_f, all complex (Gil et al., (50), (51))."""
+    """x' = λ_s x + μ z, z' = δ x + λ_f z, all complex: λ_f = α λ_s, μ = β λ_s, δ = β λ_f ((50), (51))."""
 
     states = ("x_re", "x_im", "z_re", "z_im")
     units = {"x_re": "1", "x_im": "1", "z_re": "1", "z_im": "1"}
@@ -22,6 +22,7 @@ class LinearTwoScales(Component):
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> Any:
+        """Return the four derivatives."""
         slow_re, slow_im = v.x_re + p.beta * v.z_re, v.x_im + p.beta * v.z_im
         fast_re, fast_im = p.alpha * (p.beta * v.x_re + v.z_re), p.alpha * (p.beta * v.x_im + v.z_im)
         derivatives = (
@@ -40,5 +41,7 @@ def linear_two_scales(alpha: float, beta: float, slow: complex = -1.0 + 1.0j) ->
     """Return the test equation at x = z = 1, the start (62) of the accuracy analysis."""
     parameters = {"re": slow.real, "im": slow.imag, "alpha": alpha, "beta": beta}
     return assemble(
-        [Device("T", LinearTwoScales, parameters)], {"T.x_re": 1.0, "T.z_re": 1.0}, name="linear test equation (50)"
+        [Device("T", LinearTwoScales, parameters)],
+        {"T.x_re": 1.0, "T.z_re": 1.0},
+        name="linear test equation (50)",
     )

@@ -1,4 +1,4 @@
-"""The pendulum with a particle on a spring of Gil, Sanfelice and Nikravesh: slow bar, fast particle, an index-1 DAE."""
+"""The pendulum with a particle on a spring of Gil, Sanfelice and Nikravesh, as an index-1 DAE."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ GRAVITY = 9.81
 class Pendulum(Component):
     """A bar hung at its end, and a light particle on a spring at the other end (equations (63) to (66)).
 
-    The joint r1 = s(θ), (64), is taken on the level of accelerations, D q'' = -D' q', which with (63a) makes five
-    algebraic equations for the accelerations and the joint force. Equation (66) is written with the row r2' = v2 and
-    the sign of gravity that follow from (63b).
+    The joint r1 = s(θ), (64), is taken on the level of accelerations, D q'' = -D' q', which with (63a) makes
+    five algebraic equations for the accelerations and the joint force. Equation (66) is written with the row
+    r2' = v2 and the sign of gravity that follow from (63b).
     """
 
     states = ("x", "y", "theta", "v_x", "v_y", "omega", "r_x", "r_y", "u_x", "u_y")
@@ -45,9 +45,10 @@ class Pendulum(Component):
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> Any:
+        """Return derivatives and residuals: (63a) and (64) for the bar, (63b) for the particle."""
         s_x, s_y = p.L / 2 * m.sin(v.theta), -p.L / 2 * m.cos(v.theta)
         f_x, f_y = p.k * (v.r_x - v.x - s_x), p.k * (v.r_y - v.y - s_y)
-        # D = [1 0 -s_y'...]: the joint (64) fixes x - s_x and y - s_y; d s / d theta = (-s_y, s_x).
+        # The joint (64) fixes x - s_x and y - s_y, and d s / d theta = (-s_y, s_x).
         derivatives = (
             *(v.v_x, v.v_y, v.omega, v.a_x, v.a_y, v.alpha),
             *(v.u_x, v.u_y, -f_x / p.m2, -f_y / p.m2 - GRAVITY),
@@ -69,19 +70,23 @@ def pendulum(theta: float = np.pi / 4) -> System:
     """Return the system at rest, bar at `theta` (rad) from hanging, spring without force."""
     s_x, s_y = np.sin(theta) / 2, -np.cos(theta) / 2  # L = 1 m
     start = {"x": s_x, "y": s_y, "theta": theta, "r_x": 2 * s_x, "r_y": 2 * s_y}
-    return assemble([Device("P", Pendulum, {})], {f"P.{k}": v for k, v in start.items()}, name="pendulum with particle")
+    return assemble(
+        [Device("P", Pendulum, {})], {f"P.{k}": v for k, v in start.items()}, name="pendulum with particle"
+    )
 
 
 def energy(x: Reals) -> Reals:
     """Return the total energy (68) in J of states (..., 10) with the published parameters."""
     s_x, s_y = np.sin(x[..., 2]) / 2, -np.cos(x[..., 2]) / 2
-    kinetic = 50.0 * (x[..., 3] ** 2 + x[..., 4] ** 2 + x[..., 5] ** 2) + 5e-6 * (x[..., 8] ** 2 + x[..., 9] ** 2)
+    kinetic = 50.0 * (x[..., 3] ** 2 + x[..., 4] ** 2 + x[..., 5] ** 2) + 5e-6 * (
+        x[..., 8] ** 2 + x[..., 9] ** 2
+    )
     spring = 2.5 * ((x[..., 6] - x[..., 0] - s_x) ** 2 + (x[..., 7] - x[..., 1] - s_y) ** 2)
     return np.asarray(kinetic + GRAVITY * (100.0 * x[..., 1] + 1e-5 * x[..., 7]) + spring)
 
 
 def minimal(t: float, q: Reals) -> list[float]:
-    """Return the derivative of (θ, ω, r2, v2): the same physics in the least coordinates, for reference solutions."""
+    """Return the derivative of (θ, ω, r2, v2): the same physics in the least coordinates."""
     theta, omega, r_x, r_y, u_x, u_y = q
     sin, cos = np.sin(theta), np.cos(theta)
     f_x, f_y = 5.0 * (r_x - sin), 5.0 * (r_y + cos)  # the end of the bar is at 2 s = (sin, -cos)
@@ -95,12 +100,13 @@ def full(q: Reals) -> Reals:
     theta, omega = q[..., 0], q[..., 1]
     s_x, s_y = np.sin(theta) / 2, -np.cos(theta) / 2
     return np.stack(
-        [s_x, s_y, theta, -s_y * omega, s_x * omega, omega, q[..., 2], q[..., 3], q[..., 4], q[..., 5]], axis=-1
+        [s_x, s_y, theta, -s_y * omega, s_x * omega, omega, q[..., 2], q[..., 3], q[..., 4], q[..., 5]],
+        axis=-1,
     )
 
 
 def published_step(q: Reals, h: float, printed: bool = True) -> Reals:
-    """Return one step of the scheme in the least coordinates, with the block matrix (47) as printed or corrected.
+    """Return one step of the scheme in the least coordinates, with (47) as printed or corrected.
 
     It is here for evidence only; `psmr.SlowManifold` is the scheme.
     """
