@@ -13,8 +13,13 @@ from psmr.dae.codegen import compile_component
 from psmr.dae.linear import LinearDae
 from psmr.dae.linear_system import linear_system
 from psmr.grid.catalogue import components
+from psmr.numerics.adaptive import ADAPTIVE_METHODS, Adaptive
+from psmr.numerics.arc_length import ArcLength
+from psmr.numerics.engine import Scheme
 from psmr.numerics.march import march
 from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.slow_manifold import SlowManifold
+from psmr.numerics.smes import Smes
 
 
 def warmup() -> str:
@@ -26,7 +31,9 @@ def warmup() -> str:
     linear = _small()
     system = linear_system(linear)
     split = by_hand(linear, fast=["a"])
-    schemes: list[SingleRate | Multirate] = [SingleRate(method, h=0.1) for method in ("TM", "RK4", "SDIRK2")]
+    schemes: list[Scheme] = [SingleRate(method, h=0.1) for method in ("TM", "RK4", "SDIRK2")]
+    schemes += [SlowManifold(split, 0.1), Smes(0.1, 0.01, 2), ArcLength("RK4", 0.1)]
+    schemes += [Adaptive(method) for method in ADAPTIVE_METHODS]
     for predictor, interpolation in (("FEM", "linear"), ("TM", "spline")):
         schemes.append(
             Multirate(split, 0.1, 2, predictor=predictor, interpolation=interpolation, corrections=1)
