@@ -19,7 +19,7 @@ from psmr.numerics.flow import ACCEPTED, EVALUATED, REJECTED, REVERSALS, SPENT, 
 from psmr.numerics.newton import DONE, POLICIES
 from psmr.numerics.runge_kutta import EXPLICIT, PAIRS
 from psmr.numerics.singlerate import ALGEBRAIC, WHOLE
-from psmr.numerics.smes import Smes, room_for_micro
+from psmr.numerics.smes import Smes, room_for_micro, setbacks
 from psmr.numerics.smes_step import run_smes
 from psmr.numerics.span import Span
 
@@ -45,6 +45,7 @@ class SmesEngine:
         self.honest = scheme.newton == "honest"
         self.tableau = EXPLICIT[scheme.base]
         self.blocks = _blocks(system, parameters, w)
+        self.back = setbacks(scheme.base, scheme.nodes)
         self.kept = np.zeros(system.n)
         self.rates = np.zeros((self.tableau.stages, system.n))
 
@@ -53,7 +54,7 @@ class SmesEngine:
         scheme, tableau = self.scheme, self.tableau
         whole, algebraic = self.blocks[WHOLE].arrays, self.blocks[ALGEBRAIC].arrays
         return run_smes(
-            whole, algebraic, tableau.A, tableau.b, tableau.c,
+            whole, algebraic, tableau.A, tableau.b, tableau.c, self.back,
             scheme.delta, scheme.micro, room_for_micro(scheme.base, 1.0),
             span.times, span.steps, span.ratios, first, last, w, self.kept, self.rates,
             POLICIES[scheme.newton], scheme.tolerance, self.every, record,

@@ -20,6 +20,7 @@ from psmr.numerics.scheme import NEWTONS, Newton, _choice, _positive
 from psmr.numerics.stability import Spectrum, longest_step, mode_words, narrowest, polynomial
 
 BASES = ("FEM", "RK2", "RK4")
+NODES = ("macro", "settled")
 
 # Micro steps tried by `Smes.for_system`: 100 a decade, so that the best one is missed by some 1 %.
 PER_DECADE = 100
@@ -39,13 +40,14 @@ class Smes:
     N-fold repetition, one macro step from x at t is
 
         U_1 = E^N(x),                                                  k_1 = F(U_1)
-        U_i = E^N(U_1 + (c_i h - 2 N delta) sum_j (A[i, j] / c_i) k_j),    k_i = F(U_i)      (i > 1)
+        U_i = E^N(U_1 + (c_i h - r_i N delta) sum_j (A[i, j] / c_i) k_j),    k_i = F(U_i)      (i > 1)
         x(t + h) = U_1 + (h - N delta) sum_i b_i k_i
 
     with A, b, c those of the base method. For ``"FEM"`` that is algorithm 1 of the paper. The stages of
     ``"RK2"`` (the midpoint rule) and ``"RK4"`` are re-equilibrated: each is preceded by N micro steps of its
-    own, since a Runge-Kutta method for both kinds of steps is not stable. U_1 stands at t + N delta, U_i at t
-    + c_i h.
+    own, since a Runge-Kutta method for both kinds of steps is not stable. U_1 stands at t + N delta. With
+    ``nodes="macro"`` r_i = 2 and U_i stands at t + c_i h; with ``"settled"`` r_i = 1 + c_i and U_i stands at
+    t + N delta + c_i (h - N delta), where a step that begins with U_1 wants it.
 
     Parameters
     ----------
@@ -60,6 +62,10 @@ class Smes:
     newton, tolerance
         How g = 0 is solved at every evaluation, as in `SingleRate`; ``"dishonest"`` refreshes g_y once per
         macro step.
+    nodes
+        Where the stages of RK2 and RK4 stand. ``"macro"`` leaves an error of first order in N delta,
+        ``"settled"`` does not: on WSCC-9 with RK4, h = 20 ms, N delta = 1 ms the damping of the swing is off
+        by 12 and by 1 % (measured).
 
     Raises
     ------
@@ -80,6 +86,7 @@ class Smes:
     base: str = "FEM"
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
+    nodes: str = "macro"
 
     def __post_init__(self) -> None:
         _positive("h", self.h, "s")
@@ -87,6 +94,7 @@ class Smes:
         _positive("tolerance", self.tolerance, "")
         _choice("base", self.base, BASES)
         _choice("newton", self.newton, NEWTONS)
+        _choice("nodes", self.nodes, NODES)
         if isinstance(self.micro, bool) or not isinstance(self.micro, int | np.integer) or self.micro < 1:
             raise SchemeError(
                 f"micro = {self.micro!r}: the number of micro steps must be a whole number >= 1; "
@@ -116,6 +124,7 @@ class Smes:
         margin: float = 0.1,
         newton: Newton = "dishonest",
         tolerance: float = 1e-10,
+        nodes: str = "macro",
     ) -> Smes:
         """Choose delta and the number of micro steps from the spectrum of a DAE, by condition (14).
 
@@ -144,6 +153,7 @@ class Smes:
         """
         _positive("h", h, "s")
         _choice("base", base, BASES)
+        _choice("nodes", nodes, NODES)
         if delta is not None:
             _positive("delta", delta, "s")
         if not 0.0 <= margin < 1.0:
@@ -156,15 +166,15 @@ class Smes:
         fast = widened[np.abs(widened) * h > 1.0]
         best: tuple[int, float, float] | None = None
         for trial in map(float, steps[::-1]):
-            micro = smallest_micro(widened, h, trial, base, most=best[0] if best else None)
+            micro = smallest_micro(widened, h, trial, base, best[0] if best else None, nodes)
             if micro is not None:
                 # Of equally short ones the one that leaves least of the fast modes.
-                left = float(np.abs(amplification(fast, h, trial, micro, base)).max(initial=0.0))
+                left = float(np.abs(amplification(fast, h, trial, micro, base, nodes)).max(initial=0.0))
                 if best is None or (micro, left) < best[:2]:
                     best = (micro, left, trial)
         if best is None:
-            raise SchemeError(_refusal(spectrum, h, base, delta, margin))
-        scheme = cls(h, best[2], best[0], base, newton, tolerance)
+            raise SchemeError(_refusal(spectrum, h, base, delta, margin, nodes))
+        scheme = cls(h, best[2], best[0], base, newton, tolerance, nodes)
         limit, mode = narrowest(spectrum.damped, base)
         if 0.0 < limit < h:
             alone = EXPLICIT[base].stages * math.ceil(h / limit)
@@ -197,6 +207,12 @@ class Smes:
         return f"SMES on {self.base}, h = {self.h:g} s, {self.micro} micro steps of {self.delta:g} s"
 
 
+def setbacks(base: str, nodes: str) -> NDArray[np.float64]:
+    """Return (s,) by how many N delta each stage's long step is shorter than c_i h."""
+    c = EXPLICIT[base].c
+    return np.full(c.size, 2.0) if nodes == "macro" else 1.0 + c
+
+
 def room_for_micro(base: str, h: float) -> float:
     """Return what N delta must stay below for a macro step h: h, or half of the first stage's c_i h."""
     nodes = EXPLICIT[base].c
@@ -204,7 +220,12 @@ def room_for_micro(base: str, h: float) -> float:
 
 
 def amplification(
-    eigenvalues: ArrayLike, h: float, delta: float, micro: ArrayLike, base: str = "FEM"
+    eigenvalues: ArrayLike,
+    h: float,
+    delta: float,
+    micro: ArrayLike,
+    base: str = "FEM",
+    nodes: str = "macro",
 ) -> NDArray[np.complex128]:
     """Return by what one macro step multiplies the mode of each eigenvalue (1/s); (14) for forward Euler.
 
@@ -213,7 +234,7 @@ def amplification(
     """
     s = np.asarray(eigenvalues, dtype=complex)
     number = np.asarray(micro)[..., None]
-    tableau = EXPLICIT[base]
+    tableau, back = EXPLICIT[base], setbacks(base, nodes)
     with np.errstate(over="ignore", invalid="ignore"):
         settle = polynomial("FEM", delta * s) ** number
         rates = np.zeros((tableau.stages, *settle.shape), complex)
@@ -221,13 +242,18 @@ def amplification(
             at = settle
             if i > 0:
                 along = np.tensordot(tableau.A[i, :i] / c, rates[:i], 1)
-                at = settle * (settle + (c * h - 2 * number * delta) * along)
+                at = settle * (settle + (c * h - back[i] * number * delta) * along)
             rates[i] = s * at
         return np.asarray(settle + (h - number * delta) * np.tensordot(tableau.b, rates, 1))
 
 
 def smallest_micro(
-    eigenvalues: ArrayLike, h: float, delta: float, base: str = "FEM", most: int | None = None
+    eigenvalues: ArrayLike,
+    h: float,
+    delta: float,
+    base: str = "FEM",
+    most: int | None = None,
+    nodes: str = "macro",
 ) -> int | None:
     """Return the smallest number N >= 1 of micro steps for which every given mode decays, or None.
 
@@ -235,7 +261,7 @@ def smallest_micro(
     ----------
     eigenvalues
         Of the modes that are to decay, 1/s.
-    h, delta, base
+    h, delta, base, nodes
         As in `Smes`; N delta is kept below `room_for_micro`.
     most
         Largest N to look at.
@@ -244,7 +270,7 @@ def smallest_micro(
     limit = limit if most is None else min(limit, most)
     for first in range(1, limit + 1, BATCH):
         number = np.arange(first, min(first + BATCH, limit + 1))
-        factors = np.abs(amplification(eigenvalues, h, delta, number, base))
+        factors = np.abs(amplification(eigenvalues, h, delta, number, base, nodes))
         good = np.flatnonzero((factors < 1.0).all(axis=1))
         if good.size:
             return int(number[good[0]])
@@ -269,14 +295,16 @@ def micro_steps(spectrum: Spectrum, h: float, base: str) -> NDArray[np.float64]:
     return np.asarray(steps[steps < room])
 
 
-def _refusal(spectrum: Spectrum, h: float, base: str, delta: float | None, margin: float) -> str:
+def _refusal(spectrum: Spectrum, h: float, base: str, delta: float | None, margin: float, nodes: str) -> str:
     """Say that there is no N, and which mode is in the way."""
     upper = spectrum.damped[spectrum.damped.imag >= 0]
     alone = []
     for s in upper:
         pair = Spectrum(np.array([s]), spectrum.zero)
         steps = micro_steps(pair, h, base) if delta is None else [delta]
-        if all(smallest_micro(pair.widened(h, margin), h, float(d), base) is None for d in steps):
+        if all(
+            smallest_micro(pair.widened(h, margin), h, float(d), base, nodes=nodes) is None for d in steps
+        ):
             alone.append(complex(s))
     limits = {s: longest_step([s], "FEM") for s in (alone or map(complex, upper))}
     worst = min(limits, key=lambda s: limits[s])

@@ -48,7 +48,9 @@ def micro_steps(whole, algebraic, w, delta, count, rate, policy, tolerance, with
 
 
 @compiled
-def macro_step(whole, algebraic, A, b, c, h, delta, micro, w, first, rates, policy, tolerance, within, none):  # type: ignore[no-untyped-def]
+def macro_step(
+    whole, algebraic, A, b, c, back, h, delta, micro, w, first, rates, policy, tolerance, within, none
+):  # type: ignore[no-untyped-def]
     """Advance w by h in s; return a status. `first` keeps U_1 (n,), `rates` (s, n) the stage derivatives."""
     n, t = whole.known.size, w[-1]
     if policy == DISHONEST:
@@ -59,13 +61,13 @@ def macro_step(whole, algebraic, A, b, c, h, delta, micro, w, first, rates, poli
     first[:] = w[:n]
     projected(whole, w, rates[0])
     for i in range(1, b.size):
-        along = (c[i] * h - 2 * micro * delta) / c[i]
+        along = (c[i] * h - back[i] * micro * delta) / c[i]
         whole.known[:] = first
         for j in range(i):
             if A[i, j] != 0.0:
                 for q in range(n):
                     whole.known[q] += along * A[i, j] * rates[j, q]
-        w[-1] = t + c[i] * h - micro * delta
+        w[-1] = t + c[i] * h - (back[i] - 1.0) * micro * delta
         place(whole, w)
         status = close(algebraic, whole, w, policy, tolerance)
         if status == DONE:
@@ -85,7 +87,7 @@ def macro_step(whole, algebraic, A, b, c, h, delta, micro, w, first, rates, poli
 
 @compiled
 def run_smes(  # type: ignore[no-untyped-def]
-    whole, algebraic, A, b, c, delta, micro, room, times, steps, ratios, first, last, w, kept, rates,
+    whole, algebraic, A, b, c, back, delta, micro, room, times, steps, ratios, first, last, w, kept, rates,
     policy, tolerance, every, record,
 ):  # fmt: skip
     """Take macro steps first..last-1 from times[k] with steps[k]; see `psmr.numerics.singlerate.run_single`.
@@ -103,7 +105,22 @@ def run_smes(  # type: ignore[no-untyped-def]
         if micro * delta < room * h:
             within = record[row : row + micro] if every else none
             status = macro_step(
-                whole, algebraic, A, b, c, h, delta, micro, w, kept, rates, policy, tolerance, within, none
+                whole,
+                algebraic,
+                A,
+                b,
+                c,
+                back,
+                h,
+                delta,
+                micro,
+                w,
+                kept,
+                rates,
+                policy,
+                tolerance,
+                within,
+                none,
             )
         else:
             count = ratios[k]

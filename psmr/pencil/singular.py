@@ -22,7 +22,7 @@ from psmr.numerics.exponential import integrals
 from psmr.numerics.runge_kutta import EXPLICIT
 from psmr.numerics.scheme import Multirate
 from psmr.numerics.slow_manifold import SlowManifold, require_fit
-from psmr.numerics.smes import Smes, room_for_micro
+from psmr.numerics.smes import Smes, room_for_micro, setbacks
 
 Reals = NDArray[np.float64]
 
@@ -72,13 +72,14 @@ def smes_map(A: Reals, scheme: Smes) -> Reals:
     base methods the re-equilibrated stages that `psmr.Smes` states, with matrices in place of states.
     """
     tableau, identity = EXPLICIT[scheme.base], np.eye(len(A))
+    back = setbacks(scheme.base, scheme.nodes)
     spent = scheme.micro * scheme.delta
     settle = np.linalg.matrix_power(identity + scheme.delta * A, scheme.micro)
     rates = [A @ settle]
     for i in range(1, tableau.stages):
         c = tableau.c[i]
         along = sum(a / c * k for a, k in zip(tableau.A[i], rates, strict=False))
-        rates.append(A @ settle @ (settle + (c * scheme.h - 2 * spent) * along))
+        rates.append(A @ settle @ (settle + (c * scheme.h - back[i] * spent) * along))
     return np.asarray(settle + (scheme.h - spent) * sum(b * k for b, k in zip(tableau.b, rates, strict=True)))
 
 
