@@ -27,7 +27,7 @@ bus ($\\mathrel{+}=$); abbreviations $c_i$ stand below. Units are per unit on th
 def write(folder: Path) -> None:
     """Write the pages; files whose text has not changed are left alone."""
     folder.mkdir(exist_ok=True)
-    modules = [(module, list(kinds)) for module, kinds in groupby(components(), key=lambda c: c.__module__)]
+    modules = [(module, list(kinds)) for module, kinds in groupby(components(), key=_noun)]
     merged: dict[str, list[type[Component]]] = {}
     for module, kinds in modules:
         merged.setdefault(module, []).extend(kinds)
@@ -35,6 +35,11 @@ def write(folder: Path) -> None:
         _put(folder / f"{module.rpartition('.')[2]}.md", _page(module, kinds))
     names = "\n".join(module.rpartition(".")[2] for module in merged)
     _put(folder / "index.md", f"{INTRODUCTION}{names}\n```\n")
+
+
+def _noun(kind: type[Component]) -> str:
+    """Return the module, or the package of a family, that a component's page is about."""
+    return ".".join(kind.__module__.split(".")[:3])
 
 
 def _page(module: str, kinds: list[type[Component]]) -> str:

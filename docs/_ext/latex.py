@@ -38,7 +38,11 @@ def symbol(name: str) -> str:
 class Printer(LatexPrinter):
     """Prints selections as what they were written as: minimum, maximum, limit, or cases."""
 
-    def _print_Where(self, e: sp.Basic) -> str:
+    def _print_Where(self, e: sp.Basic, exp: str | None = None) -> str:
+        text = self._selection(e)
+        return f"\\left({text}\\right)^{{{exp}}}" if exp else text
+
+    def _selection(self, e: sp.Basic) -> str:
         condition, a, b = e.args
         if isinstance(condition, GreaterOrEqual):
             larger, smaller = condition.args

@@ -89,6 +89,11 @@ class Component:
     limits
         Non-windup limits: state -> names of the (lower, upper) parameters. `equations` returns the raw
         derivative; the DAE is x' = 0 where x is at a limit and the derivative points outward.
+    lags
+        States that vanish with their time constants: state -> names of the time constants. Where all of them
+        are zero, the state is an algebraic variable (see `psmr.dae.algebraic_form`).
+    integrals
+        Integrators that a zero gain leaves out: state -> name of the gain.
     together
         Own variables that a partition keeps on one side.
     units
@@ -102,6 +107,8 @@ class Component:
     rows: ClassVar[tuple[str, ...]] = ()
     optional: ClassVar[Mapping[str, float]] = {}
     limits: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    lags: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    integrals: ClassVar[Mapping[str, str]] = {}
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
     units: ClassVar[Mapping[str, str]] = {}
 
@@ -121,9 +128,22 @@ class Component:
         raise NotImplementedError
 
     @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Return what is wrong between the values of several parameters, and what would be right."""
+        return None
+
+    @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, float]:
         """Return a starting guess for the equilibrium by variable name, nothing more."""
         return {}
+
+
+def improper(p: Mapping[str, float], *pairs: tuple[str, str]) -> str | None:
+    """Return the objection to a lead without its lag: (lead, lag) names of time constants."""
+    for lead, lag in pairs:
+        if p[lag] == 0 and p[lead] != 0:
+            return f"{lag} = 0 and {lead} = {p[lead]:g}: {lag} must be > 0 where {lead} is not 0"
+    return None
 
 
 def parameters_of(component: type[Component]) -> dict[str, Parameter]:

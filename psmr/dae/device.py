@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from psmr.dae.algebraic_form import form_for
 from psmr.dae.component import Component, parameters_of
 from psmr.errors import InputError, nearest
 
@@ -18,7 +19,7 @@ class Device:
     name
         Unique name; variables are called ``"name.variable"``.
     component
-        The declaration.
+        The declaration; its algebraic form where a time constant is zero (`psmr.dae.algebraic_form`).
     parameters
         Value of each parameter, in the units of its declaration; declared defaults may be left out.
     connections
@@ -56,6 +57,8 @@ class Device:
                     f"{self.name}.{key} = {value!r}: {wrong} ({parameter.doc}, {parameter.unit})"
                 )
             values[key] = float(value)
+        if wrong := self.component.conflict(values):
+            raise InputError(f"{self.name}: {wrong}")
         ports = (*self.component.inputs, *self.component.outputs)
         for port in self.connections:
             if port not in ports:
@@ -64,4 +67,5 @@ class Device:
         if missing:
             raise InputError(f"{self.name}: output {missing[0]!r} is not connected; {kind} must add to a row")
         object.__setattr__(self, "parameters", values)
+        object.__setattr__(self, "component", form_for(self.component, values))
         object.__setattr__(self, "connections", dict(self.connections))

@@ -62,3 +62,27 @@ def limit_with_priority(m: Any, first: Any, second: Any, limit: Any, floor: floa
     kept = m.clip(first, -limit, limit)
     room = m.sqrt(m.max(limit**2 - kept**2, (floor * limit) ** 2))
     return kept, m.clip(second, -room, room)
+
+
+def quadratic_saturation(m: Any, x: Any, x_1: Any, s_1: Any, x_2: Any, s_2: Any) -> Any:
+    """Return x S(x) of the scaled quadratic saturation S(x) = b (x - a)^2 / x, 0 where x < a.
+
+    a and b are such that S(x_1) = s_1 and S(x_2) = s_2; with s_2 = 0 there is no saturation. This is the
+    curve of the PSS/E models (PowerWorld, Saturation Modeling in Transient Stability, "scaled quadratic").
+    """
+    off = m.le(s_2 * x_2, 0)
+    top = m.where(off, 1, s_2 * x_2)
+    ratio = m.sqrt(m.where(off, 0, s_1 * x_1) / top)
+    a = (x_1 - ratio * x_2) / (1 - ratio)
+    b = m.where(off, 0, top / m.where(off, 1, (x_2 - a) ** 2))
+    return b * m.max(x - a, 0) ** 2
+
+
+def saturation_conflict(p: Any, x_1: float, s_1: str, x_2: float, s_2: str) -> str | None:
+    """Return the objection to two points that no scaled quadratic saturation goes through."""
+    first, second = p[s_1] * x_1, p[s_2] * x_2
+    if second <= 0 < first:
+        return f"{s_2} = {p[s_2]:g} and {s_1} = {p[s_1]:g}: {s_2} must be > 0 where {s_1} is"
+    if first == second != 0:
+        return f"{s_1} = {p[s_1]:g} and {s_2} = {p[s_2]:g}: the two points must differ in saturation"
+    return None

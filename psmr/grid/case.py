@@ -206,6 +206,9 @@ class DeviceRow(Row):
                     f" {parameter.unit})"
                 )
         object.__setattr__(self, "parameters", {k: float(v) for k, v in self.parameters.items()})
+        values = {k: p.default for k, p in declared.items() if p.default is not None} | dict(self.parameters)
+        if conflict := kinds[self.type].conflict(values):
+            raise CaseError(f"{self.place}: {conflict}")
 
 
 @dataclass(frozen=True)

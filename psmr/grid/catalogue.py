@@ -6,19 +6,19 @@ from collections.abc import Mapping
 
 from psmr.dae.component import Component, Parameter, parameters_of
 from psmr.grid.converters import GridFollowingConverter, GridFollowingConverterV
-from psmr.grid.exciters import ExciterType1, ExciterType1Direct
-from psmr.grid.governors import GovernorLeadLag
+from psmr.grid.exciters import EXST1, IEEET1, IEEEX1, SEXS, ExciterType1, ExciterType1Direct
+from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.loads import ZipLoad
-from psmr.grid.machines import ClassicalMachine, TwoAxisMachine
+from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
 from psmr.grid.network import Bus, Line, Shunt, Transformer
-from psmr.grid.stabilisers import PssSpeed
+from psmr.grid.stabilisers import IEEEST, PssSpeed
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
-    "machine": (ClassicalMachine, TwoAxisMachine),
+    "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL),
     "converter": (GridFollowingConverter, GridFollowingConverterV),
-    "exciter": (ExciterType1, ExciterType1Direct),
-    "governor": (GovernorLeadLag,),
-    "stabiliser": (PssSpeed,),
+    "exciter": (ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXST1),
+    "governor": (GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
+    "stabiliser": (PssSpeed, IEEEST),
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
 

@@ -1,12 +1,12 @@
 """Parameters of every component, chosen so that each limiter is reached by points of order one."""
 
 from psmr.grid.converters import GridFollowingConverter, GridFollowingConverterV
-from psmr.grid.exciters import ExciterType1, ExciterType1Direct
-from psmr.grid.governors import GovernorLeadLag
+from psmr.grid.exciters import EXST1, IEEET1, IEEEX1, SEXS, ExciterType1, ExciterType1Direct
+from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.loads import ZipLoad
-from psmr.grid.machines import ClassicalMachine, TwoAxisMachine
+from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
 from psmr.grid.network import Bus, Line, Shunt, Transformer
-from psmr.grid.stabilisers import PssSpeed
+from psmr.grid.stabilisers import IEEEST, PssSpeed
 
 BASE = {"s_n": 64.0, "s_base": 100.0, "f_n": 60.0}
 BRANCH = {"r": 0.01, "x": 0.085, "b": 0.176, "g": 0.02}
@@ -18,6 +18,15 @@ CONVERTER = {
     **BASE,
     **{"kp_pll": 0.25, "ki_pll": 6.6, "dw_min": -0.1, "dw_max": 0.1, "t_p": 0.005, "kp_p": 0.2, "ki_p": 20.0},
     **{"t_i": 0.0005, "i_max": 0.8, "k_aw": 100.0},
+}
+DIRECT_CURRENT = {
+    **{"t_r": 0.02, "k_a": 20.0, "t_a": 0.06, "v_r_min": -0.5, "v_r_max": 0.6, "k_e": -0.05, "t_e": 0.5},
+    **{"k_f": 0.05, "t_f": 0.7, "e_1": 0.8, "se_1": 0.1, "e_2": 1.2, "se_2": 0.4},
+}
+SUBTRANSIENT = {
+    **BASE,
+    **{"h": 6.175, "d": 0.5, "r_a": 0.0025, "x_d": 1.8, "x_q": 1.7, "x_d1": 0.3, "x_2": 0.25, "x_l": 0.2},
+    **{"t_d01": 8.0, "t_d02": 0.03, "t_q02": 0.05, "s_10": 0.1, "s_12": 0.4},
 }
 PARAMETERS = {
     Bus: {"g_fault": 3.0, "b_fault": -2.0},
@@ -40,4 +49,67 @@ PARAMETERS = {
     PssSpeed: {"k": 5.0, "t_w": 10.0, "t_1": 0.12, "t_2": 0.05, "v_s_min": -0.5, "v_s_max": 0.5},
     GridFollowingConverter: {**CONVERTER, "t_q": 0.005, "kp_q": 0.2, "ki_q": 20.0},
     GridFollowingConverterV: {**CONVERTER, "t_v": 0.005, "kp_v": 2.0, "ki_v": 5.0},
+    GENROU: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4},
+    GENSAL: {**SUBTRANSIENT, "x_q": 0.7},
+    TGOV1: {"r": 0.05, "t_1": 0.4, "v_max": 0.9, "v_min": 0.1, "t_2": 2.1, "t_3": 7.0, "d_t": 0.2},
+    IEEEG1: {
+        **{
+            "k": 20.0,
+            "t_1": 0.1,
+            "t_2": 0.03,
+            "t_3": 0.2,
+            "u_o": 0.5,
+            "u_c": -0.6,
+            "p_max": 0.9,
+            "p_min": 0.1,
+        },
+        **{"t_4": 0.3, "k_1": 0.3, "t_5": 5.0, "k_3": 0.3, "t_6": 0.4, "k_5": 0.3, "t_7": 0.1, "k_7": 0.1},
+    },
+    HYGOV: {
+        **{"r_perm": 0.05, "r_temp": 0.9, "t_r": 5.0, "t_f": 0.8, "t_g": 0.5, "velm": 0.9},
+        **{"g_max": 0.95, "g_min": 0.05, "t_w": 1.2, "a_t": 1.2, "d_turb": 0.5, "q_nl": 0.08},
+    },
+    GAST: {
+        **{"r": 0.05, "t_1": 0.4, "t_2": 0.1, "t_3": 3.0, "a_t": 0.9, "k_t": 2.0},
+        **{"v_max": 0.95, "v_min": 0.05, "d_turb": 0.1},
+    },
+    IEESGO: {
+        **{"t_1": 0.2, "t_2": 0.1, "t_3": 0.05, "t_4": 0.3, "t_5": 5.0, "t_6": 0.5},
+        **{"k_1": 20.0, "k_2": 0.7, "k_3": 0.4, "p_max": 0.9, "p_min": 0.1},
+    },
+    SEXS: {"t_a": 0.1, "t_b": 1.0, "k": 50.0, "t_e": 0.05, "e_min": -0.5, "e_max": 0.9},
+    IEEET1: DIRECT_CURRENT,
+    IEEEX1: {**DIRECT_CURRENT, "t_b": 0.5, "t_c": 0.1},
+    EXST1: {
+        **{"t_r": 0.02, "v_i_max": 0.1, "v_i_min": -0.2, "t_c": 1.0, "t_b": 5.0, "k_a": 20.0, "t_a": 0.02},
+        **{"v_r_max": 1.1, "v_r_min": -0.8, "k_c": 0.05, "k_f": 0.02, "t_f": 1.2},
+    },
+    IEEEST: {
+        **{
+            "a_1": 0.06,
+            "a_2": 0.002,
+            "a_3": 0.1,
+            "a_4": 0.003,
+            "a_5": 0.05,
+            "a_6": 0.001,
+            "t_1": 0.3,
+            "t_2": 0.04,
+        },
+        **{"t_3": 0.2, "t_4": 0.05, "t_5": 5.0, "t_6": 5.0, "k_s": 0.5, "l_s_max": 0.8, "l_s_min": -0.7},
+        **{"v_cu": 1.4, "v_cl": 0.5},
+    },
+}
+
+# Time constants that are zero in the algebraic forms, with the leads that belong to them.
+ZERO = {
+    TGOV1: ("t_1", "t_2", "t_3"),
+    IEEEG1: ("t_1", "t_2", "t_4", "t_5", "t_6", "t_7"),
+    HYGOV: ("t_g",),
+    GAST: ("t_1", "t_2", "t_3"),
+    IEESGO: ("t_1", "t_2", "t_3", "t_4", "t_5", "t_6"),
+    SEXS: ("t_a", "t_b", "t_e"),
+    IEEET1: ("t_r", "t_a"),
+    IEEEX1: ("t_r", "t_a", "t_b", "t_c"),
+    EXST1: ("t_r", "t_a", "t_b", "t_c"),
+    IEEEST: ("a_1", "a_2", "a_3", "a_4", "a_5", "a_6", "t_1", "t_2", "t_3", "t_4"),
 }

@@ -10,7 +10,7 @@ from psmr.dae.component import Component, local_rows
 from psmr.dae.device import Device
 from psmr.dae.mathematics import NumericMath
 from psmr.grid.catalogue import components
-from tests.grid.library import PARAMETERS
+from tests.grid.library import PARAMETERS, ZERO
 
 STEP = 1e-30
 POINTS = 300
@@ -26,7 +26,12 @@ class Signal(Component):
         return (), (-v.s,), ()
 
 
-def alone(component):
+WHOLE = [(component, PARAMETERS.get(component)) for component in components()]
+FORMS = [(component, PARAMETERS[component] | dict.fromkeys(zero, 0.0)) for component, zero in ZERO.items()]
+NAMES = [c.__name__ for c, _ in WHOLE] + [f"{c.__name__}-algebraic" for c, _ in FORMS]
+
+
+def alone(component, parameters):
     """The device with a signal of its own at each input and output."""
     ports = (*component.inputs, *component.outputs)
     wires = {
@@ -35,7 +40,7 @@ def alone(component):
         for port in kind
     }
     signals = [Device(wires[port].removesuffix(".s"), Signal, {}) for port in ports]
-    device = Device("device", component, PARAMETERS[component], wires)
+    device = Device("device", component, parameters, wires)
     return device, assemble([device, *signals])
 
 
@@ -69,9 +74,10 @@ def evaluate(component, device, m, values):
     return [*derivatives, *residuals, *injections]
 
 
-@pytest.mark.parametrize("component", components(), ids=lambda c: c.__name__)
-def test_jacobian_is_the_complex_step(component):
-    device, system = alone(component)
+@pytest.mark.parametrize(("component", "parameters"), WHOLE + FORMS, ids=NAMES)
+def test_jacobian_is_the_complex_step(component, parameters):
+    device, system = alone(component, parameters)
+    component = device.component
     names = names_of(component)
     columns = [system.index(device.connections.get(n, f"device.{n}")) for n in names]
     targets = (*system.names_x, *system.names_g)

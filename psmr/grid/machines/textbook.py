@@ -1,4 +1,4 @@
-"""Synchronous machines.
+"""Synchronous machines as the textbooks have them.
 
 Per unit on the machine's own base `s_n`, angles in rad against a frame that turns at nominal frequency, speed
 in per unit, time in s. Source: P. W. Sauer and M. A. Pai, Power System Dynamics and Stability (1998).

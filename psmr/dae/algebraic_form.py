@@ -1,0 +1,105 @@
+"""The algebraic form of a component: what is left of its equations where a time constant is zero.
+
+A first-order block t x' = u - x is written x' = (u - x) / t. Where t is zero x is an algebraic variable, and
+its residual 0 = u - x is the same expression evaluated with t = 1; a non-windup limit is then a plain limiter
+on it. An integrator x' = k u whose gain is zero keeps the value 0. The form is a class of its own, made once
+for each set of variables that it concerns: nothing divides by zero, nothing is approximated by a small time
+constant, and the kernels hold no case distinctions.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+from psmr.dae.component import Component, Terms, parameters_of, rows_of
+
+
+def form_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
+    """Return `component` itself, or its algebraic form where `values` has time constants that are zero."""
+    vanished = tuple(s for s, constants in component.lags.items() if all(values[c] == 0 for c in constants))
+    idle = tuple(s for s, gain in component.integrals.items() if values[gain] == 0)
+    if not (vanished or idle):
+        return component
+    return algebraic_form(component, vanished, idle)  # type: ignore[arg-type]  # a class is hashable
+
+
+def _stay_zero(value: float) -> str | None:
+    return None if value == 0 else "must be 0 in this algebraic form; give the case another value"
+
+
+@functools.cache
+def algebraic_form(
+    component: type[Component], vanished: tuple[str, ...], idle: tuple[str, ...] = ()
+) -> type[Component]:
+    """Return `component` with some states as algebraic variables.
+
+    Parameters
+    ----------
+    component
+        The declaration.
+    vanished
+        States whose time constants (`Component.lags`) are zero.
+    idle
+        Integrators whose gain (`Component.integrals`) is zero.
+    """
+    states = component.states
+    moved = tuple(s for s in states if s in vanished or s in idle)
+    kept = tuple(s for s in states if s not in moved)
+    ones = tuple(sorted({c for s in vanished for c in component.lags[s]}))
+    bounds = tuple((s, *component.limits[s]) for s in vanished if s in component.limits)
+    # The functions themselves stand in the closures, so that the hash of the kernels sees them.
+    inner, first_guess = component.equations, component.guess
+
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the equations with the residuals of the former states at the end."""
+        unit = SimpleNamespace(**(vars(p) | dict.fromkeys(ones, 1)))
+        derivatives, residuals, injections = inner(m, v, unit)
+        found = dict(zip(states, derivatives, strict=True))
+        found.update({s: -getattr(v, s) for s in idle})
+        for s, low, high in bounds:
+            x = getattr(v, s)
+            found[s] = m.clip(x + found[s], getattr(p, low), getattr(p, high)) - x
+        return tuple(found[s] for s in kept), (*residuals, *(found[s] for s in moved)), injections
+
+    def guess(terminal: Any, p: Any) -> Mapping[str, float]:
+        """Return the component's own guess; an idle integrator starts at zero."""
+        unit = SimpleNamespace(**(vars(p) | dict.fromkeys(ones, 1)))
+        return dict(first_guess(terminal, unit)) | dict.fromkeys(idle, 0.0)
+
+    declared = parameters_of(component)
+    fixed = (*ones, *(component.integrals[s] for s in idle))
+    name = f"{component.__name__}_algebraic_{'_'.join(moved)}"
+    origin = (component.__module__.replace(".", "/"), component.__qualname__)
+    return type(
+        name,
+        (component,),
+        {
+            "__doc__": f"{component.__name__} where {', '.join(moved)} are algebraic. {component.__doc__}",
+            "__module__": __name__,
+            "__qualname__": ":".join((*origin, ",".join(vanished), ",".join(idle))),
+            "states": kept,
+            "algebraic": (*component.algebraic, *moved),
+            "rows": (*rows_of(component), *moved),
+            "limits": {s: names for s, names in component.limits.items() if s not in moved},
+            "lags": {},
+            "integrals": {},
+            "equations": staticmethod(equations),
+            "guess": staticmethod(guess),
+            **{c: replace(declared[c], check=_stay_zero) for c in fixed},
+        },
+    )
+
+
+def __getattr__(name: str) -> type[Component]:
+    """Return the form that a pickle names: module:component:vanished:idle."""
+    if name.count(":") != 3:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, kind, *sets = name.split(":")
+    component: type[Component] = getattr(importlib.import_module(module.replace("/", ".")), kind)
+    vanished, idle = (tuple(part.split(",")) if part else () for part in sets)
+    return algebraic_form(component, vanished, idle)  # type: ignore[arg-type]

@@ -1,0 +1,12 @@
+"""Excitation systems: they read the voltage of the bus and give the machine its field voltage `v_f`.
+
+Per unit: voltage on the bus base; v_f = 1 gives rated voltage on the open, unsaturated stator. `v_s` is the
+stabiliser's signal.
+"""
+
+from psmr.grid.exciters.dc import IEEET1, IEEEX1
+from psmr.grid.exciters.exst1 import EXST1
+from psmr.grid.exciters.sexs import SEXS
+from psmr.grid.exciters.type1 import ExciterType1, ExciterType1Direct
+
+__all__ = ["EXST1", "IEEET1", "IEEEX1", "SEXS", "ExciterType1", "ExciterType1Direct"]

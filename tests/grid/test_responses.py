@@ -1,0 +1,257 @@
+"""Step responses of single controllers against their block diagrams, past both sides of every limit."""
+
+import numpy as np
+import pytest
+
+from psmr.grid.exciters import EXST1, IEEET1, IEEEX1, SEXS
+from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
+from psmr.grid.stabilisers import IEEEST
+from tests.grid.diagram import Block, device_response, respond, step
+from tests.grid.library import PARAMETERS, ZERO
+
+# Error of the two integrations, with steps of at most 10 ms and relative tolerances of 1e-9, at the corners
+# that limits make (measured: below 2e-7).
+TOLERANCE = 1e-6
+UNDER, OVER = 0.97, 1.04
+SPEED = step(1.0, (0.1013, UNDER), (2.0021, OVER))
+
+
+def lead_lag(lead, lag):
+    return Block([lead, 1], [lag, 1])
+
+
+def lag(t, gain=1.0, limits=(-np.inf, np.inf)):
+    return Block([gain], [t, 1], limits)
+
+
+def tgov1(p):
+    blocks = {"valve": lag(p["t_1"], 1.0, (p["v_min"], p["v_max"])), "turbine": lead_lag(p["t_2"], p["t_3"])}
+
+    def wiring(b, u):
+        slip = u.omega - 1
+        return b.turbine(b.valve(u.p_ref - slip / p["r"])) - p["d_t"] * slip
+
+    return blocks, wiring
+
+
+def ieeeg1(p):
+    start = 0.5 / (p["k_1"] + p["k_3"] + p["k_5"] + p["k_7"])
+    blocks = {
+        "governor": Block([p["k"] * p["t_2"], p["k"]], [p["t_1"], 1]),
+        "valve": Block([1], [1, 0], (p["p_min"], p["p_max"]), start),
+        **{f"stage_{i}": lag(p[f"t_{i}"]) for i in (4, 5, 6, 7)},
+    }
+
+    def wiring(b, u):
+        error = (u.p_ref - b.governor(u.omega - 1) - b.valve.out) / p["t_3"]
+        x = b.valve(np.clip(error, p["u_c"], p["u_o"]))
+        torque = 0.0
+        for stage, fraction in ((4, "k_1"), (5, "k_3"), (6, "k_5"), (7, "k_7")):
+            x = getattr(b, f"stage_{stage}")(x)
+            torque += p[fraction] * x
+        return torque
+
+    return blocks, wiring
+
+
+def hygov(p):
+    start = 0.5 / p["a_t"] + p["q_nl"]
+    blocks = {
+        "filter": lag(p["t_f"]),
+        "slope": Block([1, 0], [p["t_f"], 1]),
+        "governor": Block([1], [1, 0], (p["g_min"], p["g_max"]), start),
+        "gate": lag(p["t_g"]),
+        "water": Block([1], [p["t_w"], 0], start=start),
+    }
+
+    def wiring(b, u):
+        slip = u.omega - 1
+        error = p["r_perm"] * (u.p_ref - b.governor.out) - slip
+        rate = (b.slope(error) + b.filter(error) / p["t_r"]) / p["r_temp"]
+        gate = b.gate(b.governor(np.clip(rate, -p["velm"], p["velm"])))
+        head = (b.water.out / gate) ** 2
+        flow = b.water(1 - head)
+        return p["a_t"] * head * (flow - p["q_nl"]) - p["d_turb"] * gate * slip
+
+    return blocks, wiring
+
+
+def gast(p):
+    blocks = {
+        "fuel": lag(p["t_1"], 1.0, (p["v_min"], p["v_max"])),
+        "flow": lag(p["t_2"]),
+        "temperature": lag(p["t_3"]),
+    }
+
+    def wiring(b, u):
+        slip = u.omega - 1
+        limit = p["a_t"] + p["k_t"] * (p["a_t"] - b.temperature.out)
+        flow = b.flow(b.fuel(min(u.p_ref - slip / p["r"], limit)))
+        b.temperature(flow)
+        return flow - p["d_turb"] * slip
+
+    return blocks, wiring
+
+
+def ieesgo(p):
+    blocks = {
+        "first": Block([p["k_1"] * p["t_2"], p["k_1"]], [p["t_1"], 1]),
+        "second": lag(p["t_3"]),
+        "chest": lag(p["t_4"]),
+        "reheater": lag(p["t_5"], p["k_2"]),
+        "crossover": lag(p["t_6"], p["k_3"]),
+    }
+
+    def wiring(b, u):
+        governed = u.p_ref - b.second(b.first(u.omega - 1))
+        x_4 = b.chest(np.clip(governed, p["p_min"], p["p_max"]))
+        x_5 = b.reheater(x_4)
+        return (1 - p["k_2"]) * x_4 + (1 - p["k_3"]) * x_5 + b.crossover(x_5)
+
+    return blocks, wiring
+
+
+def sexs(p):
+    blocks = {
+        "lead": lead_lag(p["t_a"], p["t_b"]),
+        "exciter": lag(p["t_e"], p["k"], (p["e_min"], p["e_max"])),
+    }
+    return blocks, lambda b, u: b.exciter(b.lead(u.v_ref + u.v_s - u.v_re))
+
+
+def saturation(p, v_f):
+    """b (v - a)^2 through the two points, a and b from numbers."""
+    if v_f <= 0:
+        return 0.0
+    root = np.sqrt(p["se_1"] * p["e_1"]), np.sqrt(p["se_2"] * p["e_2"])
+    slope = (root[1] - root[0]) / (p["e_2"] - p["e_1"])
+    a = p["e_1"] - root[0] / slope
+    return (slope * max(v_f - a, 0.0)) ** 2
+
+
+def direct_current(p):
+    blocks = {
+        "transducer": lag(p["t_r"]),
+        "lead": lead_lag(p.get("t_c", 0.0), p.get("t_b", 0.0)),
+        "regulator": lag(p["t_a"], p["k_a"], (p["v_r_min"], p["v_r_max"])),
+        "exciter": Block([1], [p["t_e"], 0], start=V_F),
+        "feedback": Block([p["k_f"], 0], [p["t_f"], 1]),
+    }
+
+    def wiring(b, u):
+        v_f = b.exciter.out
+        error = u.v_ref + u.v_s - b.transducer(u.v_re) - b.feedback(v_f)
+        v_r = b.regulator(b.lead(error))
+        b.exciter(v_r - p["k_e"] * v_f - saturation(p, v_f))
+        return v_f
+
+    return blocks, wiring
+
+
+def exst1(p):
+    blocks = {
+        "transducer": lag(p["t_r"]),
+        "lead": lead_lag(p["t_c"], p["t_b"]),
+        "regulator": lag(p["t_a"], p["k_a"]),
+        "feedback": Block([p["k_f"], 0], [p["t_f"], 1]),
+    }
+
+    def rectifier(v_a, u):
+        drop = p["k_c"] * u.i_f
+        return np.clip(v_a, u.v_re * p["v_r_min"] - drop, u.v_re * p["v_r_max"] - drop)
+
+    def wiring(b, u):
+        if b.regulator.order:
+            v_f = rectifier(b.regulator.out, u)
+            error = u.v_ref + u.v_s - b.transducer(u.v_re) - b.feedback(v_f)
+            b.regulator(b.lead(np.clip(error, p["v_i_min"], p["v_i_max"])))
+            return v_f
+        assert p["k_f"] == 0  # otherwise the diagram is an algebraic loop
+        error = u.v_ref + u.v_s - b.transducer(u.v_re) - b.feedback(0.0)
+        return rectifier(b.regulator(b.lead(np.clip(error, p["v_i_min"], p["v_i_max"]))), u)
+
+    return blocks, wiring
+
+
+def ieeest(p):
+    blocks = {
+        "first": Block([1], [p["a_2"], p["a_1"], 1]),
+        "second": Block([p["a_6"], p["a_5"], 1], [p["a_4"], p["a_3"], 1]),
+        "lead_1": lead_lag(p["t_1"], p["t_2"]),
+        "lead_2": lead_lag(p["t_3"], p["t_4"]),
+        "washout": Block([p["k_s"] * p["t_5"], 0], [p["t_6"], 1]),
+    }
+
+    def wiring(b, u):
+        output = b.washout(b.lead_2(b.lead_1(b.second(b.first(u.omega - 1)))))
+        inside = p["v_cl"] <= u.v_re and (p["v_cu"] == 0 or u.v_re <= p["v_cu"])
+        return np.clip(output, p["l_s_min"], p["l_s_max"]) if inside else 0.0
+
+    return blocks, wiring
+
+
+V_F = 0.5
+GOVERNORS = {TGOV1: tgov1, IEEEG1: ieeeg1, HYGOV: hygov, GAST: gast, IEESGO: ieesgo}
+EXCITERS = {SEXS: sexs, IEEET1: direct_current, IEEEX1: direct_current, EXST1: exst1}
+FORMS = ("whole", "algebraic")
+
+
+def numbers(component, form, **other):
+    zero = ZERO[component] if form == "algebraic" else ()
+    return PARAMETERS[component] | dict.fromkeys(zero, 0.0) | other
+
+
+def compare(component, diagram, p, output, inputs, signals, set_point=None):
+    found, guess = device_response(component, p, output, inputs, signals)
+    blocks, wiring = diagram(p)
+    if set_point:
+        inputs = inputs | {set_point: lambda t: guess[set_point]}
+    expected = respond(blocks, wiring, inputs)
+    assert np.abs(found - expected).max() <= TOLERANCE * max(1.0, np.abs(expected).max())
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("component", GOVERNORS, ids=lambda c: c.__name__)
+def test_governor(component, form):
+    p = numbers(component, form)
+    if component is GAST:
+        p |= {"t_3": 3.0}  # otherwise the diagram is an algebraic loop
+    if component is HYGOV:
+        p |= {"r_temp": 0.3, "velm": 0.12, "t_r": 2.0, "g_max": 0.57, "g_min": 0.45}
+    found = compare(component, GOVERNORS[component], p, "t_m", {"omega": SPEED}, {"t_m": 0.5}, "p_ref")
+    if component is HYGOV:  # the water is slow: look at the gate
+        found, _ = device_response(component, p, "gate_ref", {"omega": SPEED}, {"t_m": 0.5})
+        assert found.max() == pytest.approx(p["g_max"], abs=TOLERANCE)
+        assert found.min() == pytest.approx(p["g_min"], abs=TOLERANCE)
+        return
+    assert found.max() > 0.55
+    assert found.min() < 0.45
+
+
+# Small steps for the linear part, then the error past both sides of every limit, then a sag of the bus.
+REFERENCE = step(0.0, (0.1013, 0.004), (0.7021, 0.4), (2.0017, -0.5), (3.2013, 0.0))
+SAG = step(1.0, (3.0013, 0.8))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("component", EXCITERS, ids=lambda c: c.__name__)
+def test_exciter(component, form):
+    p = numbers(component, form, **({"k_f": 0.0} if (component, form) == (EXST1, "algebraic") else {}))
+    inputs = {"v_re": SAG, "v_im": step(0.0), "v_s": REFERENCE}
+    if component is EXST1:
+        inputs["i_f"] = step(V_F)
+    found = compare(component, EXCITERS[component], p, "v_f", inputs, {"v_f": V_F}, "v_ref")
+    assert found.max() > 0.6
+    assert found.min() < 0.2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_stabiliser(form):
+    p = numbers(IEEEST, form, k_s=20.0, l_s_max=0.1, l_s_min=-0.05)
+    speed = step(1.0, (0.1013, 1.001), (1.0013, 1.02), (2.0021, 0.97), (3.0013, 1.0))
+    sag = step(1.0, (1.2013, 0.4), (1.4013, 1.0), (2.2013, 1.5), (2.4013, 1.0))
+    inputs = {"omega": speed, "v_re": sag, "v_im": step(0.0)}
+    found = compare(IEEEST, ieeest, p, "v_s", inputs, {})
+    assert found.max() == pytest.approx(0.1, abs=1e-15)
+    assert found.min() == pytest.approx(-0.05, abs=1e-15)
