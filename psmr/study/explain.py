@@ -19,9 +19,9 @@ WIDTH = 110
 NAMES = 8
 
 RULES = {
-    "FEM": "forward Euler: x + h f(t)",
-    "TM": "trapezoidal: x + h/2 (f(t) + f(t + h))",
-    "BEM": "backward Euler: x + h f(t + h)",
+    "FEM": "Forward Euler: x + h f(t)",
+    "TM": "Trapezoidal: x + h/2 (f(t) + f(t + h))",
+    "BEM": "Backward Euler: x + h f(t + h)",
 }
 REFRESH = {
     "honest": "a matrix at every Newton iteration",
@@ -173,7 +173,7 @@ def _prediction(scheme: Multirate, n: int, m: int, ns: int, ms: int) -> tuple[st
             ns,
             ms,
         )
-    rule = f"{who}; {RULES[scheme.predictor]} with h = {scheme.h_slow:g} s."
+    rule = f"{who}. {RULES[scheme.predictor]} with h = {scheme.h_slow:g} s."
     if scheme.predictor == "FEM":
         work = (
             f"{states} states are explicit, then {equations} equations are solved for y (order {equations})."

@@ -1,4 +1,4 @@
-"""Chosen modes from sparse matrices: equal to the dense result, honest about coverage, refused where there are none."""
+"""Chosen modes from sparse matrices: equal to the dense result, honest about coverage, or refused."""
 
 import numpy as np
 import pytest

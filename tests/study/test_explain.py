@@ -75,7 +75,7 @@ def test_words(system, split):
     text = str(explain(system, scheme)).replace("\n", " ")
     for words in (
         "the fast ones held",
-        "forward Euler",
+        "Forward Euler",
         "On the cubic",
         "10 steps, each",
         "Slow step",
