@@ -117,12 +117,14 @@ def check_islands(case: Case) -> None:
     network.add_nodes_from(bus.number for bus in case.buses)
     network.add_edges_from((row.from_bus, row.to_bus) for row in case.branches if row.status)
     slacks = {g.bus: g for g in case.generators if g.control == "slack"}
+    where = {bus.number: bus.where for bus in case.buses}
     for island in nx.connected_components(network):
         found = sorted(island & slacks.keys())
         buses = _enumerate(sorted(island))
         if not found:
+            first = where[min(island)] or case.source or case.name
             raise CaseError(
-                f'{case.source or case.name}: the island of {buses} has no slack; set control = "slack"'
+                f'{first}: the island of {buses} has no slack; set control = "slack"'
                 " on one of its generators, or connect it (a branch out of service has status = 0)"
             )
         if len(found) > 1:

@@ -6,23 +6,53 @@ from pathlib import Path
 
 from psmr.errors import CaseError
 from psmr.grid.case import Case
-from psmr.io.toml import read_toml
 
-READERS = {".toml": read_toml}
+SUFFIXES = (".toml", ".raw", ".m")
 
 
-def read_case(path: str | Path) -> Case:
-    """Return the checked case in a file; the suffix says the format (``.toml``).
+def read_case(
+    path: str | Path,
+    dynamics: str | Path | None = None,
+    skip_unknown_models: bool = False,
+    frequency_hz: float | None = None,
+) -> Case:
+    """Return the checked case in a file; the suffix says the format.
+
+    Parameters
+    ----------
+    path
+        ``.toml`` (psmr's own), ``.raw`` (PSS/E, versions 32 to 35) or ``.m`` (MATPOWER, version 2).
+    dynamics
+        DYR file with the plants' devices for a RAW file.
+    skip_unknown_models
+        For RAW and DYR: leave out devices that psmr has no model of, with a warning for each.
+    frequency_hz
+        For MATPOWER, whose files give none: the nominal frequency, 60 Hz with a warning when left out.
 
     Raises
     ------
     CaseError
-        For a suffix that is not known, and for everything the reader and `Case` object to.
+        For a suffix that is not known, an option that the format has no use for, and everything the reader
+        and `Case` object to.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in READERS:
+    if suffix not in SUFFIXES:
         raise CaseError(
-            f"{path}: psmr reads {', '.join(READERS)} and knows no format {suffix!r}; rename or convert"
+            f"{path}: psmr reads {', '.join(SUFFIXES)} and knows no format {suffix!r}; rename or convert"
             " the file"
         )
-    return READERS[suffix](path)
+    if dynamics is not None and suffix != ".raw":
+        raise CaseError(f"{dynamics}: dynamic data belong to a .raw file; {path} has its own, or none")
+    if frequency_hz is not None and suffix != ".m":
+        raise CaseError(f"{path}: gives its own frequency; frequency_hz is for MATPOWER files")
+    if suffix == ".raw":
+        from psmr.io.psse_raw import read_raw
+
+        return read_raw(path, dynamics, skip_unknown_models)
+    if suffix == ".m":
+        from psmr.io.matpower import read_matpower
+
+        return read_matpower(path, frequency_hz)
+    from psmr.io.toml import read_toml
+
+    return read_toml(path)

@@ -1,0 +1,66 @@
+"""The records of a PSS/E DYR file: which values a model's record has, and which parameters they are.
+
+Source: Siemens PTI, PSS/E Model Library, the data sheets of the models. A name in the list is a parameter of
+the component that `psmr.grid.catalogue` has under the model's name. ``name=value`` is a value that must be as
+given, for the component has no such option; ``-name`` one that changes nothing in psmr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from psmr.dae.component import Component
+from psmr.grid.catalogue import ROLES, role_parameters
+
+_SATURATION = "-switch e_1 se_1 e_2 se_2"
+_DC = f"t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f {_SATURATION}"
+
+MODELS: Mapping[str, str] = {
+    "GENROU": "t_d01 t_d02 t_q01 t_q02 h d x_d x_q x_d1 x_q1 x_2 x_l s_10 s_12",
+    "GENSAL": "t_d01 t_d02 t_q02 h d x_d x_q x_d1 x_2 x_l s_10 s_12",
+    "GENCLS": "h d",
+    "SEXS": "ta_tb t_b k t_e e_min e_max",
+    "IEEET1": f"t_r k_a t_a v_r_max v_r_min k_e t_e k_f t_f {_SATURATION}",
+    "IEEEX1": _DC,
+    "EXDC2": _DC,
+    "ESDC2A": _DC,
+    "EXST1": "t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c k_f t_f",
+    "TGOV1": "r t_1 v_max v_min t_2 t_3 d_t",
+    "IEEEG1": "bus2=0 -id2 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2=0 t_5 k_3 k_4=0 t_6 k_5 k_6=0"
+    " t_7 k_7 k_8=0",
+    "HYGOV": "r_perm r_temp t_r t_f t_g velm g_max g_min t_w a_t d_turb q_nl",
+    "GAST": "r t_1 t_2 t_3 a_t k_t v_max v_min d_turb",
+    "IEESGO": "t_1 t_2 t_3 t_4 t_5 t_6 k_1 k_2 k_3 p_max p_min",
+    "IEEEST": "ics=1 ib=0 a_1 a_2 a_3 a_4 a_5 a_6 t_1 t_2 t_3 t_4 t_5 t_6 k_s l_s_max l_s_min v_cu v_cl",
+}
+"""Model to the names of its values, in their order, after bus, name and machine identifier."""
+
+_COMPONENTS = {"GENCLS": ("GENCLS", "ClassicalMachine")}
+
+
+def component_for(model: str) -> tuple[str, type[Component]] | None:
+    """Return (role, component) of a model, or None where the catalogue has none or its record is unknown."""
+    if model not in MODELS:
+        return None
+    for name in _COMPONENTS.get(model, (model,)):
+        for role, kinds in ROLES.items():
+            for kind in kinds:
+                if kind.__name__ == name:
+                    return role, kind
+    return None
+
+
+def parameters(
+    component: type[Component], values: Mapping[str, float], mbase: float, zr: float, zx: float
+) -> dict[str, float]:
+    """Return the component's parameters: those of the record, and the machine's base and impedance.
+
+    The impedance that the network file gives a generator is, per unit on its base, the stator resistance and,
+    for the classical machine, the transient reactance.
+    """
+    found = {name: value for name, value in values.items() if name not in ("ta_tb",)}
+    if "ta_tb" in values:
+        found["t_a"] = values["ta_tb"] * values["t_b"]
+    declared = role_parameters(component)
+    outside = {"s_n": mbase, "r_a": zr, "x_d1": zx}
+    return {name: value for name, value in outside.items() if name in declared} | found

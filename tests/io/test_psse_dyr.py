@@ -1,0 +1,134 @@
+"""PSS/E DYR files: which device gets what, and the message for what is wrong or does not match."""
+
+import re
+
+import pytest
+
+from psmr.errors import CaseError, PsmrWarning
+from psmr.grid.catalogue import role_parameters
+from psmr.grid.initialise import build
+from psmr.io.psse_models import MODELS, component_for
+from psmr.io.read import read_case
+from tests.io.raw import raw_text
+
+GOOD = """\
+// the machines
+1 'GENROU' 1   8.0 0.03 0.4 0.05   6.5 0.0 1.8 1.7 0.3
+   0.55 0.25 0.06   0.0 0.0 /
+2 'GENCLS' 'G1' 4.0, 0.0 /   a comment
+2, 'GENCLS', 'G2', 4.0, 0.0 /
+1 'TGOV1 ' 1 0.05 0.49 33.0 0.0 2.1 7.0 0.0/
+1 'sexs' 1 0.1 10.0 100.0 0.1 0.0 5.0 /
+/
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(dyr, raw=None, **options):
+        (tmp_path / "case.raw").write_text(raw or raw_text())
+        (tmp_path / "case.dyr").write_text(dyr)
+        return read_case(tmp_path / "case.raw", tmp_path / "case.dyr", **options)
+
+    return read
+
+
+def test_devices_of_the_plants(read):
+    one, two = read(GOOD).generators
+    assert [(d.name, d.role, d.type) for d in one.devices] == [
+        ("G1", "machine", "GENROU"),
+        ("GOV1", "governor", "TGOV1"),
+        ("AVR1", "exciter", "SEXS"),
+    ]
+    machine = one.devices[0].parameters
+    # From the DYR record, and base and resistance from the RAW record.
+    assert (machine["t_d01"], machine["h"], machine["x_q1"], machine["x_l"]) == (8.0, 6.5, 0.55, 0.06)
+    assert (machine["s_n"], machine["r_a"]) == (200.0, 0.0)
+    assert one.devices[2].parameters["t_a"] == pytest.approx(0.1 * 10.0)
+    # The classical machine's reactance is the generator's ZX.
+    assert two.devices[0].parameters["x_d1"] == 0.3
+
+
+def test_the_case_starts(read):
+    system = build(read(GOOD))
+    assert "G1.e_q" in system.names_x
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if component_for(model)])
+def test_names_are_parameters(model):
+    """Every value of a record is a parameter, and every parameter without default has its value."""
+    _, component = component_for(model)
+    declared = role_parameters(component)
+    names = {name for name in MODELS[model].split() if not name.startswith("-") and "=" not in name}
+    names = {"t_a" if name == "ta_tb" else name for name in names}
+    assert names <= declared.keys()
+    needed = {name for name, parameter in declared.items() if parameter.default is None}
+    assert needed - names <= {"s_n", "r_a", "x_d1"}
+
+
+WRONG = {
+    "unknown": ("'GENROU'", "'GENRO'", 2, "psmr has no model 'GENRO'; did you mean 'GENROU'?"),
+    "no such bus": ("1 'TGOV1 '", "9 'TGOV1 '", 6, "there is no generator '1' at bus 9"),
+    "isolated": ("1 'TGOV1 '", "5 'TGOV1 '", 6, "there is no generator '1' at bus 5"),
+    "no such id": (
+        "'TGOV1 ' 1",
+        "'TGOV1 ' 2",
+        6,
+        "no generator '2' at bus 1 in the RAW file (at this bus: '1')",
+    ),
+    "few": ("6.5 0.0 1.8", "6.5 0.0", 2, "GENROU: has 13 values; must have 14"),
+    "many": ("6.5 0.0 1.8", "6.5 0.0 1.8 1.8", 2, "GENROU: has 15 values; must have 14"),
+    "number": ("0.49 33.0", "x 33.0", 6, "t_1 = 'x': must be a finite number"),
+    "line of a value": ("0.55 0.25", "nan 0.25", 3, "x_q1 = 'nan': must be a finite number"),
+    "forbidden": ("6.5 0.0 1.8", "-6.5 0.0 1.8", 2, "h = -6.5: must be > 0"),
+    "two of a role": (
+        "1 'sexs' 1",
+        "1 'TGOV1' 1 0.05 0.49 33.0 0.4 2.1 7.0 0.0 /\n1 'SEXS' 1",
+        7,
+        "governor already",
+    ),
+    "not ended": ("5.0 /\n/", "5.0", 7, "does not end with a slash"),
+    "quotation mark": ("'GENCLS' 'G1'", "'GENCLS' 'G1", 4, "not closed"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_named_with_its_line(read, name):
+    old, new, line, message = WRONG[name]
+    assert old in GOOD
+    with pytest.raises(CaseError, match=rf"case\.dyr:{line}\b.*{re.escape(message)}"):
+        read(GOOD.replace(old, new, 1))
+
+
+def test_generator_without_machine(read):
+    without = GOOD.replace("2 'GENCLS' 'G1' 4.0, 0.0", "")
+    with pytest.raises(CaseError, match=r"case\.raw:19 .*has no machine for generator 'G1' at bus 2"):
+        read(without)
+    with pytest.warns(PsmrWarning, match="'G1' at bus 2"):
+        case = read(without, skip_unknown_models=True)
+    assert case.generators[1].devices == ()
+
+
+def test_each_model_that_is_skipped_is_listed(read):
+    unknown = GOOD.replace("'GENROU'", "'GENXYZ'").replace("'TGOV1 '", "'GOVXYZ'")
+    with pytest.warns(PsmrWarning) as warned:
+        case = read(unknown, skip_unknown_models=True)
+    text = "\n".join(str(w.message) for w in warned)
+    for what in ("dyr:2: .*'GENXYZ'", "dyr:6: .*'GOVXYZ'", "no machine for generator '1'", "dyr:7: SEXS"):
+        assert re.search(what, text)
+    assert len(warned) == 4
+    assert case.generators[0].devices == ()
+
+
+def test_step_up_transformer(read):
+    raw = raw_text().replace("0.0,0.2,0.0,0.0,1.0,1", "0.0,0.2,0.0,0.1,1.0,1")
+    with pytest.raises(CaseError, match=r"case\.raw:18 .*step-up transformer"):
+        read(GOOD, raw)
+
+
+def test_option_that_psmr_does_not_have(read):
+    stabiliser = GOOD + "1 'IEEEST' 1 3 0 0 0 0 0 0 0 0.1 0.1 0.1 0.1 10 10 5 0.1 -0.1 0 0 /\n"
+    with pytest.raises(CaseError, match=r"case\.dyr:9 .*ics = '3': psmr has this model only with 1"):
+        read(stabiliser)
+    with pytest.warns(PsmrWarning, match="ics = '3'"):
+        assert len(read(stabiliser, skip_unknown_models=True).generators[0].devices) == 3
