@@ -12,7 +12,7 @@ from psmr.errors import SchemeError
 from psmr.numerics.adaptive import Adaptive
 from psmr.numerics.arc_length import ONE_STEP, ArcLength
 from psmr.numerics.march import march
-from psmr.numerics.smes import BASES, Smes, amplification
+from psmr.numerics.smes import BASES, NODES, Smes, amplification
 from psmr.pencil.critical import critical_step
 from psmr.pencil.deformation import spectral_radius
 from psmr.pencil.ringdown import fit_mode
@@ -52,16 +52,17 @@ def test_algebraic_variables_are_solved_and_not_remembered():
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize(("delta", "micro"), [(0.004, 1), (0.004, 2), (0.0005, 3)])
-def test_smes_closed_form_equals_the_step(base, delta, micro):
+@pytest.mark.parametrize("nodes", NODES)
+def test_smes_closed_form_equals_the_step(base, delta, micro, nodes):
     linear = random_dae(1)
-    scheme = Smes(0.04, delta, micro, base)
+    scheme = Smes(0.04, delta, micro, base, nodes=nodes)
     T = psmr.step_operator(linear, scheme)
     points = stepped(linear, scheme)
     for k in range(3):
         assert np.abs(T @ points[k] - points[k + 1]).max() < 1e-12
     # On one mode it is the factor that the search for stable numbers of micro steps looks at.
     z = np.linalg.eigvals(T[: linear.n, : linear.n])
-    factors = amplification(np.linalg.eigvals(linear.state_matrix()), 0.04, delta, micro, base)
+    factors = amplification(np.linalg.eigvals(linear.state_matrix()), 0.04, delta, micro, base, nodes)
     assert np.abs(np.sort_complex(z) - np.sort_complex(factors)).max() < 1e-10
 
 
