@@ -185,7 +185,8 @@ def make_block(
     indices = kernels.indices.astype(np.int64)
     in_state_rows = np.flatnonzero(indices < states)
     diagonal = np.flatnonzero((indices == column_of) & (indices < states))
-    limited = [np.flatnonzero(indices == i) for i in kernels.bounded]
+    limited = np.flatnonzero(np.isin(indices, kernels.bounded))
+    limited = limited[np.argsort(indices[limited], kind="stable")]
     constant = np.empty(nnz + 1)
     constant_jacobian(kernels.table, w, constant)
     order = ordering(kernels.indptr, kernels.indices)
@@ -205,8 +206,8 @@ def make_block(
         lower=np.array(kernels.lower),
         upper=np.array(kernels.upper),
         bounded=kernels.bounded,
-        limit_slots=index(np.concatenate(limited) if limited else []),
-        limit_ends=index(np.cumsum([len(slots) for slots in limited])),
+        limit_slots=index(limited),
+        limit_ends=index(np.searchsorted(indices[limited], kernels.bounded, side="right")),
         held=np.zeros(count, np.int8),
         held_in_matrix=np.zeros(count, np.int8),
         known=np.zeros(states),

@@ -58,13 +58,12 @@ def step_failure(block: Block, status: int, w: Reals, h: float, honest: bool) ->
     )
 
 
-def disagreement(w: Reals, h: float, difference: float, corrections: int, epsilon: float) -> PsmrError:
+def disagreement(w: Reals, h: float, difference: float, epsilon: float) -> PsmrError:
     """Return the error for corrections that do not converge; w is the buffer at its start."""
     return SimulationError(
-        f"t = {w[-1]:.6g} s, macro step {h:.3g} s: after {corrections} corrections the slow solution still "
-        f"differs by {difference:.3g} from the prediction it came from (epsilon = {epsilon:g}); the "
-        "iteration between fast and slow set does not converge: try a smaller h_slow, solution='TM', "
-        "another partition or a fixed number of corrections"
+        f"t = {w[-1]:.6g} s, macro step {h:.3g} s: the corrections do not converge: the slow solution still "
+        f"differs by {difference:.3g} from the prediction it came from (epsilon = {epsilon:g}); try "
+        "a smaller h_slow, solution='TM', another partition or a fixed number of corrections"
     )
 
 

@@ -182,7 +182,7 @@ def _run(
             w[-1] = span.times[done]
             if kind == NOT_AGREED:
                 assert isinstance(scheme, Multirate)
-                raise disagreement(w, h, engine.difference(), engine.corrections(), scheme.epsilon)
+                raise disagreement(w, h, engine.difference(), scheme.epsilon)
             if kind != NO_PIVOTS:
                 raise step_failure(block, kind, w, h, engine.honest)
             if tries == MOST_REPIVOTS:
