@@ -157,6 +157,25 @@ def parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("study", metavar="STUDY", help="study file")
 
+    convert = _command(
+        commands,
+        "convert",
+        _convert,
+        "convert a PSS/E or MATPOWER case to TOML",
+        "psmr convert grid.raw grid.toml --dynamics grid.dyr",
+    )
+    convert.add_argument("source", metavar="SOURCE", help="case file: .raw, .m or .toml")
+    convert.add_argument("target", metavar="TARGET", help="file to write, .toml")
+    convert.add_argument("--dynamics", metavar="FILE", help="DYR file with the dynamic data of a .raw file")
+    convert.add_argument(
+        "--skip-unknown-models",
+        action="store_true",
+        help="leave out devices that psmr has no model of, with a warning for each",
+    )
+    convert.add_argument(
+        "--frequency", type=float, metavar="HZ", help="nominal frequency, which .m files do not have"
+    )
+
     paper = _command(
         commands,
         "reproduce",
@@ -362,6 +381,26 @@ def _recipe(given: dict[str, Any]) -> Any:
         recipe = Recipe(given, split)
     recipe.check()
     return recipe
+
+
+def _convert(arguments: argparse.Namespace) -> None:
+    from psmr.io.read import read_case
+    from psmr.io.write_toml import write_toml
+
+    source, target = arguments.source, arguments.target
+    if os.path.splitext(target)[1].lower() != ".toml":
+        raise InputError(f"{target}: psmr writes cases as .toml")
+    if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
+        raise InputError(f"{target}: is the source itself; give another target")
+    case = read_case(source, arguments.dynamics, arguments.skip_unknown_models, arguments.frequency)
+    write_toml(case, target)
+    if arguments.json:
+        tables = ("buses", "lines", "transformers", "shunts", "loads", "generators")
+        counts = {table: len(getattr(case, table)) for table in tables}
+        devices = sum(len(generator.devices) for generator in case.generators)
+        _print_json({"case": case.name, "target": target, **counts, "devices": devices})
+        return
+    print(case, f"Written {target}", sep="\n")
 
 
 def _reproduce(arguments: argparse.Namespace) -> None:

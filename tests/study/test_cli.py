@@ -202,3 +202,32 @@ def test_a_reader_that_goes_away_is_no_traceback(wscc9):
     line = f"{sys.executable} -m psmr.cli modes {wscc9 / 'wscc9.toml'} --json | head -n 1"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
     assert "Traceback" not in done.stderr
+
+
+def test_convert(wscc9, capsys, tmp_path):
+    target = tmp_path / "out.toml"
+    code, out, err = call(capsys, "convert", wscc9 / "wscc9.raw", target)
+    assert (code, err) == (0, "")
+    assert out.startswith("WSCC 9-bus: 9 buses, 6 lines, 3 transformers")
+    assert target.exists()
+    code, out, err = call(capsys, "convert", wscc9 / "wscc9.m", target, "--json")
+    assert code == 0
+    assert "warning" in err
+    assert "60 Hz" in err
+    assert json.loads(out)["generators"] == 3
+    code, _, err = call(capsys, "convert", wscc9 / "wscc9.m", target, "--frequency", 50)
+    assert (code, err) == (0, "")
+    assert "frequency_hz = 50.0" in target.read_text()
+
+
+def test_convert_refuses(wscc9, capsys, tmp_path):
+    for arguments, message in (
+        ((wscc9 / "wscc9.raw", tmp_path / "out.m"), "psmr writes cases as .toml"),
+        ((wscc9 / "wscc9.toml", wscc9 / "wscc9.toml"), "is the source itself"),
+        ((tmp_path / "none.raw", tmp_path / "out.toml"), "cannot be read"),
+        ((wscc9 / "wscc9.m", tmp_path / "out.toml", "--dynamics", "x.dyr"), "belong to a .raw file"),
+    ):
+        code, out, err = call(capsys, "convert", *arguments)
+        assert (code, out) == (2, "")
+        assert message in err
+    assert list(tmp_path.iterdir()) == []
