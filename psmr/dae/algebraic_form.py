@@ -51,7 +51,13 @@ def algebraic_form(
     moved = tuple(s for s in states if s in vanished or s in idle)
     kept = tuple(s for s in states if s not in moved)
     ones = tuple(sorted({c for s in vanished for c in component.lags[s]}))
-    bounds = tuple((s, *component.limits[s]) for s in vanished if s in component.limits)
+    bounds = tuple(
+        (s, low, high)
+        for s, (low, high) in component.limits.items()
+        if s in vanished and low is not None and high is not None
+    )
+    if len(bounds) < sum(s in vanished for s in component.limits):
+        raise NotImplementedError(f"{component.__name__}: a state with an open limit cannot be algebraic")
     # The functions themselves stand in the closures, so that the hash of the kernels sees them.
     inner, first_guess = component.equations, component.guess
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.codegen import compile_component
-from psmr.dae.component import Component, local_rows, parameters_of, rows_of
+from psmr.dae.component import Component, bounds_of, local_rows, parameters_of, rows_of
 from psmr.dae.device import Device
 from psmr.dae.kernels import Reals
 from psmr.dae.system import Group, System
@@ -114,9 +114,9 @@ def _limits(devices: Sequence[Device]) -> tuple[Reals, Reals]:
     lower, upper = [], []
     for device in devices:
         for state in device.component.states:
-            names: tuple[str, ...] = device.component.limits.get(state, ())
-            low, high = (device.parameters[p] for p in names) if names else (-math.inf, math.inf)
+            low, high = bounds_of(device.component, state, device.parameters)
             if low > high:
+                names = device.component.limits[state]
                 raise InputError(
                     f"{device.name}: the lower limit {names[0]} = {low:g} is above "
                     f"the upper limit {names[1]} = {high:g}"

@@ -87,8 +87,9 @@ class Component:
     optional
         Constants for inputs that nothing provides and that are no set-points.
     limits
-        Non-windup limits: state -> names of the (lower, upper) parameters. `equations` returns the raw
-        derivative; the DAE is x' = 0 where x is at a limit and the derivative points outward.
+        Non-windup limits: state -> names of the (lower, upper) parameters, None where that side is open.
+        `equations` returns the raw derivative; the DAE is x' = 0 where x is at a limit and the derivative
+        points outward.
     lags
         States that vanish with their time constants: state -> names of the time constants. Where all of them
         are zero, the state is an algebraic variable (see `psmr.dae.algebraic_form`).
@@ -106,7 +107,7 @@ class Component:
     outputs: ClassVar[tuple[str, ...]] = ()
     rows: ClassVar[tuple[str, ...]] = ()
     optional: ClassVar[Mapping[str, float]] = {}
-    limits: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    limits: ClassVar[Mapping[str, tuple[str | None, str | None]]] = {}
     lags: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     integrals: ClassVar[Mapping[str, str]] = {}
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
@@ -152,6 +153,12 @@ def parameters_of(component: type[Component]) -> dict[str, Parameter]:
     for base in reversed(component.__mro__):
         found.update({name: value for name, value in vars(base).items() if isinstance(value, Parameter)})
     return found
+
+
+def bounds_of(component: type[Component], state: str, values: Mapping[str, float]) -> tuple[float, float]:
+    """Return the non-windup limits of a state, infinite on an open side."""
+    low, high = component.limits.get(state, (None, None))
+    return (-math.inf if low is None else values[low], math.inf if high is None else values[high])
 
 
 def rows_of(component: type[Component]) -> tuple[str, ...]:

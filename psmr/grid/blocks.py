@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 
 def lag(u: Any, x: Any, t: Any) -> Any:
     """First-order lag 1 / (1 + s t): return the derivative of its state x, which is also its output."""
@@ -86,3 +88,25 @@ def saturation_conflict(p: Any, x_1: float, s_1: str, x_2: float, s_2: str) -> s
     if first == second != 0:
         return f"{s_1} = {p[s_1]:g} and {s_2} = {p[s_2]:g}: the two points must differ in saturation"
     return None
+
+
+def rectified(m: Any, v_e: Any, drop: Any) -> Any:
+    """Return v_e F_EX(drop / v_e), the voltage of a loaded bridge rectifier (IEEE Std 421.5-2016, annex D).
+
+    `drop` is k_c i_f. The function is written without the quotient, which has no value at v_e = 0, and with
+    the roots of 3 that the standard rounds to 0.577, 0.433 and 1.732, so that it is continuous.
+    """
+    root = 3**0.5
+    square = 0.75 * v_e**2 - drop**2
+    middle = m.sqrt(m.where(m.le(square, 0), 1, square))
+    far = m.where(m.le(drop, v_e), root * (v_e - drop), 0)
+    loaded = m.where(m.le(drop, 0.75 * v_e), middle, far)
+    return m.where(m.le(drop, 0), v_e, m.where(m.le(drop, root / 4 * v_e), v_e - drop / root, loaded))
+
+
+def unrectified(v_f: Any, drop: Any) -> Any:
+    """Return the v_e with which ``rectified(v_e, drop)`` is v_f > 0."""
+    root = 3**0.5
+    near, middle = v_f + np.maximum(drop, 0) / root, np.sqrt((v_f**2 + drop**2) / 0.75)
+    far = np.where(drop <= 0.75 * middle, middle, v_f / root + drop)
+    return np.where(drop <= root / 4 * near, near, far)

@@ -6,7 +6,17 @@ from collections.abc import Mapping
 
 from psmr.dae.component import Component, Parameter, parameters_of
 from psmr.grid.converters import GridFollowingConverter, GridFollowingConverterV
-from psmr.grid.exciters import EXST1, IEEET1, IEEEX1, SEXS, ExciterType1, ExciterType1Direct
+from psmr.grid.exciters import (
+    ESST3A,
+    ESST4B,
+    EXAC1,
+    EXST1,
+    IEEET1,
+    IEEEX1,
+    SEXS,
+    ExciterType1,
+    ExciterType1Direct,
+)
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
@@ -16,7 +26,7 @@ from psmr.grid.stabilisers import IEEEST, PssSpeed
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL),
     "converter": (GridFollowingConverter, GridFollowingConverterV),
-    "exciter": (ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXST1),
+    "exciter": (ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXST1, ESST3A, ESST4B, EXAC1),
     "governor": (GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
     "stabiliser": (PssSpeed, IEEEST),
 }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from psmr.dae.component import bounds_of
 from psmr.dae.device import Device
 from psmr.dae.mathematics import NumericMath
 from psmr.dae.system import System
@@ -47,8 +48,9 @@ def _violations(system: System, device: Device) -> list[str]:
     names = (*component.states, *component.algebraic, *component.inputs)
     v = {n: float(system.w0[system.index(device.connections.get(n, f"{device.name}.{n}"))]) for n in names}
     found = []
-    for state, bounds in component.limits.items():
-        low, high = (_Named.make(name, device.parameters[name]) for name in bounds)
+    p = {name: _Named.make(name, value) for name, value in device.parameters.items()}
+    for state in component.limits:
+        low, high = bounds_of(component, state, p)
         found += _compare(f"{device.name}.{state}", v[state], low, high)
 
     class Recorder(NumericMath):
@@ -57,7 +59,6 @@ def _violations(system: System, device: Device) -> list[str]:
             found.extend(_compare(f"{device.name}: input of a limiter", float(x), lower, upper))
             return x
 
-    p = {name: _Named.make(name, value) for name, value in device.parameters.items()}
     component.equations(Recorder, SimpleNamespace(**v, t=0.0), SimpleNamespace(**p))
     return found
 

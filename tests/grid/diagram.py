@@ -50,6 +50,8 @@ class Block:
     def out(self):
         """The output of a strictly proper block, before its input is known."""
         assert self.d == 0
+        if self.order == 0:
+            return 0.0
         return np.clip(self.c @ self.x, *self.limits)
 
     def __call__(self, u):
@@ -136,13 +138,20 @@ def device_response(component, parameters, output, inputs, signals):
     y = system.y0.copy()
 
     def algebraic(x, u):
+        """Newton with halved steps: between two sides of a limiter the full one may go to and fro."""
         nonlocal y
-        for _ in range(30):
-            residual = system.g(x, y, u) if m else np.zeros(0)
-            if not m or np.abs(residual).max() < 1e-13:
+        residual = system.g(x, y, u) if m else np.zeros(0)
+        for _ in range(100):
+            size = np.abs(residual).max(initial=0.0)
+            if size < 1e-13:
                 break
             w = np.concatenate([x, y, u, [0.0]])
-            y = y - np.linalg.solve(system.jacobian(w).toarray()[n:, n:], residual)
+            change = np.linalg.solve(system.jacobian(w).toarray()[n:, n:], residual)
+            for fraction in 0.5 ** np.arange(12):
+                residual = system.g(x, y - fraction * change, u)
+                if np.abs(residual).max() < size:
+                    break
+            y = y - fraction * change
         return y
 
     x0 = system.x0

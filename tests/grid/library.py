@@ -1,7 +1,17 @@
 """Parameters of every component, chosen so that each limiter is reached by points of order one."""
 
 from psmr.grid.converters import GridFollowingConverter, GridFollowingConverterV
-from psmr.grid.exciters import EXST1, IEEET1, IEEEX1, SEXS, ExciterType1, ExciterType1Direct
+from psmr.grid.exciters import (
+    ESST3A,
+    ESST4B,
+    EXAC1,
+    EXST1,
+    IEEET1,
+    IEEEX1,
+    SEXS,
+    ExciterType1,
+    ExciterType1Direct,
+)
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
@@ -22,6 +32,10 @@ CONVERTER = {
 DIRECT_CURRENT = {
     **{"t_r": 0.02, "k_a": 20.0, "t_a": 0.06, "v_r_min": -0.5, "v_r_max": 0.6, "k_e": -0.05, "t_e": 0.5},
     **{"k_f": 0.05, "t_f": 0.7, "e_1": 0.8, "se_1": 0.1, "e_2": 1.2, "se_2": 0.4},
+}
+COMPOUND = {
+    **{"k_p": 1.2, "theta_p": 0.1, "k_i": 0.3, "x_l": 0.1, "k_c": 0.2, "v_b_max": 1.6, "t_r": 0.02},
+    **{"t_a": 0.05, "v_r_max": 0.9, "v_r_min": -0.6, "v_m_max": 0.8, "v_m_min": -0.1},
 }
 SUBTRANSIENT = {
     **BASE,
@@ -84,6 +98,16 @@ PARAMETERS = {
         **{"t_r": 0.02, "v_i_max": 0.1, "v_i_min": -0.2, "t_c": 1.0, "t_b": 5.0, "k_a": 20.0, "t_a": 0.02},
         **{"v_r_max": 1.1, "v_r_min": -0.8, "k_c": 0.05, "k_f": 0.02, "t_f": 1.2},
     },
+    EXAC1: {
+        **DIRECT_CURRENT,
+        **{"t_b": 0.5, "t_c": 0.1, "k_e": 1.0, "k_c": 0.2, "k_d": 0.4, "v_r_min": -3.0, "v_r_max": 2.5},
+    },
+    ESST3A: {
+        **COMPOUND,
+        **{"v_i_max": 0.2, "v_i_min": -0.2, "k_m": 8.0, "t_c": 1.0, "t_b": 5.0, "k_a": 20.0},
+        **{"k_g": 0.8, "v_g_max": 0.7, "t_m": 0.3},
+    },
+    ESST4B: {**COMPOUND, "k_pr": 4.0, "k_ir": 3.0, "k_pm": 2.0, "k_im": 5.0, "k_g": 0.7},
     IEEEST: {
         **{
             "a_1": 0.06,
@@ -111,5 +135,8 @@ ZERO = {
     IEEET1: ("t_r", "t_a"),
     IEEEX1: ("t_r", "t_a", "t_b", "t_c"),
     EXST1: ("t_r", "t_a", "t_b", "t_c"),
+    EXAC1: ("t_r", "t_a", "t_b", "t_c"),
+    ESST3A: ("t_r", "t_a", "t_b", "t_c", "t_m"),
+    ESST4B: ("t_r", "t_a", "k_im"),
     IEEEST: ("a_1", "a_2", "a_3", "a_4", "a_5", "a_6", "t_1", "t_2", "t_3", "t_4"),
 }

@@ -12,7 +12,7 @@ from psmr.dae.device import Device
 from psmr.errors import CaseError, InputError
 from psmr.grid.case import DeviceRow
 from psmr.grid.equilibrium import Plant, Terminal, solve_plants
-from psmr.grid.exciters import EXST1, IEEET1, IEEEX1, SEXS
+from psmr.grid.exciters import ESST3A, ESST4B, EXAC1, EXST1, IEEET1, IEEEX1, SEXS
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
 from psmr.grid.initialise import build
 from psmr.grid.machines import GENROU, GENSAL
@@ -180,7 +180,7 @@ def test_impossible_machines(values, message):
 WIDE = {
     **{"v_max": 3.0, "v_min": 0.0, "p_max": 3.0, "p_min": 0.0, "a_t": 3.0, "g_max": 3.0, "g_min": 0.0},
     **{"e_min": 0.0, "e_max": 8.0, "v_r_min": -8.0, "v_r_max": 8.0, "v_i_max": 0.5, "v_i_min": -0.5},
-    **{"v_cu": 1.2, "v_cl": 0.8},
+    **{"v_cu": 1.2, "v_cl": 0.8, "v_b_max": 8.0, "k_p": 4.0, "v_g_max": 8.0, "v_m_max": 2.0},
 }
 PLANTS = [
     (GENSAL, SEXS, HYGOV),
@@ -188,6 +188,9 @@ PLANTS = [
     (GENROU, IEEEX1, IEEEG1),
     (GENROU, EXST1, GAST),
     (GENSAL, EXST1, IEESGO),
+    (GENSAL, EXAC1, TGOV1),
+    (GENROU, ESST3A, TGOV1),
+    (GENROU, ESST4B, TGOV1),
 ]
 
 

@@ -5,8 +5,21 @@ stabiliser's signal.
 """
 
 from psmr.grid.exciters.dc import IEEET1, IEEEX1
+from psmr.grid.exciters.esst3a import ESST3A
+from psmr.grid.exciters.esst4b import ESST4B
+from psmr.grid.exciters.exac1 import EXAC1
 from psmr.grid.exciters.exst1 import EXST1
 from psmr.grid.exciters.sexs import SEXS
 from psmr.grid.exciters.type1 import ExciterType1, ExciterType1Direct
 
-__all__ = ["EXST1", "IEEET1", "IEEEX1", "SEXS", "ExciterType1", "ExciterType1Direct"]
+__all__ = [
+    "ESST3A",
+    "ESST4B",
+    "EXAC1",
+    "EXST1",
+    "IEEET1",
+    "IEEEX1",
+    "SEXS",
+    "ExciterType1",
+    "ExciterType1Direct",
+]

@@ -22,8 +22,8 @@ class HYGOV(Component):
         t_m = a_t head (flow - q_nl) - d_turb gate (omega - 1)
 
     The rate that is limited is that of the whole governor, e'/r_temp + e/(r_temp t_r): its proportional part
-    moves the gate too. Source: PSS/E, Model Library, HYGOV; PES-TR1, Dynamic Models for Turbine-Governors in Power
-    System Studies (2013).
+    moves the gate too. Source: PSS/E, Model Library, HYGOV; PES-TR1, Dynamic Models for
+    Turbine-Governors in Power System Studies (2013).
     """
 
     states = ("e", "gate_ref", "gate", "flow")
