@@ -7,6 +7,7 @@ given, for the component has no such option; ``-name`` one that changes nothing 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from psmr.dae.component import Component
@@ -25,6 +26,11 @@ MODELS: Mapping[str, str] = {
     "EXDC2": _DC,
     "ESDC2A": _DC,
     "EXST1": "t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c k_f t_f",
+    "ESST3A": "t_r v_i_max v_i_min k_m t_c t_b k_a t_a v_r_max v_r_min k_g k_p k_i v_b_max k_c x_l v_g_max"
+    " theta_p_deg t_m v_m_max v_m_min",
+    "ESST4B": "t_r k_pr k_ir v_r_max v_r_min t_a k_pm k_im v_m_max v_m_min k_g k_p k_i v_b_max k_c x_l"
+    " theta_p_deg",
+    "EXAC1": "t_r t_b t_c k_a t_a v_r_max v_r_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2",
     "TGOV1": "r t_1 v_max v_min t_2 t_3 d_t",
     "IEEEG1": "bus2=0 -id2 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2=0 t_5 k_3 k_4=0 t_6 k_5 k_6=0"
     " t_7 k_7 k_8=0",
@@ -58,9 +64,11 @@ def parameters(
     The impedance that the network file gives a generator is, per unit on its base, the stator resistance and,
     for the classical machine, the transient reactance.
     """
-    found = {name: value for name, value in values.items() if name not in ("ta_tb",)}
-    if "ta_tb" in values:
-        found["t_a"] = values["ta_tb"] * values["t_b"]
+    found = dict(values)
+    if "ta_tb" in found:
+        found["t_a"] = found.pop("ta_tb") * found["t_b"]
+    for name in [name for name in found if name.endswith("_deg")]:
+        found[name.removesuffix("_deg")] = math.radians(found.pop(name))
     declared = role_parameters(component)
     outside = {"s_n": mbase, "r_a": zr, "x_d1": zx}
     return {name: value for name, value in outside.items() if name in declared} | found

@@ -60,7 +60,7 @@ def test_names_are_parameters(model):
     _, component = component_for(model)
     declared = role_parameters(component)
     names = {name for name in MODELS[model].split() if not name.startswith("-") and "=" not in name}
-    names = {"t_a" if name == "ta_tb" else name for name in names}
+    names = {"t_a" if name == "ta_tb" else name.removesuffix("_deg") for name in names}
     assert names <= declared.keys()
     needed = {name for name, parameter in declared.items() if parameter.default is None}
     assert needed - names <= {"s_n", "r_a", "x_d1"}

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from psmr.grid.powerflow import power_flow
+from psmr.io.psse_sections import read_sections
 from psmr.io.read import read_case
+from tests.io.raw import raw_text
 
 andes = pytest.importorskip("andes")
 CASES = Path(andes.__file__).parent / "cases"
@@ -19,6 +21,27 @@ CASES = Path(andes.__file__).parent / "cases"
 # ANDES adds 1e-8 pu to r and x of every branch, so that none is divided by zero
 # (andes.models.line.line.Line, y_hk). The comparison adds the same.
 GUARD = 1e-8
+
+
+def compare(path, frequency_hz=None):
+    """Compare voltages and angles at the buses of the file with those that ANDES finds."""
+    case = read_case(path, frequency_hz=frequency_hz)
+    guarded = {
+        table: tuple(
+            dataclasses.replace(row, r=row.r + GUARD, x=row.x + GUARD) for row in getattr(case, table)
+        )
+        for table in ("lines", "transformers")
+    }
+    ours = power_flow(dataclasses.replace(case, **guarded), tolerance=1e-12)
+    system = andes.load(str(path), setup=True, no_output=True, default_config=True)
+    system.PFlow.config.tol = 1e-12
+    system.PFlow.run()
+    assert system.PFlow.converged
+    place = {int(number): i for i, number in enumerate(system.Bus.idx.v)}
+    order = [place[bus.number] for bus in case.buses]
+    np.testing.assert_allclose(ours.v, system.Bus.v.v[order], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(ours.angle, system.Bus.a.v[order], rtol=0, atol=1e-8)
+    return case
 
 
 @pytest.mark.peers
@@ -37,19 +60,34 @@ GUARD = 1e-8
     ],
 )
 def test_voltages_and_angles(name):
-    case = read_case(CASES / name, frequency_hz=60.0 if name.endswith(".m") else None)
-    guarded = {
-        table: tuple(
-            dataclasses.replace(row, r=row.r + GUARD, x=row.x + GUARD) for row in getattr(case, table)
-        )
-        for table in ("lines", "transformers")
-    }
-    ours = power_flow(dataclasses.replace(case, **guarded), tolerance=1e-12)
-    system = andes.load(str(CASES / name), setup=True, no_output=True, default_config=True)
-    system.PFlow.config.tol = 1e-12
-    system.PFlow.run()
-    assert system.PFlow.converged
-    place = {int(number): i for i, number in enumerate(system.Bus.idx.v)}
-    order = [place[bus.number] for bus in case.buses]
-    np.testing.assert_allclose(ours.v, system.Bus.v.v[order], rtol=0, atol=1e-8)
-    np.testing.assert_allclose(ours.angle, system.Bus.a.v[order], rtol=0, atol=1e-8)
+    compare(CASES / name, 60.0 if name.endswith(".m") else None)
+
+
+@pytest.mark.peers
+def test_three_windings_and_parts_of_loads(tmp_path):
+    """ANDES reads a second winding's ratio as 1 and half of MAG2 at each end: neither is in this file."""
+    windings = "1.02,0.0,30.0,0.0,0.0,0.0\n1.0,0.0\n2,3,4,'1 ',1,2,1,0.0,0.0,2,'T',1\n0.005,0.05,50.0,0.04,0.32,200.0,0.03,"
+    windings += "0.20,100.0,1.0,0.0\n1.01,0.0,0.0\n1.00,0.0,30.0\n0.99,0.0,0.0"
+    transformers = f"2,3,0,'1 ',1,1,1,0.0,0.0,2,'T',1\n0.01,0.1,100.0\n{windings}"
+    branch = "1,2,'1 ',0.01,0.1,0.02,0.0,0.0,0.0,0.0,0.0,0.0,0.0,1,1,0.0"
+    load = "\n".join(
+        f"{n},'1 ',1,1,1,{p},5.0,2.0,1.0,3.0,-1.0,1,1" for n, p in ((2, 40.0), (3, 10.0), (4, 5.0))
+    )
+    bus = "\n".join(
+        f"{n},'B{n}',100.0,{kind},1,1,1,{v},0.0"
+        for n, kind, v in ((1, 3, 1.05), (2, 2, 1.02), (3, 1, 0.98), (4, 1, 1.0))
+    )
+    text = raw_text(32, bus=bus, load=load, branch=branch, transformer=transformers)
+    (tmp_path / "case.raw").write_text(text)
+    case = compare(tmp_path / "case.raw")
+    assert case.buses[-1].name == "star2-3-4"
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", ["kundur/kundur.raw", "npcc/npcc.raw", "wecc/wecc.raw", "wscc9/wscc9.raw"])
+def test_solution_that_the_file_stores(name):
+    """These four files were written with a solved power flow, to a mismatch of 0.1 MW."""
+    flow = power_flow(read_case(CASES / name))
+    records = [record for (record,) in read_sections(CASES / name).records["bus"]]
+    np.testing.assert_allclose(flow.v, [r.real("VM") for r in records], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(np.degrees(flow.angle), [r.real("VA") for r in records], rtol=0, atol=3e-3)
