@@ -23,6 +23,7 @@ from psmr.numerics.runge_kutta import EXPLICIT
 from psmr.numerics.scheme import Multirate
 from psmr.numerics.slow_manifold import SlowManifold, require_fit
 from psmr.numerics.smes import Smes, room_for_micro, setbacks
+from psmr.numerics.stability import mode_words, narrowest
 
 Reals = NDArray[np.float64]
 
@@ -191,6 +192,22 @@ def shortest_step(scheme: Scheme) -> float:
         return 0.0
     # Two per cent beyond the step that micro steps fill, where nothing would be left for the long step.
     return 1.02 * scheme.micro * scheme.delta / room_for_micro(scheme.base, 1.0)
+
+
+def manifold_limit(linear: LinearDae, scheme: SlowManifold) -> str:
+    """Say up to which step Runge-Kutta 4 is stable on the slow manifold, and which mode sets that."""
+    A, fast = linear.state_matrix(), scheme.split.fast_x
+    slow = ~fast
+    K = np.linalg.solve(A[np.ix_(fast, fast)], A[np.ix_(fast, slow)])
+    modes = np.linalg.eigvals(A[np.ix_(slow, slow)] - A[np.ix_(slow, fast)] @ K)
+    damped = modes[modes.real < 0.0]
+    if not damped.size:
+        return ""
+    limit, mode = narrowest(damped, "RK4")
+    return (
+        f"Runge-Kutta 4 on the slow states is stable up to about h = {limit:.3g} s, where the mode "
+        f"{mode_words(mode)} sets the limit, or another partition"
+    )
 
 
 def remarks(scheme: Scheme) -> tuple[str, ...]:

@@ -11,13 +11,13 @@ import numpy as np
 from psmr.dae.system import System
 from psmr.errors import PsmrError, PsmrWarning
 from psmr.numerics.adaptive import Adaptive
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.engine import Scheme as Scheme
+from psmr.numerics.slow_manifold import SlowManifold
 from psmr.numerics.stability import explicit_limit
 
 if TYPE_CHECKING:
+    from psmr.dae.linear import LinearDae
     from psmr.pencil.deformation import Deformation
-
-Scheme = SingleRate | Multirate
 
 # The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.
 LARGEST = 2000
@@ -126,7 +126,7 @@ def _from_pencil(system: System, scheme: Scheme, partition: str) -> Certificate:
         return Certificate(str(scheme), partition, note=str(error))
     certificate = from_report(report, str(scheme), partition)
     if not certificate.stable:
-        limit = explicit_limit(linear, scheme)
+        limit = _limit(linear, scheme)
         advice = (
             f"take a smaller step, {limit}"
             if limit
@@ -138,6 +138,14 @@ def _from_pencil(system: System, scheme: Scheme, partition: str) -> Certificate:
             stacklevel=3,
         )
     return certificate
+
+
+def _limit(linear: LinearDae, scheme: Scheme) -> str:
+    from psmr.pencil.singular import manifold_limit
+
+    return (
+        manifold_limit(linear, scheme) if isinstance(scheme, SlowManifold) else explicit_limit(linear, scheme)
+    )
 
 
 def show(s: complex) -> str:

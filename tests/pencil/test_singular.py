@@ -193,3 +193,11 @@ def test_critical_step_of_each_family(wscc9):
 def test_an_adaptive_method_has_no_critical_step():
     with pytest.raises(SchemeError, match="chooses its own steps"):
         critical_step(random_dae(0), Adaptive("RK54"))
+
+
+def test_a_step_beyond_the_limit_is_warned_of_with_the_limit(wscc9):
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9.toml"))
+    split = partitioning.by_participation(system.linearise(), delta=100.0)
+    words = r"Unstable: .*Runge-Kutta 4 on the slow states is stable up to about h = 0\.139 s.* mode -20"
+    with pytest.warns(psmr.errors.PsmrWarning, match=words):
+        psmr.simulate(system, psmr.SlowManifold(split, 0.2), 0.2)
