@@ -19,7 +19,8 @@ from psmr.numerics.flow import ACCEPTED, EVALUATED, REJECTED, REVERSALS, SPENT, 
 from psmr.numerics.newton import DONE, POLICIES
 from psmr.numerics.runge_kutta import EXPLICIT, PAIRS
 from psmr.numerics.singlerate import ALGEBRAIC, WHOLE
-from psmr.numerics.smes import Smes, room_for_micro, setbacks
+from psmr.numerics.smes import Smes
+from psmr.numerics.smes_search import room_for_micro, setbacks
 from psmr.numerics.smes_step import run_smes
 from psmr.numerics.span import Span
 

@@ -48,9 +48,9 @@ def micro_steps(whole, algebraic, w, delta, count, rate, policy, tolerance, with
 
 
 @compiled
-def macro_step(
+def macro_step(  # type: ignore[no-untyped-def]
     whole, algebraic, A, b, c, back, h, delta, micro, w, first, rates, policy, tolerance, within, none
-):  # type: ignore[no-untyped-def]
+):
     """Advance w by h in s; return a status. `first` keeps U_1 (n,), `rates` (s, n) the stage derivatives."""
     n, t = whole.known.size, w[-1]
     if policy == DISHONEST:

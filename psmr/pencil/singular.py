@@ -22,7 +22,8 @@ from psmr.numerics.exponential import integrals
 from psmr.numerics.runge_kutta import EXPLICIT
 from psmr.numerics.scheme import Multirate
 from psmr.numerics.slow_manifold import SlowManifold, require_fit
-from psmr.numerics.smes import Smes, room_for_micro, setbacks
+from psmr.numerics.smes import Smes
+from psmr.numerics.smes_search import room_for_micro, setbacks
 from psmr.numerics.stability import mode_words, narrowest
 
 Reals = NDArray[np.float64]

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from psmr.errors import SimulationError
 from psmr.numerics.march import march
 from psmr.numerics.scheme import SingleRate
-from psmr.numerics.smes import Smes, smallest_micro
+from psmr.numerics.smes import Smes
+from psmr.numerics.smes_search import smallest_micro
 from psmr.numerics.trajectory import Trajectory
 from psmr.reproduce.reproduction import Reproduction
 from psmr.reproduce.systems.adaptive_control import adaptive_control, reduced_control

@@ -14,7 +14,8 @@ from psmr.dae.linear_system import linear_system
 from psmr.errors import SchemeError, SimulationError
 from psmr.numerics.march import march
 from psmr.numerics.scheme import SingleRate
-from psmr.numerics.smes import Smes, amplification, smallest_micro
+from psmr.numerics.smes import Smes
+from psmr.numerics.smes_search import amplification, smallest_micro
 from psmr.numerics.trajectory import Change
 from psmr.reproduce.systems.adaptive_control import adaptive_control
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic

@@ -12,7 +12,8 @@ from psmr.errors import SchemeError
 from psmr.numerics.adaptive import Adaptive
 from psmr.numerics.arc_length import ONE_STEP, ArcLength
 from psmr.numerics.march import march
-from psmr.numerics.smes import BASES, NODES, Smes, amplification
+from psmr.numerics.smes import Smes
+from psmr.numerics.smes_search import BASES, NODES, amplification
 from psmr.pencil.critical import critical_step
 from psmr.pencil.deformation import spectral_radius
 from psmr.pencil.ringdown import fit_mode
