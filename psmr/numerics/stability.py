@@ -31,8 +31,8 @@ class Spectrum:
 
     Notes
     -----
-    A double eigenvalue at zero (common angle and speed of a power system) is found only to sqrt(eps) of the norm
-    of the matrix, on either side of the axis. Growing modes of the system itself are left out: a scheme
+    A double eigenvalue at zero (common angle and speed of a power system) is found only to sqrt(eps) of the
+    norm of the matrix, on either side of the axis. Growing modes of the system itself are left out: a scheme
     need not damp them.
     """
 
