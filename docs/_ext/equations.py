@@ -72,7 +72,8 @@ def _variables(kind: type[Component]) -> str:
     items = [("States", listed(kind.states)), ("Algebraic variables", listed(kind.algebraic))]
     items += [("Inputs", ", ".join(f"`{n}`" for n in kind.inputs) or "none")]
     if kind.limits:
-        limits = [f"`{x}` within [`{low}`, `{high}`]" for x, (low, high) in kind.limits.items()]
+        sides = {x: [f"`{side}`" if side else "" for side in pair] for x, pair in kind.limits.items()}
+        limits = [f"`{x}` within [{low or '-∞'}, {high or '∞'}]" for x, (low, high) in sides.items()]
         items += [("Non-windup limits", ", ".join(limits))]
     return "\n".join(f"- {name}: {text}" for name, text in items)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.dae.algebraic_form import form_for
 from psmr.dae.component import local_variables, parameters_of
 from psmr.dae.system import System
 from psmr.errors import EventError
@@ -25,7 +26,8 @@ def instants_of(
     Raises
     ------
     EventError
-        For a change outside the run, or of a variable that is no held input.
+        For a change outside the run, of a variable that is no held input, or to a value that the component
+        does not take.
     InputError
         For a device, parameter or input that is not there, with the nearest known name.
     """
@@ -36,14 +38,28 @@ def instants_of(
             raise EventError(
                 f"{change}: t = {change.t:g} s is outside the run from {t_start:g} s to {t_end:g} s"
             )
-        for device, parameter, _ in change.parameters:
-            system.parameter_place(device, parameter)
+        for device, parameter, value in change.parameters:
+            wrong = objection(system, device, parameter, value)
+            if wrong:
+                raise EventError(f"{change}: {device}.{parameter} = {value:g}: {wrong}")
         for name, _ in change.inputs:
             if system.index(name) not in held:
                 raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
         instant = next((t for t in (t_start, float(t_end), *instants) if abs(t - change.t) <= same), change.t)
         instants.setdefault(float(instant), []).append(change)
     return instants
+
+
+def objection(system: System, device: str, parameter: str, value: float) -> str | None:
+    """Return what would be right where a device cannot take a parameter's value during a run."""
+    group, row, _ = system.parameter_place(device, parameter)
+    component = system.groups[group].compiled.component
+    declared = parameters_of(component)
+    values = dict(zip(declared, map(float, system.parameters[group][row]), strict=True))
+    changed = values | {parameter: float(value)}
+    if form_for(component, changed) is not component:
+        return "zero makes the block algebraic, which cannot begin during a run; give the case this value"
+    return declared[parameter].objection(float(value)) or component.conflict(changed)
 
 
 def apply_changes(
@@ -93,6 +109,8 @@ def limits(system: System, parameters: Sequence[Reals]) -> tuple[Reals, Reals]:
         variables, names = local_variables(component), tuple(parameters_of(component))
         for state, (low, high) in component.limits.items():
             places = group.index[:, variables.index(state)]
-            lower[places] = matrix[:, names.index(low)]
-            upper[places] = matrix[:, names.index(high)]
+            if low is not None:
+                lower[places] = matrix[:, names.index(low)]
+            if high is not None:
+                upper[places] = matrix[:, names.index(high)]
     return lower, upper

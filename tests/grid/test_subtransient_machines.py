@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 from psmr.dae.assemble import assemble
 from psmr.dae.device import Device
-from psmr.errors import CaseError, InputError
+from psmr.errors import CaseError, EventError, InputError
 from psmr.grid.case import DeviceRow
 from psmr.grid.equilibrium import Plant, Terminal, solve_plants
 from psmr.grid.exciters import ESST3A, ESST4B, EXAC1, EXST1, IEEET1, IEEEX1, SEXS
@@ -19,6 +19,9 @@ from psmr.grid.machines import GENROU, GENSAL
 from psmr.grid.network import Bus
 from psmr.grid.stabilisers import IEEEST
 from psmr.io.read import read_case
+from psmr.numerics.march import march
+from psmr.numerics.scheme import SingleRate
+from psmr.numerics.trajectory import Change
 from tests.grid.library import PARAMETERS, ZERO
 
 BUS = {port: f"bus.{port}" for port in ("v_re", "v_im", "i_re", "i_im")}
@@ -224,3 +227,28 @@ def test_case_names_the_conflict():
     values = PARAMETERS[TGOV1] | {"t_3": 0.0}
     with pytest.raises(CaseError, match=r"t_3 = 0 and t_2 = .*: t_3 must be > 0 where t_2 is not 0"):
         DeviceRow("GOV1", "governor", "TGOV1", values)
+
+
+@pytest.mark.parametrize(
+    ("forms", "value", "message"),
+    [
+        (False, 0.0, "GOV1.t_1 = 0: zero makes the block algebraic"),
+        (True, 0.4, "GOV1.t_1 = 0.4: must be 0 in this algebraic form"),
+        (False, -1.0, "GOV1.t_1 = -1: must be >= 0"),
+    ],
+)
+def test_a_run_does_not_change_the_form(wscc9, forms, value, message):
+    system = build(plant(read_case(wscc9 / "wscc9.toml"), GENSAL, EXAC1, TGOV1, forms))
+    change = Change(0.1, parameters=(("GOV1", "t_1", value),))
+    with pytest.raises(EventError, match=message):
+        march(system, SingleRate("TM", h=0.01), 0.2, [change])
+
+
+def test_a_fault_with_an_open_limit(wscc9):
+    """A run of plants with every limited device: the exciter's lower limit of zero has no upper one."""
+    system = build(plant(read_case(wscc9 / "wscc9.toml"), GENSAL, EXAC1, TGOV1, False))
+    dip = Change(0.1, parameters=(("bus5", "b_fault", -20.0),))
+    clear = Change(0.15, parameters=(("bus5", "b_fault", 0.0),))
+    run = march(system, SingleRate("TM", h=0.005), 1.0, [dip, clear])
+    assert np.isfinite(run.x).all()
+    assert np.ptp(run.x[:, system.names_x.index("G1.omega")]) > 1e-4
