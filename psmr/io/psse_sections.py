@@ -18,6 +18,7 @@ _ALIASES = {
     "non-transformer branch": "branch",
     "system switching device": "switching device",
     "area interchange": "area",
+    "transformer impedance correction": "impedance correction",
     "voltage source converter": "vsc dc",
 }
 _LABEL = re.compile(r"\b(END OF|BEGIN)\s+(.+?)\s+DATA\b", re.IGNORECASE)
@@ -84,6 +85,9 @@ def _cut(
         if values[0] == "Q" and len(values) == 1:
             quit_, last = True, number
             break
+        if section == "substation":
+            # Its blocks of nodes, switches and terminals have endings of their own; it is the last section.
+            continue
         if section is None:
             raise CaseError(f"{place}: nothing may follow but Q; is a section's 0 written twice?")
         if values[0] == "0" and (len(values) == 1 or not _number(values[1])):

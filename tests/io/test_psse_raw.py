@@ -269,3 +269,26 @@ def test_free_format(read):
         ("load2", 40.0, 10.0),
         ("load3", 10.0, 5.0),
     ]
+
+
+def test_last_section_may_have_blocks(read):
+    """Substations have sections of their own within; nothing in them is read."""
+    blocks = "1,'SUB',0.0\n0 / BEGIN SUBSTATION NODE DATA\n1,'NODE',1\n0 / END OF SUBSTATION NODE DATA\n0"
+    assert read(raw_text(35, substation=blocks)) == read(raw_text(35))
+
+
+def test_other_words_for_sections(read):
+    text = raw_text().replace("END OF IMPEDANCE", "END OF TRANSFORMER IMPEDANCE")
+    text = text.replace("BEGIN IMPEDANCE", "BEGIN TRANSFORMER IMPEDANCE").replace(
+        "BRANCH", "NON-TRANSFORMER BRANCH"
+    )
+    text = text.replace("FIXED SHUNT", "FIXED BUS SHUNT").replace("VSC DC", "VOLTAGE SOURCE CONVERTER")
+    assert read(text) == read(raw_text())
+
+
+def test_impedance_correction_is_not_modelled(read):
+    text = raw_text().replace("1.02,0.0,30.0", "1.02,0.0,30.0,0,0,0,0,0,1.1,0.9,1.1,0.9,33,7")
+    with pytest.raises(CaseError, match=r"case\.raw:29 .*TAB = 7: psmr corrects no impedance"):
+        read(text)
+    with pytest.warns(PsmrWarning, match="TAB = 7"):
+        assert read(text, skip_unknown_models=True) == read(raw_text())
