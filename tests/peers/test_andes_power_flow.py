@@ -66,8 +66,11 @@ def test_voltages_and_angles(name):
 @pytest.mark.peers
 def test_three_windings_and_parts_of_loads(tmp_path):
     """ANDES reads a second winding's ratio as 1 and half of MAG2 at each end: neither is in this file."""
-    windings = "1.02,0.0,30.0,0.0,0.0,0.0\n1.0,0.0\n2,3,4,'1 ',1,2,1,0.0,0.0,2,'T',1\n0.005,0.05,50.0,0.04,0.32,200.0,0.03,"
-    windings += "0.20,100.0,1.0,0.0\n1.01,0.0,0.0\n1.00,0.0,30.0\n0.99,0.0,0.0"
+    windings = (
+        "1.02,0.0,30.0,0.0,0.0,0.0\n1.0,0.0\n2,3,4,'1 ',1,2,1,0.0,0.0,2,'T',1\n"
+        "0.005,0.05,50.0,0.04,0.32,200.0,0.03,0.20,100.0,1.0,0.0\n"
+        "1.01,0.0,0.0\n1.00,0.0,30.0\n0.99,0.0,0.0"
+    )
     transformers = f"2,3,0,'1 ',1,1,1,0.0,0.0,2,'T',1\n0.01,0.1,100.0\n{windings}"
     branch = "1,2,'1 ',0.01,0.1,0.02,0.0,0.0,0.0,0.0,0.0,0.0,0.0,1,1,0.0"
     load = "\n".join(
