@@ -89,7 +89,10 @@ def test_three_windings_and_parts_of_loads(tmp_path):
 @pytest.mark.peers
 @pytest.mark.parametrize("name", ["kundur/kundur.raw", "npcc/npcc.raw", "wecc/wecc.raw", "wscc9/wscc9.raw"])
 def test_solution_that_the_file_stores(name):
-    """These four files were written with a solved power flow, to a mismatch of 0.1 MW."""
+    """These four store a solved power flow, with five digits of v and four of the angle.
+
+    Measured: 8.4e-6 pu and 2.5e-3 degrees at most; the rest is the mismatch that the writer stopped at.
+    """
     flow = power_flow(read_case(CASES / name))
     records = [record for (record,) in read_sections(CASES / name).records["bus"]]
     np.testing.assert_allclose(flow.v, [r.real("VM") for r in records], rtol=0, atol=1e-5)
