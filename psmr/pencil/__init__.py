@@ -2,9 +2,10 @@
 
 from psmr.pencil.choice import ModeChoice
 from psmr.pencil.critical import CriticalStep, critical_step
-from psmr.pencil.deformation import Deformation, deformation, spectral_radius
+from psmr.pencil.deformation import deformation, spectral_radius
 from psmr.pencil.operator import correction_rate, macro_pencil, step_operator
 from psmr.pencil.published import published_pencil
+from psmr.pencil.report import Deformation
 from psmr.pencil.ringdown import fit_mode
 
 __all__ = [

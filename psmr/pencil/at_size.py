@@ -10,10 +10,10 @@ from psmr.dae.linear import LinearDae
 from psmr.errors import SingularError
 from psmr.pencil.choice import ModeChoice
 from psmr.pencil.columns import deformation_columns
-from psmr.pencil.deformation import Deformation, dominant_row
 from psmr.pencil.equations import Scheme
 from psmr.pencil.matching import NOT_REPRESENTED, status_of, unwrapped_logarithm
 from psmr.pencil.refine import ACCEPTED, Pair, Refinement
+from psmr.pencil.report import Deformation, dominant_row
 from psmr.pencil.search import find
 from psmr.pencil.shift_invert import EPS, ShiftInvert
 from psmr.pencil.step_map import StepMap, step_map

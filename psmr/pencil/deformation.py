@@ -2,116 +2,31 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from psmr.dae.linear import LinearDae
-from psmr.errors import InputError, SchemeError
+from psmr.errors import SchemeError
+from psmr.pencil.at_size import deformation_at_size
 from psmr.pencil.choice import ModeChoice
 from psmr.pencil.columns import deformation_columns
 from psmr.pencil.equations import Scheme
 from psmr.pencil.matching import ZERO_MODE, Match, match
 from psmr.pencil.operator import correction_rate, step_operator
 from psmr.pencil.published import WARNING, published_multipliers
+from psmr.pencil.report import Deformation, Pencil, dominant_row
 from psmr.pencil.singular import operator_step, remarks
 from psmr.pencil.spectrum import Modes, Multipliers, modes_of, multipliers_of
 from psmr.pencil.verdict import judge, stable_and_radius
 
-Pencil = Literal["exact", "published"]
 PENCILS = ("exact", "published")
 
 # The step operator is dense, with all its eigenvalues: ten seconds and 0.3 GB at this order.
 LARGEST = 2000
 DEFAULT_COUNT = 20
-
-
-@dataclass(frozen=True, eq=False)
-class Deformation:
-    """What one scheme does to the modes of one linearised system.
-
-    Attributes
-    ----------
-    scheme
-        The scheme that is judged.
-    pencil
-        ``"exact"`` or ``"published"``.
-    step
-        Time in s over which a multiplier acts: the (macro) step; the fast step for the published pencil.
-    table
-        A row per mode by descending real part; of a conjugate pair the one with positive imaginary part, and
-        a row for every zero mode. Columns: ``real`` (1/s), ``imag`` (rad/s), ``frequency_hz``,
-        ``damping_ratio`` of the system; ``real_numerical``, ``imag_numerical``, ``frequency_hz_numerical``,
-        ``damping_ratio_numerical`` of the mode as the scheme shows it; ``relative_deformation`` = |s_hat - s|
-        / |s|, ``real_deformation`` = Re(s_hat - s) / |s|
-        (above 0: less damped than the system) and ``imag_deformation`` = Im(s_hat - s) / |s|, all fractions;
-        ``damping_error``, the damping ratio of s_hat less that of s (0.01: one percentage point), and
-        ``frequency_error``, the relative change of the frequency (NaN for a real mode);
-        ``status``: ``"represented"``, ``"zero mode"`` (|s| is 0 within rounding, so that a relative figure
-        has no meaning and is NaN), or ``"not represented: <why>, |z| = ..."`` (no s_hat). With chosen modes
-        also ``residual`` = |T v - z v| / |v| of each pair of the scheme, and ``mode_residual`` of that of the
-        system, relative to the terms of J w = s E w.
-    multipliers
-        (rows,) complex, the z of each row of the table; NaN where none is left.
-    dominant
-        The row of the least-damped oscillatory mode, None for a system without oscillation.
-    stable
-        Whether no multiplier lies outside the unit circle beyond its rounding error (and corrections that are
-        to be converged do converge).
-    spectral_radius
-        Largest |z|; one that differs from 1 by no more than its rounding error counts as 1.
-    spurious
-        A row per multiplier that belongs to no mode: ``real_z``, ``imag_z``, ``magnitude``,
-        ``real_numerical``, ``imag_numerical`` (principal logarithm), ``dominant_variable``.
-    verdict
-        One sentence.
-    warnings
-        What the reader must know besides.
-    """
-
-    scheme: Scheme
-    pencil: Pencil
-    step: float
-    table: pd.DataFrame = field(repr=False)
-    multipliers: np.ndarray = field(repr=False)
-    dominant: pd.Series | None = field(repr=False)
-    stable: bool
-    spectral_radius: float
-    spurious: pd.DataFrame = field(repr=False)
-    verdict: str
-    warnings: tuple[str, ...] = ()
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as CSV in full precision.
-
-        Raises
-        ------
-        InputError
-            When the file cannot be written.
-        """
-        write_text(path, self.table.to_csv(index=False))
-
-    def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write one self-contained HTML page: verdict, both figures, both tables.
-
-        Raises
-        ------
-        InputError
-            When the file cannot be written.
-        """
-        from psmr.pencil.page import page
-
-        write_text(path, page(self))
-
-    def __str__(self) -> str:
-        from psmr.pencil.terminal import terminal_report
-
-        return terminal_report(self)
 
 
 def deformation(
@@ -161,7 +76,6 @@ def deformation(
                 f"one has "
                 f"{size}); leave it out for the exact pencil"
             )
-        from psmr.pencil.at_size import deformation_at_size
 
         return deformation_at_size(linear, scheme, *_chosen(modes, size))
     known, numerical, step, rate = _spectra(linear, scheme, pencil)
@@ -230,15 +144,6 @@ def _table(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[pd.Dat
     return table, z
 
 
-def dominant_row(table: pd.DataFrame) -> pd.Series | None:
-    """Return the row of the least damped oscillatory mode, None where nothing oscillates."""
-    oscillating = np.flatnonzero(table["imag"] > 0.0)
-    if not len(oscillating):
-        return None
-    least = oscillating[np.argmin(table["damping_ratio"].to_numpy()[oscillating])]
-    return table.iloc[int(least)]
-
-
 def _spurious(numerical: Multipliers, matched: Match, step: float, names: tuple[str, ...]) -> pd.DataFrame:
     z = numerical.z[matched.spurious]
     s_hat = np.log(z) / step
@@ -253,21 +158,3 @@ def _spurious(numerical: Multipliers, matched: Match, step: float, names: tuple[
             "dominant_variable": [names[k] for k in largest],
         }
     )
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a whole file or nothing: to a neighbour first, then renamed.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be written.
-    """
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror}; choose another folder") from error

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psmr.pencil.matching import REPRESENTED, ZERO_MODE
+from psmr.pencil.reported import Reported
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from psmr.pencil.deformation import Deformation
 
 EXACT = "#1f4e79"  # dark blue: the system
 NUMERICAL = "#d1495b"  # red: the scheme
@@ -25,7 +25,7 @@ OVERDAMPED = 0.7  # a pair with more damping than this overshoots by less than 5
 ARROW = 12.0  # pixels between two marks that leave room for an arrow
 
 
-def eigenvalue_map(report: Deformation, ax: Axes | None = None) -> Figure:
+def eigenvalue_map(report: Reported, ax: Axes | None = None) -> Figure:
     """Draw the modes s beside what the scheme makes of them, with arrows between them and damping rays.
 
     Only the upper half plane is drawn. Modes that are not represented are grey squares.
@@ -33,7 +33,7 @@ def eigenvalue_map(report: Deformation, ax: Axes | None = None) -> Figure:
     Parameters
     ----------
     report
-        A `Deformation`.
+        A `Reported`.
     ax
         Axes for the oscillations, on linear scales. Without it a new figure, with the whole spectrum, stiff
         modes included, beside them: linear near 0 and logarithmic beyond.
@@ -63,7 +63,7 @@ def eigenvalue_map(report: Deformation, ax: Axes | None = None) -> Figure:
     return figure
 
 
-def _oscillations(report: Deformation, ax: Axes) -> None:
+def _oscillations(report: Reported, ax: Axes) -> None:
     """Draw the oscillatory modes on linear scales, and the real ones that fall into the same window."""
     s, s_hat = _modes(report)
     oscillating = (s.imag > 0.0) & (report.table["damping_ratio"].to_numpy() < OVERDAMPED)
@@ -100,7 +100,7 @@ def _oscillations(report: Deformation, ax: Axes) -> None:
     ax.set_title(f"Oscillations, {report.pencil} pencil", loc="left", fontsize=11)
 
 
-def _whole_spectrum(report: Deformation, ax: Axes) -> None:
+def _whole_spectrum(report: Reported, ax: Axes) -> None:
     """Draw every mode, on scales that are linear near 0 and logarithmic beyond."""
     s, s_hat = _modes(report)
     oscillating = s[s.imag > 0]
@@ -120,7 +120,7 @@ def _whole_spectrum(report: Deformation, ax: Axes) -> None:
     ax.set_title("All modes", loc="left", fontsize=11)
 
 
-def _points(report: Deformation, ax: Axes) -> None:
+def _points(report: Reported, ax: Axes) -> None:
     """Draw system, scheme, arrows between them where there is room for one, and what has no partner."""
     s, s_hat = _modes(report)
     status = report.table["status"].to_numpy()
@@ -166,14 +166,14 @@ def _points(report: Deformation, ax: Axes) -> None:
     _plain_ticks(ax)
 
 
-def _modes(report: Deformation) -> tuple[np.ndarray, np.ndarray]:
+def _modes(report: Reported) -> tuple[np.ndarray, np.ndarray]:
     """Return the modes of the system and of the scheme, (rows,) each, in the upper half plane."""
     table = report.table
     s = table["real"].to_numpy() + 1j * table["imag"].to_numpy()
     return s, table["real_numerical"].to_numpy() + 1j * np.abs(table["imag_numerical"].to_numpy())
 
 
-def deformation_bars(report: Deformation, ax: Axes | None = None) -> Figure:
+def deformation_bars(report: Reported, ax: Axes | None = None) -> Figure:
     """Draw the relative deformation of every mode as a bar on a logarithmic scale, fastest mode on top.
 
     Red for a mode that the scheme damps less than the system (the unsafe direction), blue
@@ -182,7 +182,7 @@ def deformation_bars(report: Deformation, ax: Axes | None = None) -> Figure:
     Parameters
     ----------
     report
-        A `Deformation`.
+        A `Reported`.
     ax
         Axes to draw on; a new figure without it.
 
@@ -234,7 +234,7 @@ def deformation_bars(report: Deformation, ax: Axes | None = None) -> Figure:
     ax.set_axisbelow(True)
     ax.set_xlabel("relative deformation |ŝ - s| / |s| [%]")
     ax.set_ylabel("mode [1/s]")
-    ax.set_title("Deformation of each mode", loc="left", fontsize=11)
+    ax.set_title("Reported of each mode", loc="left", fontsize=11)
     if shown.any():
         inch = ax.get_figure(root=True).get_figheight()  # type: ignore[union-attr]
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.6 / inch), ncols=2, frameon=False, fontsize=9)

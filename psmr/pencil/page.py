@@ -12,11 +12,11 @@ import pandas as pd
 
 from psmr.pencil.figures import deformation_bars, eigenvalue_map
 from psmr.pencil.matching import REPRESENTED
+from psmr.pencil.reported import Reported
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from psmr.pencil.deformation import Deformation
 
 _STYLE = """ body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem; margin: 2rem auto;
 padding: 0 1rem; } h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
@@ -29,7 +29,7 @@ text-align: left; } tr.dominant { background: #eef3f9; font-weight: 600; }
 """
 
 
-def page(report: Deformation) -> str:
+def page(report: Reported) -> str:
     """Return the page: scheme, partition, verdict, warnings, both figures, modes and spurious multipliers."""
     split = getattr(report.scheme, "split", None)
     parts = [
@@ -52,7 +52,7 @@ def page(report: Deformation) -> str:
     )
 
 
-def _modes(report: Deformation) -> str:
+def _modes(report: Reported) -> str:
     heads = (
         "mode [1/s]",
         "f [Hz]",

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psmr.pencil.matching import REPRESENTED
-
-if TYPE_CHECKING:
-    from psmr.pencil.deformation import Deformation
+from psmr.pencil.reported import Reported
 
 WIDTH = 110
 
 
-def terminal_report(report: Deformation) -> str:
+def terminal_report(report: Reported) -> str:
     """Return scheme, verdict, the modes with their deformation, and what to know besides."""
     lines = [f"Mode deformation, {report.pencil} pencil", *_wrapped(str(report.scheme))]
     split = getattr(report.scheme, "split", None)

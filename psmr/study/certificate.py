@@ -17,7 +17,7 @@ from psmr.numerics.stability import explicit_limit
 
 if TYPE_CHECKING:
     from psmr.dae.linear import LinearDae
-    from psmr.pencil.deformation import Deformation
+    from psmr.pencil.report import Deformation
 
 # The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.
 LARGEST = 2000

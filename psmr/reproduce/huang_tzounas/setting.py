@@ -19,7 +19,8 @@ from psmr.grid.initialise import build
 from psmr.io.read import read_case
 from psmr.numerics.march import march
 from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.pencil.deformation import Deformation, Pencil, deformation
+from psmr.pencil.deformation import deformation
+from psmr.pencil.report import Deformation, Pencil
 from psmr.pencil.ringdown import fit_mode
 from psmr.study.events import Event, Fault, LoadTrip
 from psmr.study.run import Run
