@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from psmr.errors import CaseError
-from psmr.grid.case import BranchRow, BusRow, Case, GeneratorRow, LineRow, LoadRow, ShuntRow
+from psmr.grid.case import Case
 from psmr.grid.powerflow import power_flow
+from psmr.grid.tables import BranchRow, BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow
 
 # Its multiples, modulo 1, fill the interval as evenly as any sequence can (Weyl), so that a longer chain does
 # not change the inertias of its first copies.

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import networkx as nx
 
 from psmr.errors import CaseError, nearest
 from psmr.grid.catalogue import SOURCES
-
-if TYPE_CHECKING:
-    from psmr.grid.case import Case, Row
+from psmr.grid.tables import Row, Tables
 
 
-def check_case(case: Case) -> None:
+def check_case(case: Tables) -> None:
     """Raise CaseError for the first contradiction between the rows of a case."""
     place = case.source or case.name
     for name in ("base_mva", "frequency_hz"):
@@ -30,7 +28,7 @@ def check_case(case: Case) -> None:
     check_islands(case)
 
 
-def check_unique(case: Case) -> None:
+def check_unique(case: Tables) -> None:
     """Raise CaseError where two buses have one number or two devices one name."""
     numbers: dict[int, Row] = {}
     for bus in case.buses:
@@ -47,7 +45,7 @@ def check_unique(case: Case) -> None:
         names[name] = row
 
 
-def _named(case: Case) -> Iterator[tuple[str, Row]]:
+def _named(case: Tables) -> Iterator[tuple[str, Row]]:
     for table in (case.buses, case.branches, case.shunts, case.loads):
         for row in table:
             yield row.name, row
@@ -63,7 +61,7 @@ def _named(case: Case) -> Iterator[tuple[str, Row]]:
         seen[generator.name] = generator
 
 
-def check_references(case: Case) -> None:
+def check_references(case: Tables) -> None:
     """Raise CaseError where a row names a bus that is not there."""
     numbers = {bus.number for bus in case.buses}
     columns: list[tuple[Any, str, int]] = [
@@ -78,7 +76,7 @@ def check_references(case: Case) -> None:
             raise CaseError(f"{row.place}: {key} = {number}: there is no bus with this number{hint}")
 
 
-def check_plants(case: Case) -> None:
+def check_plants(case: Tables) -> None:
     """Raise CaseError where a plant has two devices of one role, or controls with nothing to control."""
     for generator in case.generators:
         roles = [device.role for device in generator.devices]
@@ -111,7 +109,7 @@ def check_plants(case: Case) -> None:
                 )
 
 
-def check_islands(case: Case) -> None:
+def check_islands(case: Tables) -> None:
     """Raise CaseError where an island has no slack bus, or two."""
     network = nx.Graph()
     network.add_nodes_from(bus.number for bus in case.buses)

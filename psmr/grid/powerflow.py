@@ -16,8 +16,9 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.errors import PowerFlowError
-from psmr.grid.case import Case, GeneratorRow
+from psmr.grid.case import Case
 from psmr.grid.rows import admittance
+from psmr.grid.tables import GeneratorRow
 
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]

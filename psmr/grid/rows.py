@@ -11,8 +11,9 @@ from scipy import sparse
 
 from psmr.dae.component import Component, parameters_of
 from psmr.dae.mathematics import NumericMath
-from psmr.grid.case import BranchRow, Case, LoadRow, ShuntRow, TransformerRow
+from psmr.grid.case import Case
 from psmr.grid.network import Line, Shunt, Transformer
+from psmr.grid.tables import BranchRow, LoadRow, ShuntRow, TransformerRow
 
 
 def branch_component(row: BranchRow) -> type[Component]:

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from psmr.dae.component import Component, parameters_of
 from psmr.dae.device import Device
 from psmr.errors import CaseError
-from psmr.grid.case import Case, DeviceRow, GeneratorRow
+from psmr.grid.case import Case
 from psmr.grid.catalogue import ROLES
 from psmr.grid.loads import ZipLoad
 from psmr.grid.network import Bus, Shunt
 from psmr.grid.powerflow import PowerFlow
 from psmr.grid.rows import branch_component, branch_parameters, load_parameters, shunt_parameters
+from psmr.grid.tables import DeviceRow, GeneratorRow
 
 
 def component_of(row: DeviceRow) -> type[Component]:

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from psmr.errors import CaseError, PsmrWarning
-from psmr.grid.case import BusRow, Case, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
+from psmr.grid.case import Case
+from psmr.grid.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 from psmr.io.matpower_text import Line, read_fields
 
 _BUS = ["bus_i", "type", "Pd", "Qd", "Gs", "Bs", "area", "Vm", "Va", "baseKV", "zone", "Vmax", "Vmin"]

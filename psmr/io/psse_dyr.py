@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from psmr.errors import CaseError, PsmrWarning, nearest
-from psmr.grid.case import DeviceRow, GeneratorRow, device_name
 from psmr.grid.catalogue import SOURCES
+from psmr.grid.tables import DeviceRow, GeneratorRow, device_name
 from psmr.io.psse_models import MODELS, component_for, parameters
 from psmr.io.record import Record, name_part
 from psmr.io.text import read_text

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from psmr.errors import CaseError, PsmrWarning
-from psmr.grid.case import BusRow, Case, GeneratorRow, LineRow, LoadRow, ShuntRow
+from psmr.grid.case import Case
+from psmr.grid.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow
 from psmr.io.psse_sections import RawFile, read_sections, unmodelled
 from psmr.io.psse_transformer import Transformers
 from psmr.io.record import Record, name_part

@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from psmr.grid.case import BusRow, TransformerRow
+from psmr.grid.tables import BusRow, TransformerRow
 from psmr.io.record import Record, name_part
 
 _PAIRS = ("1-2", "2-3", "3-1")

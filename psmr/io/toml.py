@@ -52,9 +52,10 @@ from pathlib import Path
 from typing import Any
 
 from psmr.errors import CaseError, nearest
-from psmr.grid.case import (
+from psmr.grid.case import Case
+from psmr.grid.catalogue import ROLES
+from psmr.grid.tables import (
     BusRow,
-    Case,
     DeviceRow,
     GeneratorRow,
     LineRow,
@@ -63,7 +64,6 @@ from psmr.grid.case import (
     TransformerRow,
     device_name,
 )
-from psmr.grid.catalogue import ROLES
 from psmr.io.locate import Lines
 from psmr.io.locate import Path as TablePath
 

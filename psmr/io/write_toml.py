@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from psmr.errors import CaseError
-from psmr.grid.case import (
+from psmr.grid.case import Case
+from psmr.grid.tables import (
     BranchRow,
     BusRow,
-    Case,
     DeviceRow,
     GeneratorRow,
     LoadRow,

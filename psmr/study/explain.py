@@ -67,7 +67,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(system: System, scheme: SingleRate | Multirate) -> Explanation:
+def explain(system: System, scheme: object) -> Explanation:
     """Say what one step, or macro step, of a scheme does to a system.
 
     Raises

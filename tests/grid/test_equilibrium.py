@@ -10,11 +10,12 @@ from psmr.dae.component import Component
 from psmr.dae.device import Device
 from psmr.dae.linear import modes
 from psmr.errors import CaseError, InitialisationError
-from psmr.grid.case import BusRow, Case, DeviceRow, GeneratorRow, LineRow, LoadRow
+from psmr.grid.case import Case
 from psmr.grid.converters import GridFollowingConverter
 from psmr.grid.equilibrium import Plant, solve_plants
 from psmr.grid.initialise import build, check_residual
 from psmr.grid.powerflow import power_flow
+from psmr.grid.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
 from psmr.grid.wiring import plant_devices
 from psmr.io.read import read_case
 from tests.grid.library import PARAMETERS

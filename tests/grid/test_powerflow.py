@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from psmr.errors import PowerFlowError
-from psmr.grid.case import BusRow, Case, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
+from psmr.grid.case import Case
 from psmr.grid.powerflow import power_flow
+from psmr.grid.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 from psmr.io.read import read_case
 
 # The nine-bus system in Sauer and Pai (1998) and in Anderson and Fouad: magnitudes in pu, angles in degrees.

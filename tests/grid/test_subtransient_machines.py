@@ -10,7 +10,6 @@ from scipy.integrate import solve_ivp
 from psmr.dae.assemble import assemble
 from psmr.dae.device import Device
 from psmr.errors import CaseError, EventError, InputError
-from psmr.grid.case import DeviceRow
 from psmr.grid.equilibrium import Plant, Terminal, solve_plants
 from psmr.grid.exciters import ESST3A, ESST4B, EXAC1, EXST1, IEEET1, IEEEX1, SEXS
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
@@ -18,6 +17,7 @@ from psmr.grid.initialise import build
 from psmr.grid.machines import GENROU, GENSAL
 from psmr.grid.network import Bus
 from psmr.grid.stabilisers import IEEEST
+from psmr.grid.tables import DeviceRow
 from psmr.io.read import read_case
 from psmr.numerics.march import march
 from psmr.numerics.scheme import SingleRate

@@ -6,7 +6,8 @@ import tomllib
 import pytest
 
 from psmr.errors import CaseError
-from psmr.grid.case import BusRow, Case, GeneratorRow
+from psmr.grid.case import Case
+from psmr.grid.tables import BusRow, GeneratorRow
 from psmr.io.read import read_case
 from psmr.io.write_toml import toml_text, write_toml
 from tests.io.raw import raw_text

@@ -6,8 +6,8 @@ import pytest
 import partitioning
 import psmr
 from psmr.errors import CaseError, InputError, SchemeError, SingularError
-from psmr.grid.case import LineRow
 from psmr.grid.chain import chain
+from psmr.grid.tables import LineRow
 from psmr.numerics.scheme import Multirate, SingleRate
 from psmr.pencil import ModeChoice, deformation, step_operator
 from psmr.pencil.step_map import step_map
