@@ -14,7 +14,7 @@ from psmr.study.canvas import COLOURS, FAINT, INK, close, new_figure, save, styl
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psmr.reproduce.gil_sanfelice_nikravesh import PendulumRuns
+    from psmr.reproduce.gil_pendulum import PendulumRuns
 
 
 def stability(path: Path) -> Path:

@@ -12,7 +12,7 @@ from psmr.reproduce.reproduction import Finding
 from psmr.reproduce.systems import pendulum
 
 if TYPE_CHECKING:
-    from psmr.reproduce.gil_sanfelice_nikravesh import PendulumRuns
+    from psmr.reproduce.gil_pendulum import PendulumRuns
 
 
 def findings(

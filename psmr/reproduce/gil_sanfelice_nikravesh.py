@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,13 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 import partitioning
-from psmr.numerics.march import march
-from psmr.numerics.scheme import SingleRate
 from psmr.numerics.slow_manifold import SlowManifold
 from psmr.pencil.singular import of_slow_manifold
 from psmr.reproduce import gil_formulas as formulas
 from psmr.reproduce.gil_findings import findings
+from psmr.reproduce.gil_pendulum import T_END, H, pendulum_runs, pendulum_table
 from psmr.reproduce.reproduction import Reproduction
 from psmr.reproduce.systems import linear_two_scales as two_scales
-from psmr.reproduce.systems import pendulum
 
 Reals = NDArray[np.float64]
 
@@ -38,59 +35,6 @@ STABILITY_PAIRS = ((10, 0.1), (100, 0.1), (1000, 0.1), (10, 0.0), (10, 0.3), (10
 # Figures 4 and 5.
 STEPS = 10.0 ** np.arange(-5.0, -0.9, 0.25)
 ERROR_PAIRS = ((10, 0.1), (100, 0.1), (1000, 0.1), (10, 0.01), (10, 0.3))
-# Figures 7 and 8; the paper gives h. Angle, rest and length of the run are read off its figures' axes.
-H, T_END = 0.005, 5.0
-# Of the reference: four decades below the errors that are measured with it; steps of at most a fifth of the
-# fast period.
-TIGHT: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-13, "max_step": 2e-3}
-
-
-@dataclass(frozen=True, eq=False)
-class PendulumRuns:
-    """The pendulum by each method: states (K, 10) and what they cost.
-
-    Attributes
-    ----------
-    t, ours, kept
-        Slow-manifold runs, linearised at every step and kept.
-    rk4_t, rk4
-        Runge-Kutta 4 with the same step, as far as it goes.
-    reference
-        (θ, ω, r2, v2), (K, 6): DOP853, tolerance 1e-11.
-    fine_t, fine
-        The same at every 0.1 ms of the first 60 ms.
-    ode45_t, ode45
-        RK45 of scipy at its default tolerances, (θ, ω, r2, v2), with a dense output.
-    evaluations
-        Derivatives evaluated, by method.
-    printed_energy, flipped_energy
-        Largest change of energy in J with the printed block matrix (47), and of the exact motion with the
-        sign of gravity of the printed (66).
-    """
-
-    t: Reals
-    ours: Reals
-    kept: Reals
-    rk4_t: Reals
-    rk4: Reals
-    reference: Reals
-    fine_t: Reals
-    fine: Reals
-    ode45_t: Reals
-    ode45: Reals
-    evaluations: dict[str, int]
-    linearisations: dict[str, int]
-    printed_energy: float
-    flipped_energy: float
-
-    def energy_error(self, x: Reals) -> Reals:
-        """Return energy minus that of the start, in J."""
-        energy = pendulum.energy(x)
-        return np.asarray(energy - energy[0])
-
-    def angle_error(self, x: Reals) -> float:
-        """Return the largest difference of θ from the reference, in rad."""
-        return float(np.abs(x[:, 2] - self.reference[:, 0]).max())
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Reproduction:
@@ -128,7 +72,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Re
         tables={
             "Stability limit along rays": limits,
             "Local error slopes": slopes,
-            "Pendulum, h = 0.005 s, 5 s": table,
+            f"Pendulum, h = {H:g} s, {T_END:g} s": table,
         },
         figures=files,
         findings=findings(limits, errors, slopes, runs),
@@ -217,91 +161,3 @@ def slope_table(errors: pd.DataFrame) -> pd.DataFrame:
 
 def _slope(h: Reals, error: Reals) -> float:
     return float(np.polyfit(np.log(h), np.log(error), 1)[0]) if len(h) >= 3 else np.nan
-
-
-def pendulum_runs() -> PendulumRuns:
-    """Run the pendulum by each method."""
-    from scipy.integrate import solve_ivp
-
-    system = pendulum.pendulum()
-    split = partitioning.by_hand(system.linearise(), fast=pendulum.FAST)
-    ours = march(system, SlowManifold(split, H), T_END)
-    kept = march(system, SlowManifold(split, H, jacobian="kept"), T_END)
-    # Up to 0.08 s: the paper's figure ends where Runge-Kutta 4 leaves it.
-    rk4 = march(system, SingleRate("RK4", H), 0.08)
-    start = [system.x0[2], system.x0[5], *system.x0[6:]]
-    reference = solve_ivp(pendulum.minimal, (0, T_END), start, "DOP853", t_eval=ours.t, **TIGHT)
-    fine_t = np.arange(601) * 1e-4
-    fine = solve_ivp(pendulum.minimal, (0, 0.06), start, "DOP853", t_eval=np.minimum(fine_t, 0.06), **TIGHT)
-    ode45 = solve_ivp(pendulum.minimal, (0, T_END), start, "RK45")
-    steps = len(ours.t) - 1
-    return PendulumRuns(
-        t=ours.t,
-        ours=ours.x,
-        kept=kept.x,
-        rk4_t=rk4.t,
-        rk4=rk4.x,
-        reference=reference.y.T,
-        fine_t=np.asarray(fine_t, dtype=float),
-        fine=fine.y.T,
-        ode45_t=ode45.t,
-        ode45=pendulum.full(ode45.y.T),
-        evaluations={"slow manifold": 6 * steps, "RK45 (ode45)": int(ode45.nfev)},
-        linearisations={
-            "step": int(ours.counters.factorisations_by_role["linearisation"]),
-            "kept": int(kept.counters.factorisations_by_role["linearisation"]),
-        },
-        printed_energy=_printed_energy(start),
-        flipped_energy=_flipped_energy(start),
-    )
-
-
-def _printed_energy(start: list[float]) -> float:
-    """Return the largest change of energy in J when the block matrix of (47) is taken as printed."""
-    q = np.array(start)
-    energies = [float(pendulum.energy(pendulum.full(q)))]
-    for _ in range(round(T_END / H)):
-        q = pendulum.published_step(q, H)
-        energies.append(float(pendulum.energy(pendulum.full(q))))
-    return float(np.abs(np.array(energies) - energies[0]).max())
-
-
-def _flipped_energy(start: list[float]) -> float:
-    """Return the largest change of the energy (68) in J along an exact solution of the printed (66)."""
-    from scipy.integrate import solve_ivp
-
-    def printed(t: float, q: Reals) -> list[float]:
-        derivative = pendulum.minimal(t, q)
-        derivative[5] += 2 * pendulum.GRAVITY  # - g in place of + g, and g points down
-        return derivative
-
-    solution = solve_ivp(printed, (0, T_END), start, "DOP853", **TIGHT)
-    energy = pendulum.energy(pendulum.full(solution.y.T))
-    return float(np.abs(energy - energy[0]).max())
-
-
-def pendulum_table(runs: PendulumRuns) -> pd.DataFrame:
-    """Return energy and angle errors and the cost of each method."""
-    from scipy.interpolate import CubicSpline
-
-    # Cubic between points 5 ms apart: 1e-10 rad, where a straight line would show 1e-5.
-    reference = CubicSpline(runs.t, runs.reference[:, 0])(runs.ode45_t)
-    ode45_angle = float(np.abs(reference - runs.ode45[:, 2]).max())
-    steps, made, count = len(runs.t) - 1, runs.evaluations["slow manifold"], runs.linearisations
-    theirs = runs.evaluations["RK45 (ode45)"]
-    angle, kept_angle = runs.angle_error(runs.ours), runs.angle_error(runs.kept)
-    energy = [float(np.abs(runs.energy_error(x)).max()) for x in (runs.ours, runs.kept, runs.ode45)]
-    rows = [
-        ("slow manifold", steps, made, count["step"], energy[0], angle),
-        ("slow manifold, linearisation kept", steps, made, count["kept"], energy[1], kept_angle),
-        ("RK45 at default tolerances", len(runs.ode45_t) - 1, theirs, np.nan, energy[2], ode45_angle),
-    ]  # fmt: skip
-    columns = [
-        "method",
-        "steps",
-        "derivatives",
-        "linearisations",
-        "largest energy error [J]",
-        "largest angle error [rad]",
-    ]
-    return pd.DataFrame(rows, columns=columns)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from psmr.reproduce.kuznetsov_krasnikov import FARTHER, TABLE_1, truncated
+from psmr.reproduce.kuznetsov_evidence import FARTHER, TABLE_1, Evidence, truncated
 from psmr.reproduce.reproduction import Finding
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from psmr.reproduce.kuznetsov_krasnikov import Evidence
 
 
 def findings(evidence: Evidence) -> tuple[Finding, ...]:

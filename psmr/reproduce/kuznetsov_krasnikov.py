@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,8 @@ from psmr.numerics.arc_length import ArcLength
 from psmr.numerics.march import march
 from psmr.numerics.scheme import SingleRate
 from psmr.numerics.trajectory import Trajectory
+from psmr.reproduce.kuznetsov_evidence import FARTHER, TABLE_1, Evidence
+from psmr.reproduce.kuznetsov_evidence import truncated as truncated
 from psmr.reproduce.reproduction import Reproduction
 from psmr.reproduce.systems import boundary_layer as layer
 from psmr.reproduce.systems import edsberg
@@ -33,53 +33,13 @@ CITATION = (
     "argument, ICCS 2003, LNCS 2658, pp. 500-506"
 )
 
-# Table 1: method, h, error as printed (text), steps as printed. BP is Euler along the arc, E Euler along
-# time.
-TABLE_1 = (
-    ("BP", 0.2, "0.127", 256),
-    ("BP", 0.05, "0.029", 294),
-    ("BP", 0.01, "0.0053", 586),
-    ("BP", 0.005, "0.0025", 935),
-    ("E", 0.005, "∞", 200),
-    ("E", 0.004, "1.950", 250),
-    ("E", 0.002, "0.584", 500),
-    ("E", 0.001, "0.239", 1000),
-    ("E", 0.0001, "0.020", 10000),
-)
-
 # Van der Pol, example 2: end in s, tolerances, and the longest step along the arc (unit: that of y2 and of t
 # together).
 VDP_END, TOLERANCES, LONGEST = 0.01, (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8), 1.0
-# Beyond where the paper's program overflowed.
-FARTHER = 0.05
 # Example 1: end in s and accuracy.
 EDSBERG_END, EDSBERG_TOLERANCE = 1.0, 1e-10
 # The comparison with VODE gives up here; nothing needs half as many.
 MOST_CALLS = 300_000
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """What the findings and figures are made of.
-
-    Attributes
-    ----------
-    runs
-        Runs of Table 1 by (method, h).
-    table, van_der_pol, edsberg
-        Tables of `reproduce`.
-    farther
-        Runs of van der Pol's equation to t = 0.05 s, along time and along the arc.
-    multipliers
-        By h: what a step of Euler along the arc multiplies a small deviation with at t = 1 s.
-    """
-
-    runs: dict[tuple[str, float], Trajectory]
-    table: pd.DataFrame
-    van_der_pol: pd.DataFrame
-    edsberg: pd.DataFrame
-    farther: tuple[Trajectory, Trajectory]
-    multipliers: dict[float, float]
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Reproduction:
@@ -150,15 +110,6 @@ def table_one() -> tuple[dict[tuple[str, float], Trajectory], pd.DataFrame]:
             }
         )
     return runs, pd.DataFrame(rows)
-
-
-def truncated(value: float, printed: str) -> str:
-    """Return a value cut after as many digits as are printed; infinity as it is printed."""
-    if printed == "∞":
-        return "∞" if value > 1e20 else f"{value:.4g}"
-    digits = len(printed.partition(".")[2])
-    # The guard keeps a value such as 0.29 from becoming 0.28 by rounding alone.
-    return f"{math.floor(value * 10**digits * (1 + 1e-12)) / 10**digits:.{digits}f}"
 
 
 def van_der_pol_table() -> pd.DataFrame:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.reproduce.shi_rojas import T_END, reduced, smfe
+from psmr.reproduce.shi_evidence import T_END, Evidence, reduced, smfe
 from psmr.study.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
-
-if TYPE_CHECKING:
-    from psmr.reproduce.shi_rojas import Evidence
 
 RUNS = ((0.2, 70), (0.1, 140), (0.01, 1120))
 

@@ -9,7 +9,7 @@ import numpy as np
 from psmr.reproduce.reproduction import Finding
 
 if TYPE_CHECKING:
-    from psmr.reproduce.shi_rojas import Evidence
+    from psmr.reproduce.shi_evidence import Evidence
 
 # Of the paper's mean square errors, three printed digits: what sampling can explain (see the last column of
 # the table).

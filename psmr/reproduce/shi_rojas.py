@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +18,10 @@ from psmr.numerics.smes import Smes
 from psmr.numerics.smes_search import smallest_micro
 from psmr.numerics.trajectory import Trajectory
 from psmr.reproduce.reproduction import Reproduction
-from psmr.reproduce.systems.adaptive_control import adaptive_control, reduced_control
+from psmr.reproduce.shi_evidence import EPSILON, GRID, T_END, Evidence, Reference, exact, smfe, square_error
+from psmr.reproduce.systems.adaptive_control import adaptive_control
 
 Reals = NDArray[np.float64]
-Reference = Callable[[Reals], Reals]
 
 NAME = "shi-rojas"
 CITATION = (
@@ -30,8 +29,6 @@ CITATION = (
     " multirate explicit "
     "scheme (edition with tables)"
 )
-
-EPSILON, T_END = 1e-6, 5.0
 
 # Table I: (Delta, N), iterations as printed, mean square error as printed.
 TABLE_I = {
@@ -44,44 +41,12 @@ TABLE_I = {
 }
 FORWARD_EULER = (5.00e6, 1.90e-14)
 
-# The paper does not say on which grid the mean is taken; the result depends on it by 0.1 % (see the finding).
-GRID = 50_001
+# Grids of the mean beside `GRID`.
 OTHER_GRIDS = (5_001, 10_001, 500_001)
 
 STEPS = (0.01, 0.1, 0.2, 0.5, 1.0, 1.5)
 # The run of forward Euler goes in parts, so that five million points are never in memory at once.
 PARTS = 10
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """What the findings and figures are made of.
-
-    Attributes
-    ----------
-    runs
-        SMFE runs of Table I with every micro point, by (Delta, N).
-    reference
-        Solution of high accuracy, (K,) times in s -> (3, K).
-    table, micro, order
-        Tables of `reproduce`.
-    printed_start
-        Mean square error of SMFE(0.2, 70) from the start as printed, [0, 0, 1].
-    grids
-        Mean square error of each run on `OTHER_GRIDS`, relative to that on `GRID`, minus 1: largest
-        magnitude.
-    naive
-        Largest magnitude that RK2 and RK4 reach where both kinds of steps are theirs.
-    """
-
-    runs: dict[tuple[float, int], Trajectory]
-    reference: Reference
-    table: pd.DataFrame
-    micro: pd.DataFrame
-    order: pd.DataFrame
-    printed_start: float
-    grids: float
-    naive: dict[str, float]
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Reproduction:
@@ -135,34 +100,6 @@ def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Re
         },
         findings=findings(evidence),
     )
-
-
-def exact(y: float = 1.0, z: float = 0.0) -> Reference:
-    """Return the solution of (22), by scipy's Radau at a relative tolerance of 1e-12."""
-    from scipy.integrate import solve_ivp
-
-    def f(t: float, w: Reals) -> Reals:
-        return np.array([-w[0] + w[2], w[0] ** 2, (-w[2] - w[1] * w[0]) / EPSILON])
-
-    def jacobian(t: float, w: Reals) -> Reals:
-        return np.array([[-1, 0, 1], [2 * w[0], 0, 0], [-w[1] / EPSILON, -w[0] / EPSILON, -1 / EPSILON]])
-
-    start, tight = [y, 0.0, z], {"rtol": 1e-12, "atol": 1e-15}
-    found = solve_ivp(f, (0.0, T_END), start, method="Radau", jac=jacobian, dense_output=True, **tight)
-    solution: Reference = found.sol
-    return solution
-
-
-def smfe(h: float, micro: int, every: bool = True, y: float = 1.0, z: float = 0.0) -> Trajectory:
-    """Return the run of SMFE(Delta, N) with the paper's micro step epsilon * Delta."""
-    return march(adaptive_control(EPSILON, y=y, z=z), Smes(h, EPSILON * h, micro), T_END, every=every)
-
-
-def square_error(run: Trajectory, reference: Reference, points: int = GRID) -> float:
-    """Return MSE(y) + MSE(z), the run interpolated linearly onto a uniform grid."""
-    grid = np.linspace(0.0, T_END, points)
-    wanted = reference(grid)
-    return float(sum(((np.interp(grid, run.t, run.x[:, i]) - wanted[i]) ** 2).mean() for i in (0, 2)))
 
 
 def table_one(reference: Reference) -> tuple[dict[tuple[float, int], Trajectory], pd.DataFrame]:
@@ -287,11 +224,6 @@ def _plain(system: object, base: str, step: float, count: int, state: Reals) -> 
                 rates[i] = f(state + step * tableau.A[i, :i] @ rates[:i])
             state = state + step * tableau.b @ rates
     return state
-
-
-def reduced(h: float) -> Trajectory:
-    """Return forward Euler on the reduced system (23), as in figure 3."""
-    return march(reduced_control(), SingleRate("FEM", h), T_END)
 
 
 def _printed_start() -> float:
