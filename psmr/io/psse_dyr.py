@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from psmr.errors import CaseError, PsmrWarning, nearest
 from psmr.grid.catalogue import SOURCES
@@ -22,10 +21,22 @@ from psmr.io.psse_models import MODELS, component_for, parameters
 from psmr.io.record import Record, name_part
 from psmr.io.text import read_text
 
-if TYPE_CHECKING:
-    from psmr.io.psse_raw import Unit
-
 _TOKEN = re.compile(r"'([^']*)'|\"([^\"]*)\"|(/)|([^\s,'\"/]+)|[\s,]+")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What dynamic data need of a generator: its row, its base in MVA, and its impedance per unit on it.
+
+    `row` is None for a generator out of service.
+    """
+
+    row: GeneratorRow | None
+    mbase: float
+    zr: float
+    zx: float
+    stepped: bool
+    where: str
 
 
 @dataclass(frozen=True)

@@ -14,32 +14,17 @@ field that is left out has the default written there. What the case does otherwi
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case import Case
 from psmr.grid.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow
+from psmr.io.psse_dyr import Unit, read_dyr
 from psmr.io.psse_sections import RawFile, read_sections, unmodelled
 from psmr.io.psse_transformer import Transformers
 from psmr.io.record import Record, name_part
 
 Key = tuple[int, str]
-
-
-@dataclass(frozen=True)
-class Unit:
-    """What dynamic data need of a generator: its row, its base in MVA, and its impedance per unit on it.
-
-    `row` is None for a generator out of service.
-    """
-
-    row: GeneratorRow | None
-    mbase: float
-    zr: float
-    zx: float
-    stepped: bool
-    where: str
 
 
 def read_raw(path: str | Path, dynamics: str | Path | None = None, skip_unknown_models: bool = False) -> Case:
@@ -62,8 +47,6 @@ def read_raw(path: str | Path, dynamics: str | Path | None = None, skip_unknown_
     tables = _Tables(raw, skip_unknown_models)
     generators = tables.generators
     if dynamics is not None:
-        from psmr.io.psse_dyr import read_dyr
-
         generators = list(read_dyr(dynamics, tables.units, skip_unknown_models))
     return Case(
         name=raw.title or Path(path).stem,

@@ -18,14 +18,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_STYLE = """ body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem; margin: 2rem auto;
-padding: 0 1rem; } h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.verdict { padding: .6rem .9rem; border-left: 4px solid; background: #f4f6f8; font-weight: 600; } .good {
-border-color: #2a7f62; } .bad { border-color: #d1495b; } .note { color: #5b6472; } img { max-width: 100%;
-display: block; margin: 1rem 0; } .wide { overflow-x: auto; } table { border-collapse: collapse; font-size:
-13px; font-variant-numeric: tabular-nums; } th, td { padding: .25rem .6rem; text-align: right; border-bottom:
-1px solid #e3e5e8; white-space: nowrap; } th { border-bottom: 2px solid #b9bec6; } td.text, th.text {
-text-align: left; } tr.dominant { background: #eef3f9; font-weight: 600; }
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem;
+  margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: .2rem; }
+h2 { font-size: 1.1rem; margin-top: 2rem; }
+.verdict { padding: .6rem .9rem; border-left: 4px solid; background: #f4f6f8; font-weight: 600; }
+.good { border-color: #2a7f62; }
+.bad { border-color: #d1495b; }
+.note { color: #5b6472; }
+img { max-width: 100%; display: block; margin: 1rem 0; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #e3e5e8; white-space: nowrap; }
+th { border-bottom: 2px solid #b9bec6; }
+td.text, th.text { text-align: left; }
+tr.dominant { background: #eef3f9; font-weight: 600; }
 """
 
 

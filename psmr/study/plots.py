@@ -10,13 +10,12 @@ import numpy as np
 
 from psmr.study.canvas import COLOURS, FAINT, FAST, INK, new_figure, styled
 from psmr.study.events import Fault
+from psmr.study.recorded import Recorded
 from psmr.study.signals import default_panels, quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from psmr.study.run import Run
 
 # What an axis says for the field's own names.
 DERIVED: Mapping[str, str] = {"v": "bus voltage", "angle": "bus voltage angle"}
@@ -36,7 +35,7 @@ DISTINCT = len(COLOURS)
 
 
 def trajectories(
-    run: Run,
+    run: Recorded,
     names: str | Iterable[str] | None = None,
     *,
     title: str | None = None,
@@ -80,7 +79,7 @@ def trajectories(
     return figure
 
 
-def mark_events(axes: Sequence[Axes], run: Run) -> None:
+def mark_events(axes: Sequence[Axes], run: Recorded) -> None:
     """Shade faults, draw a line where anything else happens, and say what above the first panel."""
     for event in run.events:
         if isinstance(event, Fault):
@@ -92,7 +91,7 @@ def mark_events(axes: Sequence[Axes], run: Run) -> None:
     _caption_instants(axes[0], run)
 
 
-def _caption_instants(ax: Axes, run: Run) -> None:
+def _caption_instants(ax: Axes, run: Recorded) -> None:
     """Write the labels of the instants one above the other, so that close ones do not overlap."""
     span = run.t[-1] - run.t[0]
     for level, (instant, label) in enumerate(reversed(run.instants)):
@@ -128,7 +127,7 @@ def _caption_instants(ax: Axes, run: Run) -> None:
             )
 
 
-def _panel(ax: Axes, run: Run, names: Sequence[str]) -> None:
+def _panel(ax: Axes, run: Recorded, names: Sequence[str]) -> None:
     values = run.signals.values(names, run.x, run.y)
     many = len(names) > DISTINCT
     for i, name in enumerate(names):
@@ -168,5 +167,5 @@ def _by_quantity(names: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups.values()]
 
 
-def _title(run: Run) -> str:
+def _title(run: Recorded) -> str:
     return f"{run.name}: {run.scheme}" if run.name else str(run.scheme)

@@ -11,27 +11,34 @@ from psmr.dae.system import System
 from psmr.numerics.scheme import Multirate
 from psmr.study.files import write_text
 from psmr.study.network import buses
+from psmr.study.recorded import Recorded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from psmr.study.run import Run
-
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem; margin: 2rem auto; padding: 0
-1rem; } h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.1rem; margin-top: 2.2rem; } .verdict
-{ padding: .6rem .9rem; border-left: 4px solid; background: #f4f6f8; font-weight: 600; } .good { border-color:
-#2a7f62; } .bad { border-color: #d1495b; } .unknown { border-color: #b9bec6; } .note { color: #5b6472; } svg {
-max-width: 100%; height: auto; display: block; margin: 1rem 0; } .wide { overflow-x: auto; } table {
-border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; } th, td { padding: .25rem
-.6rem; text-align: right; border-bottom: 1px solid #e3e5e8; white-space: nowrap; } th { border-bottom: 2px
-solid #b9bec6; } td:first-child, th:first-child { text-align: left; } dl { display: grid;
-grid-template-columns: max-content auto; gap: .2rem 1rem; margin: 0; } dt { color: #5b6472; } dd { margin: 0;
-}
+body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem;
+  margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: .2rem; }
+h2 { font-size: 1.1rem; margin-top: 2.2rem; }
+.verdict { padding: .6rem .9rem; border-left: 4px solid; background: #f4f6f8; font-weight: 600; }
+.good { border-color: #2a7f62; }
+.bad { border-color: #d1495b; }
+.unknown { border-color: #b9bec6; }
+.note { color: #5b6472; }
+svg { max-width: 100%; height: auto; display: block; margin: 1rem 0; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #e3e5e8; white-space: nowrap; }
+th { border-bottom: 2px solid #b9bec6; }
+td:first-child, th:first-child { text-align: left; }
+dl { display: grid; grid-template-columns: max-content auto; gap: .2rem 1rem; margin: 0; }
+dt { color: #5b6472; }
+dd { margin: 0; }
 """
 
 
-def run_text(run: Run) -> str:
+def run_text(run: Recorded) -> str:
     """Return events, certificate and work of a run as lines of text."""
     head = f"{run.name or 'run'}: {len(run.t)} points to t = {run.t[-1]:g} s"
     parts = [head, *(f"  t = {t:g} s  {label}" for t, label in run.instants)]
@@ -42,7 +49,10 @@ def run_text(run: Run) -> str:
 
 
 def run_page(
-    run: Run, system: System | None = None, title: str | None = None, signals: Iterable[str] | None = None
+    run: Recorded,
+    system: System | None = None,
+    title: str | None = None,
+    signals: Iterable[str] | None = None,
 ) -> str:
     """Return the report on a run as one HTML page.
 
@@ -57,9 +67,11 @@ def run_page(
     signals
         Signals to draw; None: what is worth seeing.
     """
+    from psmr.study.plots import trajectories  # with matplotlib, which a terminal report does not need
+
     name = title or run.name or "Run"
     body = [f"<h1>{escape(name)}</h1>", f"<p class='note'>{escape(repr(run))}</p>", _certificate(run)]
-    body += ["<h2>Trajectories</h2>", _inline(run.plot(signals, title=""), "Trajectories over time")]
+    body += ["<h2>Trajectories</h2>", _inline(trajectories(run, signals, title=""), "Trajectories over time")]
     if system is not None:
         body += _pencil_figures(run, system)
     body += ["<h2>Work</h2>", _work(run)]
@@ -87,7 +99,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<div class='wide'><table><tr>{top}</tr>\n{body}\n</table></div>"
 
 
-def _certificate(run: Run) -> str:
+def _certificate(run: Recorded) -> str:
     certificate = run.certificate
     if certificate is None:
         return "<p class='verdict unknown'>No certificate: it was not asked for.</p>"
@@ -101,7 +113,7 @@ def _certificate(run: Run) -> str:
     return f"<p class='verdict {mark}'>{escape(first)}</p>\n<dl>{entries}</dl>"
 
 
-def _pencil_figures(run: Run, system: System) -> list[str]:
+def _pencil_figures(run: Recorded, system: System) -> list[str]:
     parts: list[str] = []
     if run.certificate is not None and run.certificate.stable is not None:
         from psmr.pencil.deformation import deformation
@@ -119,7 +131,7 @@ def _pencil_figures(run: Run, system: System) -> list[str]:
     return parts
 
 
-def _work(run: Run) -> str:
+def _work(run: Recorded) -> str:
     head, rows = run.stats.table()
     notes = "".join(f"<p class='note'>{escape(line)}</p>" for line in run.stats.notes())
     return table(head, rows) + notes

@@ -23,7 +23,7 @@ from psmr.pencil.verdict import mode_text
 from psmr.study.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
 from psmr.study.cost import kicked, measured
 from psmr.study.files import write_text
-from psmr.study.tune import Candidate, Tuning
+from psmr.study.tuning import Candidate, Tuning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,10 +64,9 @@ class Confirmation:
     def __str__(self) -> str:
         return (
             f"Confirmed on mode {mode_text(self.mode)}: deformation {100 * self.deformation_predicted:.4g} % "
-            f"predicted, "
-            f"{100 * self.deformation_observed:.4g} % in a nonlinear ringdown; cost "
-            f"{1e3 * self.cost_predicted:.3g} ms a "
-            f"simulated second predicted, {1e3 * self.cost_measured:.3g} ms by the clock"
+            f"predicted, {100 * self.deformation_observed:.4g} % in a nonlinear ringdown; "
+            f"cost {1e3 * self.cost_predicted:.3g} ms a simulated second predicted, "
+            f"{1e3 * self.cost_measured:.3g} ms by the clock"
         )
 
 
@@ -101,30 +100,6 @@ def confirm(system: System, candidate: Candidate) -> Confirmation:
         candidate.cost,
         measured(system, candidate.scheme, TIMED),
     )
-
-
-def tuning_text(tuning: Tuning) -> str:
-    """Return the result for a terminal."""
-    stable = sum(candidate.stable for candidate in tuning.candidates)
-    meeting = sum(candidate.meets for candidate in tuning.candidates)
-    lines = [
-        f"{tuning.name}: {tuning.target}",
-        f"{tuning.modes} modes in the band; {len(tuning.candidates)} schemes tried, {stable} stable, "
-        f"{meeting} meet the "
-        f"bounds; cost model calibrated in {tuning.costs.seconds:.2f} s",
-        "",
-        tuning.advice,
-        "",
-    ]
-    rows = [
-        ("winner", tuning.winner),
-        ("best single rate", tuning.best_single),
-        ("best multirate", tuning.best_multirate),
-    ]
-    for words, candidate in rows:
-        if candidate is not None and (candidate is not tuning.winner or words == "winner"):
-            lines += textwrap.wrap(f"{words}: {candidate}", WIDTH, subsequent_indent="  ")
-    return "\n".join(lines)
 
 
 def tuning_record(tuning: Tuning, confirmation: Confirmation) -> dict[str, Any]:

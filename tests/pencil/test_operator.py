@@ -179,9 +179,7 @@ def test_partition_of_another_system_is_refused():
 
 
 def test_unknown_scheme_is_refused():
-    with pytest.raises(
-        SchemeError, match="a str scheme has no sparse equations; SingleRate"
-    ):
+    with pytest.raises(SchemeError, match="a str scheme has no sparse equations; SingleRate"):
         step_operator(random_dae(0), "TM")
 
 

@@ -15,8 +15,9 @@ from psmr.study import tune as tune_module
 from psmr.study.cost import calibrate, measured
 from psmr.study.execute import prepare
 from psmr.study.study import read_study
-from psmr.study.tune import Target, tune
+from psmr.study.tune import tune
 from psmr.study.tuned import confirm, pareto, write_study
+from psmr.study.tuning import Target
 from tests.pencil.oracle import ode
 
 
