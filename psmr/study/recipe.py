@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,11 @@ import partitioning
 from partitioning import Partition, PartitionError
 from psmr.dae.linear import LinearDae
 from psmr.errors import InputError, SchemeError, SingularError
+from psmr.numerics.adaptive import Adaptive
+from psmr.numerics.arc_length import ArcLength
 from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.slow_manifold import SlowManifold
+from psmr.numerics.smes import Smes
 from psmr.study.certificate import LARGEST, Scheme
 
 
@@ -77,18 +81,26 @@ def _stability_checks(linear: LinearDae, choices: Mapping[str, Any]) -> dict[str
 
 @dataclass(frozen=True)
 class Recipe:
-    """The choices of a scheme, and for a multirate one how its fast variables are found.
+    """The choices of a scheme, and where it needs a partition how its fast variables are found.
 
     Attributes
     ----------
     choices
-        Arguments of `SingleRate`, or of `Multirate` with ``h_fast`` allowed in place of ``ratio``.
+        Arguments of the scheme; `Multirate` takes ``h_fast`` in place of ``ratio`` too, and `Smes` without
+        ``delta`` or ``micro`` those of `Smes.for_system`.
     split
-        None for a single-rate scheme.
+        None for a scheme without fast and slow variables.
+    kind
+        ``"single"``, ``"multirate"``, ``"slow-manifold"``, ``"smes"``, ``"arc-length"`` or ``"adaptive"``.
+        Default: single rate without a split, multirate with one.
     """
 
     choices: Mapping[str, Any] = field(default_factory=dict)
     split: Split | None = None
+    kind: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", self.kind or ("single" if self.split is None else "multirate"))
 
     def scheme(self, linear: LinearDae) -> Scheme:
         """Return the scheme for a system.
@@ -98,19 +110,40 @@ class Recipe:
         SchemeError
             For choices that are out of range, do not fit together, or cannot be had on this system.
         """
+        if self.kind == "smes" and not {"delta", "micro"} <= self.choices.keys():
+            return Smes.for_system(linear, **self.choices)
         if self.split is None:
-            return SingleRate(**self.choices)
+            return WHOLE[self.kind](**self.choices)
         try:
+            if self.kind == "slow-manifold":
+                return SlowManifold(self.split.of(linear), **self.choices)
             return _multirate(self.split.of(linear, self.choices), self.choices)
         except PartitionError as error:
             raise SchemeError(str(error)) from error
 
     def check(self) -> None:
         """Raise SchemeError now for choices that no system would make right."""
-        if self.split is None:
-            SingleRate(**self.choices)
-        else:
-            _multirate(_empty(), self.choices)
+        if self.kind == "multirate":
+            _multirate(_anonymous(), self.choices)
+        elif self.kind == "slow-manifold":
+            SlowManifold(_anonymous(), **self.choices)
+        elif self.kind != "smes":
+            WHOLE[self.kind](**self.choices)
+        elif {"delta", "micro"} <= self.choices.keys():
+            if "margin" in self.choices:
+                raise SchemeError("margin is for the search of micro; leave out margin, or delta and micro")
+            Smes(**self.choices)
+        elif "micro" in self.choices:
+            raise SchemeError("micro needs delta beside it; leave out both to have them searched")
+
+
+WHOLE: Mapping[str, Callable[..., Scheme]] = {
+    "single": SingleRate,
+    "smes": Smes,
+    "arc-length": ArcLength,
+    "adaptive": Adaptive,
+}
+"""Schemes without fast and slow variables."""
 
 
 def _multirate(split: Partition, choices: Mapping[str, Any]) -> Multirate:
@@ -131,7 +164,7 @@ def partition_of(split: Split, linear: LinearDae) -> Partition:
         raise InputError(str(error)) from error
 
 
-def _empty() -> Partition:
-    """Return a partition of nothing, on which the other choices of a scheme can be checked."""
+def _anonymous() -> Partition:
+    """Return a partition of one fast state, on which the other choices of a scheme can be checked."""
     none = np.zeros(0, dtype=bool)
-    return Partition(none, none, none, None, "manual", (), (), (), pd.DataFrame())
+    return Partition(np.ones(1, dtype=bool), none, none, None, "manual", ("x",), (), (), pd.DataFrame())

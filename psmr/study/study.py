@@ -76,7 +76,53 @@ MULTIRATE: Mapping[str, Field] = {
     "epsilon": NUMBER,
     "tolerance": NUMBER,
 }
-SCHEMES = {"multirate": MULTIRATE, "single": SINGLE}
+SLOW_MANIFOLD: Mapping[str, Field] = {
+    **{name: MULTIRATE[name] for name in ("type", "delta", "algebraic", "fast_devices", "fast_variables")},
+    "h": NEEDED_NUMBER,
+    "jacobian": Field("text", among=("step", "kept")),
+    "drift": NUMBER,
+    "newton": Field("text", among=NEWTONS),
+    "tolerance": NUMBER,
+}
+SMES: Mapping[str, Field] = {
+    "type": Field("text", needed=True),
+    "h": NEEDED_NUMBER,
+    "delta": NUMBER,
+    "micro": Field("whole"),
+    "base": Field("text", among=("FEM", "RK2", "RK4")),
+    "nodes": Field("text", among=("macro", "settled")),
+    "margin": NUMBER,
+    "newton": Field("text", among=NEWTONS),
+    "tolerance": NUMBER,
+}
+ADAPTIVE: Mapping[str, Field] = {
+    "type": Field("text", needed=True),
+    "method": Field("text", needed=True, among=("RK54", "Adams")),
+    "rtol": NUMBER,
+    "atol": NUMBER,
+    "longest": NUMBER,
+    "most_steps": Field("whole"),
+    "newton": Field("text", among=NEWTONS),
+    "tolerance": NUMBER,
+}
+ARC_LENGTH: Mapping[str, Field] = {
+    "type": Field("text", needed=True),
+    "method": Field("text", needed=True, among=("FEM", "RK2", "RK4")),
+    "h": NEEDED_NUMBER,
+    "weights": NUMBER,
+    "weight_t": NUMBER,
+    "most_steps": Field("whole"),
+    "newton": Field("text", among=NEWTONS),
+    "tolerance": NUMBER,
+}
+SCHEMES: Mapping[str, Mapping[str, Field]] = {
+    "multirate": MULTIRATE,
+    "single": SINGLE,
+    "slow-manifold": SLOW_MANIFOLD,
+    "smes": SMES,
+    "adaptive": ADAPTIVE,
+    "arc-length": ARC_LENGTH,
+}
 SIMULATION: Mapping[str, Field] = {"t_end": NEEDED_NUMBER, "fast_points": Field("flag")}
 OUTPUT: Mapping[str, Field] = {
     "folder": Field("text", needed=True),
@@ -298,12 +344,12 @@ def _recipe(document: Document) -> Recipe:
     values.pop("type")
     try:
         split = None
-        if kind == "multirate":
+        if kind in ("multirate", "slow-manifold"):
             keys = ("delta", "algebraic", "fast_devices", "fast_variables")
             chosen: dict[str, Any] = {key: values.pop(key) for key in keys if key in values}
             chosen = {k: tuple(v) if isinstance(v, list) else v for k, v in chosen.items()}
             split = Split(**chosen)
-        recipe = Recipe(values, split)
+        recipe = Recipe(values, split, kind)
         recipe.check()
     except SchemeError as error:
         raise StudyError(f"{document.where(place)}: {error}") from error

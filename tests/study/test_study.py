@@ -203,3 +203,35 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(StudyError, match=r"bytes.toml: is no text in UTF-8 \(byte 0\)"):
         read_study(tmp_path / "bytes.toml")
+
+
+@pytest.mark.parametrize(
+    ("table", "scheme"),
+    [
+        ('type = "slow-manifold"\ndelta = 20.0\nh = 0.02', "SlowManifold"),
+        ('type = "smes"\nh = 0.005\ndelta = 1e-3\nmicro = 2', "Smes"),
+        ('type = "adaptive"\nmethod = "Adams"\nrtol = 1e-5', "Adaptive"),
+        ('type = "arc-length"\nmethod = "RK4"\nh = 0.001', "ArcLength"),
+    ],
+)
+def test_every_scheme_can_be_written(write, study_text, system, table, scheme):
+    start, end = study_text.index("[scheme]"), study_text.index("[simulation]")
+    text = f"{study_text[:start]}[scheme]\n{table}\n\n{study_text[end:]}"
+    made = read_study(write(text=text)).recipe.scheme(system.linearise())
+    assert type(made).__name__ == scheme
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ('type = "smes"\nh = 0.005\nmicro = 2', r"\[scheme\].*micro needs delta beside it"),
+        ('type = "smes"\nh = 0.005\ndelta = 1e-3\nmicro = 2\nmargin = 0.1', "margin is for the search"),
+        ('type = "adaptive"\nmethod = "adams"', r"method = 'adams': must be one of.*'Adams'"),
+        ('type = "slow-manifold"\nh = 0.02', "needs exactly one of delta"),
+        ('type = "slow_manifold"\nh = 0.02', "did you mean 'slow-manifold'"),
+    ],
+)
+def test_a_wrong_scheme_table_is_named(write, study_text, table, message):
+    start, end = study_text.index("[scheme]"), study_text.index("[simulation]")
+    with pytest.raises(StudyError, match=message):
+        read_study(write(text=f"{study_text[:start]}[scheme]\n{table}\n\n{study_text[end:]}"))
