@@ -26,7 +26,7 @@ def test_the_readme_begins_with_the_two_commands():
     assert second == "pip install '.[test]' && pytest"
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/contributing.md"])
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / page).read_text()):
         assert (ROOT / target).exists(), target
