@@ -96,7 +96,10 @@ def modes(linear: LinearDae) -> pd.DataFrame:
     """
     import pandas as pd
 
-    values, left, right = scipy.linalg.eig(linear.state_matrix(), left=True, right=True)
+    matrix = linear.state_matrix()
+    values, left, right = scipy.linalg.eig(matrix, left=True, right=True)
+    # An eigenvalue below the rounding error of the matrix is 0: a common angle or speed.
+    values[np.abs(values) <= linear.n * np.finfo(float).eps * np.linalg.norm(matrix)] = 0.0
     factors = np.abs(left.conj() * right)
     share = factors / factors.sum(axis=0)
     rows: list[dict[str, Any]] = []
