@@ -33,7 +33,7 @@ def eigenvalue_map(report: Reported, ax: Axes | None = None) -> Figure:
     Parameters
     ----------
     report
-        A `Reported`.
+        A `psmr.pencil.report.Deformation`.
     ax
         Axes for the oscillations, on linear scales. Without it a new figure, with the whole spectrum, stiff
         modes included, beside them: linear near 0 and logarithmic beyond.
@@ -182,7 +182,7 @@ def deformation_bars(report: Reported, ax: Axes | None = None) -> Figure:
     Parameters
     ----------
     report
-        A `Reported`.
+        A `psmr.pencil.report.Deformation`.
     ax
         Axes to draw on; a new figure without it.
 
@@ -234,7 +234,7 @@ def deformation_bars(report: Reported, ax: Axes | None = None) -> Figure:
     ax.set_axisbelow(True)
     ax.set_xlabel("relative deformation |ŝ - s| / |s| [%]")
     ax.set_ylabel("mode [1/s]")
-    ax.set_title("Reported of each mode", loc="left", fontsize=11)
+    ax.set_title("Deformation of each mode", loc="left", fontsize=11)
     if shown.any():
         inch = ax.get_figure(root=True).get_figheight()  # type: ignore[union-attr]
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.6 / inch), ncols=2, frameon=False, fontsize=9)
