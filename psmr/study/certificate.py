@@ -67,7 +67,7 @@ class Certificate:
             () if self.least_stable is None else (f"least stable numerical mode: {show(self.least_stable)}",)
         )
         lines = (self.verdict, self._dominant(), *least, *self._setting())
-        return (*lines, self.note) if self.note else lines
+        return (*lines, f"note: {self.note}") if self.note else lines
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

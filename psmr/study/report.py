@@ -106,10 +106,7 @@ def _certificate(run: Recorded) -> str:
     first, *rest = certificate.lines()
     mark = {True: "good", False: "bad", None: "unknown"}[certificate.stable]
     items = [line.partition(": ") for line in rest]
-    entries = "".join(
-        f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" if value else f"<dt></dt><dd>{escape(key)}</dd>"
-        for key, _, value in items
-    )
+    entries = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, _, value in items)
     return f"<p class='verdict {mark}'>{escape(first)}</p>\n<dl>{entries}</dl>"
 
 
