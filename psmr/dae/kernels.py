@@ -206,38 +206,38 @@ def _call(  # type: ignore[no-untyped-def]
     return signature, generate
 
 
+# Columns of the table.
+_RESIDUAL, _JACOBIAN, _CONSTANT, _COUNT, _INDEX, _ROW, _SLOT, _PARAMETERS = range(8)
+
+
+@lean
+def _evaluate(table, kernel, target, w, out):  # type: ignore[no-untyped-def]
+    """Call one kind of kernel for every component that has it; it adds to the entries named by `target`."""
+    for k in range(table.shape[0]):
+        if table[k, kernel] != 0:
+            _call(
+                table[k, kernel],
+                table[k, _COUNT],
+                table[k, _INDEX],
+                table[k, target],
+                table[k, _PARAMETERS],
+                w.ctypes.data,
+                out.ctypes.data,
+            )
+
+
 @lean
 def residual(table, w, out):  # type: ignore[no-untyped-def]
     """Write the residual: raw state derivatives, then the algebraic residuals; ``out`` has one entry more."""
     out[:] = 0.0
-    for k in range(table.shape[0]):
-        if table[k, 0] != 0:
-            _call(
-                table[k, 0],
-                table[k, 3],
-                table[k, 4],
-                table[k, 5],
-                table[k, 7],
-                w.ctypes.data,
-                out.ctypes.data,
-            )
+    _evaluate(table, _RESIDUAL, _ROW, w, out)
 
 
 @lean
 def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
     """Write the entries of the Jacobian that depend on parameters only; ``out`` has one entry more."""
     out[:] = 0.0
-    for k in range(table.shape[0]):
-        if table[k, 2] != 0:
-            _call(
-                table[k, 2],
-                table[k, 3],
-                table[k, 4],
-                table[k, 6],
-                table[k, 7],
-                w.ctypes.data,
-                out.ctypes.data,
-            )
+    _evaluate(table, _CONSTANT, _SLOT, w, out)
 
 
 @lean
@@ -245,14 +245,4 @@ def jacobian(table, constant, w, out):  # type: ignore[no-untyped-def]
     """Write the Jacobian from its constant part and the varying entries; ``out`` has one entry more."""
     for i in range(out.size):
         out[i] = constant[i]
-    for k in range(table.shape[0]):
-        if table[k, 1] != 0:
-            _call(
-                table[k, 1],
-                table[k, 3],
-                table[k, 4],
-                table[k, 6],
-                table[k, 7],
-                w.ctypes.data,
-                out.ctypes.data,
-            )
+    _evaluate(table, _JACOBIAN, _SLOT, w, out)
