@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from psmr import cli
+from psmr.cli.console import Progress, plain
 
 
 @pytest.fixture
@@ -167,11 +168,11 @@ def test_usage_errors_have_code_2(capsys):
 
 
 def test_progress_follows_only_where_somebody_watches(monkeypatch, capsys):
-    with cli._Progress(1.0) as progress:
+    with Progress(1.0) as progress:
         progress(0.5)
         assert progress.bar is None
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with cli._Progress(1.0) as progress:
+    with Progress(1.0) as progress:
         progress(0.5)
         assert progress.bar.n == 0.5
 
@@ -180,14 +181,14 @@ def test_interrupt_and_broken_pipe(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_modes", interrupted)
+    monkeypatch.setattr(cli.entry.commands, "modes_command", interrupted)
     assert cli.main(["modes", "x.toml"]) == 130
     assert capsys.readouterr().err == "psmr: error: interrupted; nothing was written\n"
 
 
 def test_json_has_no_nan():
-    plain = cli._plain({"a": float("nan"), "b": [1 + 2j, float("inf")], "c": True})
-    assert plain == {"a": None, "b": [[1.0, 2.0], None], "c": True}
+    record = plain({"a": float("nan"), "b": [1 + 2j, float("inf")], "c": True})
+    assert record == {"a": None, "b": [[1.0, 2.0], None], "c": True}
 
 
 def test_the_command_is_installed_and_light():

@@ -1,0 +1,255 @@
+"""What each command does with its arguments."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from psmr.cli.console import Progress, give_table, print_json
+from psmr.errors import InputError
+
+
+def run_command(arguments: argparse.Namespace) -> None:
+    """Run a study and show what came of it."""
+    from psmr.study.execute import run_study
+    from psmr.study.study import read_study
+
+    study = read_study(arguments.study)
+    with Progress(study.t_end) as progress:
+        extra: dict[str, Any] = {"figure": "svg"} if arguments.figure else {}
+        extra |= {"html": True} if arguments.html else {}
+        _, run, files = run_study(study, arguments.output, progress, extra)
+    if arguments.json:
+        print_json(_run_record(study.name, run, files))
+        return
+    print(run.summary())
+    if files:
+        print("\nWritten", *(f"  {path}" for path in files), sep="\n")
+
+
+def _run_record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "study": title,
+        "system": run.name,
+        "scheme": str(run.scheme),
+        "t_end": float(run.t[-1]),
+        "points": len(run.t),
+        "events": [{"t": t, "label": label} for t, label in run.instants],
+        "certificate": None if run.certificate is None else asdict(run.certificate),
+        "stats": run.stats.record(),
+        "files": [str(path) for path in files],
+    }
+
+
+def modes_command(arguments: argparse.Namespace) -> None:
+    """List the modes of a case."""
+    from psmr.dae.linear import modes
+    from psmr.study.execute import load_system
+
+    system = load_system(arguments.case)
+    table = modes(system.linearise())
+    head = f"{system.name}: {system.n} states, {system.m} algebraic variables, eigenvalues in 1/s and rad/s"
+    give_table(arguments, table, head)
+
+
+def partition_command(arguments: argparse.Namespace) -> None:
+    """Show a partition, or thresholds worth trying."""
+    import partitioning
+    from psmr.study.execute import load_system
+    from psmr.study.recipe import Split, partition_of
+
+    system = load_system(arguments.case)
+    linear = system.linearise()
+    if arguments.suggest:
+        if arguments.figure:
+            raise InputError("--figure draws one partition; give --delta in place of --suggest")
+        head = f"{system.name}: thresholds in the gaps of the spectrum"
+        give_table(arguments, partitioning.suggest_delta(linear), head)
+        return
+    split = partition_of(Split(delta=arguments.delta, algebraic=arguments.algebraic), linear)
+    if arguments.figure:
+        from psmr.study.canvas import save
+        from psmr.study.oneline import one_line
+
+        save(one_line(system, split), arguments.figure)
+    give_table(arguments, split.table, f"{system.name}: {split}")
+
+
+def deformation_command(arguments: argparse.Namespace) -> None:
+    """Report how much a scheme deforms each mode."""
+    from psmr.pencil.deformation import deformation
+    from psmr.study.execute import load_system, prepare
+    from psmr.study.study import is_study, read_study
+
+    given = {key: getattr(arguments, key) for key in _SCHEME if getattr(arguments, key) is not None}
+    if is_study(arguments.file):
+        if given:
+            option = "--" + next(iter(given)).replace("_", "-")
+            raise InputError(
+                f"{option}: {arguments.file} is a study, its scheme is in [scheme]; "
+                "give the option with a case file"
+            )
+        system, recipe = prepare(read_study(arguments.file))
+    else:
+        recipe = _recipe(given)
+        system = load_system(arguments.file)
+    linear = system.linearise()
+    chosen = {"least_damped": arguments.least_damped, "band_hz": arguments.band and tuple(arguments.band)}
+    chosen = {key: value for key, value in chosen.items() if value is not None}
+    report = deformation(linear, recipe.scheme(linear), pencil=arguments.pencil, modes=chosen or None)
+    if arguments.output:
+        suffix = os.path.splitext(arguments.output)[1].lower()
+        if suffix not in (".html", ".csv"):
+            raise InputError(f"-o {arguments.output}: must end in .html (report) or .csv (table)")
+        (report.to_html if suffix == ".html" else report.to_csv)(arguments.output)
+    if arguments.json:
+        dominant = None if report.dominant is None else report.dominant.to_dict()
+        print_json(
+            {
+                "system": system.name,
+                "scheme": str(report.scheme),
+                "pencil": report.pencil,
+                "verdict": report.verdict,
+                "stable": bool(report.stable),
+                "spectral_radius": float(report.spectral_radius),
+                "dominant": dominant,
+                "modes": report.table.to_dict("records"),
+                "spurious": report.spurious.to_dict("records"),
+                "warnings": list(report.warnings),
+            }
+        )
+        return
+    print(system.name, report, sep="\n")
+
+
+_SCHEME = (
+    *("method", "h", "delta", "algebraic", "h_slow", "h_fast"),
+    *("predictor", "solution", "interpolation", "predict", "corrections"),
+)
+
+
+def _recipe(given: dict[str, Any]) -> Any:
+    from psmr.study.recipe import Recipe, Split
+
+    example = "for instance --delta 20 --h-slow 0.05 --h-fast 0.005, or --method TM --h 0.005"
+    if "method" in given or "h" in given:
+        extra = [key for key in given if key not in ("method", "h")]
+        if extra:
+            option = "--" + extra[0].replace("_", "-")
+            raise InputError(f"{option} belongs to a multirate scheme, --method and --h to single rate")
+        if len(given) < 2:
+            raise InputError("a single-rate scheme needs --method and --h")
+        recipe = Recipe(given)
+    else:
+        missing = [key for key in ("delta", "h_slow", "h_fast") if key not in given]
+        if missing:
+            options = ", ".join("--" + key.replace("_", "-") for key in missing)
+            raise InputError(f"a case file needs a scheme from the options: {options} missing; {example}")
+        split = Split(delta=given.pop("delta"), algebraic=given.pop("algebraic", "participation"))
+        recipe = Recipe(given, split)
+    recipe.check()
+    return recipe
+
+
+def convert_command(arguments: argparse.Namespace) -> None:
+    """Write a case of another format as TOML."""
+    from psmr.io.read import read_case
+    from psmr.io.write_toml import write_toml
+
+    source, target = arguments.source, arguments.target
+    if os.path.splitext(target)[1].lower() != ".toml":
+        raise InputError(f"{target}: psmr writes cases as .toml")
+    if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
+        raise InputError(f"{target}: is the source itself; give another target")
+    case = read_case(source, arguments.dynamics, arguments.skip_unknown_models, arguments.frequency)
+    write_toml(case, target)
+    if arguments.json:
+        tables = ("buses", "lines", "transformers", "shunts", "loads", "generators")
+        counts = {table: len(getattr(case, table)) for table in tables}
+        devices = sum(len(generator.devices) for generator in case.generators)
+        print_json({"case": case.name, "target": target, **counts, "devices": devices})
+        return
+    print(case, f"Written {target}", sep="\n")
+
+
+def reproduce_command(arguments: argparse.Namespace) -> None:
+    """Reproduce a paper's tables and figures."""
+    import tempfile
+
+    from psmr.reproduce.papers import reproduce
+    from psmr.study.files import check_writable
+
+    def say(words: str) -> None:
+        if sys.stderr.isatty():
+            print(f"psmr: {words} ...", file=sys.stderr)
+
+    if arguments.output:
+        check_writable(arguments.output)
+    with tempfile.TemporaryDirectory() as scratch:
+        result = reproduce(arguments.paper, scratch, say)
+        files = result.write(arguments.output) if arguments.output else ()
+    if arguments.json:
+        record = result.record() | {"figures": {}, "files": [str(path) for path in files]}
+        print_json(record)
+        return
+    print(result)
+    if files:
+        print("\nWritten", *(f"  {path}" for path in files), sep="\n")
+
+
+def tune_command(arguments: argparse.Namespace) -> None:
+    """Search the cheapest scheme that is accurate enough."""
+    from psmr.study.execute import load_system
+    from psmr.study.files import check_writable
+    from psmr.study.tune import tune
+    from psmr.study.tuned import confirm, tuning_record, write_tuning
+
+    if arguments.output:
+        check_writable(arguments.output)
+    system = load_system(arguments.case)
+    with Progress(1.0, unit="") as progress:
+        tuning = tune(
+            system,
+            up_to=arguments.up_to,
+            accuracy=arguments.accuracy,
+            damping=arguments.damping_error,
+            frequency=arguments.frequency_error,
+            margin=arguments.margin,
+            progress=progress,
+        )
+    confirmation = confirm(system, tuning.winner)
+    files = write_tuning(arguments.output, tuning, arguments.case) if arguments.output else ()
+    if arguments.json:
+        print_json(tuning_record(tuning, confirmation) | {"files": [str(path) for path in files]})
+        return
+    print(tuning, confirmation, sep="\n\n")
+    if files:
+        print("\nWritten", *(f"  {path}" for path in files), sep="\n")
+
+
+def explain_command(arguments: argparse.Namespace) -> None:
+    """Say in words what one macro step does."""
+    from dataclasses import asdict
+
+    from psmr.study.execute import prepare
+    from psmr.study.explain import explain
+    from psmr.study.study import read_study
+
+    system, recipe = prepare(read_study(arguments.study))
+    explanation = explain(system, recipe.scheme(system.linearise()))
+    if arguments.json:
+        print_json(asdict(explanation))
+        return
+    print(explanation)
+
+
+def warmup_command(arguments: argparse.Namespace) -> None:
+    """Compile everything ahead."""
+    from psmr.study.warmup import warmup
+
+    print(warmup())

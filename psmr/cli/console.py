@@ -1,0 +1,70 @@
+"""How the command line shows things: tables, JSON, a progress bar."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def give_table(arguments: argparse.Namespace, table: pd.DataFrame, head: str) -> None:
+    """Write a table where -o asks for it, and show it as text under a heading or as JSON."""
+    if arguments.output:
+        from psmr.study.files import write_text
+
+        write_text(arguments.output, table.to_csv(index=False))
+    if arguments.json:
+        print_json(table.to_dict("records"))
+        return
+    print(head)
+    print(table.to_string(index=False, float_format=lambda value: f"{value:.5g}", na_rep=""))
+
+
+def print_json(record: Any) -> None:
+    """Print a record as JSON."""
+    print(json.dumps(plain(record), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def plain(value: Any) -> Any:
+    """Return a record as JSON has it: complex numbers as [real, imaginary], what is not finite as null."""
+    if isinstance(value, dict):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, complex):
+        return [plain(value.real), plain(value.imag)]
+    if isinstance(value, float) and not (abs(value) < float("inf")):
+        return None
+    return value
+
+
+class Progress:
+    """A bar on standard error that follows the simulated time or the share done; only where one watches."""
+
+    def __init__(self, t_end: float | None, unit: str = " s") -> None:
+        self.t_end, self.unit = t_end, unit
+        self.bar: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __call__(self, t: float) -> None:
+        """Move the bar to t."""
+        if self.t_end is None or not sys.stderr.isatty():
+            return
+        if self.bar is None:
+            from tqdm import tqdm
+
+            shape = f"{{l_bar}}{{bar}}| {{n:.2f}} of {{total:g}}{self.unit} [{{elapsed}}, {{remaining}} left]"
+            self.bar = tqdm(total=self.t_end, file=sys.stderr, bar_format=shape, leave=False, delay=0.5)
+        self.bar.update(t - self.bar.n)
+
+    def __exit__(self, *reason: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
