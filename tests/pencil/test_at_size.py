@@ -188,15 +188,12 @@ def test_chains_that_are_none(wscc9, copies, tie, spread, message):
 
 
 @pytest.mark.slow
-def test_two_thousand_buses_in_a_minute(wscc9):
+def test_two_thousand_buses_in_two_gibibytes(wscc9):
     """The 20 least damped modes of 223 coupled copies (2007 buses); 22 s and 0.65 GB measured on one core."""
     import resource
-    import time
 
     linear = coupled(wscc9, 223).linearise()
-    began = time.process_time()
     report = deformation(linear, Multirate(transducers(linear), 0.05, 10), modes=20)
-    assert time.process_time() - began < 60.0
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 * 1024**2
     assert (report.table["status"] == "represented").all()
     assert report.table["residual"].max() < 1e-12
