@@ -157,24 +157,22 @@ def _recipe(given: dict[str, Any]) -> Any:
 
 
 def convert_command(arguments: argparse.Namespace) -> None:
-    """Write a case of another format as TOML."""
+    """Write a case in another format."""
     from psmr.io.read import read_case
-    from psmr.io.write_toml import write_toml
+    from psmr.io.write import write_case
 
     source, target = arguments.source, arguments.target
-    if os.path.splitext(target)[1].lower() != ".toml":
-        raise InputError(f"{target}: psmr writes cases as .toml")
     if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
         raise InputError(f"{target}: is the source itself; give another target")
     case = read_case(source, arguments.dynamics, arguments.skip_unknown_models, arguments.frequency)
-    write_toml(case, target)
+    files = [str(path) for path in write_case(case, target)]
     if arguments.json:
         tables = ("buses", "lines", "transformers", "shunts", "loads", "generators")
         counts = {table: len(getattr(case, table)) for table in tables}
         devices = sum(len(generator.devices) for generator in case.generators)
-        print_json({"case": case.name, "target": target, **counts, "devices": devices})
+        print_json({"case": case.name, "target": target, **counts, "devices": devices, "files": files})
         return
-    print(case, f"Written {target}", sep="\n")
+    print(case, f"Written {' and '.join(files)}", sep="\n")
 
 
 def reproduce_command(arguments: argparse.Namespace) -> None:

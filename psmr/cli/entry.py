@@ -167,11 +167,13 @@ def parser() -> argparse.ArgumentParser:
         subparsers,
         "convert",
         commands.convert_command,
-        "convert a PSS/E or MATPOWER case to TOML",
+        "convert a case between TOML, PSS/E and MATPOWER",
         "psmr convert grid.raw grid.toml --dynamics grid.dyr",
     )
     convert.add_argument("source", metavar="SOURCE", help="case file: .raw, .m or .toml")
-    convert.add_argument("target", metavar="TARGET", help="file to write, .toml")
+    convert.add_argument(
+        "target", metavar="TARGET", help="file to write: .toml, .raw (with .dyr beside it) or .m"
+    )
     convert.add_argument("--dynamics", metavar="FILE", help="DYR file with the dynamic data of a .raw file")
     convert.add_argument(
         "--skip-unknown-models",

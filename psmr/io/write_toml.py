@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
-from psmr.errors import CaseError
 from psmr.grid.case import Case
 from psmr.grid.tables import (
     BranchRow,
@@ -25,24 +22,6 @@ from psmr.grid.tables import (
 from psmr.io.toml import FORMAT, VERSION
 
 _MODELS = {(1.0, 0.0, 0.0): "impedance", (0.0, 1.0, 0.0): "current", (0.0, 0.0, 1.0): "power"}
-
-
-def write_toml(case: Case, path: str | Path) -> None:
-    """Write a case to a file, whole or not at all.
-
-    Raises
-    ------
-    CaseError
-        Where the file cannot be written.
-    """
-    path = Path(path)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        scratch.write_text(toml_text(case), encoding="utf-8")
-        scratch.replace(path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise CaseError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def toml_text(case: Case) -> str:

@@ -9,21 +9,22 @@ from psmr.errors import CaseError
 from psmr.grid.case import Case
 from psmr.grid.tables import BusRow, GeneratorRow
 from psmr.io.read import read_case
-from psmr.io.write_toml import toml_text, write_toml
+from psmr.io.write import write_case
+from psmr.io.write_toml import toml_text
 from tests.io.raw import raw_text
 
 
 @pytest.mark.parametrize("name", ["wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml", "wscc9.raw"])
 def test_cases(wscc9, tmp_path, name):
     case = read_case(wscc9 / name)
-    write_toml(case, tmp_path / "out.toml")
+    write_case(case, tmp_path / "out.toml")
     assert read_case(tmp_path / "out.toml") == case
 
 
 def test_everything_a_case_can_have(tmp_path):
     (tmp_path / "case.raw").write_text(raw_text(35))
     case = read_case(tmp_path / "case.raw")
-    write_toml(case, tmp_path / "out.toml")
+    write_case(case, tmp_path / "out.toml")
     assert read_case(tmp_path / "out.toml") == case
 
 
@@ -31,12 +32,12 @@ def test_text_is_escaped_and_limits_may_be_infinite(tmp_path):
     slack = GeneratorRow("G1", 1, "slack", v=1.0, q_max_mvar=5.0, rating_mva=1e-30)
     case = Case('a "quoted" \\ name\n\x7f', 100.0, 50.0, (BusRow(1, name="busA"),), generators=(slack,))
     assert tomllib.loads(toml_text(case))["name"] == case.name
-    write_toml(case, tmp_path / "out.toml")
+    write_case(case, tmp_path / "out.toml")
     assert read_case(tmp_path / "out.toml") == case
     assert case.generators[0].q_min_mvar == -math.inf
 
 
 def test_a_folder_that_is_not_there(wscc9, tmp_path):
     with pytest.raises(CaseError, match=r"out\.toml: cannot be written: No such file or directory"):
-        write_toml(read_case(wscc9 / "wscc9.toml"), tmp_path / "nowhere" / "out.toml")
+        write_case(read_case(wscc9 / "wscc9.toml"), tmp_path / "nowhere" / "out.toml")
     assert list(tmp_path.iterdir()) == []

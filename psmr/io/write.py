@@ -1,0 +1,84 @@
+"""Write a case to a file of whatever format its suffix says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from psmr.errors import CaseError
+from psmr.grid.case import Case
+
+SUFFIXES = (".toml", ".raw", ".m")
+
+
+def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
+    """Write a case; the suffix says the format. Return the files written.
+
+    Parameters
+    ----------
+    case
+        The case.
+    path
+        ``.toml`` (psmr's own, keeps everything), ``.raw`` (PSS/E, version 33, with the plants' devices in a
+        ``.dyr`` file beside it) or ``.m`` (MATPOWER, version 2, the network only).
+
+    Raises
+    ------
+    CaseError
+        For a suffix that is not known, a device that the format has no model of, a file that cannot be
+        written. Nothing is written then.
+    PowerFlowError
+        For ``.raw`` and ``.m``, which store a solution, where there is none.
+
+    Warns
+    -----
+    PsmrWarning
+        For everything that the format cannot keep.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise CaseError(
+            f"{path}: psmr writes {', '.join(SUFFIXES)} and knows no format {suffix!r}; choose one of them"
+        )
+    texts: dict[Path, str]
+    if suffix == ".toml":
+        from psmr.io.write_toml import toml_text
+
+        texts = {path: toml_text(case)}
+    elif suffix == ".m":
+        from psmr.io.write_matpower import matpower_text
+
+        texts = {path: matpower_text(case)}
+    else:
+        from psmr.io.write_psse import psse_texts
+
+        raw, dyr = psse_texts(case)
+        texts = {path: raw} | ({path.with_suffix(".dyr"): dyr} if dyr else {})
+    write_texts(texts)
+    return tuple(texts)
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Write files, all of them or none.
+
+    Raises
+    ------
+    CaseError
+        Where one of them cannot be written.
+    """
+    for path in texts:
+        if path.is_dir():
+            raise CaseError(f"{path}: cannot be written: it is a folder")
+    scratch = {path: path.with_name(f".{path.name}.{os.getpid()}") for path in texts}
+    at = next(iter(texts))
+    try:
+        for at, text in texts.items():
+            scratch[at].write_text(text, encoding="utf-8")
+        for at in texts:
+            scratch[at].replace(at)
+    except OSError as error:
+        for file in scratch.values():
+            file.unlink(missing_ok=True)
+        raise CaseError(f"{at}: cannot be written: {error.strerror}") from error
