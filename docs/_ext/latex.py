@@ -55,6 +55,11 @@ class Printer(LatexPrinter):
             f"{self._print(b)} & \\text{{otherwise}}\\end{{cases}}"
         )
 
+    def _print_Clip(self, e: sp.Basic, exp: str | None = None) -> str:
+        x, lower, upper = map(self._print, e.args)
+        text = f"\\min\\left(\\max\\left({x},\\ {lower}\\right),\\ {upper}\\right)"
+        return f"\\left({text}\\right)^{{{exp}}}" if exp else text
+
     def _print_Float(self, e: sp.Basic) -> str:
         turns = float(e) / math.pi
         if turns == round(turns) and turns:

@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+NEAR = 1e-9
+"""A limit counts as reached within this distance: ten times the residual that a start is allowed."""
+
 
 class NumericMath:
     """Mathematical functions on numbers and arrays, safe for complex-step differentiation."""

@@ -14,6 +14,7 @@ import sympy as sp
 from sympy.printing.pycode import PythonCodePrinter
 
 from psmr.dae.component import Component, local_rows, local_variables, parameters_of
+from psmr.dae.mathematics import NEAR
 from psmr.errors import InputError
 
 
@@ -52,6 +53,25 @@ class Where(sp.Function):
         return Where(condition, a.diff(s), b.diff(s))
 
 
+class Clip(sp.Function):
+    """The limiter min(max(x, lower), upper); within `NEAR` of a limit its derivative is that of the inside.
+
+    An equilibrium at a limit is found to rounding only: on which side of the limit it lies says nothing.
+    """
+
+    nargs = 3
+
+    def _eval_derivative(self, s: Any) -> Any:
+        x, lower, upper = self.args
+        below, above = lower.diff(s), upper.diff(s)
+        inside = Where(GreaterOrEqual(x, lower - NEAR), x.diff(s), below)
+        return Where(
+            GreaterOrEqual(lower, upper),
+            above,
+            Where(GreaterOrEqual(upper + NEAR, x), inside, above),
+        )
+
+
 class SymbolicMath:
     """Mathematical functions on sympy expressions, the counterpart of ``NumericMath``."""
 
@@ -83,7 +103,7 @@ class SymbolicMath:
     @staticmethod
     def clip(x: Any, lower: Any, upper: Any) -> Any:
         """Return x limited to [lower, upper]."""
-        return SymbolicMath.min(SymbolicMath.max(x, lower), upper)
+        return Clip(x, lower, upper)
 
     @staticmethod
     def abs(x: Any) -> Any:
@@ -164,6 +184,9 @@ class _Printer(PythonCodePrinter):
 
     def _print_Where(self, e: Any) -> str:
         return "({1} if {0} else {2})".format(*map(self._print, e.args))
+
+    def _print_Clip(self, e: Any) -> str:
+        return "min(max({}, {}), {})".format(*map(self._print, e.args))
 
     def _print_Integer(self, e: Any) -> str:
         return f"{int(e)}.0"

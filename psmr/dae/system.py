@@ -20,6 +20,7 @@ from psmr.dae.component import parameters_of
 from psmr.dae.device import Device
 from psmr.dae.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual, restrict
 from psmr.dae.linear import LinearDae
+from psmr.dae.mathematics import NEAR
 from psmr.errors import InputError, nearest
 
 
@@ -204,9 +205,9 @@ class System:
         """Return (m,) residuals of the algebraic equations."""
         return self.residual(self.buffer(x, y, u, t))[self.n :]
 
-    def _held(self, w: Reals, raw: Reals) -> NDArray[np.bool_]:
+    def _held(self, w: Reals, raw: Reals, push: float = 0.0) -> NDArray[np.bool_]:
         x = w[: self.n]
-        return np.asarray(((x >= self.upper) & (raw > 0)) | ((x <= self.lower) & (raw < 0)))
+        return np.asarray(((x >= self.upper) & (raw > push)) | ((x <= self.lower) & (raw < -push)))
 
     def kernels(self, parameters: Sequence[Reals] | None = None) -> Kernels:
         """Return the compiled face of the whole system, with other parameter matrices where given."""
@@ -214,7 +215,12 @@ class System:
         return restrict(self, parameters, everything, everything)
 
     def jacobian(self, w: Reals) -> sparse.csc_matrix:
-        """Return the (n + m, n + m) Jacobian of f and g with respect to x and y at a buffer w."""
+        """Return the (n + m, n + m) Jacobian of f and g with respect to x and y at a buffer w.
+
+        A state at its limit is held (its row is zero) where its derivative points outward by more than
+        `NEAR`. At rest at a limit the derivative is zero up to rounding, and the Jacobian is that of the
+        inside. A state between two equal limits is held.
+        """
         kernels = self._kernels
         w = np.ascontiguousarray(w, dtype=float)
         constant, values = np.empty(kernels.nnz + 1), np.empty(kernels.nnz + 1)
@@ -223,7 +229,7 @@ class System:
         size = self.n + self.m
         matrix = sparse.csc_matrix((values[:-1], kernels.indices, kernels.indptr), shape=(size, size))
         held = np.zeros(size, dtype=bool)
-        held[: self.n] = self._held(w, self.residual(w)[: self.n])
+        held[: self.n] = self._held(w, self.residual(w)[: self.n], NEAR) | (self.lower >= self.upper)
         matrix.data[held[matrix.indices]] = 0.0
         return matrix
 

@@ -10,7 +10,7 @@ from psmr.dae.system import System
 from psmr.errors import CaseError, InitialisationError
 from psmr.grid.case import Case
 from psmr.grid.equilibrium import Plant, solve_plants
-from psmr.grid.margins import check_margins
+from psmr.grid.margins import settle
 from psmr.grid.powerflow import PowerFlow, power_flow
 from psmr.grid.wiring import network_devices, plant_devices
 
@@ -31,12 +31,17 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
     flow
         A power flow of this case, solved with other options; by default the plain one.
 
+    Warns
+    -----
+    PsmrWarning
+        Where devices start at their limits. The linearisation there is that of the inside.
+
     Raises
     ------
     PowerFlowError
         Where the power flow has no solution.
     InitialisationError
-        Where a plant has no equilibrium, or a device starts at or outside a limit (by how much), or the whole
+        Where a plant has no equilibrium, or devices start outside their limits (by how much), or the whole
         system keeps a residual (device, variable, value).
     CaseError
         Where a generator has no dynamic devices, or a load's voltage is below its v_min.
@@ -49,8 +54,10 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
     start = solve_plants(plants)
     for bus, voltage in zip(case.buses, flow.voltage, strict=True):
         start |= {f"{bus.name}.v_re": float(voltage.real), f"{bus.name}.v_im": float(voltage.imag)}
-    system = polish(assemble([*network, *dynamic], start, name=case.name))
-    check_margins(system, dynamic)
+    found = polish(assemble([*network, *dynamic], start, name=case.name))
+    system = settle(found, dynamic)
+    if (system.x0 != found.x0).any():
+        system = polish(system)
     check_residual(system)
     return system
 
@@ -108,7 +115,7 @@ def polish(system: System) -> System:
 
 def check_residual(system: System) -> None:
     """Raise InitialisationError naming the worst equation where that is above `RESIDUAL`."""
-    residual = system.residual(system.w0)
+    residual = np.concatenate([system.f(system.x0, system.y0), system.g(system.x0, system.y0)])
     names = (*system.names_x, *system.names_g)
     error = np.where(np.isfinite(residual), np.abs(residual), np.inf)
     worst = int(np.argmax(error))

@@ -1,6 +1,7 @@
 """Declaration to kernels: Jacobian, blocks, names, limits, pickling, messages."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,6 +113,44 @@ def test_a_state_at_its_limit_is_held_only_while_pushed_outward():
     assert inward.f(inward.x0, inward.y0)[1] == inward.residual(inward.w0)[1] < 0.0
     held = system.jacobian(system.w0).toarray()
     assert np.all(held[1] == 0.0)
+
+
+@pytest.mark.parametrize(("push", "slope"), [(0.0, "inside"), (1e-10, "inside"), (1e-6, "held")])
+def test_a_state_at_rest_at_its_limit_has_the_slope_of_the_inside(push, slope):
+    """There rounding decides the sign of its derivative."""
+    at = small_system(**{"G.omega": 1.1})
+    rest = at.w0[at.index("G.t_m")] - 6.0 * at.residual(at.w0)[1]
+    at = small_system(**{"G.omega": 1.1, "G.t_m": rest + 6.0 * push})
+    inside = small_system(**{"G.omega": 1.0, "G.t_m": rest})
+    row = at.jacobian(at.w0).toarray()[1]
+    assert (
+        row.tolist() == (inside.jacobian(inside.w0).toarray()[1] if slope == "inside" else 0 * row).tolist()
+    )
+
+
+def test_a_state_between_equal_limits_is_held():
+    system = small_system()
+    bus, machine, load = system.devices
+    equal = machine.parameters | {"omega_min": 1.0, "omega_max": 1.0}
+    pinned = assemble([bus, replace(machine, parameters=equal), load], START)
+    assert not pinned.jacobian(pinned.w0).toarray()[1].any()
+
+
+@pytest.mark.parametrize(
+    ("signal", "slope"),
+    [(0.1, 1), (0.3, 1), (0.3 + 1e-12, 1), (0.3 + 1e-8, 0), (-0.1 - 1e-12, 1), (-0.1 - 1e-8, 0)],
+)
+def test_a_limiter_at_its_limit_has_the_slope_of_the_inside(signal, slope):
+    class Limiter(Component):
+        algebraic = ("y",)
+        states = ("x",)
+
+        @staticmethod
+        def equations(m, v, p):
+            return (0.0 * v.x,), (m.clip(v.x, -0.1, 0.3) - v.y,), ()
+
+    system = assemble([Device("L", Limiter, {})], {"L.x": signal})
+    assert system.jacobian(system.w0).toarray()[1].tolist() == [slope, -1.0]
 
 
 def test_a_block_equals_the_rows_and_columns_of_the_whole():

@@ -9,7 +9,7 @@ import pytest
 from psmr.dae.component import Component
 from psmr.dae.device import Device
 from psmr.dae.linear import modes
-from psmr.errors import CaseError, InitialisationError
+from psmr.errors import CaseError, InitialisationError, PsmrWarning
 from psmr.grid.case import Case
 from psmr.grid.converters import GridFollowingConverter
 from psmr.grid.equilibrium import Plant, solve_plants
@@ -18,6 +18,8 @@ from psmr.grid.powerflow import power_flow
 from psmr.grid.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
 from psmr.grid.wiring import plant_devices
 from psmr.io.read import read_case
+from psmr.numerics.scheme import SingleRate
+from psmr.study.simulate import simulate
 from tests.grid.library import PARAMETERS
 
 CASES = ("wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml")
@@ -181,12 +183,72 @@ def with_device(case, role, **changes):
         ("exciter", {"v_r_min": 3.0, "v_r_max": 4.0}, r"AVR2\.v_r = .* below v_r_min = 3"),
         ("governor", {"p_max": 1.5}, r"GOV2: input of a limiter = 1\.63 is 0\.13 above p_max = 1\.5"),
         ("governor", {"p_min": 1.7}, r"GOV2: input of a limiter = 1\.63 is 0\.07 below p_min = 1\.7"),
-        ("stabiliser", {"v_s_max": 0.0, "v_s_min": -1.0}, r"PSS2: input of a limiter = .* above v_s_max = 0"),
+        (
+            "stabiliser",
+            {"v_s_max": -0.1, "v_s_min": -1.0},
+            r"PSS2: input of a limiter = 0 is 0\.1 above v_s_m",
+        ),
     ],
 )
-def test_active_limit_is_named(wscc9, role, changes, message):
-    with pytest.raises(InitialisationError, match=message):
+def test_exceeded_limit_is_named(wscc9, role, changes, message):
+    with pytest.raises(InitialisationError, match="a limit is exceeded at the start: " + message):
         build(with_device(read_case(wscc9 / "wscc9.toml"), role, **changes))
+
+
+def test_every_exceeded_limit_is_named(wscc9):
+    case = with_device(read_case(wscc9 / "wscc9.toml"), "exciter", v_r_max=1.5)
+    case = with_device(case, "governor", p_max=1.5)
+    message = (
+        r"2 limits are exceeded at the start: AVR2\.v_r = .*; GOV2: input .*\. Widen the limits, or change"
+    )
+    with pytest.raises(InitialisationError, match=message):
+        build(case)
+
+
+@pytest.mark.parametrize("side", [0, -1, 1], ids=["at", "rounded out", "rounded in"])
+@pytest.mark.parametrize(
+    ("role", "limit", "variable", "named"),
+    [
+        ("exciter", "v_r_max", "AVR2.v_r", r"AVR2\.v_r is at v_r_max"),
+        ("governor", "p_max", "GOV2.p_ref", r"GOV2: input of a limiter is at p_max"),
+    ],
+)
+def test_start_at_a_limit_is_a_warning(wscc9, role, limit, variable, named, side):
+    """The start is the one without the limit, and the linearisation is that of the inside."""
+    case = read_case(wscc9 / "wscc9.toml")
+    free = build(case)
+    reached = free.w0[free.index(variable)] + side * 1e-12
+    with pytest.warns(PsmrWarning, match="a limit is touched at the start: " + named):
+        system = build(with_device(case, role, **{limit: reached}))
+    assert (system.x0 <= system.upper).all()
+    assert np.abs(system.w0 - free.w0).max() <= 2e-12
+    assert np.abs(system.f(system.x0, system.y0)).max() <= 1e-10
+    found, expected = system.linearise().jacobian(), free.linearise().jacobian()
+    # The point itself is moved by 1e-12 at most.
+    assert abs(found - expected).max() <= 1e-12 * abs(expected).max()
+
+
+def test_run_from_a_limit_stays_at_rest(wscc9):
+    case = read_case(wscc9 / "wscc9.toml")
+    free = build(case)
+    with pytest.warns(PsmrWarning, match="touched"):
+        system = build(with_device(case, "exciter", v_r_max=free.w0[free.index("AVR2.v_r")]))
+    run = simulate(system, SingleRate("TM", h=0.01), t_end=0.5)
+    # Rounding: the angles of a system without a reference drift with the residual of 1e-10 at most.
+    assert np.abs(run.x - system.x0).max() < 1e-9
+
+
+def test_start_between_equal_limits_is_held(wscc9):
+    """A limiter without room passes nothing: the modes are those of a stabiliser with no gain."""
+    case = read_case(wscc9 / "wscc9.toml")
+    with pytest.warns(
+        PsmrWarning, match=r"2 limits .* PSS2: input of a limiter is at v_s_min = 0; PSS2: .*max"
+    ):
+        shut = build(with_device(case, "stabiliser", v_s_max=0.0, v_s_min=0.0))
+    idle = build(with_device(case, "stabiliser", k=0.0))
+    found, expected = (modes(system.linearise()) for system in (shut, idle))
+    assert abs(found.real - expected.real).max() < 1e-9
+    assert abs(found.imag - expected.imag).max() < 1e-9
 
 
 def test_converter_above_its_current_limit_is_named(wscc9):
