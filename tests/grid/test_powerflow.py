@@ -116,3 +116,27 @@ def test_overload_names_mismatch_and_bus():
     assert power_flow(two_buses(load=499.0)).v[1] == pytest.approx(np.sqrt(0.5), abs=0.05)
     with pytest.raises(PowerFlowError, match=r"two: power flow: .* largest mismatch .* (MW|Mvar) at bus2"):
         power_flow(two_buses(load=520.0))
+
+
+@pytest.mark.parametrize("shift", [30.0, -150.0])
+def test_behind_a_phase_shift_everything_is_turned_by_it(shift):
+    """A radial network behind a transformer with a vector group solves as without, turned by its shift."""
+
+    def flow(shift_deg):
+        return power_flow(
+            Case(
+                name="radial",
+                base_mva=100.0,
+                frequency_hz=50.0,
+                buses=(BusRow(1), BusRow(2), BusRow(3)),
+                lines=(LineRow(2, 3, 0.1, 0.01),),
+                transformers=(TransformerRow(1, 2, 0.1, shift_deg=shift_deg),),
+                loads=(LoadRow(3, 50.0, 20.0, Z, Z),),
+                generators=(GeneratorRow("G1", 1, "slack", v=1.0, angle_deg=5.0),),
+            )
+        )
+
+    plain, turned = flow(0.0), flow(shift)
+    assert turned.v == pytest.approx(plain.v, abs=1e-12)
+    assert np.degrees(plain.angle - turned.angle) == pytest.approx([0.0, shift, shift], abs=1e-9)
+    assert turned.iterations == plain.iterations

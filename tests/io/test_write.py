@@ -74,7 +74,7 @@ def test_shunt_parts_of_branches(tmp_path):
             GeneratorRow("B", 3, "pq", p_mw=4.0, q_mvar=1.0),
         ),
     )
-    with pytest.warns(PsmrWarning, match="3 of its names and values: other becomes load3-2; B becomes G3"):
+    with pytest.warns(PsmrWarning, match="4 of its names and values: other becomes load3-2; B becomes G3"):
         (raw,) = write_case(case, tmp_path / "out.raw")
     again = read_case(raw)
     assert [row.name for row in again.branches] == [
@@ -93,7 +93,7 @@ def test_what_psse_cannot_say(wscc9, everything, tmp_path):
         write_case(read_case(wscc9 / "wscc9.toml"), tmp_path / "out.raw")
     second = replace(everything.generators[1], name="other", control="pq", devices=())
     mixed = replace(everything, generators=(*everything.generators, second))
-    with pytest.raises(CaseError, match=r"other\): control = 'pq': another generator at bus 2 has another"):
+    with pytest.raises(CaseError, match=r"G2-G1\): control = 'pv': another generator at bus 2 has another"):
         write_case(mixed, tmp_path / "out.raw")
     with pytest.raises(CaseError, match=r"writes \.toml, \.raw, \.m and knows no format '\.csv'"):
         write_case(everything, tmp_path / "out.csv")
