@@ -44,7 +44,7 @@ def _noun(kind: type[Component]) -> str:
 
 def _page(module: str, kinds: list[type[Component]]) -> str:
     text = inspect.cleandoc(sys.modules[module].__doc__ or "")
-    title = module.rpartition(".")[2].capitalize()
+    title = module.rpartition(".")[2].replace("_", " ").capitalize()
     return "\n".join([f"# {title}", "", _prose(text), *(_section(kind) for kind in kinds)])
 
 

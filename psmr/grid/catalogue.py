@@ -17,6 +17,7 @@ from psmr.grid.exciters import (
     ExciterType1,
     ExciterType1Direct,
 )
+from psmr.grid.exponential_load import ExponentialLoad
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
@@ -38,7 +39,10 @@ SOURCES = ("machine", "converter")
 PREFIXES: Mapping[str, str] = {"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"}
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""
 
-NETWORK: tuple[type[Component], ...] = (Bus, Line, Transformer, Shunt, ZipLoad)
+LOADS: tuple[type[Component], ...] = (ZipLoad, ExponentialLoad)
+"""Static loads: a load trip scales their parameters p and q."""
+
+NETWORK: tuple[type[Component], ...] = (Bus, Line, Transformer, Shunt, *LOADS)
 """Components that the tables of a case stand for."""
 
 FROM_CASE = ("s_base", "f_n")

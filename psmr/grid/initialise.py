@@ -81,8 +81,7 @@ def _plants(case: Case, flow: PowerFlow) -> list[Plant]:
 def _check_loads(case: Case, flow: PowerFlow) -> None:
     voltage = {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
     for load in case.loads:
-        impedance = load.p_zip[0] == 1 and load.q_zip[0] == 1
-        if voltage[load.bus] <= load.v_min and not impedance:
+        if voltage[load.bus] <= load.v_min and not load.impedance:
             raise CaseError(
                 f"{load.place}: v_min = {load.v_min:g}: the power flow's voltage there is"
                 f" {voltage[load.bus]:.4f} pu, where the"

@@ -12,6 +12,8 @@ from scipy import sparse
 from psmr.dae.component import Component, parameters_of
 from psmr.dae.mathematics import NumericMath
 from psmr.grid.case import Case
+from psmr.grid.exponential_load import ExponentialLoad
+from psmr.grid.loads import ZipLoad
 from psmr.grid.network import Line, Shunt, Transformer
 from psmr.grid.tables import BranchRow, LoadRow, ShuntRow, TransformerRow
 
@@ -34,11 +36,18 @@ def shunt_parameters(row: ShuntRow, base_mva: float) -> dict[str, float]:
     return {"g": row.g_mw / base_mva, "b": row.b_mvar / base_mva, "status": float(row.status)}
 
 
+def load_component(row: LoadRow) -> type[Component]:
+    """Return the component of a load."""
+    return ExponentialLoad if row.exponential else ZipLoad
+
+
 def load_parameters(row: LoadRow, base_mva: float, v_0: float) -> dict[str, float]:
     """Return the parameters of a load at the voltage v_0 of the power flow."""
+    power = {"p": row.p_mw / base_mva, "q": row.q_mvar / base_mva, "v_0": v_0, "v_min": row.v_min}
+    if row.exponent_p is not None and row.exponent_q is not None:
+        return power | {"exponent_p": row.exponent_p, "exponent_q": row.exponent_q}
     p_parts = dict(zip(("p_z", "p_i", "p_p"), row.p_zip, strict=True))
     q_parts = dict(zip(("q_z", "q_i", "q_p"), row.q_zip, strict=True))
-    power = {"p": row.p_mw / base_mva, "q": row.q_mvar / base_mva, "v_0": v_0, "v_min": row.v_min}
     return power | p_parts | q_parts
 
 

@@ -135,30 +135,58 @@ class ShuntRow(Row):
 
 @dataclass(frozen=True)
 class LoadRow(Row):
-    """A load: power at the power flow's voltage, and its parts of constant impedance, current and power.
+    """A load: power at the power flow's voltage, and how it depends on the voltage.
 
-    `p_zip` and `q_zip` are the three fractions (Z, I, P) and add up to 1. Named ``load<bus>`` unless given.
+    Either `p_zip` and `q_zip` are given, the three fractions of constant impedance, current and power, which
+    add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage. Named ``load<bus>`` unless given.
     """
 
     bus: int
     p_mw: float
     q_mvar: float
-    p_zip: tuple[float, float, float]
-    q_zip: tuple[float, float, float]
+    p_zip: tuple[float, ...] = ()
+    q_zip: tuple[float, ...] = ()
     v_min: float = 0.7
     name: str = ""
+    exponent_p: float | None = None
+    exponent_q: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "name", self.name or f"load{self.bus}")
         _check_name(self)
         self.require(self.v_min > 0, "v_min", "must be > 0")
+        if self.exponential:
+            for key in ("exponent_p", "exponent_q"):
+                self.require(getattr(self, key) is not None, key, "must be given: both exponents, or neither")
+            for key in ("p_zip", "q_zip"):
+                self.require(not getattr(self, key), key, "must be left out beside exponent_p and exponent_q")
+            return
         for key in ("p_zip", "q_zip"):
             parts = getattr(self, key)
             good = len(parts) == 3 and all(math.isfinite(x) and 0 <= x <= 1 for x in parts)
             self.require(good, key, "must be three fractions (impedance, current, power) between 0 and 1")
             # Fractions are written in decimals: their sum is 1 up to their rounding.
             self.require(abs(sum(parts) - 1) < 1e-9, key, f"must add up to 1, not {sum(parts):g}")
+
+    @property
+    def exponential(self) -> bool:
+        """Whether the powers are powers of the voltage."""
+        return not (self.exponent_p is None and self.exponent_q is None)
+
+    @property
+    def impedance(self) -> bool:
+        """Whether the load is a constant impedance at every voltage."""
+        if self.exponential:
+            return self.exponent_p == self.exponent_q == 2
+        return bool(self.p_zip) and self.p_zip[0] == self.q_zip[0] == 1
+
+    @property
+    def constant_power(self) -> bool:
+        """Whether the powers are the same at every voltage above v_min."""
+        if self.exponential:
+            return self.exponent_p == self.exponent_q == 0
+        return bool(self.p_zip) and self.p_zip[2] == self.q_zip[2] == 1
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,15 @@ from psmr.dae.device import Device
 from psmr.errors import CaseError
 from psmr.grid.case import Case
 from psmr.grid.catalogue import ROLES
-from psmr.grid.loads import ZipLoad
 from psmr.grid.network import Bus, Shunt
 from psmr.grid.powerflow import PowerFlow
-from psmr.grid.rows import branch_component, branch_parameters, load_parameters, shunt_parameters
+from psmr.grid.rows import (
+    branch_component,
+    branch_parameters,
+    load_component,
+    load_parameters,
+    shunt_parameters,
+)
 from psmr.grid.tables import DeviceRow, GeneratorRow
 
 
@@ -39,7 +44,7 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
         )
     for load in case.loads:
         values = load_parameters(load, case.base_mva, voltage[load.bus])
-        yield Device(load.name, ZipLoad, values, terminal_wires(names[load.bus]))
+        yield Device(load.name, load_component(load), values, terminal_wires(names[load.bus]))
 
 
 def terminal_wires(bus: str, component: type[Component] | None = None) -> dict[str, str]:

@@ -25,7 +25,8 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     bus = 2
     p_mw = 50.0
     q_mvar = 10.0
-    model = "impedance"        # or "current", "power"; or p_zip and q_zip = [impedance, current, power]
+    model = "impedance"        # or "current", "power"; or p_zip and q_zip = [impedance, current, power];
+                               # or "exponential" with exponent_p and exponent_q: P = p_mw (V/V_0)^exponent_p
 
     [[generator]]              # name, bus, control; v and angle_deg (slack), p_mw and v (pv),
     name = "G1"                # p_mw and q_mvar (pq); q_min_mvar, q_max_mvar, rating_mva
@@ -107,6 +108,8 @@ _TABLES: Mapping[str, Spec] = {
         "model": (str, False),
         "p_zip": (list, False),
         "q_zip": (list, False),
+        "exponent_p": (float, False),
+        "exponent_q": (float, False),
         "v_min": (float, False),
         "name": (str, False),
     },
@@ -126,6 +129,11 @@ _TABLES: Mapping[str, Spec] = {
 }
 _NEEDED: Mapping[str, tuple[str, ...]] = {"slack": ("v",), "pv": ("p_mw", "v"), "pq": ("p_mw", "q_mvar")}
 _MODELS = {"impedance": (1.0, 0.0, 0.0), "current": (0.0, 1.0, 0.0), "power": (0.0, 0.0, 1.0)}
+_LOAD_FIELDS = ("p_zip", "q_zip", "exponent_p", "exponent_q")
+_LOAD_MODELS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(_MODELS, ()),
+    "exponential": ("exponent_p", "exponent_q"),
+}
 _KINDS = {float: "a number", int: "a whole number", str: "a text in quotes", list: "a list", dict: "a table"}
 
 
@@ -241,24 +249,30 @@ def _branch(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[str,
 
 def _load(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
     model = row.pop("model", None)
-    given = [key for key in ("p_zip", "q_zip") if key in row]
-    if (model is None) == (not given):
-        what = "is missing" if model is None else "and p_zip, q_zip exclude each other"
+    given = [key for key in _LOAD_FIELDS if key in row]
+    if model is None and not set(given) & {"p_zip", "q_zip"}:
         raise CaseError(
-            f"{reader.where(table)}: model {what}; give model = {' | '.join(map(repr, _MODELS))},"
+            f"{reader.where(table)}: model is missing; give model = {' | '.join(map(repr, _LOAD_MODELS))},"
             " or p_zip and q_zip = [impedance, current, power]"
         )
-    if model is not None:
-        if model not in _MODELS:
-            raise CaseError(
-                f"{reader.where(table, 'model')}: model = {model!r}: must be"
-                f" {', '.join(_MODELS)}{nearest(model, _MODELS)}"
-            )
-        return row | {"p_zip": _MODELS[model], "q_zip": _MODELS[model]}
-    if len(given) == 1:
-        raise CaseError(f"{reader.where(table)}: {given[0]} is given alone; give both p_zip and q_zip")
+    if model is not None and model not in _LOAD_MODELS:
+        raise CaseError(
+            f"{reader.where(table, 'model')}: model = {model!r}: must be"
+            f" {', '.join(_LOAD_MODELS)}{nearest(model, _LOAD_MODELS)}"
+        )
+    needed = _LOAD_MODELS.get(model, ("p_zip", "q_zip"))
+    what = f"model = {model!r}" if model else "a load by its parts"
+    for key in needed:
+        if key not in given:
+            raise CaseError(f"{reader.where(table)}: {key} is missing; {what} needs {' and '.join(needed)}")
     for key in given:
-        row[key] = tuple(reader.typed(table, key, part, float) for part in row[key])
+        if key not in needed:
+            raise CaseError(f"{reader.where(table, key)}: {key} has no place beside {what}; keep one of them")
+    for key in ("p_zip", "q_zip"):
+        if model in _MODELS:
+            row[key] = _MODELS[model]
+        elif key in row:
+            row[key] = tuple(reader.typed(table, key, part, float) for part in row[key])
     return row
 
 

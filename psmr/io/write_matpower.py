@@ -102,7 +102,7 @@ def _admittances(case: Case) -> list[tuple[int, complex]]:
 def _warn_of_losses(case: Case) -> None:
     lost = [
         (sum(len(row.devices) for row in case.generators), "dynamic devices"),
-        (sum(row.p_zip[2] < 1 or row.q_zip[2] < 1 for row in case.loads), "loads that depend on the voltage"),
+        (sum(not row.constant_power for row in case.loads), "loads that depend on the voltage"),
         (sum(not row.status for row in case.shunts), "shunts out of service"),
         (
             sum(

@@ -35,8 +35,8 @@ def psse_texts(case: Case) -> tuple[str, str]:
     Raises
     ------
     CaseError
-        For a device that PSS/E has no model of, two kinds of control at one bus, more parallel devices than
-        there are identifiers.
+        For a device or load that PSS/E has no model of, two kinds of control at one bus, more parallel
+        devices than there are identifiers.
     PowerFlowError
         Where the power flow has no solution.
 
@@ -114,6 +114,11 @@ class _Writer:
             self._expect(row, _named("load", row.bus, ident))
             if row.v_min != LoadRow.v_min:
                 self.lost.append(f"{row.name}: v_min = {row.v_min:g}")
+            if not row.p_zip:
+                raise CaseError(
+                    f"{row.place}: RAW files have loads of constant impedance, current and power only; give"
+                    " it p_zip and q_zip, or keep the case as .toml"
+                )
             v = self._v[row.bus]
             p_z, p_i, p_p = (part * row.p_mw for part in row.p_zip)
             q_z, q_i, q_p = (part * row.q_mvar for part in row.q_zip)

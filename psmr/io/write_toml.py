@@ -65,7 +65,9 @@ def _fields(row: Row) -> Mapping[str, Any]:
             return _given(row, "bus", g_mw=0.0, b_mvar=0.0, status=1, name=f"shunt{row.bus}")
         case LoadRow():
             values = _given(row, "bus", "p_mw", "q_mvar")
-            if row.p_zip == row.q_zip and row.p_zip in _MODELS:
+            if row.exponential:
+                values |= {"model": "exponential"} | _given(row, "exponent_p", "exponent_q")
+            elif row.p_zip == row.q_zip and row.p_zip in _MODELS:
                 values["model"] = _MODELS[row.p_zip]
             else:
                 values |= {"p_zip": row.p_zip, "q_zip": row.q_zip}

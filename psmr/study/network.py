@@ -10,7 +10,7 @@ from psmr.dae.component import parameters_of
 from psmr.dae.device import Device
 from psmr.dae.system import System
 from psmr.errors import EventError, nearest
-from psmr.grid.loads import ZipLoad
+from psmr.grid.catalogue import LOADS
 from psmr.grid.network import Bus
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def loads(system: System, bus: str) -> tuple[Device, ...]:
 
 def is_load(device: Device) -> bool:
     """Return whether a device is a load, whose p and q a trip takes away."""
-    return issubclass(device.component, ZipLoad)
+    return issubclass(device.component, LOADS)
 
 
 def out_of_service(system: System) -> frozenset[str]:

@@ -12,6 +12,7 @@ from psmr.grid.exciters import (
     ExciterType1,
     ExciterType1Direct,
 )
+from psmr.grid.exponential_load import ExponentialLoad
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
@@ -51,6 +52,7 @@ PARAMETERS = {
         **{"p": 1.25, "q": 0.5, "v_0": 0.98, "p_z": 0.2, "p_i": 0.3, "p_p": 0.5},
         **{"q_z": 0.5, "q_i": 0.1, "q_p": 0.4},
     },
+    ExponentialLoad: {"p": 1.25, "q": 0.5, "v_0": 0.98, "exponent_p": 1.3, "exponent_q": 2.6},
     ClassicalMachine: {**BASE, "h": 5.0, "d": 1.0, "r_a": 0.01, "x_d1": 0.2},
     TwoAxisMachine: {
         **BASE,

@@ -204,7 +204,7 @@ WRONG = {
     "load model": (
         '"impedance"',
         '"impedence"',
-        "model = 'impedence': must be impedance, current, power; did you mean 'impedance'?",
+        "model = 'impedence': must be impedance, current, power, exponential; did you mean 'impedance'?",
     ),
     "no load model": ('model = "impedance"\n', "", "[[load]]: model is missing; give model ="),
     "fractions": (
@@ -212,7 +212,31 @@ WRONG = {
         "p_zip = [0.5, 0.3, 0.3]\nq_zip = [1, 0, 0]",
         "p_zip = (0.5, 0.3, 0.3): must add up to 1, not 1.1",
     ),
-    "fractions alone": ('model = "impedance"', "p_zip = [1, 0, 0]", "p_zip is given alone"),
+    "fractions alone": (
+        'model = "impedance"',
+        "p_zip = [1, 0, 0]",
+        "[[load]]: q_zip is missing; a load by its parts needs p_zip and q_zip",
+    ),
+    "fractions beside a model": (
+        'model = "impedance"',
+        'model = "power"\np_zip = [1, 0, 0]',
+        ":37 [[load]]: p_zip has no place beside model = 'power'; keep one of them",
+    ),
+    "exponential load without an exponent": (
+        'model = "impedance"',
+        'model = "exponential"\nexponent_p = 1.3',
+        "[[load]]: exponent_q is missing; model = 'exponential' needs exponent_p and exponent_q",
+    ),
+    "exponent without its model": (
+        'model = "impedance"',
+        'model = "impedance"\nexponent_p = 1.3',
+        ":37 [[load]]: exponent_p has no place beside model = 'impedance'",
+    ),
+    "exponent as a text": (
+        'model = "impedance"',
+        'model = "exponential"\nexponent_p = "1.3"\nexponent_q = 2',
+        ":37 [[load]]: exponent_p = '1.3': must be a number",
+    ),
     "fraction type": (
         'model = "impedance"',
         'p_zip = [1, 0, "0"]\nq_zip = [1, 0, 0]',
