@@ -26,6 +26,9 @@ VERSION = 33
 
 _FAR = 9999.0
 """What the format writes for a limit that is not there."""
+_BOUNDS = (1.1, 0.9, 1.1, 0.9)
+_NO_CONTROL = (0.0, 0.0, 0.0, 0, 0, 1.1, 0.9, 1.1, 0.9, 33, 0, 0.0, 0.0, 0.0)
+# Other programs want every field, the defaults of the manual too.
 _CODES = {"pq": 1, "pv": 2, "slack": 3}
 
 
@@ -107,7 +110,9 @@ class _Writer:
         for bus, v, angle in zip(self.case.buses, self.flow.v, np.degrees(self.flow.angle), strict=True):
             self._expect(bus, f"bus{bus.number}")
             label = re.sub(r"[^\x20-\x7e]|'", "_", bus.name)[:12]
-            yield _record(bus.number, f"{label:12}", bus.base_kv, codes[bus.number], 1, 1, 1, v, angle)
+            yield _record(
+                bus.number, f"{label:12}", bus.base_kv, codes[bus.number], 1, 1, 1, v, angle, *_BOUNDS
+            )
 
     def _loads(self) -> Iterator[str]:
         for row, ident in _identified(self.case.loads, "load"):
@@ -123,7 +128,7 @@ class _Writer:
             p_z, p_i, p_p = (part * row.p_mw for part in row.p_zip)
             q_z, q_i, q_p = (part * row.q_mvar for part in row.q_zip)
             parts = (p_p, q_p, p_i / v, q_i / v, p_z / v**2, -q_z / v**2)
-            yield _record(row.bus, ident, 1, 1, 1, *parts, 1)
+            yield _record(row.bus, ident, 1, 1, 1, *parts, 1, 1, 0)
 
     def _shunts(self) -> Iterator[str]:
         for row, ident in _identified(self.case.shunts, "shunt"):
@@ -144,7 +149,7 @@ class _Writer:
             mbase, zr, zx = _machine(row, base)
             yield _record(
                 *(row.bus, ident, p, q, high, low, row.v, 0, mbase, zr, zx),
-                *(0.0, 0.0, 1.0, 1, 100.0, _FAR, -_FAR),
+                *(0.0, 0.0, 1.0, 1, 100.0, _FAR, -_FAR, 1, 1.0),
             )
 
     def _branches(self) -> dict[str, list[str]]:
@@ -159,12 +164,16 @@ class _Writer:
                         i, j, 0, ident, 1, 1, 1, row.g / square, row.b / square, 2, "", row.status, 1, 1.0
                     ),
                     _record(row.r, row.x, self.case.base_mva),
-                    _record(row.tap, 0.0, row.shift_deg),
+                    _record(row.tap, 0.0, row.shift_deg, *_NO_CONTROL),
                     _record(1.0, 0.0),
                 ]
             else:
                 ends = (row.g / 2, 0.0, row.g / 2, 0.0)
-                lines.append(_record(i, j, ident, row.r, row.x, row.b, 0.0, 0.0, 0.0, *ends, row.status))
+                lines.append(
+                    _record(
+                        i, j, ident, row.r, row.x, row.b, 0.0, 0.0, 0.0, *ends, row.status, 1, 0.0, 1, 1.0
+                    )
+                )
         return {"branch": lines, "transformer": transformers}
 
     def _expect(self, row: Any, name: str) -> None:
