@@ -1,11 +1,15 @@
-"""What reading and building a RAW + DYR of 2,000 buses and 400 plants costs, kernels compiled before.
+"""What reading and building RAW + DYR cases costs in time and memory as they grow, kernels compiled before.
 
-Run ``python -m tests.benchmarks.reading`` from the repository. The aim is less than 5 s.
+Run ``python -m tests.benchmarks.reading`` from the repository. The aim is less than 5 s for 2,000 buses, and
+memory in proportion to the size. Every size runs in a process of its own.
 """
 
 from __future__ import annotations
 
+import resource
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,21 +18,40 @@ from psmr.grid.initialise import build
 from psmr.io.read import read_case
 from tests.io.test_size import texts
 
+SIZES = (10, 250, 500, 1000, 2000)
+ROOT = Path(__file__).resolve().parents[2]
 
-def main() -> None:
-    """Print the median of five, in seconds of processor time."""
+
+def measure(buses: int) -> None:
+    """Print processor seconds (median of three), peak memory in MiB and states of one size."""
     with tempfile.TemporaryDirectory() as folder:
         paths = (Path(folder) / "case.raw", Path(folder) / "case.dyr")
-        for path, text in zip(paths, texts(), strict=True):
+        for path, text in zip(paths, texts(buses), strict=True):
             path.write_text(text)
-        build(read_case(*paths))
         seconds = []
-        for _ in range(5):
+        for _ in range(4):
             began = time.process_time()
-            build(read_case(*paths))
+            system = build(read_case(*paths))
             seconds.append(time.process_time() - began)
-    print(f"read and build 2,000 buses, 400 plants: {statistics.median(seconds):.2f} s (aim: 5 s)")
+    # The first time imports and compiles.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(statistics.median(seconds[1:]), peak, system.n)
+
+
+def main() -> None:
+    """Print a row for each size; the first is what the program itself takes."""
+    print("| buses | plants | states | s | MiB more than 10 buses |\n|---|---|---|---|---|")
+    base = 0.0
+    for buses in SIZES:
+        command = [sys.executable, "-m", "tests.benchmarks.reading", str(buses)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+        seconds, peak, states = map(float, done.stdout.split())
+        base = base or peak
+        print(f"| {buses} | {buses // 5} | {states:.0f} | {seconds:.2f} | {peak - base:.0f} |")
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        measure(int(sys.argv[1]))
+    else:
+        main()

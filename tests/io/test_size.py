@@ -11,14 +11,14 @@ from tests.io.raw import raw_text
 BUSES = 2000
 
 
-def texts():
+def texts(buses=BUSES):
     """Return RAW and DYR texts: a meshed ring, with a plant behind a transformer at every fifth bus."""
     rng = random.Random(1)
-    plants = range(5, BUSES + 1, 5)
-    high = [i for i in range(1, BUSES + 1) if i % 5]
+    plants = range(5, buses + 1, 5)
+    high = [i for i in range(1, buses + 1) if i % 5]
     ring = list(zip(high, high[1:] + high[:1], strict=True))
     chords = [(bus, high[(k + 37) % len(high)]) for k, bus in enumerate(high) if k % 3 == 0]
-    kinds = {i: 3 if i == 5 else 2 if i % 5 == 0 else 1 for i in range(1, BUSES + 1)}
+    kinds = {i: 3 if i == 5 else 2 if i % 5 == 0 else 1 for i in range(1, buses + 1)}
     rates = "0.0,0.0,0.0,0.0,0.0,0.0,0.0,1"
     raw = raw_text(
         33,
