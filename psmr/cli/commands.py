@@ -6,10 +6,13 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from psmr.cli.console import Progress, give_table, print_json
 from psmr.errors import InputError
+
+if TYPE_CHECKING:
+    from psmr.io.read import CaseFile
 
 
 def run_command(arguments: argparse.Namespace) -> None:
@@ -46,12 +49,19 @@ def _run_record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:
     }
 
 
+def _file(arguments: argparse.Namespace) -> CaseFile:
+    """Return the case file that a command names, with the options on how to read it."""
+    from psmr.io.read import CaseFile
+
+    return CaseFile(arguments.case, arguments.dynamics, arguments.skip_unknown_models, arguments.frequency)
+
+
 def modes_command(arguments: argparse.Namespace) -> None:
     """List the modes of a case."""
     from psmr.dae.linear import modes
     from psmr.study.execute import load_system
 
-    system = load_system(arguments.case)
+    system = load_system(_file(arguments))
     table = modes(system.linearise())
     head = f"{system.name}: {system.n} states, {system.m} algebraic variables, eigenvalues in 1/s and rad/s"
     give_table(arguments, table, head)
@@ -63,7 +73,7 @@ def partition_command(arguments: argparse.Namespace) -> None:
     from psmr.study.execute import load_system
     from psmr.study.recipe import Split, partition_of
 
-    system = load_system(arguments.case)
+    system = load_system(_file(arguments))
     linear = system.linearise()
     if arguments.suggest:
         if arguments.figure:
@@ -87,17 +97,12 @@ def deformation_command(arguments: argparse.Namespace) -> None:
     from psmr.study.study import is_study, read_study
 
     given = {key: getattr(arguments, key) for key in _SCHEME if getattr(arguments, key) is not None}
-    if is_study(arguments.file):
-        if given:
-            option = "--" + next(iter(given)).replace("_", "-")
-            raise InputError(
-                f"{option}: {arguments.file} is a study, its scheme is in [scheme]; "
-                "give the option with a case file"
-            )
-        system, recipe = prepare(read_study(arguments.file))
+    if is_study(arguments.case):
+        _check_study_options(arguments, given)
+        system, recipe = prepare(read_study(arguments.case))
     else:
         recipe = _recipe(given)
-        system = load_system(arguments.file)
+        system = load_system(_file(arguments))
     linear = system.linearise()
     chosen = {"least_damped": arguments.least_damped, "band_hz": arguments.band and tuple(arguments.band)}
     chosen = {key: value for key, value in chosen.items() if value is not None}
@@ -125,6 +130,20 @@ def deformation_command(arguments: argparse.Namespace) -> None:
         )
         return
     print(system.name, report, sep="\n")
+
+
+def _check_study_options(arguments: argparse.Namespace, scheme: dict[str, Any]) -> None:
+    """Raise InputError for an option that belongs to a case file, where a study is given."""
+    fields = {
+        "dynamics": "dynamics",
+        "skip_unknown_models": "skip_unknown_models",
+        "frequency": "frequency_hz",
+    }
+    places = dict.fromkeys(scheme, "its scheme is in [scheme]")
+    places |= {key: f"it has a field {field}" for key, field in fields.items() if getattr(arguments, key)}
+    for key, where in places.items():
+        option = "--" + key.replace("_", "-")
+        raise InputError(f"{option}: {arguments.case} is a study, {where}; give the option with a case file")
 
 
 _SCHEME = (
@@ -158,13 +177,12 @@ def _recipe(given: dict[str, Any]) -> Any:
 
 def convert_command(arguments: argparse.Namespace) -> None:
     """Write a case in another format."""
-    from psmr.io.read import read_case
     from psmr.io.write import write_case
 
-    source, target = arguments.source, arguments.target
+    source, target = arguments.case, arguments.target
     if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
         raise InputError(f"{target}: is the source itself; give another target")
-    case = read_case(source, arguments.dynamics, arguments.skip_unknown_models, arguments.frequency)
+    case = _file(arguments).read()
     files = [str(path) for path in write_case(case, target)]
     if arguments.json:
         tables = ("buses", "lines", "transformers", "shunts", "loads", "generators")
@@ -209,7 +227,8 @@ def tune_command(arguments: argparse.Namespace) -> None:
 
     if arguments.output:
         check_writable(arguments.output)
-    system = load_system(arguments.case)
+    file = _file(arguments)
+    system = load_system(file)
     with Progress(1.0, unit="") as progress:
         tuning = tune(
             system,
@@ -221,7 +240,7 @@ def tune_command(arguments: argparse.Namespace) -> None:
             progress=progress,
         )
     confirmation = confirm(system, tuning.winner)
-    files = write_tuning(arguments.output, tuning, arguments.case) if arguments.output else ()
+    files = write_tuning(arguments.output, tuning, file) if arguments.output else ()
     if arguments.json:
         print_json(tuning_record(tuning, confirmation) | {"files": [str(path) for path in files]})
         return

@@ -70,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
         "list the modes of a case",
         "psmr modes cases/wscc9/wscc9.toml",
     )
-    modes.add_argument("case", metavar="CASE", help="case file")
+    _case(modes)
     _output(modes, "FILE", "write the table as CSV")
 
     partition = _command(
@@ -80,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
         "say which variables are fast, and why",
         "psmr partition cases/wscc9/wscc9.toml --delta 20",
     )
-    partition.add_argument("case", metavar="CASE", help="case file")
+    _case(partition)
     how = partition.add_mutually_exclusive_group(required=True)
     how.add_argument("--delta", type=float, metavar="D", help="threshold in 1/s; faster modes are fast")
     how.add_argument(
@@ -104,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
         "say how much a scheme deforms each mode",
         "psmr deformation cases/wscc9/deformation.toml -o report.html",
     )
-    deform.add_argument("file", metavar="CASE|STUDY", help="study file, or case file with a scheme")
+    _case(deform, "CASE|STUDY", "study file, or case file with a scheme")
     deform.add_argument("--pencil", choices=("exact", "published"), default="exact")
     deform.add_argument(
         "--least-damped", type=int, metavar="K", help="only the K least damped modes, by sparse matrices"
@@ -122,7 +122,7 @@ def parser() -> argparse.ArgumentParser:
         "find the cheapest scheme that bends the modes of a band by less than asked",
         "psmr tune cases/wscc9/wscc9.toml --accuracy 1% --up-to 2Hz -o out",
     )
-    tune.add_argument("case", metavar="CASE", help="case file")
+    _case(tune)
     tune.add_argument(
         "--up-to",
         type=_hertz,
@@ -170,18 +170,9 @@ def parser() -> argparse.ArgumentParser:
         "convert a case between TOML, PSS/E and MATPOWER",
         "psmr convert grid.raw grid.toml --dynamics grid.dyr",
     )
-    convert.add_argument("source", metavar="SOURCE", help="case file: .raw, .m or .toml")
+    _case(convert, "SOURCE", "case file: .raw, .m or .toml")
     convert.add_argument(
         "target", metavar="TARGET", help="file to write: .toml, .raw (with .dyr beside it) or .m"
-    )
-    convert.add_argument("--dynamics", metavar="FILE", help="DYR file with the dynamic data of a .raw file")
-    convert.add_argument(
-        "--skip-unknown-models",
-        action="store_true",
-        help="leave out devices that psmr has no model of, with a warning for each",
-    )
-    convert.add_argument(
-        "--frequency", type=float, metavar="HZ", help="nominal frequency, which .m files do not have"
     )
 
     paper = _command(
@@ -219,6 +210,20 @@ def _command(
     if json_flag:
         command.add_argument("--json", action="store_true", help="print the result as JSON")
     return command
+
+
+def _case(command: argparse.ArgumentParser, metavar: str = "CASE", help: str = "case file") -> None:
+    command.add_argument("case", metavar=metavar, help=help)
+    group = command.add_argument_group("reading a case")
+    group.add_argument("--dynamics", metavar="FILE", help="DYR file with the dynamic data of a .raw file")
+    group.add_argument(
+        "--skip-unknown-models",
+        action="store_true",
+        help="leave out devices that psmr has no model of, with a warning for each",
+    )
+    group.add_argument(
+        "--frequency", type=float, metavar="HZ", help="nominal frequency, which .m files do not have"
+    )
 
 
 def _output(command: argparse.ArgumentParser, metavar: str, help: str) -> None:

@@ -68,9 +68,8 @@ def _plants(case: Case, flow: PowerFlow) -> list[Plant]:
     for generator, p, q in zip(case.generators, flow.p, flow.q, strict=True):
         if not generator.devices:
             raise CaseError(
-                f"{generator.place}: no machine and no converter; add a [generator.machine] table (a"
-                " power flow alone"
-                " does without)"
+                f"{generator.place}: no machine and no converter; add a [generator.machine] table, or"
+                " name the DYR file that belongs to a .raw file (--dynamics)"
             )
         voltage = complex(flow.voltage[place[generator.bus]])
         current = complex(np.conj(complex(p, q) / voltage))

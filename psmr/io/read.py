@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from psmr.errors import CaseError
 from psmr.grid.case import Case
 
 SUFFIXES = (".toml", ".raw", ".m")
+
+
+@dataclass(frozen=True)
+class CaseFile:
+    """A case file and how to read it: the arguments of `read_case`."""
+
+    path: str | Path
+    dynamics: str | Path | None = None
+    skip_unknown_models: bool = False
+    frequency_hz: float | None = None
+
+    def read(self) -> Case:
+        """Return the case."""
+        return read_case(self.path, self.dynamics, self.skip_unknown_models, self.frequency_hz)
 
 
 def read_case(

@@ -9,6 +9,7 @@ from typing import Any
 
 from psmr.dae.system import System
 from psmr.errors import StudyError
+from psmr.io.read import CaseFile
 from psmr.study.files import check_writable
 from psmr.study.recipe import Recipe
 from psmr.study.run import Run, require_pyarrow
@@ -17,17 +18,16 @@ from psmr.study.simulate import simulate
 from psmr.study.study import Output, Study
 
 
-def load_system(path: str | Path) -> System:
+def load_system(file: CaseFile) -> System:
     """Return the system of a case file at its equilibrium."""
     from psmr.grid.initialise import build
-    from psmr.io.read import read_case
 
-    return build(read_case(path))
+    return build(file.read())
 
 
 def prepare(study: Study) -> tuple[System, Recipe]:
     """Return the system of a study and the recipe of its scheme."""
-    return load_system(study.case), study.recipe
+    return load_system(study.case_file), study.recipe
 
 
 def run_study(

@@ -4,7 +4,7 @@
 
     format = "psmr-study"
     version = 1
-    case = "wscc9.toml"            # beside this file
+    case = "wscc9.toml"            # beside this file; with a .raw file, dynamics = "wscc9.dyr"
 
     [scheme]
     type = "multirate"
@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.errors import EventError, SchemeError, StudyError, nearest
+from psmr.io.read import CaseFile
 from psmr.numerics.scheme import INTERPOLATIONS, NEWTONS, ONE_STEP_METHODS, PREDICTED, PREDICTORS, SOLUTIONS
 from psmr.study.events import Event, Fault, LineTrip, LoadTrip, SetPoint
 from psmr.study.fields import Document, Field, read_document
@@ -48,6 +49,9 @@ HEAD: Mapping[str, Field] = {
     "format": Field("text", needed=True),
     "version": Field("whole", needed=True),
     "case": Field("text", needed=True),
+    "dynamics": Field("text"),
+    "skip_unknown_models": Field("flag"),
+    "frequency_hz": NUMBER,
     "name": Field("text"),
 }
 TABLES = ("scheme", "simulation", "event", "output")
@@ -206,8 +210,8 @@ class Study:
     ----------
     name
         Title, the file's name where it has none.
-    case
-        Path of the case file.
+    case, dynamics, skip_unknown_models, frequency_hz
+        Path of the case file and how to read it, see `psmr.read_case`.
     recipe
         How to make the scheme for the system.
     t_end
@@ -227,7 +231,15 @@ class Study:
     events: tuple[Event, ...] = ()
     output: Output | None = None
     fast_points: bool = False
+    dynamics: Path | None = None
+    skip_unknown_models: bool = False
+    frequency_hz: float | None = None
     source: str = field(default="", compare=False)
+
+    @property
+    def case_file(self) -> CaseFile:
+        """The case file and how to read it."""
+        return CaseFile(self.case, self.dynamics, self.skip_unknown_models, self.frequency_hz)
 
 
 def read_study(path: str | os.PathLike[str]) -> Study:
@@ -254,12 +266,15 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         raise StudyError(f"{document.where(('event', 0))}: events need a run; add [simulation] with t_end")
     return Study(
         name=head.get("name", document.path.stem),
-        case=_case(document, head["case"]),
+        case=_beside(document, "case", head["case"]),
         recipe=_recipe(document),
         t_end=t_end,
         events=events,
         output=_output(document),
         fast_points=simulation.get("fast_points", False),
+        dynamics=_beside(document, "dynamics", head["dynamics"]) if "dynamics" in head else None,
+        skip_unknown_models=head.get("skip_unknown_models", False),
+        frequency_hz=head.get("frequency_hz"),
         source=str(document.path),
     )
 
@@ -308,13 +323,14 @@ def _table(document: Document, name: str) -> Mapping[str, Any]:
     return table
 
 
-def _case(document: Document, name: str) -> Path:
+def _beside(document: Document, field: str, name: str) -> Path:
+    """Return the path of a file that a study names."""
     path = document.path.parent / name
     if not path.is_file():
         beside = [p.name for p in path.parent.glob("*") if p.is_file()] if path.parent.is_dir() else []
-        where = document.where((), "case")
+        where = document.where((), field)
         raise StudyError(
-            f"{where}: case = {name!r}: there is no such file beside the study{nearest(path.name, beside)}"
+            f"{where}: {field} = {name!r}: there is no such file beside the study{nearest(path.name, beside)}"
         )
     return path
 

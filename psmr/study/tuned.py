@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psmr.dae.system import System
+from psmr.io.read import CaseFile
 from psmr.numerics.march import march
 from psmr.numerics.scheme import Multirate, SingleRate
 from psmr.pencil.columns import deformation_columns
@@ -123,9 +124,7 @@ def tuning_record(tuning: Tuning, confirmation: Confirmation) -> dict[str, Any]:
     }
 
 
-def write_tuning(
-    folder: str | os.PathLike[str], tuning: Tuning, case: str | os.PathLike[str]
-) -> tuple[Path, ...]:
+def write_tuning(folder: str | os.PathLike[str], tuning: Tuning, case: CaseFile) -> tuple[Path, ...]:
     """Write study, figure and table into a folder and return their paths.
 
     Raises
@@ -143,7 +142,7 @@ def write_tuning(
     return files
 
 
-def write_study(path: str | os.PathLike[str], tuning: Tuning, case: str | os.PathLike[str]) -> None:
+def write_study(path: str | os.PathLike[str], tuning: Tuning, case: CaseFile) -> None:
     """Write the winner as a study file beside which, or from which, the case file is found.
 
     Raises
@@ -152,14 +151,21 @@ def write_study(path: str | os.PathLike[str], tuning: Tuning, case: str | os.Pat
         When it cannot be written.
     """
     place = Path(path)
-    relative = os.path.relpath(Path(case).resolve(), place.resolve().parent).replace(os.sep, "/")
+
+    def beside(file: str | os.PathLike[str]) -> str:
+        return _toml(os.path.relpath(Path(file).resolve(), place.resolve().parent).replace(os.sep, "/"))
+
+    reading = [f"dynamics = {beside(case.dynamics)}"] if case.dynamics else []
+    reading += ["skip_unknown_models = true"] if case.skip_unknown_models else []
+    reading += [f"frequency_hz = {case.frequency_hz!r}"] if case.frequency_hz else []
     lines = [
         f"# The cheapest scheme for {tuning.name} with {tuning.target}.",
         *(f"# {line}" for line in textwrap.wrap(str(tuning.winner), WIDTH - 2)),
         'format = "psmr-study"',
         "version = 1",
         f"name = {_toml(f'{tuning.name}, tuned')}",
-        f"case = {_toml(relative)}",
+        f"case = {beside(case.path)}",
+        *reading,
         "",
         "[scheme]",
         *(f"{key} = {_toml(value)}" for key, value in tuning.winner.recorded.items()),

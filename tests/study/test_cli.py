@@ -7,6 +7,8 @@ import pytest
 
 from psmr import cli
 from psmr.cli.console import Progress, plain
+from tests.io.raw import raw_text
+from tests.io.test_psse_dyr import GOOD as DYR
 
 
 @pytest.fixture
@@ -86,6 +88,40 @@ def test_deformation_of_a_study_and_of_a_case(wscc9, capsys, tmp_path):
     assert (code, "single rate TM" in out) == (0, True)
 
 
+@pytest.fixture
+def psse(tmp_path):
+    """A RAW and a DYR file."""
+    (tmp_path / "grid.raw").write_text(raw_text())
+    (tmp_path / "grid.dyr").write_text(DYR)
+    return tmp_path / "grid.raw", tmp_path / "grid.dyr"
+
+
+def test_a_raw_file_needs_no_conversion(psse, capsys, tmp_path):
+    raw, dyr = psse
+    assert call(capsys, "convert", raw, tmp_path / "grid.toml", "--dynamics", dyr)[0] == 0
+    _, expected, _ = call(capsys, "modes", tmp_path / "grid.toml")
+    assert call(capsys, "modes", raw, "--dynamics", dyr)[:2] == (0, expected)
+    code, _, err = call(capsys, "modes", raw)
+    assert (code, "name the DYR file that belongs to a .raw file (--dynamics)" in err) == (2, True)
+
+
+def test_a_study_names_the_dynamic_data(psse, capsys, study_text):
+    raw, dyr = psse
+    study = raw.with_name("raw-study.toml")
+    head = 'case = "grid.raw"\ndynamics = "grid.dyr"\nskip_unknown_models = true\n'
+    scheme = '[scheme]\ntype = "single"\nmethod = "TM"\nh = 0.01\n'
+    study.write_text(f'format = "psmr-study"\nversion = 1\n{head}{scheme}')
+    given = call(capsys, "deformation", raw, "--dynamics", dyr, "--method", "TM", "--h", 0.01)
+    assert call(capsys, "deformation", study)[:2] == given[:2]
+    assert given[0] == 0
+    study.write_text(study.read_text().replace("grid.dyr", "grit.dyr"))
+    code, _, err = call(capsys, "deformation", study)
+    assert code == 2
+    assert (
+        ":4: dynamics = 'grit.dyr': there is no such file beside the study; did you mean 'grid.dyr'?" in err
+    )
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -108,6 +144,11 @@ def test_deformation_of_a_study_and_of_a_case(wscc9, capsys, tmp_path):
             "h = -1.0: must be a finite number > 0 in s",
         ),
         (("deformation", "{wscc9}/fault.toml", "--h-slow", "0.1"), "is a study, its scheme is in [scheme]"),
+        (
+            ("deformation", "{wscc9}/fault.toml", "--dynamics", "a.dyr"),
+            "is a study, it has a field dynamics; give the option with a case file",
+        ),
+        (("modes", "{case}", "--dynamics", "a.dyr"), "dynamic data belong to a .raw file"),
         (
             ("deformation", "{wscc9}/fault.toml", "-o", "report.pdf"),
             "must end in .html (report) or .csv (table)",

@@ -9,6 +9,7 @@ import pytest
 import psmr
 from psmr import cli
 from psmr.errors import InputError, SchemeError
+from psmr.io.read import CaseFile
 from psmr.study import candidates
 from psmr.study import tune as tune_module
 from psmr.study.execute import prepare
@@ -77,7 +78,7 @@ def test_the_advice_follows_the_costs(tuning):
 
 def test_study_file_makes_the_winner_again(tuning, system, tmp_path, wscc9):
     case = wscc9 / ("wscc9-ibr.toml" if "converters" in system.name else "wscc9.toml")
-    write_study(tmp_path / "tuned.toml", tuning, case)
+    write_study(tmp_path / "tuned.toml", tuning, CaseFile(case))
     again, recipe = prepare(read_study(tmp_path / "tuned.toml"))
     assert recipe.scheme(again.linearise()) == tuning.winner.scheme
 
@@ -87,7 +88,7 @@ def test_study_file_of_a_multirate_winner(tuning, system, tmp_path, wscc9):
 
     case = wscc9 / ("wscc9-ibr.toml" if "converters" in system.name else "wscc9.toml")
     multirate = replace(tuning, winner=tuning.best_multirate)
-    write_study(tmp_path / "tuned.toml", multirate, case)
+    write_study(tmp_path / "tuned.toml", multirate, CaseFile(case))
     again, recipe = prepare(read_study(tmp_path / "tuned.toml"))
     assert recipe.scheme(again.linearise()) == multirate.winner.scheme
 
