@@ -21,6 +21,7 @@ from psmr.grid.exponential_load import ExponentialLoad
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
+from psmr.grid.motors import InductionMotor
 from psmr.grid.network import Bus, Line, Shunt, Transformer
 from psmr.grid.stabilisers import IEEEST, PssSpeed
 
@@ -32,6 +33,9 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "stabiliser": (PssSpeed, IEEEST),
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
+
+LOAD_ROLES: Mapping[str, tuple[type[Component], ...]] = {"motor": (InductionMotor,)}
+"""Components of loads with states of their own, by role."""
 
 SOURCES = ("machine", "converter")
 """Roles of the devices that inject the generator's current."""
@@ -51,7 +55,8 @@ FROM_CASE = ("s_base", "f_n")
 
 def components() -> tuple[type[Component], ...]:
     """Return every component of the library."""
-    return (*NETWORK, *(component for kinds in ROLES.values() for component in kinds))
+    roles = (*LOAD_ROLES.values(), *ROLES.values())
+    return (*NETWORK, *(component for kinds in roles for component in kinds))
 
 
 def role_parameters(component: type[Component]) -> dict[str, Parameter]:

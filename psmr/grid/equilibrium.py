@@ -51,7 +51,10 @@ class Terminal:
 
 @dataclass(frozen=True)
 class Plant:
-    """The devices of a generator, with the power flow's voltage and current in pu on the system base."""
+    """Devices that share a bus, with the power flow's voltage and their current, pu on the system base.
+
+    The current is what they send into the bus: that of a generator, or of a motor, where it is negative.
+    """
 
     name: str
     devices: tuple[Device, ...]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import SimpleNamespace
+
 import numpy as np
 from scipy.sparse.linalg import splu
 
 from psmr.dae.assemble import assemble
+from psmr.dae.device import Device
 from psmr.dae.system import System
 from psmr.errors import CaseError, InitialisationError
 from psmr.grid.case import Case
 from psmr.grid.equilibrium import Plant, solve_plants
 from psmr.grid.margins import settle
+from psmr.grid.motors import pull_out_power
 from psmr.grid.powerflow import PowerFlow, power_flow
 from psmr.grid.wiring import network_devices, plant_devices
 
@@ -22,7 +27,7 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
     """Return the system of a case at the equilibrium that belongs to its power flow.
 
     Devices are numbered in the order buses, branches, shunts, loads, plants. States, algebraic variables and
-    set-points of a plant are solved jointly on its components' own equations.
+    set-points of a plant, or of a motor, are solved jointly on its components' own equations.
 
     Parameters
     ----------
@@ -44,14 +49,16 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
         Where a plant has no equilibrium, or devices start outside their limits (by how much), or the whole
         system keeps a residual (device, variable, value).
     CaseError
-        Where a generator has no dynamic devices, or a load's voltage is below its v_min.
+        Where a generator has no dynamic devices, a load's voltage is below its v_min, or a motor cannot take
+        its power.
     """
     flow = power_flow(case) if flow is None else flow
     _check_loads(case, flow)
     plants = _plants(case, flow)
     network = list(network_devices(case, flow))
+    motors = _motors(case, flow, network)
     dynamic = [device for plant in plants for device in plant.devices]
-    start = solve_plants(plants)
+    start = solve_plants([*motors, *plants])
     for bus, voltage in zip(case.buses, flow.voltage, strict=True):
         start |= {f"{bus.name}.v_re": float(voltage.real), f"{bus.name}.v_im": float(voltage.imag)}
     found = polish(assemble([*network, *dynamic], start, name=case.name))
@@ -77,10 +84,37 @@ def _plants(case: Case, flow: PowerFlow) -> list[Plant]:
     return plants
 
 
+def _motors(case: Case, flow: PowerFlow, network: Sequence[Device]) -> list[Plant]:
+    """Return the loads with states of their own, each with what the power flow gives its bus for it.
+
+    Raises
+    ------
+    CaseError
+        Where a motor cannot take its power at the voltage of its bus, with the most that it can.
+    """
+    devices = {device.name: device for device in network}
+    voltage = dict(zip((bus.number for bus in case.buses), map(complex, flow.voltage), strict=True))
+    plants = []
+    for load in case.loads:
+        if load.motor is None:
+            continue
+        v, device = voltage[load.bus], devices[load.name]
+        p = SimpleNamespace(**device.parameters)
+        most = float(pull_out_power(p, abs(v))) * p.s_n
+        if load.p_mw > most:
+            raise CaseError(
+                f"{load.place}: p_mw = {load.p_mw:g}: the most that this motor takes at {abs(v):.4f} pu is"
+                f" {most:.4g} MW, at its pull-out torque; raise s_n = {p.s_n:g}, or mend its reactances"
+            )
+        current = -complex(load.p_mw, -load.q_mvar) / case.base_mva / v.conjugate()
+        plants.append(Plant(load.name, (device,), v, current))
+    return plants
+
+
 def _check_loads(case: Case, flow: PowerFlow) -> None:
     voltage = {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
     for load in case.loads:
-        if voltage[load.bus] <= load.v_min and not load.impedance:
+        if load.motor is None and voltage[load.bus] <= load.v_min and not load.impedance:
             raise CaseError(
                 f"{load.place}: v_min = {load.v_min:g}: the power flow's voltage there is"
                 f" {voltage[load.bus]:.4f} pu, where the"

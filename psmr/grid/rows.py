@@ -12,10 +12,11 @@ from scipy import sparse
 from psmr.dae.component import Component, parameters_of
 from psmr.dae.mathematics import NumericMath
 from psmr.grid.case import Case
+from psmr.grid.catalogue import LOAD_ROLES, ROLES
 from psmr.grid.exponential_load import ExponentialLoad
 from psmr.grid.loads import ZipLoad
 from psmr.grid.network import Line, Shunt, Transformer
-from psmr.grid.tables import BranchRow, LoadRow, ShuntRow, TransformerRow
+from psmr.grid.tables import BranchRow, DeviceRow, LoadRow, ShuntRow, Tables, TransformerRow
 
 
 def branch_component(row: BranchRow) -> type[Component]:
@@ -36,13 +37,31 @@ def shunt_parameters(row: ShuntRow, base_mva: float) -> dict[str, float]:
     return {"g": row.g_mw / base_mva, "b": row.b_mvar / base_mva, "status": float(row.status)}
 
 
+def component_of(row: DeviceRow) -> type[Component]:
+    """Return the component of a device of a plant or load."""
+    kinds = {**ROLES, **LOAD_ROLES}[row.role]
+    return next(component for component in kinds if component.__name__ == row.type)
+
+
+def device_parameters(row: DeviceRow, case: Tables) -> dict[str, float]:
+    """Return the parameters of a device, with those that come from the head of the case."""
+    head = {"s_base": case.base_mva, "f_n": case.frequency_hz}
+    declared = parameters_of(component_of(row))
+    return dict(row.parameters) | {name: value for name, value in head.items() if name in declared}
+
+
 def load_component(row: LoadRow) -> type[Component]:
     """Return the component of a load."""
+    if row.motor is not None:
+        return component_of(row.motor)
     return ExponentialLoad if row.exponential else ZipLoad
 
 
-def load_parameters(row: LoadRow, base_mva: float, v_0: float) -> dict[str, float]:
+def load_parameters(row: LoadRow, case: Tables, v_0: float) -> dict[str, float]:
     """Return the parameters of a load at the voltage v_0 of the power flow."""
+    if row.motor is not None:
+        return device_parameters(row.motor, case)
+    base_mva = case.base_mva
     power = {"p": row.p_mw / base_mva, "q": row.q_mvar / base_mva, "v_0": v_0, "v_min": row.v_min}
     if row.exponent_p is not None and row.exponent_q is not None:
         return power | {"exponent_p": row.exponent_p, "exponent_q": row.exponent_q}

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any
 
 from psmr.errors import CaseError, nearest
-from psmr.grid.catalogue import PREFIXES, ROLES, role_parameters
+from psmr.grid.catalogue import LOAD_ROLES, PREFIXES, ROLES, role_parameters
 
 CONTROLS = ("slack", "pv", "pq")
 
@@ -134,62 +134,6 @@ class ShuntRow(Row):
 
 
 @dataclass(frozen=True)
-class LoadRow(Row):
-    """A load: power at the power flow's voltage, and how it depends on the voltage.
-
-    Either `p_zip` and `q_zip` are given, the three fractions of constant impedance, current and power, which
-    add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage. Named ``load<bus>`` unless given.
-    """
-
-    bus: int
-    p_mw: float
-    q_mvar: float
-    p_zip: tuple[float, ...] = ()
-    q_zip: tuple[float, ...] = ()
-    v_min: float = 0.7
-    name: str = ""
-    exponent_p: float | None = None
-    exponent_q: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "name", self.name or f"load{self.bus}")
-        _check_name(self)
-        self.require(self.v_min > 0, "v_min", "must be > 0")
-        if self.exponential:
-            for key in ("exponent_p", "exponent_q"):
-                self.require(getattr(self, key) is not None, key, "must be given: both exponents, or neither")
-            for key in ("p_zip", "q_zip"):
-                self.require(not getattr(self, key), key, "must be left out beside exponent_p and exponent_q")
-            return
-        for key in ("p_zip", "q_zip"):
-            parts = getattr(self, key)
-            good = len(parts) == 3 and all(math.isfinite(x) and 0 <= x <= 1 for x in parts)
-            self.require(good, key, "must be three fractions (impedance, current, power) between 0 and 1")
-            # Fractions are written in decimals: their sum is 1 up to their rounding.
-            self.require(abs(sum(parts) - 1) < 1e-9, key, f"must add up to 1, not {sum(parts):g}")
-
-    @property
-    def exponential(self) -> bool:
-        """Whether the powers are powers of the voltage."""
-        return not (self.exponent_p is None and self.exponent_q is None)
-
-    @property
-    def impedance(self) -> bool:
-        """Whether the load is a constant impedance at every voltage."""
-        if self.exponential:
-            return self.exponent_p == self.exponent_q == 2
-        return bool(self.p_zip) and self.p_zip[0] == self.q_zip[0] == 1
-
-    @property
-    def constant_power(self) -> bool:
-        """Whether the powers are the same at every voltage above v_min."""
-        if self.exponential:
-            return self.exponent_p == self.exponent_q == 0
-        return bool(self.p_zip) and self.p_zip[2] == self.q_zip[2] == 1
-
-
-@dataclass(frozen=True)
 class DeviceRow(Row):
     """A dynamic device of a plant: its role, its component, its parameters as the component declares them."""
 
@@ -201,12 +145,13 @@ class DeviceRow(Row):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_name(self)
-        if self.role not in ROLES:
+        roles = {**ROLES, **LOAD_ROLES}
+        if self.role not in roles:
             raise CaseError(
-                f"{self.place}: there is no role {self.role!r}{nearest(self.role, ROLES)}; known:"
-                f" {', '.join(ROLES)}"
+                f"{self.place}: there is no role {self.role!r}{nearest(self.role, roles)}; known:"
+                f" {', '.join(roles)}"
             )
-        kinds = {component.__name__: component for component in ROLES[self.role]}
+        kinds = {component.__name__: component for component in roles[self.role]}
         if self.type not in kinds:
             known = ", ".join(kinds)
             raise CaseError(
@@ -235,6 +180,79 @@ class DeviceRow(Row):
         values = {k: p.default for k, p in declared.items() if p.default is not None} | dict(self.parameters)
         if conflict := kinds[self.type].conflict(values):
             raise CaseError(f"{self.place}: {conflict}")
+
+
+@dataclass(frozen=True)
+class LoadRow(Row):
+    """A load: power at the power flow's voltage, and how it goes on from there.
+
+    Given are either `p_zip` and `q_zip`, the three fractions of constant impedance, current and power, which
+    add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage; or a `motor`, which bears the name
+    of its load and has no v_min. Named ``load<bus>`` unless given.
+    """
+
+    bus: int
+    p_mw: float
+    q_mvar: float
+    p_zip: tuple[float, ...] = ()
+    q_zip: tuple[float, ...] = ()
+    v_min: float = 0.7
+    name: str = ""
+    exponent_p: float | None = None
+    exponent_q: float | None = None
+    motor: DeviceRow | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "name", self.name or f"load{self.bus}")
+        _check_name(self)
+        self.require(self.v_min > 0, "v_min", "must be > 0")
+        if self.motor is not None:
+            self._check_motor(self.motor)
+        elif self.exponential:
+            for key in ("exponent_p", "exponent_q"):
+                self.require(getattr(self, key) is not None, key, "must be given: both exponents, or neither")
+            self._left_out("p_zip", "q_zip", beside="exponent_p and exponent_q")
+        else:
+            self._check_parts()
+
+    def _left_out(self, *keys: str, beside: str) -> None:
+        for key in keys:
+            self.require(getattr(self, key) in ((), None), key, f"must be left out beside {beside}")
+
+    def _check_motor(self, motor: DeviceRow) -> None:
+        self._left_out("p_zip", "q_zip", "exponent_p", "exponent_q", beside="a motor")
+        self.require(motor.role in LOAD_ROLES, "motor", f"must have one of the roles {', '.join(LOAD_ROLES)}")
+        self.require(self.p_mw > 0, "p_mw", "must be > 0: it says what the motor drives")
+        self.require(self.v_min == LoadRow.v_min, "v_min", "must be left out: a motor goes on by itself")
+        object.__setattr__(self, "motor", replace(motor, name=self.name))
+
+    def _check_parts(self) -> None:
+        for key in ("p_zip", "q_zip"):
+            parts = getattr(self, key)
+            good = len(parts) == 3 and all(math.isfinite(x) and 0 <= x <= 1 for x in parts)
+            self.require(good, key, "must be three fractions (impedance, current, power) between 0 and 1")
+            # Fractions are written in decimals: their sum is 1 up to their rounding.
+            self.require(abs(sum(parts) - 1) < 1e-9, key, f"must add up to 1, not {sum(parts):g}")
+
+    @property
+    def exponential(self) -> bool:
+        """Whether the powers are powers of the voltage."""
+        return not (self.exponent_p is None and self.exponent_q is None)
+
+    @property
+    def impedance(self) -> bool:
+        """Whether the load is a constant impedance at every voltage."""
+        if self.exponential:
+            return self.exponent_p == self.exponent_q == 2
+        return bool(self.p_zip) and self.p_zip[0] == self.q_zip[0] == 1
+
+    @property
+    def constant_power(self) -> bool:
+        """Whether the powers are the same at every voltage above v_min."""
+        if self.exponential:
+            return self.exponent_p == self.exponent_q == 0
+        return bool(self.p_zip) and self.p_zip[2] == self.q_zip[2] == 1
 
 
 @dataclass(frozen=True)

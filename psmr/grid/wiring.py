@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from psmr.dae.component import Component, parameters_of
+from psmr.dae.component import Component
 from psmr.dae.device import Device
 from psmr.errors import CaseError
 from psmr.grid.case import Case
-from psmr.grid.catalogue import ROLES
 from psmr.grid.network import Bus, Shunt
 from psmr.grid.powerflow import PowerFlow
 from psmr.grid.rows import (
     branch_component,
     branch_parameters,
+    component_of,
+    device_parameters,
     load_component,
     load_parameters,
     shunt_parameters,
 )
-from psmr.grid.tables import DeviceRow, GeneratorRow
-
-
-def component_of(row: DeviceRow) -> type[Component]:
-    """Return the component of a plant's device."""
-    return next(component for component in ROLES[row.role] if component.__name__ == row.type)
+from psmr.grid.tables import GeneratorRow
 
 
 def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
@@ -43,7 +39,7 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
             shunt.name, Shunt, shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus])
         )
     for load in case.loads:
-        values = load_parameters(load, case.base_mva, voltage[load.bus])
+        values = load_parameters(load, case, voltage[load.bus])
         yield Device(load.name, load_component(load), values, terminal_wires(names[load.bus]))
 
 
@@ -67,7 +63,6 @@ def plant_devices(case: Case, generator: GeneratorRow) -> list[Device]:
         Where two devices offer one name, or a device gives a signal that nothing reads.
     """
     bus = case.bus(generator.bus).name
-    head = {"s_base": case.base_mva, "f_n": case.frequency_hz}
     kinds = {row.name: component_of(row) for row in generator.devices}
     devices = []
     for row in generator.devices:
@@ -81,8 +76,7 @@ def plant_devices(case: Case, generator: GeneratorRow) -> list[Device]:
                 )
             if offering:
                 wires[port] = f"{offering[0]}.{port}"
-        values = dict(row.parameters) | {k: v for k, v in head.items() if k in parameters_of(component)}
-        devices.append(Device(row.name, component, values, wires))
+        devices.append(Device(row.name, component, device_parameters(row, case), wires))
     _check_used(generator, kinds)
     return devices
 

@@ -26,7 +26,8 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     p_mw = 50.0
     q_mvar = 10.0
     model = "impedance"        # or "current", "power"; or p_zip and q_zip = [impedance, current, power];
-                               # or "exponential" with exponent_p and exponent_q: P = p_mw (V/V_0)^exponent_p
+                               # or "exponential" with exponent_p and exponent_q: P = p_mw (V/V_0)^exponent_p;
+                               # or "motor" with [load.motor]: type = "InductionMotor", its parameters
 
     [[generator]]              # name, bus, control; v and angle_deg (slack), p_mw and v (pv),
     name = "G1"                # p_mw and q_mvar (pq); q_min_mvar, q_max_mvar, rating_mva
@@ -48,13 +49,14 @@ named, they are called G1, AVR1, GOV1, PSS1 for the generator G1.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from psmr.dae.component import Component
 from psmr.errors import CaseError, nearest
 from psmr.grid.case import Case
-from psmr.grid.catalogue import ROLES
+from psmr.grid.catalogue import LOAD_ROLES, ROLES
 from psmr.grid.tables import (
     BusRow,
     DeviceRow,
@@ -110,6 +112,7 @@ _TABLES: Mapping[str, Spec] = {
         "q_zip": (list, False),
         "exponent_p": (float, False),
         "exponent_q": (float, False),
+        **dict.fromkeys(LOAD_ROLES, (dict, False)),
         "v_min": (float, False),
         "name": (str, False),
     },
@@ -129,10 +132,11 @@ _TABLES: Mapping[str, Spec] = {
 }
 _NEEDED: Mapping[str, tuple[str, ...]] = {"slack": ("v",), "pv": ("p_mw", "v"), "pq": ("p_mw", "q_mvar")}
 _MODELS = {"impedance": (1.0, 0.0, 0.0), "current": (0.0, 1.0, 0.0), "power": (0.0, 0.0, 1.0)}
-_LOAD_FIELDS = ("p_zip", "q_zip", "exponent_p", "exponent_q")
+_LOAD_FIELDS = ("p_zip", "q_zip", "exponent_p", "exponent_q", "motor")
 _LOAD_MODELS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(_MODELS, ()),
     "exponential": ("exponent_p", "exponent_q"),
+    "motor": ("motor",),
 }
 _KINDS = {float: "a number", int: "a whole number", str: "a text in quotes", list: "a list", dict: "a table"}
 
@@ -273,25 +277,41 @@ def _load(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[str, A
             row[key] = _MODELS[model]
         elif key in row:
             row[key] = tuple(reader.typed(table, key, part, float) for part in row[key])
+    for role in [key for key in row if key in LOAD_ROLES]:
+        name = row.get("name", f"load{row['bus']}")
+        row[role] = _device(reader, table, role, LOAD_ROLES[role], row[role], name)
     return row
+
+
+def _device(
+    reader: _Reader,
+    table: TablePath,
+    role: str,
+    kinds: Sequence[type[Component]],
+    given: Mapping[str, Any],
+    name: str,
+) -> DeviceRow:
+    """Return the device in a table below a generator or load."""
+    place: TablePath = (*table, role)
+    values = dict(given)
+    if "type" not in values:
+        known = ", ".join(component.__name__ for component in kinds)
+        raise CaseError(f"{reader.where(place)}: type is missing; a {role} can be: {known}")
+    kind = reader.typed(place, "type", values.pop("type"), str)
+    if role in ROLES:
+        name = reader.typed(place, "name", values.pop("name", name), str)
+    return DeviceRow(name, role, kind, values, where=reader.where(place))
 
 
 def _generator(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
     for key in _NEEDED.get(row["control"], ()):
         if key not in row:
             raise CaseError(f"{reader.where(table)}: {key} is missing; control = {row['control']!r} needs it")
-    devices = []
-    for role in [key for key in row if key in ROLES]:
-        place: TablePath = (*table, role)
-        given = dict(row.pop(role))
-        if "type" not in given:
-            known = ", ".join(component.__name__ for component in ROLES[role])
-            raise CaseError(f"{reader.where(place)}: type is missing; a {role} can be: {known}")
-        kind = reader.typed(place, "type", given.pop("type"), str)
-        default = device_name(row["name"], role)
-        name = reader.typed(place, "name", given.pop("name", default), str)
-        devices.append(DeviceRow(name, role, kind, given, where=reader.where(place)))
-    return row | {"devices": tuple(devices)}
+    devices = tuple(
+        _device(reader, table, role, ROLES[role], row.pop(role), device_name(row["name"], role))
+        for role in [key for key in row if key in ROLES]
+    )
+    return row | {"devices": devices}
 
 
 _FINISH: Mapping[str, Callable[[_Reader, TablePath, dict[str, Any]], dict[str, Any]]] = {

@@ -48,7 +48,11 @@ def toml_text(case: Case) -> str:
         for row in rows:
             parts.append(f"[[{header}]]\n{_pairs(_fields(row))}")
             if isinstance(row, GeneratorRow):
-                parts += [_device(row, device) for device in row.devices]
+                parts += [
+                    _device("generator", device, device_name(row.name, device.role)) for device in row.devices
+                ]
+            if isinstance(row, LoadRow) and row.motor is not None:
+                parts.append(_device("load", row.motor, row.name))
     return "\n".join(parts)
 
 
@@ -65,7 +69,9 @@ def _fields(row: Row) -> Mapping[str, Any]:
             return _given(row, "bus", g_mw=0.0, b_mvar=0.0, status=1, name=f"shunt{row.bus}")
         case LoadRow():
             values = _given(row, "bus", "p_mw", "q_mvar")
-            if row.exponential:
+            if row.motor is not None:
+                values["model"] = "motor"
+            elif row.exponential:
                 values |= {"model": "exponential"} | _given(row, "exponent_p", "exponent_q")
             elif row.p_zip == row.q_zip and row.p_zip in _MODELS:
                 values["model"] = _MODELS[row.p_zip]
@@ -97,11 +103,11 @@ def _given(row: Row, *always: str, **unless: Any) -> dict[str, Any]:
     return values | {k: getattr(row, k) for k, default in unless.items() if getattr(row, k) != default}
 
 
-def _device(generator: GeneratorRow, device: DeviceRow) -> str:
+def _device(table: str, device: DeviceRow, name: str) -> str:
     values: dict[str, Any] = {"type": device.type}
-    if device.name != device_name(generator.name, device.role):
+    if device.name != name:
         values["name"] = device.name
-    return f"[generator.{device.role}]\n{_pairs(values | dict(device.parameters))}"
+    return f"[{table}.{device.role}]\n{_pairs(values | dict(device.parameters))}"
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

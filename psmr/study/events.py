@@ -14,7 +14,7 @@ from typing import Protocol
 from psmr.dae.system import System
 from psmr.errors import EventError, nearest
 from psmr.numerics.march import Change
-from psmr.study.network import Branch, at_buses, find_branch, find_bus, is_load, loads
+from psmr.study.network import Branch, at_buses, find_branch, find_bus, is_load, is_motor, loads
 
 
 class Event(Protocol):
@@ -156,9 +156,14 @@ class LoadTrip:
         Raises
         ------
         EventError
-            When the bus is not there or has no load.
+            When the bus is not there, has no load, or has a motor.
         """
         bus = find_bus(system, self.bus, str(self))
+        if motors := [d.name for d in at_buses(system)[bus] if is_motor(d)]:
+            raise EventError(
+                f"{self}: {' and '.join(motors)} at {bus} is a motor, of which no part can trip; trip loads"
+                " at another bus, or give the motor a bus of its own"
+            )
         tripped = loads(system, bus)
         if not tripped:
             loaded = [name for name, there in at_buses(system).items() if any(map(is_load, there))]

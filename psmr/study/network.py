@@ -10,7 +10,7 @@ from psmr.dae.component import parameters_of
 from psmr.dae.device import Device
 from psmr.dae.system import System
 from psmr.errors import EventError, nearest
-from psmr.grid.catalogue import LOADS
+from psmr.grid.catalogue import LOAD_ROLES, LOADS
 from psmr.grid.network import Bus
 
 if TYPE_CHECKING:
@@ -59,6 +59,11 @@ def loads(system: System, bus: str) -> tuple[Device, ...]:
 def is_load(device: Device) -> bool:
     """Return whether a device is a load, whose p and q a trip takes away."""
     return issubclass(device.component, LOADS)
+
+
+def is_motor(device: Device) -> bool:
+    """Return whether a device is a load with states of its own, which has no p and q."""
+    return issubclass(device.component, tuple(kind for kinds in LOAD_ROLES.values() for kind in kinds))
 
 
 def out_of_service(system: System) -> frozenset[str]:

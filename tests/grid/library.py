@@ -16,6 +16,7 @@ from psmr.grid.exponential_load import ExponentialLoad
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
+from psmr.grid.motors import InductionMotor
 from psmr.grid.network import Bus, Line, Shunt, Transformer
 from psmr.grid.stabilisers import IEEEST, PssSpeed
 
@@ -53,6 +54,11 @@ PARAMETERS = {
         **{"q_z": 0.5, "q_i": 0.1, "q_p": 0.4},
     },
     ExponentialLoad: {"p": 1.25, "q": 0.5, "v_0": 0.98, "exponent_p": 1.3, "exponent_q": 2.6},
+    InductionMotor: {
+        **BASE,
+        **{"r_s": 0.013, "x_s": 0.067, "x_m": 3.8, "r_r": 0.009, "x_r": 0.17, "h": 0.8},
+        **{"torque_a": 0.5, "torque_b": 0.2},
+    },
     ClassicalMachine: {**BASE, "h": 5.0, "d": 1.0, "r_a": 0.01, "x_d1": 0.2},
     TwoAxisMachine: {
         **BASE,

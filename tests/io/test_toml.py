@@ -204,7 +204,7 @@ WRONG = {
     "load model": (
         '"impedance"',
         '"impedence"',
-        "model = 'impedence': must be impedance, current, power, exponential; did you mean 'impedance'?",
+        "must be impedance, current, power, exponential, motor; did you mean 'impedance'?",
     ),
     "no load model": ('model = "impedance"\n', "", "[[load]]: model is missing; give model ="),
     "fractions": (
@@ -231,6 +231,26 @@ WRONG = {
         'model = "impedance"',
         'model = "impedance"\nexponent_p = 1.3',
         ":37 [[load]]: exponent_p has no place beside model = 'impedance'",
+    ),
+    "motor without its table": (
+        'model = "impedance"',
+        'model = "motor"',
+        "[[load]]: motor is missing; model = 'motor' needs motor",
+    ),
+    "motor of no type": (
+        'model = "impedance"',
+        'model = "motor"\n\n[load.motor]\ns_n = 60.0',
+        ":38 [load.motor]: type is missing; a motor can be: InductionMotor",
+    ),
+    "parameter of a motor": (
+        'model = "impedance"',
+        'model = "motor"\n\n[load.motor]\ntype = "InductionMotor"\nx_ss = 0.1',
+        ":38 [load.motor] (load2): InductionMotor has no parameter 'x_ss'; did you mean 'x_s'?",
+    ),
+    "motor beside another model": (
+        'model = "impedance"',
+        'model = "power"\n\n[load.motor]\ntype = "InductionMotor"',
+        "motor has no place beside model = 'power'; keep one of them",
     ),
     "exponent as a text": (
         'model = "impedance"',
