@@ -16,10 +16,14 @@ import tempfile
 import types
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from psmr.dae.cache import announce_compilation, cached_here, folder
 from psmr.dae.component import Component, local_rows, local_variables, parameters_of
+from psmr.errors import InputError
+
+if TYPE_CHECKING:
+    from psmr.dae.symbolic import Trace
 
 _HEADER = '''"""Kernels of {name}, generated from its declaration."""
 from math import atan, atan2, cos, exp, log, sin, sqrt, tan
@@ -96,6 +100,7 @@ def _source(component: type[Component]) -> str:
     varying = [e for e in traced.jacobian if not traced.is_constant(e[2])]
     timed = any(e.has(traced.variables["t"]) for e in traced.expressions)
     structure = {"entries": [e[:2] for e in varying + constant], "varying": len(varying), "timed": timed}
+    _check_ramps(component, traced)
     text = _HEADER.format(name=component.__name__, structure=json.dumps(structure))
     width = len(varying) + len(constant)
     if traced.expressions:
@@ -108,6 +113,18 @@ def _source(component: type[Component]) -> str:
     if constant:
         text += kernel_source(traced, [e[2] for e in constant], "constant", "slot", width, len(varying))
     return text
+
+
+def _check_ramps(component: type[Component], traced: Trace) -> None:
+    """Raise InputError where an equation reads the time although every declared rate is zero."""
+    still = {traced.parameters[name]: 0 for name in component.ramps}
+    time = traced.variables["t"]
+    if still and any(e.subs(still).has(time) for e in traced.expressions):
+        rates = " = ".join(component.ramps)
+        raise InputError(
+            f"{component.__name__}: the equations read the time even where {rates} = 0; declare every "
+            "rate in ramps, or none"
+        )
 
 
 def _write_atomically(path: Path, text: str) -> None:

@@ -95,6 +95,8 @@ class Component:
         are zero, the state is an algebraic variable (see `psmr.dae.algebraic_form`).
     integrals
         Integrators that a zero gain leaves out: state -> name of the gain.
+    ramps
+        Rates of change: parameters without which, all of them zero, no equation reads the time.
     together
         Own variables that a partition keeps on one side.
     units
@@ -110,6 +112,7 @@ class Component:
     limits: ClassVar[Mapping[str, tuple[str | None, str | None]]] = {}
     lags: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     integrals: ClassVar[Mapping[str, str]] = {}
+    ramps: ClassVar[tuple[str, ...]] = ()
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
     units: ClassVar[Mapping[str, str]] = {}
 

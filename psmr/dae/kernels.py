@@ -11,7 +11,7 @@ entry takes what a block does not want, so that a device that owns one fast row 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from psmr.dae.cache import lean
+from psmr.errors import InputError
 
 Indices = NDArray[np.uint32]
 Reals = NDArray[np.float64]
@@ -69,6 +70,8 @@ class Kernels:
         States that have a limit, in compact numbering.
     selected, parameters
         Which devices of each component take part, and their parameter values (loaded by `load`).
+    ones
+        Jacobian entries that are 1: they keep the algebraic variables of devices out of service.
     keep
         Arrays that the table points to.
     """
@@ -86,6 +89,7 @@ class Kernels:
     bounded: Indices
     selected: tuple[NDArray[np.intp], ...]
     parameters: tuple[Reals, ...]
+    ones: Indices
     keep: tuple[Any, ...]
 
     def load(self, parameters: Sequence[Reals]) -> None:
@@ -93,9 +97,18 @@ class Kernels:
         for own, chosen, given in zip(self.parameters, self.selected, parameters, strict=True):
             own[:] = given[chosen]
 
+    def write_constant(self, w: Reals, out: Reals) -> None:
+        """Write the entries of the Jacobian that do not change within a span; ``out`` has one entry more."""
+        constant_jacobian(self.table, w, out)
+        out[self.ones] = 1.0
+
 
 def restrict(
-    system: Whole, parameters: Sequence[Reals] | None, rows: NDArray[Any], variables: NDArray[Any]
+    system: Whole,
+    parameters: Sequence[Reals] | None,
+    rows: NDArray[Any],
+    variables: NDArray[Any],
+    out: Collection[str] = (),
 ) -> Kernels:
     """Return the kernels of the block with the given rows and variables.
 
@@ -108,10 +121,13 @@ def restrict(
     rows, variables
         Positions in the residual and in w, of equal length, states first and equal on both sides. Variables
         may be held inputs (initialisation solves for set-points).
+    out
+        Names of devices out of service.
 
     Notes
     -----
-    Only the devices that add to one of the rows are called.
+    Only the devices that add to one of the rows are called. A device out of service is not: its derivatives
+    are then zero, and the block holds its algebraic variables with an entry of 1 in each of its own rows.
     """
     rows = np.asarray(rows, dtype=np.intp)
     variables = np.asarray(variables, dtype=np.intp)
@@ -123,9 +139,11 @@ def restrict(
     column_place = np.full(system.w0.size, -1, dtype=np.intp)
     column_place[variables] = np.arange(count)
 
-    selected, keys = [], [np.arange(states) * (count + 1)]
+    held = _held_keys(system, out, row_place, column_place, count)
+    selected, keys = [], [np.arange(states) * (count + 1), held]
     for group in system.groups:
-        selected.append(np.flatnonzero((row_place[group.row] < count).any(axis=1)))
+        takes_part = (row_place[group.row] < count).any(axis=1) & ~_among(group, out)
+        selected.append(np.flatnonzero(takes_part))
         keys.append(_entry_keys(group, selected[-1], row_place, column_place, count).ravel())
     pattern = np.unique(np.concatenate(keys))
     pattern = pattern[pattern >= 0]
@@ -168,6 +186,7 @@ def restrict(
         bounded=np.flatnonzero(np.isfinite(lower) | np.isfinite(upper)).astype(np.uint32),
         selected=tuple(chosen),
         parameters=tuple(values),
+        ones=np.searchsorted(pattern, held).astype(np.uint32),
         keep=tuple(kept),
     )
 
@@ -188,6 +207,45 @@ def _entry_keys(
     )
     column = column_place[group.index[np.ix_(devices, entries[:, 1])]] if devices.size else row
     return np.asarray(np.where((row < count) & (column >= 0), column * count + row, -1), dtype=np.intp)
+
+
+def _among(group: Any, names: Collection[str]) -> NDArray[np.bool_]:
+    if not names:
+        return np.zeros(len(group.names), dtype=bool)
+    return np.array([name in names for name in group.names], dtype=bool)
+
+
+def _held_keys(
+    system: Whole,
+    out: Collection[str],
+    row_place: NDArray[np.intp],
+    column_place: NDArray[np.intp],
+    count: int,
+) -> NDArray[np.intp]:
+    """Return column * count + row of the entries that hold the algebraic variables of devices out of service.
+
+    Raises
+    ------
+    InputError
+        Where the block has more of their variables than of their rows, or fewer.
+    """
+    if not out:
+        return np.zeros(0, dtype=np.intp)
+    rows, columns = [], []
+    for group in system.groups:
+        component = group.compiled.component
+        own = slice(len(component.states), len(component.states) + len(component.algebraic))
+        devices = _among(group, out)
+        rows.append(row_place[group.row[devices, own]].ravel())
+        columns.append(column_place[group.index[devices, own]].ravel())
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    row, column = row[row < count], column[column >= 0]
+    if row.size != column.size:
+        raise InputError(
+            f"out of service: {', '.join(sorted(out))}: a block of the system has {column.size} of their "
+            f"algebraic variables and {row.size} of their equations; it needs as many of each"
+        )
+    return np.asarray(column * count + row, dtype=np.intp)
 
 
 @intrinsic

@@ -6,14 +6,14 @@ All blocks have one type, so that one compiled Newton serves them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.kernels import Kernels, constant_jacobian, restrict
+from psmr.dae.kernels import Kernels, restrict
 from psmr.dae.system import System
 from psmr.numerics.sparse_lu import Lu, factorise, ordering, unfactorised
 
@@ -127,8 +127,26 @@ class Block:
         states = self.kernels.row_indices[: self.kernels.states]
         self.arrays.lower[:] = lower[states]
         self.arrays.upper[:] = upper[states]
-        constant_jacobian(self.kernels.table, w, self.arrays.constant)
+        self.kernels.write_constant(w, self.arrays.constant)
         self.forget()
+
+    def take_out(
+        self,
+        system: System,
+        parameters: Sequence[Reals],
+        w: Reals,
+        out: Collection[str],
+        rows: NDArray[Any] | None = None,
+    ) -> None:
+        """Make the block anew with the devices in `out` out of service, and other rows where given.
+
+        What was counted stays; pivots are chosen at the next solve.
+        """
+        k = self.kernels
+        rows = k.row_indices if rows is None else rows
+        new = make_block(system, self.role, parameters, w, rows, k.variables, out)
+        new.arrays.counts[:] = self.arrays.counts
+        self.kernels, self.rows, self.order, self.arrays = new.kernels, new.rows, new.order, new.arrays
 
     def forget(self) -> None:
         """Let the next Newton solve begin with a new matrix."""
@@ -163,6 +181,7 @@ def make_block(
     w: Reals,
     rows: NDArray[Any],
     variables: NDArray[Any],
+    out: Collection[str] = (),
 ) -> Block:
     """Return the block of a system with the given rows and variables.
 
@@ -176,8 +195,10 @@ def make_block(
         Buffer at which constant entries are evaluated (they depend on parameters only).
     rows, variables
         Positions in the residual and in w, states first and equal on both sides.
+    out
+        Names of devices out of service; see `psmr.dae.kernels.restrict`.
     """
-    kernels = restrict(system, parameters, rows, variables)
+    kernels = restrict(system, parameters, rows, variables, out)
     size, states, nnz = kernels.rows, kernels.states, kernels.nnz
     names_w = (*system.names_x, *system.names_y, *system.names_u)
     names_r = (*system.names_x, *system.names_g)
@@ -188,7 +209,7 @@ def make_block(
     limited = np.flatnonzero(np.isin(indices, kernels.bounded))
     limited = limited[np.argsort(indices[limited], kind="stable")]
     constant = np.empty(nnz + 1)
-    constant_jacobian(kernels.table, w, constant)
+    kernels.write_constant(w, constant)
     order = ordering(kernels.indptr, kernels.indices)
     count = len(kernels.bounded)
 

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from psmr.dae.algebraic_form import form_for
 from psmr.dae.component import local_variables, parameters_of
 from psmr.dae.system import System
-from psmr.errors import EventError
+from psmr.errors import EventError, nearest
 from psmr.numerics.balance import balance
 from psmr.numerics.block import Block
+from psmr.numerics.engine import Engine, autonomous
+from psmr.numerics.explicit_engine import FlowEngine
 from psmr.numerics.trajectory import Change
 
 Reals = NDArray[np.float64]
@@ -45,9 +47,26 @@ def instants_of(
         for name, _ in change.inputs:
             if system.index(name) not in held:
                 raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
+        _check_out(system, change)
         instant = next((t for t in (t_start, float(t_end), *instants) if abs(t - change.t) <= same), change.t)
         instants.setdefault(float(instant), []).append(change)
     return instants
+
+
+def _check_out(system: System, change: Change) -> None:
+    """Raise EventError where what goes out of service is not there, or would leave others without a row."""
+    known = {device.name: device for device in system.devices}
+    for name in change.out:
+        if name not in known:
+            raise EventError(f"{change}: there is no device {name!r}{nearest(name, known)}")
+    for device in system.devices if change.out else ():
+        for port in device.component.outputs:
+            target = device.connections[port].rpartition(".")[0]
+            if target in change.out and device.name not in change.out:
+                raise EventError(
+                    f"{change}: {device.name} adds to an equation of {target}, which cannot go out of "
+                    "service without it"
+                )
 
 
 def objection(system: System, device: str, parameter: str, value: float) -> str | None:
@@ -66,13 +85,15 @@ def apply_changes(
     system: System,
     changes: list[Change],
     parameters: list[Reals],
-    blocks: list[Block],
+    engine: Engine | FlowEngine,
     event: Block,
     w: Reals,
+    out: set[str],
 ) -> int:
     """Apply the changes of one instant and solve g = 0 after it; return the number of repivots.
 
-    States are continuous, but a state beyond a limit that was changed is at that limit at once.
+    States are continuous, but a state beyond a limit that was changed is at that limit at once. `out` are the
+    devices out of service, to which those of these changes are added.
 
     Raises
     ------
@@ -96,8 +117,14 @@ def apply_changes(
         )
     moved = np.flatnonzero((lower != before[0]) | (upper != before[1]))
     w[moved] = np.clip(w[moved], lower[moved], upper[moved])
-    for block in blocks:
+    leaving = {name for change in changes for name in change.out} - out
+    if leaving:
+        out |= leaving
+        engine.take_out(system, parameters, w, out)
+        event.take_out(system, parameters, w, out)
+    for block in (*engine.blocks.values(), event):
         block.load(parameters, lower, upper, w)
+    engine.forget(autonomous(system, parameters))
     return balance(event, w, what)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.dae.component import Component, parameters_of
 from psmr.dae.system import System
 from psmr.errors import SchemeError, SingularError
 from psmr.numerics.adaptive import Adaptive
 from psmr.numerics.arc_length import ArcLength
-from psmr.numerics.block import Block, column_indices, make_block
+from psmr.numerics.block import Block, make_block
 from psmr.numerics.explicit_engine import FlowEngine, SmesEngine
 from psmr.numerics.interpolation import HISTORY
 from psmr.numerics.manifold_engine import ManifoldEngine
@@ -20,6 +21,7 @@ from psmr.numerics.multirate import FAST, PREDICTOR, PREDICTOR_ALGEBRAIC, SLOW, 
 from psmr.numerics.newton import POLICIES, renew
 from psmr.numerics.onestep import TABLEAUX, coefficients
 from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.sides import read_by, rows_of_sides, sides
 from psmr.numerics.singlerate import ALGEBRAIC, WHOLE, Method, run_single
 from psmr.numerics.slow_manifold import SlowManifold
 from psmr.numerics.smes import Smes
@@ -38,8 +40,11 @@ class Engine(Protocol):
     def advance(self, span: Span, first: int, last: int, w: Reals, record: Reals) -> tuple[int, int]:
         """Take steps first..last-1 of the span; return (first step that was not completed, status)."""
 
-    def forget(self) -> None:
-        """Drop history: w is about to jump."""
+    def forget(self, autonomous: bool) -> None:
+        """Drop history, since w is about to jump; `autonomous` holds from here on."""
+
+    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+        """Make the blocks anew with the devices in `out` out of service."""
 
     def corrections(self) -> int:
         """Return the corrections made so far."""
@@ -63,7 +68,7 @@ class SingleEngine:
             w0=w.copy(),
             policy=POLICIES[scheme.newton],
             tolerance=float(scheme.tolerance),
-            autonomous=autonomous(system),
+            autonomous=autonomous(system, parameters),
         )
         everything = np.arange(system.n + system.m)
         algebraic = everything[system.n :]
@@ -84,8 +89,14 @@ class SingleEngine:
         )
         return ended
 
-    def forget(self) -> None:
+    def forget(self, autonomous: bool) -> None:
         """See `Engine`."""
+        self.method = self.method._replace(autonomous=autonomous)
+
+    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+        """See `Engine`."""
+        for block in self.blocks.values():
+            block.take_out(system, parameters, w, out)
 
     def corrections(self) -> int:
         """See `Engine`."""
@@ -103,7 +114,7 @@ class MultirateEngine:
         self, system: System, scheme: Multirate, parameters: Sequence[Reals], w: Reals, every: bool
     ) -> None:
         self.honest = scheme.newton == "honest"
-        fast, slow, fast_rows, slow_rows = _sides(system, scheme)
+        fast, slow, fast_rows, slow_rows = sides(system, scheme)
         n, size = system.n, system.n + system.m
         everything = np.arange(size)
         all_predicted = scheme.predict == "all"
@@ -119,7 +130,7 @@ class MultirateEngine:
             FAST: block("fast", fast_rows, fast),
             SLOW: block("slow", slow_rows, slow),
         }
-        read = slow if every else _read(self.blocks[WHOLE], fast_rows, slow)
+        read = slow if every else read_by(self.blocks[WHOLE], fast_rows, slow)
         rule = {method: np.array(coefficients(method, 1.0)) for method in ("FEM", "TM", "BEM")}
         self.plan = Plan(
             predictor=rule[scheme.predictor],
@@ -133,7 +144,6 @@ class MultirateEngine:
             epsilon=float(scheme.epsilon),
             policy=POLICIES[scheme.newton],
             tolerance=float(scheme.tolerance),
-            autonomous=autonomous(system),
         )
         self.store = Store(
             w0=w.copy(),
@@ -165,9 +175,25 @@ class MultirateEngine:
         )
         return ended
 
-    def forget(self) -> None:
+    def forget(self, autonomous: bool) -> None:
         """See `Engine`."""
         self.store.state[0] = 0
+
+    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+        """See `Engine`."""
+        whole = self.blocks[WHOLE]
+        whole.take_out(system, parameters, w, out)
+        fast, slow = (self.blocks[side].kernels for side in (FAST, SLOW))
+        rows = dict(zip((FAST, SLOW), rows_of_sides(whole, fast, slow, w), strict=True))
+        if self.blocks[PREDICTOR].size != whole.size:  # only the slow set is predicted
+            rows[PREDICTOR] = rows[SLOW]
+            rows[PREDICTOR_ALGEBRAIC] = rows[SLOW][slow.states :]
+        for number, block in self.blocks.items():
+            if number != WHOLE:
+                block.take_out(system, parameters, w, out, rows.get(number))
+        if self.plan.read.size != self.plan.slow.size:  # otherwise all of them are read
+            read = read_by(whole, rows[FAST], self.plan.slow)
+            self.plan = self.plan._replace(read=read.astype(np.uint32))
 
     def corrections(self) -> int:
         """See `Engine`."""
@@ -176,19 +202,6 @@ class MultirateEngine:
     def difference(self) -> float:
         """See `Engine`."""
         return float(self.store.difference[0])
-
-
-def _sides(system: System, scheme: Multirate) -> tuple[NDArray[Any], ...]:
-    """Return fast and slow variables and fast and slow rows, as positions in w and in the residual."""
-    split = scheme.split
-    if (split.names_x, split.names_y, split.names_g) != (system.names_x, system.names_y, system.names_g):
-        raise SchemeError(
-            f"split is a partition of {len(split.names_x)} states and {len(split.names_y)} algebraic "
-            f"variables of another system; {system!r} needs one made from its own linearise()"
-        )
-    variables = np.concatenate([split.fast_x, split.fast_y])
-    rows = np.concatenate([split.fast_x, split.fast_g])
-    return tuple(np.flatnonzero(mask) for mask in (variables, ~variables, rows, ~rows))
 
 
 def _prime(blocks: Mapping[int, Block], needed: Mapping[int, float], w: Reals) -> None:
@@ -202,16 +215,21 @@ def _prime(blocks: Mapping[int, Block], needed: Mapping[int, float], w: Reals) -
                 raise SingularError(f"start, {block.purpose}: {error}") from error
 
 
-def _read(whole: Block, fast_rows: NDArray[Any], slow: NDArray[Any]) -> NDArray[Any]:
-    """Return the slow variables that the fast rows read."""
-    kernels = whole.kernels
-    columns = column_indices(kernels)[np.isin(kernels.indices, fast_rows)]
-    return np.intersect1d(columns, slow)
+def autonomous(system: System, parameters: Sequence[Reals]) -> bool:
+    """Return whether no equation reads the time: f at the end of a step then serves the start of the next.
+
+    The parameters decide for components that read the time only while they ramp.
+    """
+    return not any(
+        group.compiled.timed and _ramps(group.compiled.component, matrix)
+        for group, matrix in zip(system.groups, parameters, strict=True)
+    )
 
 
-def autonomous(system: System) -> bool:
-    """Return whether no equation reads the time: f at the end of a step then serves the start of the next."""
-    return not any(group.compiled.timed for group in system.groups)
+def _ramps(component: type[Component], matrix: Reals) -> bool:
+    declared = tuple(parameters_of(component))
+    rates = [declared.index(name) for name in component.ramps]
+    return not rates or bool(matrix[:, rates].any())
 
 
 def make_engine(
@@ -229,7 +247,7 @@ def make_engine(
     if isinstance(scheme, Multirate):
         return MultirateEngine(system, scheme, parameters, w, every)
     if isinstance(scheme, SlowManifold):
-        return ManifoldEngine(system, scheme, parameters, w, autonomous(system))
+        return ManifoldEngine(system, scheme, parameters, w, autonomous(system, parameters))
     if isinstance(scheme, Smes):
         return SmesEngine(system, scheme, parameters, w, every)
     if isinstance(scheme, Adaptive | ArcLength):

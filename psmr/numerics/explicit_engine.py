@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,13 @@ class SmesEngine:
             POLICIES[scheme.newton], scheme.tolerance, self.every, record,
         )  # fmt: skip
 
-    def forget(self) -> None:
+    def forget(self, autonomous: bool) -> None:
         """See `Engine`."""
+
+    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+        """See `Engine`."""
+        for block in self.blocks.values():
+            block.take_out(system, parameters, w, out)
 
     def corrections(self) -> int:
         """See `Engine`."""
@@ -143,8 +148,13 @@ class FlowEngine:
         """Return the step that was tried last."""
         return float(self.progress.h[0])
 
-    def forget(self) -> None:
+    def forget(self, autonomous: bool) -> None:
         """See `Engine`; a span begins without history anyway."""
+
+    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+        """See `Engine`."""
+        for block in self.blocks.values():
+            block.take_out(system, parameters, w, out)
 
     def choices(self) -> dict[str, int]:
         """Return what `Counters` has of a method that chooses its own steps."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +60,7 @@ class ManifoldEngine:
         }
         fast = scheme.split.fast_x
         self.watched = np.flatnonzero(fast & (np.isfinite(system.lower) | np.isfinite(system.upper)))
+        self.still = np.zeros(0, dtype=np.intp)  # states of devices out of service
         self.plan: Plan | None = None
         self.matrices: Manifold | None = None
         self.store: Store | None = None
@@ -91,9 +92,19 @@ class ManifoldEngine:
             self.plan = None
         return last, 0
 
-    def forget(self) -> None:
+    def forget(self, autonomous: bool) -> None:
         """See `Engine`."""
+        self.autonomous = autonomous
         self.plan = None
+
+    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+        """See `Engine`."""
+        for block in self.blocks.values():
+            block.take_out(system, parameters, w, out)
+        places = [
+            system.index(f"{d.name}.{x}") for d in system.devices if d.name in out for x in d.component.states
+        ]
+        self.still = np.array(places, dtype=np.intp)
 
     def corrections(self) -> int:
         """See `Engine`."""
@@ -111,7 +122,7 @@ class ManifoldEngine:
         evaluate(arrays, w)
         held = np.array([at for at in self.watched if held_by_limit(arrays, w, at)], dtype=np.uint32)
         is_fast = scheme.split.fast_x.copy()
-        is_fast[held] = False
+        is_fast[held] = is_fast[self.still] = False
         fast, slow = np.flatnonzero(is_fast), np.flatnonzero(~scheme.split.fast_x)
         jacobian(arrays.table, arrays.constant, w, arrays.J)
         size = kernels.rows

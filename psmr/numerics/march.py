@@ -98,6 +98,7 @@ def march(
     repivots = balance(event, w, "start")
     engine = make_engine(system, scheme, parameters, w, every)
     blocks = [*engine.blocks.values(), event]
+    out: set[str] = set()
     log = Log(system.n, system.n + system.m)
     log.add(np.array([t_start]), w[None, : log.size].copy())
 
@@ -118,8 +119,7 @@ def march(
         for begin, end in zip(ends, [*ends[1:], None], strict=True):
             w[-1] = begin
             if begin in instants:
-                repivots += apply_changes(system, instants[begin], parameters, blocks, event, w)
-                engine.forget()
+                repivots += apply_changes(system, instants[begin], parameters, engine, event, w, out)
                 log.add(np.array([begin]), w[None, : log.size].copy())
             if end is None:
                 break

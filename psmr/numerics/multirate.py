@@ -33,8 +33,8 @@ class Plan(NamedTuple):
         Accepted values before t that the interpolation uses.
     corrections, epsilon
         Most corrections, or -1 for "until they agree", and the difference that counts as agreement.
-    policy, tolerance, autonomous
-        Newton's policy and tolerance, and whether no equation reads the time.
+    policy, tolerance
+        Newton's policy and tolerance.
     """
 
     predictor: np.ndarray
@@ -48,7 +48,6 @@ class Plan(NamedTuple):
     epsilon: float
     policy: int
     tolerance: float
-    autonomous: bool
 
 
 class Store(NamedTuple):

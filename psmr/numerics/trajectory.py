@@ -16,7 +16,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Change:
-    """New values of parameters and held inputs from an instant on.
+    """New values of parameters and held inputs, and devices that go out of service, from an instant on.
 
     Attributes
     ----------
@@ -28,6 +28,9 @@ class Change:
         (full name of a held input, value) pairs.
     label
         Words for messages and plots.
+    out
+        Names of devices that go out of service for the rest of the run: they inject nothing, and their own
+        variables keep their last values.
 
     Raises
     ------
@@ -39,6 +42,7 @@ class Change:
     parameters: tuple[tuple[str, str, float], ...] = ()
     inputs: tuple[tuple[str, float], ...] = ()
     label: str = ""
+    out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.t):

@@ -51,7 +51,7 @@ PARAMETERS = {
     Shunt: {"g": 0.1, "b": 0.5},
     ZipLoad: {
         **{"p": 1.25, "q": 0.5, "v_0": 0.98, "p_z": 0.2, "p_i": 0.3, "p_p": 0.5},
-        **{"q_z": 0.5, "q_i": 0.1, "q_p": 0.4},
+        **{"q_z": 0.5, "q_i": 0.1, "q_p": 0.4, "p_rate": 0.2, "q_rate": -0.1, "t_ramp": 2.0},
     },
     ExponentialLoad: {"p": 1.25, "q": 0.5, "v_0": 0.98, "exponent_p": 1.3, "exponent_q": 2.6},
     InductionMotor: {
