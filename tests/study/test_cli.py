@@ -264,7 +264,7 @@ def test_convert(wscc9, capsys, tmp_path):
 
 def test_convert_refuses(wscc9, capsys, tmp_path):
     for arguments, message in (
-        ((wscc9 / "wscc9.raw", tmp_path / "out.m"), "psmr writes cases as .toml"),
+        ((wscc9 / "wscc9.raw", tmp_path / "out.xyz"), "psmr writes .toml"),
         ((wscc9 / "wscc9.toml", wscc9 / "wscc9.toml"), "is the source itself"),
         ((tmp_path / "none.raw", tmp_path / "out.toml"), "cannot be read"),
         ((wscc9 / "wscc9.m", tmp_path / "out.toml", "--dynamics", "x.dyr"), "belong to a .raw file"),
