@@ -114,7 +114,8 @@ def _motors(case: Case, flow: PowerFlow, network: Sequence[Device]) -> list[Plan
 def _check_loads(case: Case, flow: PowerFlow) -> None:
     voltage = {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
     for load in case.loads:
-        if load.motor is None and voltage[load.bus] <= load.v_min and not load.impedance:
+        given = load.motor is None and load.v_0 is None and not load.impedance
+        if given and voltage[load.bus] <= load.v_min:
             raise CaseError(
                 f"{load.place}: v_min = {load.v_min:g}: the power flow's voltage there is"
                 f" {voltage[load.bus]:.4f} pu, where the"

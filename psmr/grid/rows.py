@@ -58,11 +58,11 @@ def load_component(row: LoadRow) -> type[Component]:
 
 
 def load_parameters(row: LoadRow, case: Tables, v_0: float) -> dict[str, float]:
-    """Return the parameters of a load at the voltage v_0 of the power flow."""
+    """Return the parameters of a load, at the power flow's voltage v_0 unless its row names another one."""
     if row.motor is not None:
         return device_parameters(row.motor, case)
     base_mva = case.base_mva
-    power = {"p": row.p_mw / base_mva, "q": row.q_mvar / base_mva, "v_0": v_0, "v_min": row.v_min}
+    power = {"p": row.p_mw / base_mva, "q": row.q_mvar / base_mva, "v_0": row.v_0 or v_0, "v_min": row.v_min}
     if row.exponent_p is not None and row.exponent_q is not None:
         return power | {"exponent_p": row.exponent_p, "exponent_q": row.exponent_q}
     p_parts = dict(zip(("p_z", "p_i", "p_p"), row.p_zip, strict=True))
@@ -81,7 +81,7 @@ def admittance(case: Case) -> sparse.csc_matrix:
         if not rows:
             continue
         ends = np.array([(place[row.from_bus], place[row.to_bus]) for row in rows])
-        p = _columns(component, [branch_parameters(row) for row in rows])
+        p = columns(component, [branch_parameters(row) for row in rows])
         for end in (0, 1):
             v = {"v_re_i": 1.0 - end, "v_im_i": 0.0, "v_re_j": float(end), "v_im_j": 0.0}
             i = component.equations(NumericMath, SimpleNamespace(**v), p)[2]
@@ -91,7 +91,7 @@ def admittance(case: Case) -> sparse.csc_matrix:
                 value.append(-(i[2 * other] + 1j * i[2 * other + 1]))
     if case.shunts:
         at = np.array([place[row.bus] for row in case.shunts])
-        p = _columns(Shunt, [shunt_parameters(row, case.base_mva) for row in case.shunts])
+        p = columns(Shunt, [shunt_parameters(row, case.base_mva) for row in case.shunts])
         i = Shunt.equations(NumericMath, SimpleNamespace(v_re=1.0, v_im=0.0), p)[2]
         row_.append(at)
         column.append(at)
@@ -103,7 +103,7 @@ def admittance(case: Case) -> sparse.csc_matrix:
     return sparse.csc_matrix(entries, shape=(size, size))
 
 
-def _columns(component: type[Component], rows: list[Mapping[str, float]]) -> SimpleNamespace:
+def columns(component: type[Component], rows: list[Mapping[str, float]]) -> SimpleNamespace:
     """Return the parameters of many devices of one component as arrays."""
     declared = parameters_of(component)
     return SimpleNamespace(

@@ -184,7 +184,9 @@ class DeviceRow(Row):
 
 @dataclass(frozen=True)
 class LoadRow(Row):
-    """A load: power at the power flow's voltage, and how it goes on from there.
+    """A load: its power at the voltage `v_0`, and how it follows the voltage.
+
+    Where `v_0` is None, the powers are those at the power flow's own voltage, whatever it turns out to be.
 
     Given are either `p_zip` and `q_zip`, the three fractions of constant impedance, current and power, which
     add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage; or a `motor`, which bears the name
@@ -201,12 +203,14 @@ class LoadRow(Row):
     exponent_p: float | None = None
     exponent_q: float | None = None
     motor: DeviceRow | None = None
+    v_0: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "name", self.name or f"load{self.bus}")
         _check_name(self)
         self.require(self.v_min > 0, "v_min", "must be > 0")
+        self.require(self.v_0 is None or self.v_0 > 0, "v_0", "must be > 0")
         if self.motor is not None:
             self._check_motor(self.motor)
         elif self.exponential:
@@ -221,7 +225,7 @@ class LoadRow(Row):
             self.require(getattr(self, key) in ((), None), key, f"must be left out beside {beside}")
 
     def _check_motor(self, motor: DeviceRow) -> None:
-        self._left_out("p_zip", "q_zip", "exponent_p", "exponent_q", beside="a motor")
+        self._left_out("p_zip", "q_zip", "exponent_p", "exponent_q", "v_0", beside="a motor")
         self.require(motor.role in LOAD_ROLES, "motor", f"must have one of the roles {', '.join(LOAD_ROLES)}")
         self.require(self.p_mw > 0, "p_mw", "must be > 0: it says what the motor drives")
         self.require(self.v_min == LoadRow.v_min, "v_min", "must be left out: a motor goes on by itself")

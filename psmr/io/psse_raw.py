@@ -5,8 +5,7 @@ field that is left out has the default written there. What the case does otherwi
 
 - devices out of service that have no status in a case (loads, generators) and isolated buses (type 4) with
   everything at them are left out;
-- a load has its power at the bus voltage that the file stores, in its parts of constant power, current and
-  impedance;
+- a load has its parts of constant power, current and impedance, and its power at a voltage of 1 pu;
 - switched shunts stay at BINIT, taps where they are;
 - a generator that regulates another bus holds its own at the voltage the file stores, with a warning.
 """
@@ -25,6 +24,7 @@ from psmr.io.psse_transformer import Transformers
 from psmr.io.record import Record, name_part
 
 Key = tuple[int, str]
+Parts = tuple[float, float, float]
 
 
 def read_raw(path: str | Path, dynamics: str | Path | None = None, skip_unknown_models: bool = False) -> Case:
@@ -141,24 +141,21 @@ class _Tables:
         powers = {name: record.real(name, 0.0) for name in ("PL", "QL", "IP", "IQ", "YP", "YQ")}
         if bus is None or not status:
             return
-        v = bus.positive("VM", 1.0)
         for power, own in (("PL", "DGENP"), ("QL", "DGENQ")):
             powers[power] -= record.real(own, 0.0) if record.one_of("DGENM", (0, 1), 0) else 0.0
         # Constant impedance, current, power. YQ is a susceptance: positive for a capacitor.
-        p = (powers["YP"] * v * v, powers["IP"] * v, powers["PL"])
-        q = (-powers["YQ"] * v * v, powers["IQ"] * v, powers["QL"])
+        p = (powers["YP"], powers["IP"], powers["PL"])
+        q = (-powers["YQ"], powers["IQ"], powers["QL"])
         number = record.whole("I")
         name = f"load{number}{_suffix(ident)}"
         if _one_sign(p) and _one_sign(q):
-            row = LoadRow(number, sum(p), sum(q), _parts(p), _parts(q), name=name, where=record.where)
-            self.loads.append(row)
+            self.loads.append(_row(record, name, (sum(p), sum(q)), (_parts(p), _parts(q))))
             return
         # Fractions of opposite sign are no fractions: a row for each kind.
         for i, kind in enumerate("zip"):
             if p[i] or q[i]:
                 whole = (float(i == 0), float(i == 1), float(i == 2))
-                row = LoadRow(number, p[i], q[i], whole, whole, name=f"{name}-{kind}", where=record.where)
-                self.loads.append(row)
+                self.loads.append(_row(record, f"{name}-{kind}", (p[i], q[i]), (whole, whole)))
 
     def _shunt(self, record: Record) -> None:
         kind = "switched" if record.section == "switched shunt" else "shunt"
@@ -250,11 +247,17 @@ def _suffix(ident: str) -> str:
     return "" if ident == "1" else f"-{ident}"
 
 
+def _row(record: Record, name: str, power: tuple[float, float], parts: tuple[Parts, Parts]) -> LoadRow:
+    """Return a load whose powers belong to 1 pu, or to any voltage where they are constant."""
+    v_0 = None if parts[0][2] == parts[1][2] == 1 else 1.0
+    return LoadRow(record.whole("I"), *power, *parts, v_0=v_0, name=name, where=record.where)
+
+
 def _one_sign(parts: tuple[float, ...]) -> bool:
     return all(part >= 0 for part in parts) or all(part <= 0 for part in parts)
 
 
-def _parts(powers: tuple[float, float, float]) -> tuple[float, float, float]:
+def _parts(powers: Parts) -> Parts:
     """Return the fractions of a load's power; all of it constant power where there is none."""
     total = sum(powers)
     if total == 0:

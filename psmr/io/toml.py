@@ -21,7 +21,8 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     [[transformer]]            # as a line, without the halving of b and g; tap and shift_deg at the from bus
     [[shunt]]                  # bus; g_mw, b_mvar at 1 pu, status, name (default "shunt<bus>")
 
-    [[load]]                   # bus, p_mw, q_mvar, model; v_min, name (default "load<bus>")
+    [[load]]                   # bus, p_mw, q_mvar, model; v_0, v_min, name (default "load<bus>");
+                               # with v_0 the powers are those at that voltage, otherwise at the power flow's
     bus = 2
     p_mw = 50.0
     q_mvar = 10.0
@@ -108,6 +109,7 @@ _TABLES: Mapping[str, Spec] = {
         "p_mw": (float, True),
         "q_mvar": (float, True),
         "model": (str, False),
+        "v_0": (float, False),
         "p_zip": (list, False),
         "q_zip": (list, False),
         "exponent_p": (float, False),

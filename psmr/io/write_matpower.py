@@ -40,9 +40,9 @@ def matpower_text(case: Case) -> str:
     flow = power_flow(case)
     base = case.base_mva
     demand: dict[tuple[int, str], float] = defaultdict(float)
-    for load in case.loads:
-        demand[load.bus, "p"] += load.p_mw
-        demand[load.bus, "q"] += load.q_mvar
+    for load, p, q in zip(case.loads, flow.load_p, flow.load_q, strict=True):
+        demand[load.bus, "p"] += float(p) * base
+        demand[load.bus, "q"] += float(q) * base
     for bus, y in _admittances(case):
         demand[bus, "g"] += y.real * base
         demand[bus, "b"] += y.imag * base

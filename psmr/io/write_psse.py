@@ -124,7 +124,7 @@ class _Writer:
                     f"{row.place}: RAW files have loads of constant impedance, current and power only; give"
                     " it p_zip and q_zip, or keep the case as .toml"
                 )
-            v = self._v[row.bus]
+            v = row.v_0 or self._v[row.bus]
             p_z, p_i, p_p = (part * row.p_mw for part in row.p_zip)
             q_z, q_i, q_p = (part * row.q_mvar for part in row.q_zip)
             parts = (p_p, q_p, p_i / v, q_i / v, p_z / v**2, -q_z / v**2)

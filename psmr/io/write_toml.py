@@ -77,7 +77,7 @@ def _fields(row: Row) -> Mapping[str, Any]:
                 values["model"] = _MODELS[row.p_zip]
             else:
                 values |= {"p_zip": row.p_zip, "q_zip": row.q_zip}
-            return values | _given(row, v_min=0.7, name=f"load{row.bus}")
+            return values | _given(row, v_0=None, v_min=0.7, name=f"load{row.bus}")
         case GeneratorRow():
             values = _given(row, "name", "bus", "control")
             values |= _given(row, "p_mw", "v") if row.control == "pv" else {}

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import root
 
 from psmr.errors import PowerFlowError
 from psmr.grid.case import Case
+from psmr.grid.initialise import build
 from psmr.grid.powerflow import power_flow
 from psmr.grid.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 from psmr.io.read import read_case
@@ -85,6 +87,86 @@ def test_shunt_supports_the_voltage():
     assert flow.v[1] == pytest.approx(1 / (1 - 0.1 * 0.2), abs=1e-12)
 
 
+def feeder(load, v=1.03, r=0.02, x=0.2):
+    """A slack that feeds one load over a line."""
+    return Case(
+        "feeder",
+        100.0,
+        60.0,
+        (BusRow(1), BusRow(2)),
+        (LineRow(1, 2, x, r),),
+        loads=(load,),
+        generators=(GeneratorRow("G1", 1, "slack", v=v),),
+    )
+
+
+ZIP = {"p_zip": (0.2, 0.3, 0.5), "q_zip": (0.6, 0.0, 0.4)}
+
+
+@pytest.mark.parametrize("v_0", [1.0, 1.1])
+@pytest.mark.parametrize(
+    ("kind", "p", "q"),
+    [
+        (ZIP, lambda u: 0.2 * u**2 + 0.3 * u + 0.5, lambda u: 0.6 * u**2 + 0.4),
+        ({"exponent_p": 1.3, "exponent_q": 3.1}, lambda u: u**1.3, lambda u: u**3.1),
+    ],
+    ids=["zip", "exponential"],
+)
+def test_loads_that_follow_the_voltage(kind, p, q, v_0):
+    """Against the circuit's own two equations, solved by MINPACK."""
+
+    def imbalance(x):
+        v = complex(*x)
+        u = abs(v) / v_0
+        delivered = v * np.conj((1.03 - v) / (0.02 + 0.2j))
+        return [delivered.real - 0.8 * p(u), delivered.imag - 0.4 * q(u)]
+
+    expected = complex(*root(imbalance, [1.0, 0.0], tol=1e-14).x)
+    flow = power_flow(feeder(LoadRow(2, 80.0, 40.0, v_0=v_0, **kind)))
+    assert flow.voltage[1] == pytest.approx(expected, abs=1e-12)
+    u = abs(expected) / v_0
+    assert flow.loads().loc["load2"].to_list() == pytest.approx([2, 80 * p(u), 40 * q(u)], abs=1e-9)
+    assert flow.mismatch <= 1e-12
+
+
+def test_impedance_at_its_own_voltage_is_a_voltage_divider():
+    flow = power_flow(feeder(LoadRow(2, 80.0, 40.0, Z, Z, v_0=1.0)))
+    impedance = 1 / complex(0.8, -0.4)
+    assert flow.voltage[1] == pytest.approx(1.03 * impedance / (impedance + 0.02 + 0.2j), abs=1e-12)
+
+
+def test_constant_power_that_cannot_be_has_a_solution_below_v_min():
+    """There the load is the impedance that it is at v_min."""
+    load = LoadRow(2, 400.0, 0.0, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), v_0=1.0)
+    with pytest.raises(PowerFlowError):
+        power_flow(feeder(replace(load, v_0=None)))
+    impedance = 0.7**2 / 4.0
+    flow = power_flow(feeder(load))
+    assert flow.voltage[1] == pytest.approx(1.03 * impedance / (impedance + 0.02 + 0.2j), abs=1e-12)
+
+
+def test_voltage_of_the_solution_changes_nothing(wscc9):
+    """A load with its power at the voltage that the power flow has is the load without that voltage."""
+    case = read_case(wscc9 / "wscc9.toml")
+    flow = power_flow(case)
+    v = {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
+    named = replace(case, loads=tuple(replace(row, v_0=v[row.bus]) for row in case.loads))
+    assert np.abs(power_flow(named).voltage - flow.voltage).max() < 1e-13
+    plain, system = build(case), build(named)
+    assert np.abs(system.w0 - plain.w0).max() < 1e-12
+    assert abs(system.linearise().jacobian() - plain.linearise().jacobian()).max() < 1e-8
+
+
+def test_start_with_loads_at_one_per_unit(wscc9):
+    case = read_case(wscc9 / "wscc9.toml")
+    case = replace(case, loads=tuple(replace(row, v_0=1.0) for row in case.loads))
+    system, flow = build(case), power_flow(case)
+    assert np.abs(system.g(system.x0, system.y0)).max() <= 1e-10
+    load = flow.loads().loc["load5"]
+    v = flow.buses().loc["bus5", "v"]
+    assert load.p_mw == pytest.approx(125.0 * v**2, abs=1e-9)
+
+
 def test_slack_angle_is_held(wscc9):
     case = read_case(wscc9 / "wscc9.toml")
     turned = replace(case.generators[0], angle_deg=40.0)
@@ -106,15 +188,26 @@ def test_reactive_limit_turns_pv_into_pq(wscc9):
     assert power_flow(case).at_limit == ()
 
 
+def test_generators_at_a_limit_are_each_at_their_own(wscc9):
+    case = read_case(wscc9 / "wscc9-ibr.toml")
+    lowest = {"C1": -3.0, "C2": -1.0}
+    generators = tuple(replace(g, q_min_mvar=lowest.get(g.name, g.q_min_mvar)) for g in case.generators)
+    flow = power_flow(replace(case, generators=generators), reactive_limits=True)
+    assert flow.at_limit == ("C1", "C2")
+    assert flow.generators().loc[["C1", "C2"], "q_mvar"].to_list() == [-3.0, -1.0]
+    assert flow.v[2] > 1.025
+
+
 def test_reactive_limit_not_reached_changes_nothing(wscc9):
     case = with_q_max(read_case(wscc9 / "wscc9.toml"), 50.0)
     assert power_flow(case, reactive_limits=True).v == pytest.approx(power_flow(case).v, abs=0)
 
 
-def test_overload_names_mismatch_and_bus():
+def test_overload_names_mismatch_bus_and_voltage():
     """The most a line of X = 0.1 carries at unit power factor from 1 pu is 1 / (2 X) = 500 MW."""
     assert power_flow(two_buses(load=499.0)).v[1] == pytest.approx(np.sqrt(0.5), abs=0.05)
-    with pytest.raises(PowerFlowError, match=r"two: power flow: .* largest mismatch .* (MW|Mvar) at bus2"):
+    where = r"largest mismatch .* (MW|Mvar) at bus2, lowest voltage 0\.\d+ pu at bus2; check the loads"
+    with pytest.raises(PowerFlowError, match="two: power flow: no convergence after 30 iterations; " + where):
         power_flow(two_buses(load=520.0))
 
 

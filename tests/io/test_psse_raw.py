@@ -64,9 +64,9 @@ def test_every_version_says_the_same(read, version):
 
 def test_parts_of_loads(read):
     loads = {load.name: load for load in read(raw_text()).loads}
-    v = 1.02
-    # Constant impedance, current, power; YQ is negative for an inductive load.
-    p, q = (30 * v**2, 20 * v, 40), (6 * v**2, 5 * v, 10)
+    # Constant impedance, current, power at 1 pu; YQ is negative for an inductive load.
+    p, q = (30, 20, 40), (6, 5, 10)
+    assert loads["load2"].v_0 == 1.0
     assert loads["load2"].p_mw == pytest.approx(sum(p), rel=1e-15)
     assert loads["load2"].q_mvar == pytest.approx(sum(q), rel=1e-15)
     assert loads["load2"].p_zip == pytest.approx([x / sum(p) for x in p], rel=1e-15)
@@ -74,6 +74,7 @@ def test_parts_of_loads(read):
     # Parts of opposite sign become loads of one kind each.
     assert (loads["load3-B-z"].p_mw, loads["load3-B-z"].p_zip) == (-4.0, (1.0, 0.0, 0.0))
     assert (loads["load3-B-p"].p_mw, loads["load3-B-p"].q_mvar) == (10.0, 2.0)
+    assert (loads["load3-B-z"].v_0, loads["load3-B-p"].v_0) == (1.0, None)
     assert "load4" not in loads
     assert "load5" not in loads
 

@@ -81,8 +81,10 @@ def test_shunt_parts_of_branches(tmp_path):
         *("line1-2", "line2-1-2", "transformer2-3", "transformer3-2-2")
     ]
     same_flow(case, again)
-    # The load keeps its parts, not only its power.
-    np.testing.assert_allclose(again.loads[0].p_zip, (0.2, 0.3, 0.5))
+    # The load keeps its parts, not only its power: those at the solution's voltage are now those at 1 pu.
+    load, v = again.loads[0], power_flow(case).v[2]
+    parts = np.array(load.p_zip) * load.p_mw * (v**2, v, 1)
+    np.testing.assert_allclose(parts, (2.0, 3.0, 5.0))
     with pytest.warns(PsmrWarning, match="1 admittances to ground of branches out of service"):
         (m,) = write_case(case, tmp_path / "out.m")
     same_flow(case, read_case(m, frequency_hz=50.0))
