@@ -17,10 +17,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from psmr.dae.component import Component, Terms, parameters_of, rows_of
+from psmr.dae.structure import structure_for
 
 
 def form_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
-    """Return `component` itself, or its algebraic form where `values` has time constants that are zero."""
+    """Return `component` with the structure of `values`, in algebraic form where time constants are zero."""
+    component = structure_for(component, values)
     vanished = tuple(s for s, constants in component.lags.items() if all(values[c] == 0 for c in constants))
     idle = tuple(s for s, gain in component.integrals.items() if values[gain] == 0)
     if not (vanished or idle):

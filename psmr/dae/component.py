@@ -24,6 +24,11 @@ def nonnegative(value: float) -> str | None:
     return None if value >= 0 else "must be >= 0"
 
 
+def nonpositive(value: float) -> str | None:
+    """Return what would be right where `value` is above zero."""
+    return None if value <= 0 else "must be <= 0"
+
+
 def nonzero(value: float) -> str | None:
     """Return what would be right where `value` is zero."""
     return None if value != 0 else "must not be 0"
@@ -32,6 +37,16 @@ def nonzero(value: float) -> str | None:
 def fraction(value: float) -> str | None:
     """Return what would be right where `value` is outside [0, 1]."""
     return None if 0 <= value <= 1 else "must be between 0 and 1"
+
+
+def whole(low: int, high: int) -> Check:
+    """Return the check for a whole number from `low` to `high`: a code, an order."""
+
+    def check(value: float) -> str | None:
+        good = value == int(value) and low <= value <= high
+        return None if good else f"must be a whole number from {low} to {high}"
+
+    return check
 
 
 @dataclass(frozen=True)
@@ -97,6 +112,9 @@ class Component:
         Integrators that a zero gain leaves out: state -> name of the gain.
     ramps
         Rates of change: parameters without which, all of them zero, no equation reads the time.
+    structural
+        Whole-number parameters that choose the variables, for instance a code; `shape` says what each choice
+        has (see `psmr.dae.structure`).
     together
         Own variables that a partition keeps on one side.
     units
@@ -113,6 +131,7 @@ class Component:
     lags: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     integrals: ClassVar[Mapping[str, str]] = {}
     ramps: ClassVar[tuple[str, ...]] = ()
+    structural: ClassVar[tuple[str, ...]] = ()
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
     units: ClassVar[Mapping[str, str]] = {}
 
@@ -135,6 +154,11 @@ class Component:
     def conflict(p: Mapping[str, float]) -> str | None:
         """Return what is wrong between the values of several parameters, and what would be right."""
         return None
+
+    @staticmethod
+    def shape(*choice: int) -> Mapping[str, Any]:
+        """Return the attributes of the class that the values of `structural` ask for."""
+        return {}
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, float]:

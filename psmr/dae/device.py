@@ -19,7 +19,8 @@ class Device:
     name
         Unique name; variables are called ``"name.variable"``.
     component
-        The declaration; its algebraic form where a time constant is zero (`psmr.dae.algebraic_form`).
+        The declaration; its structure where that is a choice, its algebraic form where a time constant is
+        zero (`psmr.dae.structure`, `psmr.dae.algebraic_form`).
     parameters
         Value of each parameter, in the units of its declaration; declared defaults may be left out.
     connections
@@ -59,6 +60,7 @@ class Device:
             values[key] = float(value)
         if wrong := self.component.conflict(values):
             raise InputError(f"{self.name}: {wrong}")
+        object.__setattr__(self, "component", form_for(self.component, values))
         ports = (*self.component.inputs, *self.component.outputs)
         for port in self.connections:
             if port not in ports:
@@ -67,5 +69,4 @@ class Device:
         if missing:
             raise InputError(f"{self.name}: output {missing[0]!r} is not connected; {kind} must add to a row")
         object.__setattr__(self, "parameters", values)
-        object.__setattr__(self, "component", form_for(self.component, values))
         object.__setattr__(self, "connections", dict(self.connections))

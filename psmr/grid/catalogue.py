@@ -23,14 +23,14 @@ from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
 from psmr.grid.motors import InductionMotor
 from psmr.grid.network import Bus, Line, Shunt, Transformer
-from psmr.grid.stabilisers import IEEEST, PssSpeed
+from psmr.grid.stabilisers import IEEEST, ST2CUT, PssSpeed
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL),
     "converter": (GridFollowingConverter, GridFollowingConverterV),
     "exciter": (ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXST1, ESST3A, ESST4B, EXAC1),
     "governor": (GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
-    "stabiliser": (PssSpeed, IEEEST),
+    "stabiliser": (PssSpeed, IEEEST, ST2CUT),
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
 
@@ -49,8 +49,8 @@ LOADS: tuple[type[Component], ...] = (ZipLoad, ExponentialLoad)
 NETWORK: tuple[type[Component], ...] = (Bus, Line, Transformer, Shunt, *LOADS)
 """Components that the tables of a case stand for."""
 
-FROM_CASE = ("s_base", "f_n")
-"""Parameters that come from the head of the case."""
+FROM_CASE = ("s_base", "f_n", "v_0")
+"""Parameters that come from the head of the case, and from its power flow: the voltage at the terminals."""
 
 
 def components() -> tuple[type[Component], ...]:
@@ -59,6 +59,17 @@ def components() -> tuple[type[Component], ...]:
     return (*NETWORK, *(component for kinds in roles for component in kinds))
 
 
+def component_named(role: str, name: str) -> type[Component]:
+    """Return the component of a device of a plant or load."""
+    kinds = {**ROLES, **LOAD_ROLES}[role]
+    return next(component for component in kinds if component.__name__ == name)
+
+
+def defaults(component: type[Component]) -> dict[str, float]:
+    """Return the parameters of a component that a case may leave out."""
+    return {k: p.default for k, p in parameters_of(component).items() if p.default is not None}
+
+
 def role_parameters(component: type[Component]) -> dict[str, Parameter]:
-    """Return the parameters that a case gives for a plant's device, without those from its head."""
+    """Return the parameters that a case gives for a plant's device, without those of the case itself."""
     return {name: value for name, value in parameters_of(component).items() if name not in FROM_CASE}

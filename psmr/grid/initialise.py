@@ -80,7 +80,7 @@ def _plants(case: Case, flow: PowerFlow) -> list[Plant]:
             )
         voltage = complex(flow.voltage[place[generator.bus]])
         current = complex(np.conj(complex(p, q) / voltage))
-        plants.append(Plant(generator.name, tuple(plant_devices(case, generator)), voltage, current))
+        plants.append(Plant(generator.name, tuple(plant_devices(case, generator, voltage)), voltage, current))
     return plants
 
 

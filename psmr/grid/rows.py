@@ -11,8 +11,9 @@ from scipy import sparse
 
 from psmr.dae.component import Component, parameters_of
 from psmr.dae.mathematics import NumericMath
+from psmr.dae.structure import structure_for
 from psmr.grid.case import Case
-from psmr.grid.catalogue import LOAD_ROLES, ROLES
+from psmr.grid.catalogue import component_named, defaults
 from psmr.grid.exponential_load import ExponentialLoad
 from psmr.grid.loads import ZipLoad
 from psmr.grid.network import Line, Shunt, Transformer
@@ -38,16 +39,16 @@ def shunt_parameters(row: ShuntRow, base_mva: float) -> dict[str, float]:
 
 
 def component_of(row: DeviceRow) -> type[Component]:
-    """Return the component of a device of a plant or load."""
-    kinds = {**ROLES, **LOAD_ROLES}[row.role]
-    return next(component for component in kinds if component.__name__ == row.type)
+    """Return the component of a device of a plant or load, with the variables that its codes ask for."""
+    component = component_named(row.role, row.type)
+    return structure_for(component, defaults(component) | dict(row.parameters))
 
 
-def device_parameters(row: DeviceRow, case: Tables) -> dict[str, float]:
-    """Return the parameters of a device, with those that come from the head of the case."""
-    head = {"s_base": case.base_mva, "f_n": case.frequency_hz}
+def device_parameters(row: DeviceRow, case: Tables, v_0: float) -> dict[str, float]:
+    """Return the parameters of a device, with those of the case: `v_0` is the power flow's voltage."""
+    known = {"s_base": case.base_mva, "f_n": case.frequency_hz, "v_0": v_0}
     declared = parameters_of(component_of(row))
-    return dict(row.parameters) | {name: value for name, value in head.items() if name in declared}
+    return dict(row.parameters) | {name: value for name, value in known.items() if name in declared}
 
 
 def load_component(row: LoadRow) -> type[Component]:
@@ -60,7 +61,7 @@ def load_component(row: LoadRow) -> type[Component]:
 def load_parameters(row: LoadRow, case: Tables, v_0: float) -> dict[str, float]:
     """Return the parameters of a load, at the power flow's voltage v_0 unless its row names another one."""
     if row.motor is not None:
-        return device_parameters(row.motor, case)
+        return device_parameters(row.motor, case, v_0)
     base_mva = case.base_mva
     power = {"p": row.p_mw / base_mva, "q": row.q_mvar / base_mva, "v_0": row.v_0 or v_0, "v_min": row.v_min}
     if row.exponent_p is not None and row.exponent_q is not None:

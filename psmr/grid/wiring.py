@@ -8,6 +8,7 @@ from psmr.dae.component import Component
 from psmr.dae.device import Device
 from psmr.errors import CaseError
 from psmr.grid.case import Case
+from psmr.grid.catalogue import SOURCES
 from psmr.grid.network import Bus, Shunt
 from psmr.grid.powerflow import PowerFlow
 from psmr.grid.rows import (
@@ -19,7 +20,7 @@ from psmr.grid.rows import (
     load_parameters,
     shunt_parameters,
 )
-from psmr.grid.tables import GeneratorRow
+from psmr.grid.tables import DeviceRow, GeneratorRow
 
 
 def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
@@ -51,16 +52,18 @@ def terminal_wires(bus: str, component: type[Component] | None = None) -> dict[s
     return {port: f"{bus}.{port}" for port in ports}
 
 
-def plant_devices(case: Case, generator: GeneratorRow) -> list[Device]:
+def plant_devices(case: Case, generator: GeneratorRow, voltage: complex) -> list[Device]:
     """Return the devices of a plant, wired to each other and to their bus by name.
 
     An input takes the variable of that name that another device of the plant offers, or the bus; otherwise it
-    is held.
+    is held. A stabiliser has no set-points: it also reads what the machine holds. `voltage` is the power
+    flow's at the bus.
 
     Raises
     ------
     CaseError
-        Where two devices offer one name, or a device gives a signal that nothing reads.
+        Where two devices offer one name, a device gives a signal that nothing reads, or nothing gives what a
+        stabiliser reads.
     """
     bus = case.bus(generator.bus).name
     kinds = {row.name: component_of(row) for row in generator.devices}
@@ -76,13 +79,26 @@ def plant_devices(case: Case, generator: GeneratorRow) -> list[Device]:
                 )
             if offering:
                 wires[port] = f"{offering[0]}.{port}"
-        devices.append(Device(row.name, component, device_parameters(row, case), wires))
+            elif row.role == "stabiliser" and port not in wires:
+                wires[port] = f"{_holding(generator, row, port)}.{port}"
+        devices.append(Device(row.name, component, device_parameters(row, case, abs(voltage)), wires))
     _check_used(generator, kinds)
     return devices
 
 
 def _offered(component: type[Component]) -> tuple[str, ...]:
     return (*component.states, *component.algebraic)
+
+
+def _holding(generator: GeneratorRow, row: DeviceRow, port: str) -> str:
+    """Return the machine that holds what a stabiliser reads."""
+    source = next(device for device in generator.devices if device.role in SOURCES)
+    if port not in component_of(source).inputs:
+        raise CaseError(
+            f"{row.place}: {row.type} reads {port}, which no device of {generator.name} gives; choose another"
+            f" input code, or a machine that has {port} instead of {source.type}"
+        )
+    return source.name
 
 
 def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -> None:

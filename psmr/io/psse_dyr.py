@@ -80,14 +80,14 @@ def read_dyr(
         The generators of the RAW file by bus and identifier.
     skip_unknown_models
         Leave out devices whose model psmr does not know, with a warning for each. A plant whose machine is
-        left out keeps no controllers either.
+        left out keeps no controllers either, one whose exciter is left out no stabiliser.
 
     Raises
     ------
     CaseError
         For a model that is not known, a record of a generator that the RAW file does not have, a generator
-        without a machine, two devices of one role, a record with too few or too many values, a value that its
-        parameter forbids; names file and line.
+        without a machine, a stabiliser without an exciter, two devices of one role, a record with too few or
+        too many values, a value that its parameter forbids; names file and line.
     """
     skip = _Skip(skip_unknown_models)
     found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
@@ -115,6 +115,11 @@ def read_dyr(
                     f"{device.where}: {device.type}: has no machine; left out", PsmrWarning, stacklevel=2
                 )
             plant = {}
+        elif "stabiliser" in plant and "exciter" not in plant:
+            lone = plant.pop("stabiliser")
+            skip(
+                f"{lone.where}: {lone.type}: its generator has no exciter", "add one, or take the record out"
+            )
         yield dataclasses.replace(unit.row, devices=tuple(plant.values()))
 
 
@@ -141,7 +146,7 @@ def _device(
             f"{entry.where}: {model}: there is no generator {ident!r} at bus {bus} in the RAW file"
             f" (at this bus: {there})"
         )
-    values = _values(entry, model, skip)
+    values = _values(entry, model, bus, skip)
     if unit.row is None or values is None:
         return None
     if unit.stepped:
@@ -153,12 +158,12 @@ def _device(
     return (bus, ident), DeviceRow(name, role, component.__name__, given, where=entry.where)
 
 
-def _values(entry: _Entry, model: str, skip: _Skip) -> dict[str, float] | None:
+def _values(entry: _Entry, model: str, bus: int, skip: _Skip) -> dict[str, float] | None:
     """Return the values of a record by the names of its parameters; None where it is left out."""
     names = MODELS[model].split()
     words = entry.words[3:]
     if len(words) != len(names):
-        plain = " ".join(name.lstrip("-").partition("=")[0] for name in names)
+        plain = " ".join(name.lstrip("-@").partition("=")[0] for name in names)
         raise CaseError(
             f"{entry.where}: {model}: has {len(words)} values; must have {len(names)}: {plain};"
             " does the record end with a slash?"
@@ -167,9 +172,18 @@ def _values(entry: _Entry, model: str, skip: _Skip) -> dict[str, float] | None:
     for name, (line, word) in zip(names, words, strict=True):
         if name.startswith("-"):
             continue
-        name, _, fixed = name.partition("=")
+        own = name.startswith("@")
+        name, _, fixed = name.lstrip("@").partition("=")
         record = Record(entry.path, line, model, (name,), (word,))
         value = record.real(name)
+        if own and value not in (0, bus):
+            skip(
+                str(record.error(name, f"psmr measures at the machine's bus, 0 or {bus}")),
+                "take it out, or skip it",
+            )
+            return None
+        if own:
+            continue
         if not fixed:
             values[name] = value
         elif value != float(fixed):

@@ -2,7 +2,8 @@
 
 Source: Siemens PTI, PSS/E Model Library, the data sheets of the models. A name in the list is a parameter of
 the component that `psmr.grid.catalogue` has under the model's name. ``name=value`` is a value that must be as
-given, for the component has no such option; ``-name`` one that changes nothing in psmr.
+given, for the component has no such option; ``-name`` one that changes nothing in psmr; ``@name`` a bus,
+which must be that of the machine, or 0 for it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ MODELS: Mapping[str, str] = {
     "HYGOV": "r_perm r_temp t_r t_f t_g velm g_max g_min t_w a_t d_turb q_nl",
     "GAST": "r t_1 t_2 t_3 a_t k_t v_max v_min d_turb",
     "IEESGO": "t_1 t_2 t_3 t_4 t_5 t_6 k_1 k_2 k_3 p_max p_min",
-    "IEEEST": "ics=1 ib=0 a_1 a_2 a_3 a_4 a_5 a_6 t_1 t_2 t_3 t_4 t_5 t_6 k_s l_s_max l_s_min v_cu v_cl",
+    "IEEEST": "input @ib a_1 a_2 a_3 a_4 a_5 a_6 t_1 t_2 t_3 t_4 t_5 t_6 k_s l_s_max l_s_min v_cu v_cl",
+    "ST2CUT": "input_1 @ib_1 input_2 @ib_2 k_1 k_2 t_1 t_2 t_3 t_4 t_5 t_6 t_7 t_8 t_9 t_10"
+    " l_s_max l_s_min v_cu v_cl",
 }
 """Model to the names of its values, in their order, after bus, name and machine identifier."""
 

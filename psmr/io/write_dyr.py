@@ -53,10 +53,11 @@ def _record(device: DeviceRow) -> tuple[str, list[float]]:
     values: dict[str, float] = {}
     written: list[float] = []
     for name in MODELS[model].split():
-        plain, _, fixed = name.lstrip("-").partition("=")
-        value = float(fixed) if fixed else 0.0 if name.startswith("-") else _value(plain, own)
+        plain, _, fixed = name.partition("=")
+        idle = name[0] in "-@"
+        value = float(fixed) if fixed else 0.0 if idle else _value(plain, own)
         written.append(value)
-        if not name.startswith("-") and not fixed:
+        if not idle and not fixed:
             values[plain] = value
     # Read back: what the record has no place for would be lost.
     back = _full(

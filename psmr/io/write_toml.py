@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from psmr.grid.case import Case
+from psmr.grid.catalogue import component_named
 from psmr.grid.tables import (
     BranchRow,
     BusRow,
@@ -107,7 +108,9 @@ def _device(table: str, device: DeviceRow, name: str) -> str:
     values: dict[str, Any] = {"type": device.type}
     if device.name != name:
         values["name"] = device.name
-    return f"[{table}.{device.role}]\n{_pairs(values | dict(device.parameters))}"
+    whole = component_named(device.role, device.type).structural
+    given = {k: int(x) if k in whole else x for k, x in device.parameters.items()}
+    return f"[{table}.{device.role}]\n{_pairs(values | given)}"
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

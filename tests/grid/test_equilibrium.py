@@ -155,7 +155,7 @@ def plant_of(case, number):
     place = [bus.number for bus in case.buses].index(generator.bus)
     voltage = complex(flow.voltage[place])
     current = complex(np.conj(complex(flow.p[number], flow.q[number]) / voltage))
-    return Plant(generator.name, tuple(plant_devices(case, generator)), voltage, current)
+    return Plant(generator.name, tuple(plant_devices(case, generator, voltage)), voltage, current)
 
 
 def test_plants_together_are_plants_alone(wscc9):

@@ -5,11 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from psmr.dae.algebraic_form import form_for
 from psmr.dae.assemble import assemble
 from psmr.dae.component import Component, local_rows
 from psmr.dae.device import Device
 from psmr.dae.mathematics import NumericMath
-from psmr.grid.catalogue import components
+from psmr.grid.catalogue import components, defaults
+from psmr.grid.stabilisers import IEEEST, ST2CUT
 from tests.grid.library import PARAMETERS, ZERO
 
 STEP = 1e-30
@@ -27,12 +29,18 @@ class Signal(Component):
 
 
 WHOLE = [(component, PARAMETERS.get(component)) for component in components()]
+CODES = [
+    *((IEEEST, PARAMETERS[IEEEST] | {"input": code}) for code in range(2, 7)),
+    *((ST2CUT, PARAMETERS[ST2CUT] | {"input_1": a, "input_2": b}) for a, b in ((2, 6), (4, 0), (6, 2))),
+]
 FORMS = [(component, PARAMETERS[component] | dict.fromkeys(zero, 0.0)) for component, zero in ZERO.items()]
-NAMES = [c.__name__ for c, _ in WHOLE] + [f"{c.__name__}-algebraic" for c, _ in FORMS]
+NAMES = [c.__name__ for c, _ in WHOLE] + [form_for(c, defaults(c) | p).__name__ for c, p in CODES]
+NAMES += [f"{c.__name__}-algebraic" for c, _ in FORMS]
 
 
 def alone(component, parameters):
     """The device with a signal of its own at each input and output."""
+    component = form_for(component, defaults(component) | parameters)
     ports = (*component.inputs, *component.outputs)
     wires = {
         port: f"{side}-{port}.s"
@@ -74,7 +82,7 @@ def evaluate(component, device, m, values):
     return [*derivatives, *residuals, *injections]
 
 
-@pytest.mark.parametrize(("component", "parameters"), WHOLE + FORMS, ids=NAMES)
+@pytest.mark.parametrize(("component", "parameters"), WHOLE + CODES + FORMS, ids=NAMES)
 def test_jacobian_is_the_complex_step(component, parameters):
     device, system = alone(component, parameters)
     component = device.component

@@ -59,7 +59,7 @@ def test_names_are_parameters(model):
     """Every value of a record is a parameter, and every parameter without default has its value."""
     _, component = component_for(model)
     declared = role_parameters(component)
-    names = {name for name in MODELS[model].split() if not name.startswith("-") and "=" not in name}
+    names = {name for name in MODELS[model].split() if name[0] not in "-@" and "=" not in name}
     names = {"t_a" if name == "ta_tb" else name.removesuffix("_deg") for name in names}
     assert names <= declared.keys()
     needed = {name for name, parameter in declared.items() if parameter.default is None}
@@ -127,8 +127,48 @@ def test_step_up_transformer(read):
 
 
 def test_option_that_psmr_does_not_have(read):
-    stabiliser = GOOD + "1 'IEEEST' 1 3 0 0 0 0 0 0 0 0.1 0.1 0.1 0.1 10 10 5 0.1 -0.1 0 0 /\n"
-    with pytest.raises(CaseError, match=r"case\.dyr:9 .*ics = '3': psmr has this model only with 1"):
+    stabiliser = GOOD + "1 'IEEEST' 1 3 2 0 0 0 0 0 0 0.1 0.1 0.1 0.1 10 10 5 0.1 -0.1 0 0 /\n"
+    with pytest.raises(
+        CaseError, match=r"case\.dyr:9 .*ib = '2': psmr measures at the machine's bus, 0 or 1"
+    ):
         read(stabiliser)
-    with pytest.warns(PsmrWarning, match="ics = '3'"):
+    with pytest.warns(PsmrWarning, match="ib = '2'"):
         assert len(read(stabiliser, skip_unknown_models=True).generators[0].devices) == 3
+
+
+CODES = [
+    ("IEEEST", "3 1", ("delta", "i_d")),
+    ("IEEEST", "2 0", ("x_theta",)),
+    ("ST2CUT", "1 0 6 1", ("x_v_2",)),
+]
+VALUES = {"IEEEST": "0 0 0 0 0 0 0.1 0.1 0.1 0.1 10 10", "ST2CUT": "5 1 0 0.1 10 10 0.1 0.1 0.1 0.1 0 0"}
+
+
+@pytest.mark.parametrize(("model", "codes", "names"), CODES)
+def test_input_codes(read, model, codes, names):
+    gain = "5" if model == "IEEEST" else ""
+    case = read(GOOD + f"1 '{model}' 1 {codes} {VALUES[model]} {gain} 0.1 -0.1 0 0 /\n")
+    stabiliser = build(case).devices[-2]
+    component = stabiliser.component
+    assert stabiliser.name == "PSS1"
+    assert set(names) <= {*component.states, *component.inputs}
+    # What it measures is at rest.
+    assert build(case).w0[build(case).index("PSS1.v_s")] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("codes", ["7 0", "1.5 0", "0 0"])
+def test_input_code_that_is_none(read, codes):
+    record = f"1 'IEEEST' 1 {codes} {VALUES['IEEEST']} 5 0.1 -0.1 0 0 /\n"
+    with pytest.raises(CaseError, match=r"case\.dyr:9 .*input = .*: must be a whole number from 1 to 6"):
+        read(GOOD + record)
+
+
+def test_stabiliser_whose_exciter_is_left_out(read):
+    record = f"1 'IEEEST' 1 1 0 {VALUES['IEEEST']} 5 0.1 -0.1 0 0 /\n"
+    text = GOOD.replace("'sexs'", "'EXCXYZ'") + record
+    with pytest.warns(PsmrWarning) as warned:
+        case = read(text, skip_unknown_models=True)
+    assert re.search(r"case\.dyr:9: IEEEST: its generator has no exciter", str(warned[-1].message))
+    assert [d.role for d in case.generators[0].devices] == ["machine", "governor"]
+    with pytest.raises(CaseError, match=r"case\.dyr:8: IEEEST: its generator has no exciter; add one"):
+        read(GOOD.replace("1 'sexs' 1 0.1 10.0 100.0 0.1 0.0 5.0 /\n", "") + record)

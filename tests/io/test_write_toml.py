@@ -2,15 +2,18 @@
 
 import math
 import tomllib
+from dataclasses import replace
 
 import pytest
 
 from psmr.errors import CaseError
 from psmr.grid.case import Case
-from psmr.grid.tables import BusRow, GeneratorRow
+from psmr.grid.stabilisers import ST2CUT
+from psmr.grid.tables import BusRow, DeviceRow, GeneratorRow
 from psmr.io.read import read_case
 from psmr.io.write import write_case
 from psmr.io.write_toml import toml_text
+from tests.grid.library import PARAMETERS
 from tests.io.raw import raw_text
 
 
@@ -35,6 +38,18 @@ def test_text_is_escaped_and_limits_may_be_infinite(tmp_path):
     write_case(case, tmp_path / "out.toml")
     assert read_case(tmp_path / "out.toml") == case
     assert case.generators[0].q_min_mvar == -math.inf
+
+
+def test_codes_are_whole_numbers(wscc9, tmp_path):
+    case = read_case(wscc9 / "wscc9.toml")
+    one, *rest = case.generators
+    values = {k: x for k, x in PARAMETERS[ST2CUT].items() if k not in ("f_n", "v_0")}
+    row = DeviceRow("PSS1", "stabiliser", "ST2CUT", values)
+    one = replace(one, devices=(*(d for d in one.devices if d.role != "stabiliser"), row))
+    case = replace(case, generators=(one, *rest))
+    assert "input_1 = 1\ninput_2 = 3\n" in toml_text(case)
+    write_case(case, tmp_path / "out.toml")
+    assert read_case(tmp_path / "out.toml") == case
 
 
 def test_a_folder_that_is_not_there(wscc9, tmp_path):

@@ -1,0 +1,144 @@
+"""What a stabiliser measures, by the input codes of the PSS/E models.
+
+A stabiliser is declared with open signals. A device has those of its codes: what they read of the machine and
+of the bus becomes its inputs, and a signal that is a derivative brings the state of a filter s/(1 + s t_f).
+Source: PSS/E, Model Library, input codes of IEEEST, ST2CUT and PSS2A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.component import Component, Parameter, Terms, positive, whole
+from psmr.dae.mathematics import NumericMath
+from psmr.grid.blocks import machine_frame, rotate, washout
+
+Read = Callable[[Any, Any, Any, Any], tuple[Any, Terms]]
+
+_CODES = "1 speed, 2 bus frequency, 3 electrical and 4 accelerating power, 5 bus voltage, 6 its derivative"
+FIRST = Parameter("code", _CODES, whole(1, 6))
+SECOND = Parameter("code", f"{_CODES}, 0 none", whole(0, 6))
+FILTER = Parameter("s", "time constant of the filter of a derivative (codes 2 and 6)", positive, default=0.04)
+"""PSS/E has this filter for a bus's frequency; 0.04 s is the default of its dynamic solution parameters."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A measured signal.
+
+    Attributes
+    ----------
+    inputs
+        What it reads.
+    read
+        From functions, variables, parameters and the state: its value, and the derivative of its state.
+    state
+        Name of its state, empty for none.
+    rest
+        The state's value at rest, from the voltage at the bus.
+    """
+
+    inputs: tuple[str, ...]
+    read: Read
+    state: str = ""
+    rest: Callable[[Any], Any] = np.abs
+
+
+def none(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
+    """Return zero: the stabiliser has no such input."""
+    return 0, ()
+
+
+def speed(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
+    """Return the deviation of the rotor's speed in pu."""
+    return v.omega - 1, ()
+
+
+def bus_frequency(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
+    """Return the deviation of the bus's frequency in pu: s/(1 + s t_f) on the voltage's angle.
+
+    The state is the lagged angle. The lag is measured from it and not as a difference of two angles, so that
+    it has no jump where the voltage's angle passes 180 degrees.
+    """
+    behind = m.atan2(*reversed(rotate(m, v.v_re, v.v_im, x)))
+    return behind / (2 * np.pi * p.f_n * p.t_f), (behind / p.t_f,)
+
+
+def electrical_power(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
+    """Return the machine's electrical power at its terminals in pu on its base."""
+    v_d, v_q = machine_frame(m, v.v_re, v.v_im, v.delta)
+    return v_d * v.i_d + v_q * v.i_q, ()
+
+
+def accelerating_power(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
+    """Return the turbine's torque without the electrical power, in pu on the machine's base."""
+    return v.t_m - electrical_power(m, v, p, x)[0], ()
+
+
+def bus_voltage(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
+    """Return the magnitude of the bus's voltage in pu."""
+    return m.sqrt(v.v_re**2 + v.v_im**2), ()
+
+
+def voltage_derivative(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
+    """Return the derivative of the magnitude of the bus's voltage in pu/s: s/(1 + s t_f)."""
+    change, slope = washout(m.sqrt(v.v_re**2 + v.v_im**2), x, p.t_f)
+    return change / p.t_f, (slope,)
+
+
+_BUS = ("v_re", "v_im")
+_POWER = (*_BUS, "delta", "i_d", "i_q")
+SIGNALS: tuple[Signal, ...] = (
+    Signal((), none),
+    Signal(("omega",), speed),
+    Signal(_BUS, bus_frequency, "x_theta", np.angle),
+    Signal(_POWER, electrical_power),
+    Signal((*_POWER, "t_m"), accelerating_power),
+    Signal(_BUS, bus_voltage),
+    Signal(_BUS, voltage_derivative, "x_v"),
+)
+"""The signal of each code."""
+
+
+def with_signals(component: type[Component], codes: Mapping[str, int]) -> Mapping[str, Any]:
+    """Return the attributes of `component` where its inputs `codes` are the signals of these codes."""
+    parts: Mapping[str, Any] = {
+        name: getattr(component, name) for name in ("states", "inputs", "equations", "guess")
+    }
+    for port, code in codes.items():
+        parts = _measured(parts, port, SIGNALS[code])
+    return {**parts} | {name: staticmethod(parts[name]) for name in ("equations", "guess")}
+
+
+def _measured(parts: Mapping[str, Any], port: str, signal: Signal) -> Mapping[str, Any]:
+    """Return the attributes with one signal in place of the input `port`."""
+    # The functions themselves stand in the closures, so that the hash of the kernels sees them.
+    inner, first_guess, read, rest = parts["equations"], parts["guess"], signal.read, signal.rest
+    state = signal.state and signal.state + port.removeprefix("u")
+
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the equations with the signal, and the derivative of its state at the end."""
+        value, slopes = read(m, v, p, getattr(v, state) if state else None)
+        derivatives, residuals, injections = inner(m, SimpleNamespace(**vars(v) | {port: value}), p)
+        return (*derivatives, *slopes), residuals, injections
+
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the guess for the signal that the machine's own guess gives."""
+        bus = {"v_re": np.real(terminal.voltage), "v_im": np.imag(terminal.voltage)}
+        own = {state: rest(terminal.voltage)} if state else {}
+        known = SimpleNamespace(**bus | dict(terminal.signals))
+        value = read(NumericMath, known, p, own.get(state))[0]
+        return {**first_guess(replace(terminal, signals={**terminal.signals, port: value}), p), **own}
+
+    read_already = [name for name in parts["inputs"] if name != port]
+    return {
+        "states": (*parts["states"], *((state,) if state else ())),
+        "inputs": tuple(dict.fromkeys((*signal.inputs, *read_already))),
+        "equations": equations,
+        "guess": guess,
+    }

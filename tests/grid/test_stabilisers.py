@@ -1,0 +1,229 @@
+"""Step responses of stabilisers against their block diagrams, for each signal and past every limit."""
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from psmr.dae.device import Device
+from psmr.errors import CaseError, InputError
+from psmr.grid.initialise import build
+from psmr.grid.powerflow import power_flow
+from psmr.grid.stabilisers import IEEEST, ST2CUT
+from psmr.grid.tables import DeviceRow
+from psmr.io.read import read_case
+from tests.grid.diagram import Block, device_response, respond, step
+from tests.grid.library import PARAMETERS, ZERO
+
+# Error of the two integrations, with steps of at most 10 ms and relative tolerances of 1e-9, at the corners
+# that limits make.
+TOLERANCE = 1e-6
+F_N, T_F = 60.0, 0.04
+REST = {"omega": 1.0, "delta": 0.8, "i_d": 0.4, "i_q": 0.6, "t_m": 0.7}
+
+
+def lead_lag(lead, lag):
+    return Block([lead, 1], [lag, 1])
+
+
+def signal(block, u, code):
+    """The signal of an input code by its definition, in complex numbers."""
+    v = u.v_re + 1j * u.v_im
+    i = (u.i_d + 1j * u.i_q) * np.exp(1j * (u.delta - np.pi / 2)) if code in (3, 4) else 0.0
+    power = (v * np.conj(i)).real
+    match code:
+        case 0:
+            return block(0.0)
+        case 1:
+            return block(u.omega - 1)
+        case 2:  # the angle itself is not limited to half a turn
+            return block(u.turned / (2 * np.pi * F_N))
+        case 3:
+            return block(power)
+        case 4:
+            return block(u.t_m - power)
+    return block(abs(v))
+
+
+def sensor(code):
+    """The block behind a signal: a filtered derivative for frequency and slope."""
+    return Block([1, 0], [T_F, 1]) if code in (2, 6) else Block([1], [1])
+
+
+def ieeest(p):
+    blocks = {
+        "sensor": sensor(p["input"]),
+        "first": Block([1], [p["a_2"], p["a_1"], 1]),
+        "second": Block([p["a_6"], p["a_5"], 1], [p["a_4"], p["a_3"], 1]),
+        "lead_1": lead_lag(p["t_1"], p["t_2"]),
+        "lead_2": lead_lag(p["t_3"], p["t_4"]),
+        "washout": Block([p["k_s"] * p["t_5"], 0], [p["t_6"], 1]),
+    }
+
+    def wiring(b, u):
+        output = b.washout(b.lead_2(b.lead_1(b.second(b.first(signal(b.sensor, u, p["input"]))))))
+        v = abs(u.v_re + 1j * u.v_im)
+        inside = p["v_cl"] <= v and (p["v_cu"] == 0 or v <= p["v_cu"])
+        return np.clip(output, p["l_s_min"], p["l_s_max"]) if inside else 0.0
+
+    return blocks, wiring
+
+
+def st2cut(p):
+    blocks = {
+        "sensor_1": sensor(p["input_1"]),
+        "sensor_2": sensor(p["input_2"]),
+        "lag_1": Block([p["k_1"]], [p["t_1"], 1]),
+        "lag_2": Block([p["k_2"]], [p["t_2"], 1]),
+        "washout": Block([p["t_3"], 0], [p["t_4"], 1]),
+        "lead_1": lead_lag(p["t_5"], p["t_6"]),
+        "lead_2": lead_lag(p["t_7"], p["t_8"]),
+        "lead_3": lead_lag(p["t_9"], p["t_10"]),
+    }
+
+    def wiring(b, u):
+        first = b.lag_1(signal(b.sensor_1, u, p["input_1"]))
+        second = b.lag_2(signal(b.sensor_2, u, p["input_2"]))
+        output = b.lead_3(b.lead_2(b.lead_1(b.washout(first + second))))
+        rise = abs(u.v_re + 1j * u.v_im) - p["v_0"]
+        cut = (p["v_cu"] != 0 and rise > p["v_cu"]) or (p["v_cl"] != 0 and rise < p["v_cl"])
+        return 0.0 if cut else np.clip(output, p["l_s_min"], p["l_s_max"])
+
+    return blocks, wiring
+
+
+def numbers(component, form, **other):
+    zero = ZERO[component] if form == "algebraic" else ()
+    return PARAMETERS[component] | dict.fromkeys(zero, 0.0) | other
+
+
+def compare(component, diagram, p, inputs):
+    own = Device("d", component, p).component.inputs
+    found, _ = device_response(component, p, "v_s", {k: inputs[k] for k in own}, REST)
+    expected = respond(*diagram(p), inputs)
+    assert np.abs(found - expected).max() <= TOLERANCE * max(1.0, np.abs(expected).max())
+    return found
+
+
+# Magnitude and angle of the voltage: a sag, a rise, and more than half a turn in steps of less than that.
+MAGNITUDE = step(1.0, (0.5013, 1.03), (1.2013, 0.4), (1.4013, 0.7), (2.2013, 1.5), (2.4013, 1.2), (3.1, 1.0))
+TURNED = step(0.0, (0.1013, 0.4), (0.9013, 2.4), (1.7013, 4.1), (3.0013, 2.0))
+
+
+def voltage(part):
+    def at(t):
+        return part(MAGNITUDE(t) * np.exp(1j * TURNED(t)))
+
+    at.jumps = MAGNITUDE.jumps + TURNED.jumps
+    return at
+
+
+INPUTS = {
+    "omega": step(1.0, (0.1013, 1.001), (1.0013, 1.02), (2.0021, 0.97), (3.0013, 1.0)),
+    "v_re": voltage(np.real),
+    "v_im": voltage(np.imag),
+    "turned": TURNED,
+    "delta": step(0.8, (0.1013, 0.9), (2.6013, 0.5)),
+    "i_d": step(0.4, (0.6013, 0.2), (2.8013, 0.5)),
+    "i_q": step(0.6, (1.0013, 0.9), (3.2013, 0.2)),
+    "t_m": step(0.7, (0.3013, 0.8), (3.4013, 0.6)),
+}
+
+
+@pytest.mark.parametrize(("code", "form"), [*((code, "whole") for code in range(1, 7)), (2, "algebraic")])
+def test_ieeest(code, form):
+    gain = {1: 20.0, 2: 10.0, 3: 4.0, 4: 4.0, 5: 5.0, 6: 0.05}[code]
+    p = numbers(IEEEST, form, k_s=gain, l_s_max=0.1, l_s_min=-0.05, input=code)
+    found = compare(IEEEST, ieeest, p, INPUTS)
+    assert found.max() == pytest.approx(0.1, abs=1e-15)
+    assert found.min() == pytest.approx(-0.05, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("codes", "form"),
+    [*((codes, "whole") for codes in ((1, 0), (3, 2), (5, 4), (6, 1))), ((1, 3), "algebraic")],
+)
+def test_st2cut(codes, form):
+    gain = {0: 1.0, 1: 5.0, 2: 2.0, 3: -4.0, 4: 4.0, 5: 4.0, 6: 0.02}
+    p = numbers(ST2CUT, form, l_s_max=0.1, l_s_min=-0.05, input_1=codes[0], input_2=codes[1])
+    # Without lead-lags the signals are smaller at the limits, and ZERO leaves the second one out.
+    p |= (
+        {"k_1": 10 * gain[codes[0]]}
+        if form == "algebraic"
+        else dict(zip(("k_1", "k_2"), map(gain.get, codes), strict=True))
+    )
+    found = compare(ST2CUT, st2cut, p, INPUTS)
+    assert found.max() == pytest.approx(0.1, abs=1e-15)
+    assert found.min() == pytest.approx(-0.05, abs=1e-15)
+
+
+def test_cut_off_of_zero_is_none():
+    p = numbers(ST2CUT, "whole", v_cu=0.0, v_cl=0.0, k_1=0.5)
+    assert np.count_nonzero(compare(ST2CUT, st2cut, p, INPUTS)[8:]) > 150
+
+
+@pytest.mark.parametrize("value", [0, 7, 1.5])
+def test_code_that_is_none(value):
+    with pytest.raises(InputError, match=r"input = .*: must be a whole number from 1 to 6"):
+        Device("d", IEEEST, PARAMETERS[IEEEST] | {"input": value})
+
+
+def test_the_class_of_a_code_can_be_pickled():
+    device = Device("d", ST2CUT, PARAMETERS[ST2CUT] | {"t_1": 0.0, "input_2": 2})
+    assert pickle.loads(pickle.dumps(device.component)) is device.component
+
+
+WSCC9 = Path(__file__).parents[2] / "cases" / "wscc9" / "wscc9.toml"
+
+
+def with_stabiliser(kind, roles=("machine", "exciter", "governor"), **parameters):
+    """The paper's case with a stabiliser of this kind at its second plant, and its power flow."""
+    case = read_case(WSCC9)
+    own = {k: v for k, v in PARAMETERS[kind].items() if k not in ("f_n", "v_0")}
+    row = DeviceRow("PSS2", "stabiliser", kind.__name__, own | parameters)
+    one, plant, *rest = case.generators
+    plant = replace(plant, devices=(*(d for d in plant.devices if d.role in roles), row))
+    return replace(case, generators=(one, plant, *rest)), power_flow(case)
+
+
+def value(system, name):
+    return float(system.w0[system.index(name)])
+
+
+@pytest.mark.parametrize("code", range(1, 7))
+def test_signal_at_the_start_is_that_of_the_power_flow(code):
+    case, flow = with_stabiliser(IEEEST, input=code)
+    system = build(case)
+    machine = case.generators[1].devices[0].parameters
+    place = [bus.number for bus in case.buses].index(case.generators[1].bus)
+    s = complex(flow.p[1], flow.q[1]) * case.base_mva / machine["s_n"]
+    losses = machine.get("r_a", 0.0) * abs(s / flow.voltage[place]) ** 2
+    expected = {1: 0.0, 2: 0.0, 3: s.real, 4: losses, 5: abs(flow.voltage[place]), 6: 0.0}[code]
+    # The washout's state is what the signal is at rest.
+    assert value(system, "PSS2.x_w") == pytest.approx(expected, abs=1e-10)
+    if code == 2:
+        assert value(system, "PSS2.x_theta") == pytest.approx(np.angle(flow.voltage[place]), abs=1e-10)
+    if code == 6:
+        assert value(system, "PSS2.x_v") == pytest.approx(abs(flow.voltage[place]), abs=1e-10)
+
+
+def test_torque_that_the_machine_holds_is_read():
+    """Without a governor the torque is an input of the machine."""
+    case, _ = with_stabiliser(ST2CUT, ("machine", "exciter"), input_1=1, input_2=4)
+    system = build(case)
+    device = next(d for d in system.devices if d.name == "PSS2")
+    assert device.connections["t_m"] == "G2.t_m"
+    assert "G2.t_m" in system.names_u
+    assert device.parameters["v_0"] == pytest.approx(1.025, abs=1e-9)
+
+
+def test_signal_that_the_machine_does_not_give():
+    case, _ = with_stabiliser(IEEEST, input=3)
+    machine = DeviceRow("G2", "machine", "ClassicalMachine", {"s_n": 192.0, "h": 3.0, "d": 0.0, "x_d1": 0.2})
+    one, plant, *rest = case.generators
+    plant = replace(plant, devices=(machine, *plant.devices[1:]))
+    match = r"PSS2\): IEEEST reads i_d, which no device of G2 gives; .* has i_d instead of ClassicalMachine"
+    with pytest.raises(CaseError, match=match):
+        build(replace(case, generators=(one, plant, *rest)))
