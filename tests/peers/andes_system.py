@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import breadth_first_order
 
+from psmr.dae.system import System
 from psmr.grid.case import Case
 from psmr.grid.powerflow import PowerFlow, power_flow
 
@@ -26,10 +29,10 @@ Complexes = NDArray[np.complex128]
 
 STEP = 1e-6
 """Of the central differences: roundoff and third derivatives are both of about 1e-10."""
-UNDETERMINED = 1e-11
-"""Singular values below this part of the largest belong to variables that nothing determines."""
-ZERO = 1e-6
-"""Eigenvalues below this, in 1/s, are zero."""
+TINY = 1e-7
+"""Entries of a Jacobian below this are none: ANDES puts 1e-8 on some diagonals."""
+ZERO = 1e-4
+"""Eigenvalues below this, in 1/s, are zero: the root of the error of the differences."""
 EVENT = 1e-6
 """s by which ANDES steps around an event: its default, 1e-4 s, is a delay of the event by as much."""
 
@@ -45,9 +48,7 @@ def load(raw: Path, dyr: Path, fault: dict[str, float] | None = None, trip: str 
         Line that the clearing takes out of service.
     """
     with contextlib.redirect_stdout(io.StringIO()):
-        system = andes.load(
-            str(raw), addfile=str(dyr), setup=False, no_output=True, default_config=True
-        )
+        system = andes.load(str(raw), addfile=str(dyr), setup=False, no_output=True, default_config=True)
         for i in range(system.Toggle.n):
             system.Toggle.u.v[i] = 0
         if fault is not None:
@@ -126,24 +127,41 @@ def differenced(system: Any) -> Reals:
 
 
 def eigenvalues(system: Any, whole: Reals) -> Complexes:
-    """Return the finite eigenvalues of the pencil of a Jacobian and ANDES' time constants.
-
-    States with the time constant zero are algebraic. Blocks whose time constants are all zero keep variables
-    that nothing determines and that nothing reads; the least-squares solution leaves them out.
-    """
+    """Return those eigenvalues of the pencil of a Jacobian and ANDES' time constants that machines see."""
     time = np.r_[system.dae.Tf, np.zeros(system.dae.m)]
-    slow, fast = np.flatnonzero(time), np.flatnonzero(time == 0)
-    g_y, g_x = whole[np.ix_(fast, fast)], whole[np.ix_(fast, slow)]
-    answer = np.linalg.lstsq(g_y, g_x, rcond=UNDETERMINED)[0]
-    assert np.abs(g_y @ answer - g_x).max() <= 1e-7 * max(1.0, np.abs(g_x).max())
-    reduced = whole[np.ix_(slow, slow)] - whole[np.ix_(slow, fast)] @ answer
+    return seen(whole, time, [model.omega.a[i] for model, i in machines(system)])
+
+
+def own_eigenvalues(system: System) -> Complexes:
+    """Return the same of psmr's system."""
+    whole = system.linearise().jacobian().toarray()
+    speeds = [i for i, name in enumerate(system.names_x) if name.endswith(".omega")]
+    return seen(whole, np.r_[np.ones(system.n), np.zeros(system.m)], speeds)
+
+
+def seen(whole: Reals, time: Reals, speeds: list[int]) -> Complexes:
+    """Return the finite eigenvalues of the pencil (whole, diag(time)), without what no speed depends on.
+
+    States with the time constant zero are algebraic. Left out are states that no chain of equations leads
+    from to a speed: the filter of a frequency meter that a stabiliser has but does not read, a lead-lag whose
+    two time constants are equal, a block of zero time constants that keeps undetermined variables.
+    """
+    depends = sparse.csr_array(np.abs(whole) > TINY)
+    read = np.zeros(len(whole), dtype=bool)
+    for speed in speeds:
+        if not read[speed]:
+            read[breadth_first_order(depends, speed, return_predecessors=False)] = True
+    slow, fast = np.flatnonzero(read & (time != 0)), np.flatnonzero(read & (time == 0))
+    eliminated = np.linalg.solve(whole[np.ix_(fast, fast)], whole[np.ix_(fast, slow)])
+    reduced = whole[np.ix_(slow, slow)] - whole[np.ix_(slow, fast)] @ eliminated
     return np.linalg.eigvals(reduced / time[slow][:, None])
 
 
 def matched(ours: Complexes, theirs: Complexes) -> tuple[Reals, Complexes, Complexes]:
     """Return (relative differences, ours, theirs), paired so that their sum is least, largest first.
 
-    The zeros of the common angle and speed, which rounding moves by up to the root of eps, are called zero.
+    The zeros of the common angle and speed are double, and an error moves them by its root: they are called
+    zero.
     """
     assert len(ours) == len(theirs)
     ours, theirs = (np.where(np.abs(values) < ZERO, 0.0, values) for values in (ours, theirs))

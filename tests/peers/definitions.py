@@ -6,7 +6,7 @@ Each is a difference that docs/comparison.md explains; what is left after them i
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from psmr.grid.case import Case
 from psmr.grid.tables import DeviceRow
@@ -34,31 +34,68 @@ def impedance_loads(case: Case) -> Case:
     return dataclasses.replace(case, loads=loads)
 
 
-def system_base_currents(case: Case) -> Case:
-    """Let the sources of ESST3A and ESST4B see currents per unit on the system base.
+def rounded_bridge(row: DeviceRow) -> dict[str, float]:
+    """Let the first slope of the rectifier be 0.577, as the standard prints it, and not 1/sqrt(3)."""
+    return {"k_c": row.parameters["k_c"] * 0.577 * 3**0.5}
 
-    The standard has them on the machine's. The gains of the current, k_i and x_l, take the quotient.
+
+def system_base_currents(row: DeviceRow, ratio: float) -> dict[str, float]:
+    """Let the source of ESST3A and ESST4B see currents per unit on the system base, not on the machine's.
+
+    The gains of the current, k_i and x_l, take the quotient.
     """
-
-    def changed(row: DeviceRow, s_n: float) -> DeviceRow:
-        if row.type not in ("ESST3A", "ESST4B"):
-            return row
-        scaled = {name: row.parameters[name] * s_n / case.base_mva for name in ("k_i", "x_l")}
-        return dataclasses.replace(row, parameters=dict(row.parameters) | scaled)
-
-    return each_device(case, changed)
+    return {name: row.parameters[name] * ratio for name in ("k_i", "x_l")} | rounded_bridge(row)
 
 
-def each_device(case: Case, change: Callable[[DeviceRow, float], DeviceRow]) -> Case:
-    """Change the devices of each plant, given the base of its machine in MVA."""
+def no_transducer(row: DeviceRow, ratio: float) -> dict[str, float]:
+    """Let EXAC1 read the bus voltage past its transducer."""
+    return {"t_r": 0.0} | rounded_bridge(row)
+
+
+def system_base_gate(row: DeviceRow, ratio: float) -> dict[str, float]:
+    """Let HYGOV's gate and flow be per unit on the system base, and its integral have no 1/(r_temp t_r).
+
+    Flow by gate is the same on either base, and so the flow's derivative is too: on the machine's base the
+    water is slower by the quotient of the bases, the integral as well.
+    """
+    p = row.parameters
+    return {"t_r": ratio / p["r_temp"], "t_w": ratio * p["t_w"], "d_turb": ratio * p["d_turb"]}
+
+
+def system_base_gain(row: DeviceRow, ratio: float) -> dict[str, float]:
+    """Let the gain of IEESGO be per unit on the system base."""
+    return {"k_1": row.parameters["k_1"] / ratio}
+
+
+DEFINITIONS: Mapping[str, Callable[[DeviceRow, float], dict[str, float]]] = {
+    "ESST3A": system_base_currents,
+    "ESST4B": system_base_currents,
+    "EXAC1": no_transducer,
+    "HYGOV": system_base_gate,
+    "IEESGO": system_base_gain,
+}
+"""Model -> the parameters that give psmr's the equations of ANDES'; the ratio is s_n by the system base."""
+
+
+def redefined(case: Case) -> Case:
+    """Give the devices of each plant the parameters of `DEFINITIONS`."""
     plants = []
     for plant in case.generators:
         s_n = next(row.parameters["s_n"] for row in plant.devices if "s_n" in row.parameters)
-        devices = tuple(change(row, s_n) for row in plant.devices)
-        plants.append(dataclasses.replace(plant, devices=devices))
+        devices = []
+        for row in plant.devices:
+            define = DEFINITIONS.get(row.type)
+            new = define(row, s_n / case.base_mva) if define else {}
+            devices.append(dataclasses.replace(row, parameters=dict(row.parameters) | new))
+        plants.append(dataclasses.replace(plant, devices=tuple(devices)))
     return dataclasses.replace(case, generators=tuple(plants))
 
 
+def same_options(case: Case) -> Case:
+    """Return the case with ANDES' options."""
+    return impedance_loads(guarded(case))
+
+
 def as_andes(case: Case) -> Case:
-    """Return the case with everything above."""
-    return system_base_currents(impedance_loads(guarded(case)))
+    """Return the case with ANDES' options and definitions."""
+    return redefined(same_options(case))

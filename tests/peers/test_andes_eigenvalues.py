@@ -2,13 +2,20 @@
 
 import warnings
 
-import numpy as np
 import pytest
 
 from psmr.errors import PsmrWarning
 from psmr.grid.initialise import build
 from psmr.io.read import read_case
-from tests.peers.andes_system import differenced, eigenvalues, jacobian, load, matched, shared_flow, start
+from tests.peers.andes_system import (
+    eigenvalues,
+    jacobian,
+    load,
+    matched,
+    own_eigenvalues,
+    shared_flow,
+    start,
+)
 from tests.peers.definitions import as_andes
 from tests.peers.pairs import PAIRS
 
@@ -22,9 +29,7 @@ def both(pair, matching=as_andes):
     """Return psmr's system and ANDES' at their starts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PsmrWarning)
-        case = matching(
-            read_case(pair.raw_path, pair.dyr_path, skip_unknown_models=bool(pair.left_out))
-        )
+        case = matching(read_case(pair.raw_path, pair.dyr_path, skip_unknown_models=bool(pair.left_out)))
     theirs = load(pair.raw_path, pair.dyr_path)
     start(theirs)
     return build(case, shared_flow(case, theirs)), theirs
@@ -33,7 +38,7 @@ def both(pair, matching=as_andes):
 @pytest.mark.parametrize("name", TOLERANCE)
 def test_eigenvalues(name):
     ours, theirs = both(PAIRS[name])
-    found = np.linalg.eigvals(ours.linearise().state_matrix())
+    found = own_eigenvalues(ours)
     error, _, _ = matched(found, eigenvalues(theirs, jacobian(theirs)))
     assert error[0] <= TOLERANCE[name]
 
