@@ -97,23 +97,53 @@ def solve_plants(plants: Sequence[Plant]) -> dict[str, float]:
         Where the set-points of a plant do not match its equations in number, or no equilibrium is found: with
         device, variable and residual.
     """
+    start, failures = attempt_plants(plants)
+    if failures:
+        raise next(iter(failures.values()))
+    return start
+
+
+def attempt_plants(
+    plants: Sequence[Plant],
+) -> tuple[dict[str, float], dict[str, InitialisationError]]:
+    """Return what `solve_plants` does, for every plant that has an equilibrium, and why the others have none.
+
+    The second dictionary has the error of each other plant by its name.
+    """
     groups: dict[tuple[Any, ...], list[Plant]] = {}
     for plant in plants:
         groups.setdefault(plant.structure(), []).append(plant)
     start: dict[str, float] = {}
+    failures: dict[str, InitialisationError] = {}
     for group in groups.values():
-        values = _solve_group(group)
-        for plant, row in zip(group, values, strict=True):
-            names = [f"{device.name}.{v}" for device in plant.devices for v in _unknowns(device)]
-            start.update(zip(names, map(float, row), strict=True))
+        try:
+            start |= _solve_group(group)
+        except InitialisationError:
+            # One by one: a plant without an equilibrium ends the iteration for all that are solved with it.
+            for plant in group:
+                try:
+                    start |= _solve_group([plant])
+                except InitialisationError as error:
+                    failures[plant.name] = error
+    return start, failures
+
+
+def _solve_group(plants: Sequence[Plant]) -> dict[str, float]:
+    """Return the solution for plants of one structure by full name: Newton on all of them at once."""
+    problem = _Group(plants)
+    with np.errstate(all="ignore"):
+        values = _newton(problem)
+    start: dict[str, float] = {}
+    for plant, row in zip(plants, values, strict=True):
+        names = [f"{device.name}.{v}" for device in plant.devices for v in _unknowns(device)]
+        start.update(zip(names, map(float, row), strict=True))
     return start
 
 
-def _solve_group(plants: Sequence[Plant]) -> Reals:
-    """Return (plants, unknowns): Newton on plants of one structure."""
-    problem = _Group(plants)
+def _newton(problem: _Group) -> Reals:
+    """Return (plants, unknowns)."""
     x = problem.guess()
-    last = np.zeros(len(plants), dtype=bool)
+    last = np.zeros(len(problem.plants), dtype=bool)
     for _ in range(ITERATIONS):
         residual, jacobian = problem.linearise(x)
         done = np.abs(residual).max(axis=1) <= TOLERANCE

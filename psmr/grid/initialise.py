@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import SimpleNamespace
-
 import numpy as np
 from scipy.sparse.linalg import splu
 
 from psmr.dae.assemble import assemble
-from psmr.dae.device import Device
 from psmr.dae.system import System
-from psmr.errors import CaseError, InitialisationError
+from psmr.errors import InitialisationError
 from psmr.grid.case import Case
-from psmr.grid.equilibrium import Plant, solve_plants
+from psmr.grid.equilibrium import solve_plants
 from psmr.grid.margins import settle
-from psmr.grid.motors import pull_out_power
+from psmr.grid.plants import bus_start, check_load, generator_plant, motor_plant
 from psmr.grid.powerflow import PowerFlow, power_flow
-from psmr.grid.wiring import network_devices, plant_devices
+from psmr.grid.wiring import network_devices
 
 RESIDUAL = 1e-10
 """Largest residual of the whole system at its start."""
@@ -53,74 +49,22 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
         its power.
     """
     flow = power_flow(case) if flow is None else flow
-    _check_loads(case, flow)
-    plants = _plants(case, flow)
-    network = list(network_devices(case, flow))
-    motors = _motors(case, flow, network)
+    voltage = flow.by_number()
+    for load in case.loads:
+        check_load(load, voltage[load.bus])
+    plants = [
+        generator_plant(case, row, voltage[row.bus], complex(p, q))
+        for row, p, q in zip(case.generators, flow.p, flow.q, strict=True)
+    ]
+    motors = [motor_plant(case, row, voltage[row.bus]) for row in case.loads if row.motor is not None]
     dynamic = [device for plant in plants for device in plant.devices]
-    start = solve_plants([*motors, *plants])
-    for bus, voltage in zip(case.buses, flow.voltage, strict=True):
-        start |= {f"{bus.name}.v_re": float(voltage.real), f"{bus.name}.v_im": float(voltage.imag)}
-    found = polish(assemble([*network, *dynamic], start, name=case.name))
+    start = solve_plants([*motors, *plants]) | bus_start(case, flow)
+    found = polish(assemble([*network_devices(case, flow), *dynamic], start, name=case.name))
     system = settle(found, dynamic)
     if (system.x0 != found.x0).any():
         system = polish(system)
     check_residual(system)
     return system
-
-
-def _plants(case: Case, flow: PowerFlow) -> list[Plant]:
-    place = {bus.number: i for i, bus in enumerate(case.buses)}
-    plants = []
-    for generator, p, q in zip(case.generators, flow.p, flow.q, strict=True):
-        if not generator.devices:
-            raise CaseError(
-                f"{generator.place}: no machine and no converter; add a [generator.machine] table, or"
-                " name the DYR file that belongs to a .raw file (--dynamics)"
-            )
-        voltage = complex(flow.voltage[place[generator.bus]])
-        current = complex(np.conj(complex(p, q) / voltage))
-        plants.append(Plant(generator.name, tuple(plant_devices(case, generator, voltage)), voltage, current))
-    return plants
-
-
-def _motors(case: Case, flow: PowerFlow, network: Sequence[Device]) -> list[Plant]:
-    """Return the loads with states of their own, each with what the power flow gives its bus for it.
-
-    Raises
-    ------
-    CaseError
-        Where a motor cannot take its power at the voltage of its bus, with the most that it can.
-    """
-    devices = {device.name: device for device in network}
-    voltage = dict(zip((bus.number for bus in case.buses), map(complex, flow.voltage), strict=True))
-    plants = []
-    for load in case.loads:
-        if load.motor is None:
-            continue
-        v, device = voltage[load.bus], devices[load.name]
-        p = SimpleNamespace(**device.parameters)
-        most = float(pull_out_power(p, abs(v))) * p.s_n
-        if load.p_mw > most:
-            raise CaseError(
-                f"{load.place}: p_mw = {load.p_mw:g}: the most that this motor takes at {abs(v):.4f} pu is"
-                f" {most:.4g} MW, at its pull-out torque; raise s_n = {p.s_n:g}, or mend its reactances"
-            )
-        current = -complex(load.p_mw, -load.q_mvar) / case.base_mva / v.conjugate()
-        plants.append(Plant(load.name, (device,), v, current))
-    return plants
-
-
-def _check_loads(case: Case, flow: PowerFlow) -> None:
-    voltage = {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
-    for load in case.loads:
-        given = load.motor is None and load.v_0 is None and not load.impedance
-        if given and voltage[load.bus] <= load.v_min:
-            raise CaseError(
-                f"{load.place}: v_min = {load.v_min:g}: the power flow's voltage there is"
-                f" {voltage[load.bus]:.4f} pu, where the"
-                " load would be an impedance already; lower v_min, or mend the power flow"
-            )
 
 
 def polish(system: System) -> System:

@@ -63,6 +63,10 @@ class PowerFlow:
         """(buses,) complex voltages in pu."""
         return self.v * np.exp(1j * self.angle)
 
+    def by_number(self) -> dict[int, complex]:
+        """Return the complex voltage in pu of each bus by its number."""
+        return {bus.number: complex(v) for bus, v in zip(self.case.buses, self.voltage, strict=True)}
+
     def buses(self) -> pd.DataFrame:
         """Return a row per bus: v in pu, angle in degrees."""
         names = pd.Index([bus.name for bus in self.case.buses], name="bus")

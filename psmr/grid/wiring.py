@@ -20,13 +20,13 @@ from psmr.grid.rows import (
     load_parameters,
     shunt_parameters,
 )
-from psmr.grid.tables import DeviceRow, GeneratorRow
+from psmr.grid.tables import DeviceRow, GeneratorRow, LoadRow
 
 
 def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
     """Yield buses, lines, transformers, shunts and loads, wired by bus name."""
     names = {bus.number: bus.name for bus in case.buses}
-    voltage = {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
+    voltage = flow.by_number()
     for bus in case.buses:
         yield Device(bus.name, Bus, {})
     for branch in case.branches:
@@ -40,8 +40,13 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
             shunt.name, Shunt, shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus])
         )
     for load in case.loads:
-        values = load_parameters(load, case, voltage[load.bus])
-        yield Device(load.name, load_component(load), values, terminal_wires(names[load.bus]))
+        yield load_device(case, load, voltage[load.bus], names[load.bus])
+
+
+def load_device(case: Case, row: LoadRow, voltage: complex, bus: str | None = None) -> Device:
+    """Return the device of a load at the power flow's voltage, wired to its bus."""
+    values = load_parameters(row, case, abs(voltage))
+    return Device(row.name, load_component(row), values, terminal_wires(bus or case.bus(row.bus).name))
 
 
 def terminal_wires(bus: str, component: type[Component] | None = None) -> dict[str, str]:
