@@ -41,6 +41,8 @@ MODELS: Mapping[str, str] = {
     "IEEEST": "input @ib a_1 a_2 a_3 a_4 a_5 a_6 t_1 t_2 t_3 t_4 t_5 t_6 k_s l_s_max l_s_min v_cu v_cl",
     "ST2CUT": "input_1 @ib_1 input_2 @ib_2 k_1 k_2 t_1 t_2 t_3 t_4 t_5 t_6 t_7 t_8 t_9 t_10"
     " l_s_max l_s_min v_cu v_cl",
+    "PSS2A": "input_1 @rembus_1 input_2 @rembus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1"
+    " t_1 t_2 t_3 t_4 v_st_max v_st_min",
 }
 """Model to the names of its values, in their order, after bus, name and machine identifier."""
 

@@ -18,7 +18,7 @@ from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
 from psmr.grid.motors import InductionMotor
 from psmr.grid.network import Bus, Line, Shunt, Transformer
-from psmr.grid.stabilisers import IEEEST, ST2CUT, PssSpeed
+from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, PssSpeed
 
 BASE = {"s_n": 64.0, "s_base": 100.0, "f_n": 60.0}
 BRANCH = {"r": 0.01, "x": 0.085, "b": 0.176, "g": 0.02}
@@ -130,6 +130,20 @@ PARAMETERS = {
         **{"t_3": 0.2, "t_4": 0.05, "t_5": 5.0, "t_6": 5.0, "k_s": 0.5, "l_s_max": 0.8, "l_s_min": -0.7},
         **{"v_cu": 1.4, "v_cl": 0.5, "f_n": 60.0},
     },
+    PSS2A: {
+        **{"input_1": 1, "input_2": 3, "m": 2, "n": 2, "t_w1": 2.0, "t_w2": 3.0, "t_6": 0.05, "t_w3": 2.5},
+        **{
+            "t_w4": 4.0,
+            "t_7": 2.0,
+            "k_s2": 0.3,
+            "k_s3": 0.9,
+            "t_8": 0.5,
+            "t_9": 0.1,
+            "k_s1": 0.5,
+            "t_1": 0.2,
+        },
+        **{"t_2": 0.06, "t_3": 0.3, "t_4": 0.04, "v_st_max": 0.8, "v_st_min": -0.7, "f_n": 60.0},
+    },
     ST2CUT: {
         **{
             "input_1": 1,
@@ -161,5 +175,6 @@ ZERO = {
     ESST3A: ("t_r", "t_a", "t_b", "t_c", "t_m"),
     ESST4B: ("t_r", "t_a", "k_im"),
     IEEEST: ("a_1", "a_2", "a_3", "a_4", "a_5", "a_6", "t_1", "t_2", "t_3", "t_4"),
+    PSS2A: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4"),
     ST2CUT: ("t_1", "k_2", "t_5", "t_6", "t_7", "t_8", "t_9", "t_10"),
 }

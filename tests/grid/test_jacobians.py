@@ -11,7 +11,7 @@ from psmr.dae.component import Component, local_rows
 from psmr.dae.device import Device
 from psmr.dae.mathematics import NumericMath
 from psmr.grid.catalogue import components, defaults
-from psmr.grid.stabilisers import IEEEST, ST2CUT
+from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT
 from tests.grid.library import PARAMETERS, ZERO
 
 STEP = 1e-30
@@ -31,6 +31,7 @@ class Signal(Component):
 WHOLE = [(component, PARAMETERS.get(component)) for component in components()]
 CODES = [
     *((IEEEST, PARAMETERS[IEEEST] | {"input": code}) for code in range(2, 7)),
+    *((PSS2A, PARAMETERS[PSS2A] | {"input_2": a, "m": b, "n": c}) for a, b, c in ((6, 5, 1), (0, 0, 0))),
     *((ST2CUT, PARAMETERS[ST2CUT] | {"input_1": a, "input_2": b}) for a, b in ((2, 6), (4, 0), (6, 2))),
 ]
 FORMS = [(component, PARAMETERS[component] | dict.fromkeys(zero, 0.0)) for component, zero in ZERO.items()]

@@ -11,7 +11,7 @@ from psmr.dae.device import Device
 from psmr.errors import CaseError, InputError
 from psmr.grid.initialise import build
 from psmr.grid.powerflow import power_flow
-from psmr.grid.stabilisers import IEEEST, ST2CUT
+from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT
 from psmr.grid.tables import DeviceRow
 from psmr.io.read import read_case
 from tests.grid.diagram import Block, device_response, respond, step
@@ -94,6 +94,32 @@ def st2cut(p):
     return blocks, wiring
 
 
+def pss2a(p):
+    blocks = {
+        "sensor_1": sensor(p["input_1"]),
+        "sensor_2": sensor(p["input_2"]),
+        **{f"washout_{i}": washout(p[f"t_w{i}"]) for i in (1, 2, 3, 4)},
+        "lag_6": Block([1], [p["t_6"], 1]),
+        "lag_7": Block([p["k_s2"]], [p["t_7"], 1]),
+        "ramp": Block(np.poly1d([p["t_8"], 1]) ** p["n"], np.poly1d([p["t_9"], 1]) ** (p["m"] * p["n"])),
+        "lead_1": lead_lag(p["t_1"], p["t_2"]),
+        "lead_2": lead_lag(p["t_3"], p["t_4"]),
+    }
+
+    def wiring(b, u):
+        first = b.lag_6(b.washout_2(b.washout_1(signal(b.sensor_1, u, p["input_1"]))))
+        second = b.lag_7(b.washout_4(b.washout_3(signal(b.sensor_2, u, p["input_2"]))))
+        output = b.lead_2(b.lead_1(p["k_s1"] * (b.ramp(first + p["k_s3"] * second) - second)))
+        return np.clip(output, p["v_st_min"], p["v_st_max"])
+
+    return blocks, wiring
+
+
+def washout(t):
+    """A washout, left out where its time constant is zero."""
+    return Block([t, 0], [t, 1]) if t else Block([1], [1])
+
+
 def numbers(component, form, **other):
     zero = ZERO[component] if form == "algebraic" else ()
     return PARAMETERS[component] | dict.fromkeys(zero, 0.0) | other
@@ -157,6 +183,39 @@ def test_st2cut(codes, form):
     found = compare(ST2CUT, st2cut, p, INPUTS)
     assert found.max() == pytest.approx(0.1, abs=1e-15)
     assert found.min() == pytest.approx(-0.05, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("codes", "orders", "form"),
+    [
+        ((1, 3), (5, 1), "whole"),
+        ((2, 3), (2, 4), "whole"),
+        ((1, 5), (4, 1), "whole"),
+        ((1, 3), (0, 0), "whole"),
+        ((1, 0), (5, 1), "algebraic"),
+    ],
+)
+def test_pss2a(codes, orders, form):
+    code = {"input_1": codes[0], "input_2": codes[1], "m": orders[0], "n": orders[1]}
+    gain = 2.0 if form == "algebraic" else 0.5
+    p = numbers(PSS2A, form, v_st_max=0.03, v_st_min=-0.02, k_s1=gain, **code)
+    found = compare(PSS2A, pss2a, p, INPUTS)
+    assert found.max() == pytest.approx(0.03, abs=1e-15)
+    assert found.min() == pytest.approx(-0.02, abs=1e-15)
+
+
+def test_orders_of_the_filter():
+    """A lead needs a lag for each, and a filter without lags has no lead."""
+    own = PARAMETERS[PSS2A]
+    assert len(Device("d", PSS2A, own | {"m": 4, "n": 3}).component.states) == 8 + 12
+    for wrong, match in (
+        ({"m": 0}, "m must be > 0 where there is a lead"),
+        ({"t_9": 0.0}, "t_9 must be > 0 where t_8 is not 0"),
+        ({"m": 6}, "whole number from 0 to 5"),
+    ):
+        with pytest.raises(InputError, match=match):
+            Device("d", PSS2A, own | wrong)
+    assert Device("d", PSS2A, own | {"n": 0, "t_9": 0.0}).component.states[-1] == "x_3"
 
 
 def test_cut_off_of_zero_is_none():

@@ -140,14 +140,18 @@ CODES = [
     ("IEEEST", "3 1", ("delta", "i_d")),
     ("IEEEST", "2 0", ("x_theta",)),
     ("ST2CUT", "1 0 6 1", ("x_v_2",)),
+    ("PSS2A", "1 0 3 0", ("r_5", "i_d")),
 ]
-VALUES = {"IEEEST": "0 0 0 0 0 0 0.1 0.1 0.1 0.1 10 10", "ST2CUT": "5 1 0 0.1 10 10 0.1 0.1 0.1 0.1 0 0"}
+VALUES = {
+    "IEEEST": "0 0 0 0 0 0 0.1 0.1 0.1 0.1 10 10 5 0.1 -0.1 0 0",
+    "ST2CUT": "5 1 0 0.1 10 10 0.1 0.1 0.1 0.1 0 0 0.1 -0.1 0 0",
+    "PSS2A": "5 1 2 2 0 2 0 2 0.2 1 0.5 0.1 10 0.2 0.02 0.2 0.02 0.1 -0.1",
+}
 
 
 @pytest.mark.parametrize(("model", "codes", "names"), CODES)
 def test_input_codes(read, model, codes, names):
-    gain = "5" if model == "IEEEST" else ""
-    case = read(GOOD + f"1 '{model}' 1 {codes} {VALUES[model]} {gain} 0.1 -0.1 0 0 /\n")
+    case = read(GOOD + f"1 '{model}' 1 {codes} {VALUES[model]} /\n")
     stabiliser = build(case).devices[-2]
     component = stabiliser.component
     assert stabiliser.name == "PSS1"
@@ -156,15 +160,25 @@ def test_input_codes(read, model, codes, names):
     assert build(case).w0[build(case).index("PSS1.v_s")] == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("codes", ["7 0", "1.5 0", "0 0"])
-def test_input_code_that_is_none(read, codes):
-    record = f"1 'IEEEST' 1 {codes} {VALUES['IEEEST']} 5 0.1 -0.1 0 0 /\n"
-    with pytest.raises(CaseError, match=r"case\.dyr:9 .*input = .*: must be a whole number from 1 to 6"):
-        read(GOOD + record)
+WRONG_CODES = {
+    "IEEEST 7 0": "input = 7.0: must be a whole number from 1 to 6",
+    "IEEEST 1.5 0": "input = 1.5: must be a whole number from 1 to 6",
+    "ST2CUT 1 0 7 0": "input_2 = 7.0: must be a whole number from 0 to 6",
+    "ST2CUT 1 0 1 2": "ib_2 = '2': psmr measures at the machine's bus, 0 or 1",
+    "PSS2A 0 0 3 0": "input_1 = 0.0: must be a whole number from 1 to 6",
+    "PSS2A 1 5 3 0": "rembus_1 = '5': psmr measures at the machine's bus, 0 or 1",
+}
+
+
+@pytest.mark.parametrize("record", WRONG_CODES)
+def test_input_code_that_is_none(read, record):
+    model, _, codes = record.partition(" ")
+    with pytest.raises(CaseError, match=rf"case\.dyr:9 .*{WRONG_CODES[record]}"):
+        read(GOOD + f"1 '{model}' 1 {codes} {VALUES[model]} /\n")
 
 
 def test_stabiliser_whose_exciter_is_left_out(read):
-    record = f"1 'IEEEST' 1 1 0 {VALUES['IEEEST']} 5 0.1 -0.1 0 0 /\n"
+    record = f"1 'IEEEST' 1 1 0 {VALUES['IEEEST']} /\n"
     text = GOOD.replace("'sexs'", "'EXCXYZ'") + record
     with pytest.warns(PsmrWarning) as warned:
         case = read(text, skip_unknown_models=True)

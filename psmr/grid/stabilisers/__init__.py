@@ -8,7 +8,8 @@ open, as u; a device has the inputs of its codes in their place.
 """
 
 from psmr.grid.stabilisers.ieeest import IEEEST
+from psmr.grid.stabilisers.pss2a import PSS2A
 from psmr.grid.stabilisers.speed import PssSpeed
 from psmr.grid.stabilisers.st2cut import ST2CUT
 
-__all__ = ["IEEEST", "ST2CUT", "PssSpeed"]
+__all__ = ["IEEEST", "PSS2A", "ST2CUT", "PssSpeed"]

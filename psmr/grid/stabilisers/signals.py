@@ -105,11 +105,15 @@ SIGNALS: tuple[Signal, ...] = (
 """The signal of each code."""
 
 
-def with_signals(component: type[Component], codes: Mapping[str, int]) -> Mapping[str, Any]:
-    """Return the attributes of `component` where its inputs `codes` are the signals of these codes."""
-    parts: Mapping[str, Any] = {
-        name: getattr(component, name) for name in ("states", "inputs", "equations", "guess")
-    }
+def with_signals(
+    component: type[Component], codes: Mapping[str, int], own: Mapping[str, Any] | None = None
+) -> Mapping[str, Any]:
+    """Return the attributes of `component` where its inputs `codes` are the signals of these codes.
+
+    `own` has the attributes that are not those of `component`.
+    """
+    names = ("states", "inputs", "equations", "guess")
+    parts: Mapping[str, Any] = {name: getattr(component, name) for name in names} | dict(own or {})
     for port, code in codes.items():
         parts = _measured(parts, port, SIGNALS[code])
     return {**parts} | {name: staticmethod(parts[name]) for name in ("equations", "guess")}
@@ -137,6 +141,7 @@ def _measured(parts: Mapping[str, Any], port: str, signal: Signal) -> Mapping[st
 
     read_already = [name for name in parts["inputs"] if name != port]
     return {
+        **parts,
         "states": (*parts["states"], *((state,) if state else ())),
         "inputs": tuple(dict.fromkeys((*signal.inputs, *read_already))),
         "equations": equations,
