@@ -66,6 +66,14 @@ def limit_with_priority(m: Any, first: Any, second: Any, limit: Any, floor: floa
     return kept, m.clip(second, -room, room)
 
 
+def limit_magnitude(m: Any, d: Any, q: Any, limit: Any) -> tuple[Any, Any]:
+    """Return (d, q) shortened to a magnitude of at most `limit`, its angle kept."""
+    # The small number keeps the root differentiable at zero; it is far below the rounding of any current.
+    magnitude = m.sqrt(d**2 + q**2 + 1e-30)
+    scale = m.clip(magnitude, -limit, limit) / magnitude
+    return scale * d, scale * q
+
+
 def quadratic_saturation(m: Any, x: Any, x_1: Any, s_1: Any, x_2: Any, s_2: Any) -> Any:
     """Return x S(x) of the scaled quadratic saturation S(x) = b (x - a)^2 / x, 0 where x < a.
 

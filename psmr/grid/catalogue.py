@@ -19,6 +19,7 @@ from psmr.grid.exciters import (
 )
 from psmr.grid.exponential_load import ExponentialLoad
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
+from psmr.grid.grid_forming import GridFormingConverter
 from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
 from psmr.grid.motors import InductionMotor
@@ -27,7 +28,7 @@ from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, PssSpeed
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL),
-    "converter": (GridFollowingConverter, GridFollowingConverterV),
+    "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter),
     "exciter": (ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXST1, ESST3A, ESST4B, EXAC1),
     "governor": (GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
     "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A),
@@ -39,6 +40,9 @@ LOAD_ROLES: Mapping[str, tuple[type[Component], ...]] = {"motor": (InductionMoto
 
 SOURCES = ("machine", "converter")
 """Roles of the devices that inject the generator's current."""
+
+HOLDING_VOLTAGE = (GridFollowingConverterV,)
+"""Converters whose integrators hold the voltage of their bus: two of them there share no reactive power."""
 
 PREFIXES: Mapping[str, str] = {"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"}
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""

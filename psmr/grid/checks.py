@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import networkx as nx
 
 from psmr.errors import CaseError, nearest
-from psmr.grid.catalogue import SOURCES
-from psmr.grid.tables import Row, Tables
+from psmr.grid.catalogue import HOLDING_VOLTAGE, SOURCES
+from psmr.grid.tables import GeneratorRow, Row, Tables
 
 
 def check_case(case: Tables) -> None:
@@ -94,6 +94,7 @@ def check_plants(case: Tables) -> None:
     for generator in case.generators:
         at_bus.setdefault(generator.bus, []).append(generator)
     for number, group in at_bus.items():
+        _check_voltage_integrators(number, group)
         held = [g for g in group if g.control != "pq"]
         for g in held[1:]:
             if g.v != held[0].v:
@@ -107,6 +108,19 @@ def check_plants(case: Tables) -> None:
                     f"{g.place}: rating_mva is missing; {len(held)} generators share the power of bus"
                     f" {number}"
                 )
+
+
+def _check_voltage_integrators(number: int, group: Sequence[GeneratorRow]) -> None:
+    """Raise CaseError where two converters integrate the error of one voltage: any split of Q serves both."""
+    types = {component.__name__ for component in HOLDING_VOLTAGE}
+    found = [(g, d) for g in group for d in g.devices if d.type in types]
+    if len(found) > 1:
+        (first, _), (second, device) = found[:2]
+        raise CaseError(
+            f"{device.place}: type = {device.type!r}: {first.name} and {second.name} both integrate the"
+            f" error of the voltage at bus {number}, and nothing says how they share reactive power; make one"
+            " of them a GridFollowingConverter, or join them into one"
+        )
 
 
 def check_islands(case: Tables) -> None:

@@ -28,6 +28,8 @@ STEP = 1e-30
 """Complex step: far below the roundoff of the real part, far above underflow."""
 TOLERANCE = 1e-11
 """Residual at which Newton takes its last step; a tenth of what `build` promises for the whole system."""
+ROUNDING = 100 * float(np.finfo(float).eps)
+"""What rounding leaves of a residual, for variables of order one, per largest derivative of the equation."""
 ITERATIONS = 50
 
 
@@ -154,8 +156,7 @@ def _newton(problem: _Group) -> Reals:
             x = x - np.linalg.solve(jacobian, residual[:, :, None])[:, :, 0]
         except np.linalg.LinAlgError:
             break
-    residual, _ = problem.linearise(x)
-    problem.check(residual)
+    problem.check(*problem.linearise(x))
     return x
 
 
@@ -234,11 +235,12 @@ class _Group:
                 injected[port] = injected[port] + value
         return [np.broadcast_to(row, shape) for row in (*rows, injected["i_re"], injected["i_im"])]
 
-    def check(self, residual: Reals) -> None:
+    def check(self, residual: Reals, jacobian: Reals) -> None:
         """Raise InitialisationError for the plant with the largest residual, if that is too large."""
         error = np.where(np.isfinite(residual), np.abs(residual), np.inf)
-        worst, row = (int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
-        if error[worst, row] > 10 * TOLERANCE:
+        allowed = np.fmax(10 * TOLERANCE, ROUNDING * np.abs(jacobian).max(axis=2))
+        worst, row = (int(i) for i in np.unravel_index(int(np.argmax(error / allowed)), error.shape))
+        if error[worst, row] > allowed[worst, row]:
             plant = self.plants[worst]
             if row < len(self.rows):
                 k, name = self.rows[row]

@@ -14,6 +14,7 @@ from psmr.grid.exciters import (
 )
 from psmr.grid.exponential_load import ExponentialLoad
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
+from psmr.grid.grid_forming import GridFormingConverter
 from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
 from psmr.grid.motors import InductionMotor
@@ -71,6 +72,30 @@ PARAMETERS = {
     PssSpeed: {"k": 5.0, "t_w": 10.0, "t_1": 0.12, "t_2": 0.05, "v_s_min": -0.5, "v_s_max": 0.5},
     GridFollowingConverter: {**CONVERTER, "t_q": 0.005, "kp_q": 0.2, "ki_q": 20.0},
     GridFollowingConverterV: {**CONVERTER, "t_v": 0.005, "kp_v": 2.0, "ki_v": 5.0},
+    GridFormingConverter: {
+        **BASE,
+        **{
+            "m_p": 0.02,
+            "n_q": 0.05,
+            "t_p": 0.03,
+            "r_v": 0.02,
+            "x_v": 0.1,
+            "kp_v": 0.5,
+            "ki_v": 100.0,
+            "f_i": 0.75,
+        },
+        **{
+            "kp_i": 0.7,
+            "ki_i": 20.0,
+            "f_v": 0.9,
+            "r_f": 0.005,
+            "x_f": 0.15,
+            "b_f": 0.05,
+            "r_c": 0.003,
+            "x_c": 0.15,
+        },
+        **{"i_max": 1.2, "k_aw": 50.0},
+    },
     GENROU: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4},
     GENSAL: {**SUBTRANSIENT, "x_q": 0.7},
     TGOV1: {"r": 0.05, "t_1": 0.4, "v_max": 0.9, "v_min": 0.1, "t_2": 2.1, "t_3": 7.0, "d_t": 0.2},
@@ -159,6 +184,9 @@ PARAMETERS = {
         **{"l_s_min": -0.7, "v_cu": 0.4, "v_cl": -0.5, "v_0": 1.0, "f_n": 60.0},
     },
 }
+
+# Limiters by their number in the equations, and the side that no input reaches.
+UNREACHED = {GridFormingConverter: {0: "below"}}
 
 # Time constants that are zero in the algebraic forms, with the leads that belong to them.
 ZERO = {

@@ -12,7 +12,7 @@ from psmr.dae.device import Device
 from psmr.dae.mathematics import NumericMath
 from psmr.grid.catalogue import components, defaults
 from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT
-from tests.grid.library import PARAMETERS, ZERO
+from tests.grid.library import PARAMETERS, UNREACHED, ZERO
 
 STEP = 1e-30
 POINTS = 300
@@ -118,7 +118,8 @@ def test_jacobian_is_the_complex_step(component, parameters):
         assert np.abs(residual - value).max() <= 1e-12 * max(1.0, np.abs(value).max())
         assert np.abs(found - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max())
     for (number, kinds), seen in branches.seen.items():
-        assert seen == set(kinds), f"limiter {number} was only met in {seen}"
+        unreached = UNREACHED.get(component, {}).get(number)
+        assert seen == set(kinds) - {unreached}, f"limiter {number} was only met in {seen}"
 
 
 def test_library_is_complete():
