@@ -20,7 +20,7 @@ from psmr.grid.exciters import (
 from psmr.grid.exponential_load import ExponentialLoad
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.grid_forming import GridFormingConverter
-from psmr.grid.loads import ZipLoad
+from psmr.grid.loads import StaticLoad, ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
 from psmr.grid.motors import InductionMotor
 from psmr.grid.network import Bus, Line, Shunt, Transformer
@@ -47,7 +47,7 @@ HOLDING_VOLTAGE = (GridFollowingConverterV,)
 PREFIXES: Mapping[str, str] = {"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"}
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""
 
-LOADS: tuple[type[Component], ...] = (ZipLoad, ExponentialLoad)
+LOADS: tuple[type[StaticLoad], ...] = (ZipLoad, ExponentialLoad)
 """Static loads: a load trip scales their parameters p and q."""
 
 NETWORK: tuple[type[Component], ...] = (Bus, Line, Transformer, Shunt, *LOADS)

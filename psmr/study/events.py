@@ -109,6 +109,9 @@ class Fault:
 class LoadTrip:
     """Part of the load at a bus is lost and, if asked for, comes back.
 
+    A motor among the loads goes out of service as a whole, which only the whole load (`fraction` 1) can do,
+    and does not come back.
+
     Parameters
     ----------
     bus
@@ -156,22 +159,26 @@ class LoadTrip:
         Raises
         ------
         EventError
-            When the bus is not there, has no load, or has a motor.
+            When the bus is not there or has no load, or when a part of a motor would trip or come back.
         """
         bus = find_bus(system, self.bus, str(self))
-        if motors := [d.name for d in at_buses(system)[bus] if is_motor(d)]:
+        motors = tuple(d.name for d in at_buses(system)[bus] if is_motor(d))
+        if motors and (self.fraction < 1 or self.reconnect is not None):
             raise EventError(
-                f"{self}: {' and '.join(motors)} at {bus} is a motor, of which no part can trip; trip loads"
-                " at another bus, or give the motor a bus of its own"
+                f"{self}: {' and '.join(motors)} at {bus} is a motor, which trips as a whole and for good;"
+                " give fraction = 1 and no reconnect, or give the motor a bus of its own"
             )
         tripped = loads(system, bus)
-        if not tripped:
+        if not (tripped or motors):
             loaded = [name for name, there in at_buses(system).items() if any(map(is_load, there))]
             raise EventError(f"{self}: {bus} has no load; there are loads at {', '.join(loaded) or 'no bus'}")
         whole = tuple((d.name, q, system.parameter(d.name, q)) for d in tripped for q in ("p", "q"))
         left = tuple((device, q, (1 - self.fraction) * value) for device, q, value in whole)
         first = Change(
-            self.start, parameters=left, label=f"{100 * self.fraction:g} % of the load at {bus} trips"
+            self.start,
+            parameters=left,
+            label=f"{100 * self.fraction:g} % of the load at {bus} trips",
+            out=motors,
         )
         if self.reconnect is None:
             return (first,)

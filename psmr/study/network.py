@@ -10,7 +10,8 @@ from psmr.dae.component import parameters_of
 from psmr.dae.device import Device
 from psmr.dae.system import System
 from psmr.errors import EventError, nearest
-from psmr.grid.catalogue import LOAD_ROLES, LOADS
+from psmr.grid.catalogue import LOAD_ROLES
+from psmr.grid.loads import StaticLoad
 from psmr.grid.network import Bus
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def loads(system: System, bus: str) -> tuple[Device, ...]:
 
 def is_load(device: Device) -> bool:
     """Return whether a device is a load, whose p and q a trip takes away."""
-    return issubclass(device.component, LOADS)
+    return issubclass(device.component, StaticLoad)
 
 
 def is_motor(device: Device) -> bool:

@@ -54,7 +54,10 @@ PARAMETERS = {
         **{"p": 1.25, "q": 0.5, "v_0": 0.98, "p_z": 0.2, "p_i": 0.3, "p_p": 0.5},
         **{"q_z": 0.5, "q_i": 0.1, "q_p": 0.4, "p_rate": 0.2, "q_rate": -0.1, "t_ramp": 2.0},
     },
-    ExponentialLoad: {"p": 1.25, "q": 0.5, "v_0": 0.98, "exponent_p": 1.3, "exponent_q": 2.6},
+    ExponentialLoad: {
+        **{"p": 1.25, "q": 0.5, "v_0": 0.98, "exponent_p": 1.3, "exponent_q": 2.6},
+        **{"p_rate": 0.2, "q_rate": -0.1, "t_ramp": 2.0},
+    },
     InductionMotor: {
         **BASE,
         **{"r_s": 0.013, "x_s": 0.067, "x_m": 3.8, "r_r": 0.009, "x_r": 0.17, "h": 0.8},

@@ -214,9 +214,31 @@ def test_order_through_a_dip(case):
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(2, abs=0.2)
 
 
-def test_a_trip_of_a_motor_is_refused(case):
-    with pytest.raises(EventError, match=r"load trip at bus8: motor8 at bus8 is a motor, of which no part"):
-        psmr.LoadTrip(8, 1.0, 0.5).changes(psmr.build(case))
+@pytest.mark.parametrize("given", [{"fraction": 0.5}, {"fraction": 1.0, "reconnect": 2.0}])
+def test_part_of_a_motor_does_not_trip(case, given):
+    with pytest.raises(
+        EventError, match=r"load trip at bus8: motor8 at bus8 is a motor, which trips as a whole"
+    ):
+        psmr.LoadTrip(8, 1.0, **given).changes(psmr.build(case))
+
+
+def test_a_motor_trips_with_its_bus(case):
+    """Out of service it takes no current: the bus is then that of the case without loads there."""
+    system = psmr.build(case)
+    trip = psmr.LoadTrip(8, 0.1, 1.0)
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=0.005), t_end=0.5, events=[trip])
+    slip = run.x[:, system.index("motor8.slip")]
+    assert np.ptp(slip) < 1e-12
+    # What is left of the system satisfies its equations without the motor and the load beside it.
+    devices = [
+        replace(d, parameters={**d.parameters, "p": 0.0, "q": 0.0}) if d.name == "load8" else d
+        for d in system.devices
+        if d.name != "motor8"
+    ]
+    without = assemble(devices)
+    x = np.array([run.x[-1, system.index(n)] for n in without.names_x])
+    u = np.array([system.w0[system.index(n)] for n in without.names_u])
+    assert np.abs(without.g(x, run.y[-1], u)).max() < 1e-9
 
 
 def test_more_than_pull_out_is_named_with_the_most(case):
