@@ -22,7 +22,7 @@ from psmr.numerics.scheme import SingleRate
 from psmr.study.simulate import simulate
 from tests.grid.library import PARAMETERS
 
-CASES = ("wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml")
+CASES = ("wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml", "wscc9-gfm.toml")
 
 # Sauer and Pai (1998): loads of constant power, no transducer.
 TEXTBOOK = (
