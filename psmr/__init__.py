@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from psmr.pencil.critical import critical_step
     from psmr.pencil.deformation import deformation
     from psmr.pencil.operator import step_operator
+    from psmr.study.check import check
     from psmr.study.events import Fault, LineTrip, LoadTrip, SetPoint
     from psmr.study.explain import explain
     from psmr.study.run import Run
@@ -46,6 +47,7 @@ __all__ = [
     "SlowManifold",
     "Smes",
     "build",
+    "check",
     "critical_step",
     "deformation",
     "explain",
@@ -71,6 +73,7 @@ _HOMES = {
     "SlowManifold": "psmr.numerics.slow_manifold",
     "Smes": "psmr.numerics.smes",
     "build": "psmr.grid.initialise",
+    "check": "psmr.study.check",
     "critical_step": "psmr.pencil.critical",
     "deformation": "psmr.pencil.deformation",
     "explain": "psmr.study.explain",

@@ -56,6 +56,22 @@ def _file(arguments: argparse.Namespace) -> CaseFile:
     return CaseFile(arguments.case, arguments.dynamics, arguments.skip_unknown_models, arguments.frequency)
 
 
+def check_command(arguments: argparse.Namespace) -> int:
+    """Say whether a case starts at rest, and what is off; return 1 where it cannot start."""
+    from psmr.study.check import check
+
+    report = check(_file(arguments).read(), modes=arguments.modes or None)
+    if arguments.output:
+        from psmr.study.files import write_text
+
+        write_text(arguments.output, report.variables.to_csv(index=False))
+    if arguments.json:
+        print_json(report.record())
+    else:
+        print(report.text(arguments.all))
+    return 0 if report.good else 1
+
+
 def modes_command(arguments: argparse.Namespace) -> None:
     """List the modes of a case."""
     from psmr.dae.linear import modes

@@ -1,7 +1,7 @@
 """The command line: run a study, look at modes, partitions and deformations.
 
 Results go to standard output or to files, everything else to standard error; the exit code is 0 only for
-success, 2 for input that is wrong and 1 for a failure.
+success, 2 for input that is wrong and 1 for a failure, or for a case that `check` finds cannot start.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", PsmrWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
-            arguments.command(arguments)
+            code = arguments.command(arguments)
             sys.stdout.flush()
         except InputError as error:
             return _fail(error, 2)
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             # The reader of our output (`head`) has gone; standard output must not complain again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
-    return 0
+    return code or 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -62,6 +62,20 @@ def parser() -> argparse.ArgumentParser:
         "--html", action="store_true", help="write report.html: one page with every figure inside"
     )
     _output(run, "FOLDER", "write the results here, in place of the study's own folder")
+
+    check = _command(
+        subparsers,
+        "check",
+        commands.check_command,
+        "say whether a case starts at rest, and what is off: power flow, set-points, limits, residuals",
+        "psmr check cases/wscc9/wscc9.toml",
+    )
+    _case(check)
+    check.add_argument("--all", action="store_true", help="show every bus, device and variable")
+    check.add_argument(
+        "--modes", action="store_true", help="look for growing oscillations in a large system, too"
+    )
+    _output(check, "FILE", "write the table of variables as CSV")
 
     modes = _command(
         subparsers,

@@ -1,0 +1,75 @@
+"""A look at the start of a case: whether and from where it can be simulated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from psmr.dae.system import System
+from psmr.errors import InputError, PsmrError
+from psmr.grid.case import Case
+from psmr.grid.diagnosis import diagnose
+from psmr.grid.report import Modes, Report
+from psmr.pencil.choice import ModeChoice
+from psmr.pencil.search import find
+from psmr.pencil.shift_invert import ShiftInvert
+
+DENSE = 1000
+"""Up to so many states every eigenvalue is computed: it takes about a second."""
+
+ZERO = 1e-4
+"""Eigenvalues in 1/s below which a real part is no growth: the common angle is a double zero, which rounding
+moves by the square root of 1e-12."""
+
+LEAST_DAMPED = 5
+"""Oscillations that are looked for in a larger system, in the range of electromechanical ones."""
+
+
+def check(case: Case, modes: bool | None = None) -> Report:
+    """Return a report on the start of a case.
+
+    Power flow, equilibrium of every plant, limits, residuals and modes are looked at. What is off is a
+    finding with its remedy; nothing is raised, and the rest is looked at all the same.
+
+    Parameters
+    ----------
+    case
+        The case; generators without dynamic devices are findings, unless there are no others.
+    modes
+        Whether the modes are looked at: all of them up to 1000 states, beyond that the least damped
+        oscillations, by sparse matrices, which takes from seconds to minutes. None: up to 1000 states.
+
+    Returns
+    -------
+    Report
+        ``print(report)`` shows a summary and what is off, ``report.text(everything=True)`` every variable;
+        ``report.good`` says whether the case can be simulated.
+    """
+    report = diagnose(case)
+    if report.system is None or report.system.n == 0 or modes is False:
+        return report
+    if report.system.n > DENSE and modes is None:
+        return replace(report, modes=Modes(0, 0, f"not looked at beyond {DENSE} states (--modes does)"))
+    return replace(report, modes=_modes(report.system))
+
+
+def _modes(system: System) -> Modes:
+    linear = system.linearise()
+    try:
+        if system.n <= DENSE:
+            values = np.linalg.eigvals(linear.state_matrix())
+            count = int(np.count_nonzero(values.real > ZERO))
+            return Modes(count, system.n, f"{count} of {system.n} with a positive real part")
+        found = find(ShiftInvert(linear), ModeChoice(least_damped=LEAST_DAMPED)).s
+    except InputError as error:
+        return Modes(0, 0, str(error))
+    except PsmrError as error:
+        return Modes(0, 0, f"not computed: {error}")
+    count = int(np.count_nonzero(found.real > ZERO))
+    least = found[int(np.argmax(found.real / np.abs(found)))]
+    words = (
+        f"{count} of the {len(found)} least damped oscillations from 0.1 to 3 Hz grow; the least damped has"
+        f" {least.imag / (2 * np.pi):.3f} Hz and a damping ratio of {-100 * least.real / abs(least):.2f} %"
+    )
+    return Modes(count, len(found), words)

@@ -1,0 +1,228 @@
+"""The report on the start of a case: what it says where all is well, and each thing that can be off."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import psmr
+from psmr import cli
+from psmr.grid.chain import chain
+from psmr.grid.tables import LineRow, LoadRow
+from psmr.io.read import read_case
+from psmr.study.check import check
+from tests.grid.test_equilibrium import with_device
+
+POWER = (0.0, 0.0, 1.0)
+
+
+@pytest.fixture(scope="module")
+def case(wscc9):
+    return read_case(wscc9 / "wscc9.toml")
+
+
+@pytest.fixture(scope="module")
+def good(case):
+    return check(case)
+
+
+def messages(report, *topics):
+    return [finding.message for finding in report.about(*topics)]
+
+
+def test_nothing_is_off(case, good):
+    assert good.good
+    assert good.findings == ()
+    text = str(good)
+    assert "5 iterations to a mismatch of" in text
+    assert "0.9956 pu (bus5) to 1.0400 pu (bus1)" in text
+    assert "12 devices with 33 states and 6 set-points" in text
+    assert "modes        0 of 33 with a positive real part" in text
+    assert text.endswith("Nothing is off.")
+    assert "AVR1  ExciterType1" not in text
+    assert psmr.check is check
+
+
+def test_every_variable_is_in_the_table(case, good):
+    system = psmr.build(case)
+    table = good.variables
+    values = dict(zip(table.device + "." + table.variable, table.value, strict=True))
+    names = (*system.names_x, *system.names_y, *system.names_u)
+    assert {name: values[name] for name in names} == {n: system.w0[system.index(n)] for n in names}
+    assert table.residual.abs().max() <= 1e-10
+    regulator = table[(table.device == "AVR2") & (table.variable == "v_r")].iloc[0]
+    assert (regulator.model, regulator.kind, regulator.lower, regulator.upper) == (
+        *("ExciterType1", "state", -10.0, 10.0),
+    )
+    limiter = table[(table.device == "GOV2") & (table.kind == "limiter")].iloc[0]
+    assert (limiter.value, limiter.lower, limiter.upper) == (pytest.approx(1.63), 0.0, 1.92)
+    assert set(table.kind) == {"state", "algebraic", "set-point", "limiter"}
+
+
+def test_everything_as_text(good):
+    text = good.text(everything=True)
+    assert "bus5  0.9956  -3.989" in text
+    assert "\nAVR1  ExciterType1\n" in text
+    assert "v_r    state       1.10485  pu" in text
+    assert "[-10, 10]" in text
+
+
+def test_what_is_off_does_not_hide_the_rest(case):
+    """A limit in one plant, no voltage to regulate in another: the third is looked at, and all is listed."""
+    g3 = case.generators[2]
+    bad = with_device(case, "governor", p_max=1.5)
+    bad = replace(bad, generators=(*bad.generators[:2], replace(g3, devices=(g3.devices[0], g3.devices[3]))))
+    report = check(bad)
+    assert not report.good
+    assert report.system is None
+    assert len(report.findings) == 2
+    (limit,) = messages(report, "limit")
+    assert limit == (
+        "GOV2: input of a limiter = 1.63 is 0.13 above p_max = 1.5; widen the limit, or change the dispatch"
+    )
+    (wiring,) = messages(report, "devices")
+    assert "(PSS3): no device of G3 reads the output of PssSpeed" in wiring
+    table = report.variables
+    assert {"G1", "AVR1", "G2", "AVR2"} <= set(table.device)
+    assert "G3" not in set(table.device)
+    # What is known to be off already has no residual; everything else rests.
+    assert table.residual.abs().max() <= 1e-10
+    assert table[table.device.isin(["bus3", "G2"])].residual.isna().all()
+    assert "2 errors, 0 warnings" in str(report)
+
+
+def test_plant_without_an_equilibrium(case):
+    """Saturation that no field voltage overcomes: E_fd comes out of exp(b E_fd) only up to a point."""
+    bad = with_device(case, "exciter", a_x=1.0, b_x=50.0)
+    report = check(bad)
+    (message,) = messages(report, "equilibrium")
+    assert "no equilibrium found; the power flow asks G2 for S =" in message
+    assert report.variables.residual.abs().max() <= 1e-10
+    assert {"AVR1", "AVR3"} <= set(report.variables.device)
+
+
+def test_start_at_a_limit_is_a_warning(case):
+    report = check(with_device(case, "governor", p_max=1.63))
+    assert report.good
+    assert messages(report, "limit") == [
+        "GOV2: input of a limiter is at p_max = 1.63; the linearisation is that of the inside"
+    ]
+    near = check(with_device(case, "governor", p_max=1.65))
+    assert near.findings == ()
+    assert list(near.variables.limit[near.variables.limit != ""]) == ["near p_max"]
+    assert "0 exceeded, 0 reached, 1 within 2 %" in str(near)
+
+
+def test_voltages_ratings_and_reactive_power(case):
+    second = replace(case.generators[1], rating_mva=150.0, q_max_mvar=5.0)
+    weak = replace(
+        case,
+        loads=(*case.loads, LoadRow(5, 0.0, 150.0, POWER, POWER, name="compensation")),
+        generators=(case.generators[0], second, case.generators[2]),
+    )
+    report = check(weak)
+    assert report.good
+    (voltage,) = messages(report, "voltage")
+    assert voltage == f"bus5: v = {report.flow.v[4]:.4f} pu is below 0.9 pu"
+    (rating,) = messages(report, "rating")
+    assert "of rating_mva = 150; change the dispatch, or mend the rating" in rating
+    (reactive,) = messages(report, "reactive power")
+    assert "above q_max_mvar = 5; hold it there with power_flow(case, reactive_limits=True)" in reactive
+    assert {finding.level for finding in report.findings} == {"warning"}
+
+
+def test_load_below_its_v_min(case):
+    load = replace(case.loads[0], p_zip=POWER, v_min=1.0)
+    report = check(replace(case, loads=(load, *case.loads[1:])))
+    (message,) = messages(report, "load")
+    assert "(load5): v_min = 1: the power flow's voltage there is 0.9956 pu" in message
+    assert report.variables.residual.abs().max() <= 1e-10
+
+
+def test_no_power_flow(case):
+    report = check(replace(case, loads=(replace(case.loads[0], p_mw=900.0), *case.loads[1:])))
+    (message,) = messages(report, "power flow")
+    assert "no convergence after 30 iterations; largest mismatch" in message
+    assert report.flow is None
+    assert "no solution; nothing else can be looked at" in str(report)
+    assert report.record()["power_flow"] is None
+
+
+def test_case_without_dynamics_is_a_power_flow(case):
+    bare = replace(case, generators=tuple(replace(row, devices=()) for row in case.generators))
+    report = check(bare)
+    assert (report.good, report.variables.empty, report.modes) == (True, True, None)
+    assert "no dynamic data; those of a .raw file are in a .dyr file (--dynamics)" in str(report)
+
+
+def test_generator_without_devices_beside_others(case):
+    bare = replace(case.generators[2], devices=())
+    report = check(replace(case, generators=(*case.generators[:2], bare)))
+    (message,) = messages(report, "devices")
+    assert "(G3): no machine and no converter" in message
+    assert report.variables.residual.abs().max() <= 1e-10
+
+
+def test_growing_modes_are_counted(case):
+    """Far too much gain in one regulator."""
+    report = check(with_device(case, "exciter", k_a=400.0, k_f=0.0))
+    values = np.linalg.eigvals(report.system.linearise().state_matrix())
+    assert report.good
+    assert report.modes.unstable == np.count_nonzero(values.real > 1e-4) > 0
+    assert f"{report.modes.unstable} of 33 with a positive real part" in str(report)
+
+
+def test_many_findings_are_cut(case):
+    """A chain of 12: a finding a copy, of which ten are shown, and no table of plants."""
+    hot = with_device(case, "governor", p_max=1.5)
+    report = check(chain(hot, 12, LineRow(6, 5, 0.1, 0.01), 0.1))
+    text = str(report)
+    assert len(messages(report, "limit")) == 12
+    assert text.count("above p_max = 1.5") == 10
+    assert "error: limit: 2 more like these (--all shows them)" in text
+    assert "Plants" not in text
+    assert report.text(everything=True).count("above p_max = 1.5") == 12
+
+
+def test_modes_of_a_large_system_on_request(case, monkeypatch):
+    monkeypatch.setattr("psmr.study.check.DENSE", 10)
+    assert "not looked at beyond 10 states (--modes does)" in str(check(case))
+    report = check(case, modes=True)
+    # The least damped oscillation of the nine-bus system.
+    assert "0 of the" in report.modes.words
+    assert "has 1.333 Hz and a damping ratio of 2.34 %" in report.modes.words
+    assert check(case, modes=False).modes is None
+
+
+def call(capsys, *argv):
+    code = cli.main(["check", *map(str, argv)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_command(wscc9, capsys, tmp_path, case):
+    code, out, err = call(capsys, wscc9 / "wscc9.toml", "-o", tmp_path / "start.csv")
+    assert (code, err) == (0, "")
+    assert out.rstrip().endswith("Nothing is off.")
+    table = pd.read_csv(tmp_path / "start.csv")
+    assert len(table) == len(check(case).variables)
+    code, out, _ = call(capsys, wscc9 / "wscc9.toml", "--all")
+    assert (code, "PSS3  PssSpeed" in out) == (0, True)
+
+
+def test_command_says_by_its_code_what_it_found(wscc9, capsys, tmp_path):
+    text = (wscc9 / "wscc9.toml").read_text()
+    bad = tmp_path / "bad.toml"
+    bad.write_text(text.replace("p_max = 1.92", "p_max = 1.5"))
+    code, out, err = call(capsys, bad, "--json")
+    record = json.loads(out)
+    assert (code, err, record["good"]) == (1, "", False)
+    assert record["findings"][0]["topic"] == "limit"
+    assert record["modes"] is None
+    assert len(record["power_flow"]["buses"]) == 9
+    bad.write_text(text.replace("p_max = 1.92", "p_max = 'x'"))
+    code, out, err = call(capsys, bad)
+    assert (code, out) == (2, "")
+    assert "bad.toml:" in err
