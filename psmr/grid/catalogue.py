@@ -24,14 +24,14 @@ from psmr.grid.loads import StaticLoad, ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
 from psmr.grid.motors import InductionMotor
 from psmr.grid.network import Bus, Line, Shunt, Transformer
-from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, PssSpeed
+from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL),
     "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter),
     "exciter": (ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXST1, ESST3A, ESST4B, EXAC1),
     "governor": (GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
-    "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A),
+    "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A, STAB2A),
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
 

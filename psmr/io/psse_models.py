@@ -43,6 +43,7 @@ MODELS: Mapping[str, str] = {
     " l_s_max l_s_min v_cu v_cl",
     "PSS2A": "input_1 @rembus_1 input_2 @rembus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1"
     " t_1 t_2 t_3 t_4 v_st_max v_st_min",
+    "STAB2A": "k_2 t_2 k_3 t_3 k_4 k_5 t_5 h_lim",
 }
 """Model to the names of its values, in their order, after bus, name and machine identifier."""
 

@@ -19,7 +19,7 @@ from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
 from psmr.grid.motors import InductionMotor
 from psmr.grid.network import Bus, Line, Shunt, Transformer
-from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, PssSpeed
+from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
 
 BASE = {"s_n": 64.0, "s_base": 100.0, "f_n": 60.0}
 BRANCH = {"r": 0.01, "x": 0.085, "b": 0.176, "g": 0.02}
@@ -172,6 +172,16 @@ PARAMETERS = {
         },
         **{"t_2": 0.06, "t_3": 0.3, "t_4": 0.04, "v_st_max": 0.8, "v_st_min": -0.7, "f_n": 60.0},
     },
+    STAB2A: {
+        "k_2": 1.1,
+        "t_2": 2.0,
+        "k_3": 0.5,
+        "t_3": 1.5,
+        "k_4": 0.6,
+        "k_5": 0.9,
+        "t_5": 0.05,
+        "h_lim": 0.8,
+    },
     ST2CUT: {
         **{
             "input_1": 1,
@@ -207,5 +217,6 @@ ZERO = {
     ESST4B: ("t_r", "t_a", "k_im"),
     IEEEST: ("a_1", "a_2", "a_3", "a_4", "a_5", "a_6", "t_1", "t_2", "t_3", "t_4"),
     PSS2A: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4"),
+    STAB2A: ("t_3", "t_5"),
     ST2CUT: ("t_1", "k_2", "t_5", "t_6", "t_7", "t_8", "t_9", "t_10"),
 }

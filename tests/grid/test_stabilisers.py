@@ -11,7 +11,7 @@ from psmr.dae.device import Device
 from psmr.errors import CaseError, InputError
 from psmr.grid.initialise import build
 from psmr.grid.powerflow import power_flow
-from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT
+from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A
 from psmr.grid.tables import DeviceRow
 from psmr.io.read import read_case
 from tests.grid.diagram import Block, device_response, respond, step
@@ -115,6 +115,21 @@ def pss2a(p):
     return blocks, wiring
 
 
+def stab2a(p):
+    blocks = {
+        **{f"washout_{i}": Block([p["k_2"] * p["t_2"], 0], [p["t_2"], 1]) for i in (1, 2, 3)},
+        "lag": Block([p["k_3"]], [p["t_3"], 1]),
+        **{f"out_{i}": Block([p["k_5"]], [p["t_5"], 1]) for i in (1, 2)},
+        "sensor": sensor(3),
+    }
+
+    def wiring(b, u):
+        washed = b.washout_3(b.washout_2(b.washout_1(-signal(b.sensor, u, 3))))
+        return np.clip(b.out_2(b.out_1(b.lag(washed) + p["k_4"] * washed)), -p["h_lim"], p["h_lim"])
+
+    return blocks, wiring
+
+
 def washout(t):
     """A washout, left out where its time constant is zero."""
     return Block([t, 0], [t, 1]) if t else Block([1], [1])
@@ -202,6 +217,13 @@ def test_pss2a(codes, orders, form):
     found = compare(PSS2A, pss2a, p, INPUTS)
     assert found.max() == pytest.approx(0.03, abs=1e-15)
     assert found.min() == pytest.approx(-0.02, abs=1e-15)
+
+
+@pytest.mark.parametrize("form", ["whole", "algebraic"])
+def test_stab2a(form):
+    found = compare(STAB2A, stab2a, numbers(STAB2A, form, h_lim=0.1), INPUTS)
+    assert found.max() == pytest.approx(0.1, abs=1e-15)
+    assert found.min() == pytest.approx(-0.1, abs=1e-15)
 
 
 def test_orders_of_the_filter():

@@ -141,10 +141,12 @@ CODES = [
     ("IEEEST", "2 0", ("x_theta",)),
     ("ST2CUT", "1 0 6 1", ("x_v_2",)),
     ("PSS2A", "1 0 3 0", ("r_5", "i_d")),
+    ("STAB2A", "", ("w_3", "i_q")),
 ]
 VALUES = {
     "IEEEST": "0 0 0 0 0 0 0.1 0.1 0.1 0.1 10 10 5 0.1 -0.1 0 0",
     "ST2CUT": "5 1 0 0.1 10 10 0.1 0.1 0.1 0.1 0 0 0.1 -0.1 0 0",
+    "STAB2A": "1 2 0 2 0.55 1 0.01 0.03",
     "PSS2A": "5 1 2 2 0 2 0 2 0.2 1 0.5 0.1 10 0.2 0.02 0.2 0.02 0.1 -0.1",
 }
 
@@ -161,6 +163,7 @@ def test_input_codes(read, model, codes, names):
 
 
 WRONG_CODES = {
+    "STAB2A 1": "STAB2A: has 9 values; must have 8: k_2 t_2",
     "IEEEST 7 0": "input = 7.0: must be a whole number from 1 to 6",
     "IEEEST 1.5 0": "input = 1.5: must be a whole number from 1 to 6",
     "ST2CUT 1 0 7 0": "input_2 = 7.0: must be a whole number from 0 to 6",
@@ -173,7 +176,7 @@ WRONG_CODES = {
 @pytest.mark.parametrize("record", WRONG_CODES)
 def test_input_code_that_is_none(read, record):
     model, _, codes = record.partition(" ")
-    with pytest.raises(CaseError, match=rf"case\.dyr:9 .*{WRONG_CODES[record]}"):
+    with pytest.raises(CaseError, match=rf"case\.dyr:9\b.*{WRONG_CODES[record]}"):
         read(GOOD + f"1 '{model}' 1 {codes} {VALUES[model]} /\n")
 
 

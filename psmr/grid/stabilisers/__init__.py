@@ -11,5 +11,6 @@ from psmr.grid.stabilisers.ieeest import IEEEST
 from psmr.grid.stabilisers.pss2a import PSS2A
 from psmr.grid.stabilisers.speed import PssSpeed
 from psmr.grid.stabilisers.st2cut import ST2CUT
+from psmr.grid.stabilisers.stab2a import STAB2A
 
-__all__ = ["IEEEST", "PSS2A", "ST2CUT", "PssSpeed"]
+__all__ = ["IEEEST", "PSS2A", "ST2CUT", "STAB2A", "PssSpeed"]

@@ -92,17 +92,24 @@ def voltage_derivative(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
 
 
 _BUS = ("v_re", "v_im")
-_POWER = (*_BUS, "delta", "i_d", "i_q")
+POWER = (*_BUS, "delta", "i_d", "i_q")
+"""What the electrical power depends on."""
 SIGNALS: tuple[Signal, ...] = (
     Signal((), none),
     Signal(("omega",), speed),
     Signal(_BUS, bus_frequency, "x_theta", np.angle),
-    Signal(_POWER, electrical_power),
-    Signal((*_POWER, "t_m"), accelerating_power),
+    Signal(POWER, electrical_power),
+    Signal((*POWER, "t_m"), accelerating_power),
     Signal(_BUS, bus_voltage),
     Signal(_BUS, voltage_derivative, "x_v"),
 )
 """The signal of each code."""
+
+
+def known(terminal: Any) -> SimpleNamespace:
+    """Return the variables that a signal may read, as they are guessed so far."""
+    bus = {"v_re": np.real(terminal.voltage), "v_im": np.imag(terminal.voltage)}
+    return SimpleNamespace(**bus | dict(terminal.signals))
 
 
 def with_signals(
@@ -133,10 +140,8 @@ def _measured(parts: Mapping[str, Any], port: str, signal: Signal) -> Mapping[st
 
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the guess for the signal that the machine's own guess gives."""
-        bus = {"v_re": np.real(terminal.voltage), "v_im": np.imag(terminal.voltage)}
         own = {state: rest(terminal.voltage)} if state else {}
-        known = SimpleNamespace(**bus | dict(terminal.signals))
-        value = read(NumericMath, known, p, own.get(state))[0]
+        value = read(NumericMath, known(terminal), p, own.get(state))[0]
         return {**first_guess(replace(terminal, signals={**terminal.signals, port: value}), p), **own}
 
     read_already = [name for name in parts["inputs"] if name != port]
