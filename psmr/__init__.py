@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from psmr.pencil.deformation import deformation
     from psmr.pencil.operator import step_operator
     from psmr.study.check import check
-    from psmr.study.events import Fault, LineTrip, LoadTrip, SetPoint
+    from psmr.study.events import (
+        Fault,
+        GeneratorTrip,
+        LineTrip,
+        LoadRamp,
+        LoadTrip,
+        ParameterStep,
+        SetPoint,
+        ShuntSwitch,
+    )
     from psmr.study.explain import explain
     from psmr.study.run import Run
     from psmr.study.simulate import simulate
@@ -36,13 +45,17 @@ __all__ = [
     "Adaptive",
     "ArcLength",
     "Fault",
+    "GeneratorTrip",
     "LineTrip",
+    "LoadRamp",
     "LoadTrip",
     "ModeChoice",
     "Multirate",
+    "ParameterStep",
     "PsmrError",
     "Run",
     "SetPoint",
+    "ShuntSwitch",
     "SingleRate",
     "SlowManifold",
     "Smes",
@@ -62,13 +75,17 @@ _HOMES = {
     "Adaptive": "psmr.numerics.adaptive",
     "ArcLength": "psmr.numerics.arc_length",
     "Fault": "psmr.study.events",
+    "GeneratorTrip": "psmr.study.events",
     "LineTrip": "psmr.study.events",
+    "LoadRamp": "psmr.study.events",
     "LoadTrip": "psmr.study.events",
     "ModeChoice": "psmr.pencil.choice",
     "Multirate": "psmr.numerics.scheme",
+    "ParameterStep": "psmr.study.events",
     "PsmrError": "psmr.errors",
     "Run": "psmr.study.run",
     "SetPoint": "psmr.study.events",
+    "ShuntSwitch": "psmr.study.events",
     "SingleRate": "psmr.numerics.scheme",
     "SlowManifold": "psmr.numerics.slow_manifold",
     "Smes": "psmr.numerics.smes",

@@ -120,6 +120,10 @@ class System:
         return {name: i for i, name in enumerate((*self.names_x, *self.names_y, *self.names_u))}
 
     @functools.cached_property
+    def _devices(self) -> dict[str, tuple[int, int]]:
+        return {name: (g, row) for g, group in enumerate(self.groups) for row, name in enumerate(group.names)}
+
+    @functools.cached_property
     def _kernels(self) -> Kernels:
         return self.kernels()
 
@@ -156,12 +160,12 @@ class System:
         InputError
             For a device or parameter that is not there, with the nearest known one.
         """
-        for g, group in enumerate(self.groups):
-            if device in group.names:
-                known = tuple(parameters_of(group.compiled.component))
-                if parameter not in known:
-                    raise InputError(f"{device} has no parameter {parameter!r}{nearest(parameter, known)}")
-                return g, group.names.index(device), known.index(parameter)
+        if device in self._devices:
+            g, row = self._devices[device]
+            known = tuple(parameters_of(self.groups[g].compiled.component))
+            if parameter not in known:
+                raise InputError(f"{device} has no parameter {parameter!r}{nearest(parameter, known)}")
+            return g, row, known.index(parameter)
         names = [d.name for d in self.devices]
         raise InputError(f"{self.name or 'the system'} has no device {device!r}{nearest(device, names)}")
 

@@ -43,6 +43,8 @@ SOURCES = ("machine", "converter")
 
 HOLDING_VOLTAGE = (GridFollowingConverterV,)
 """Converters whose integrators hold the voltage of their bus: two of them there share no reactive power."""
+FOLLOWERS: tuple[type[Component], ...] = (GridFollowingConverter, GridFollowingConverterV)
+"""Converters that follow the voltage at their bus: something else has to hold the island that they are in."""
 
 PREFIXES: Mapping[str, str] = {"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"}
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""

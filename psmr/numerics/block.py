@@ -6,7 +6,7 @@ All blocks have one type, so that one compiled Newton serves them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from psmr.dae.system import System
 from psmr.numerics.sparse_lu import Lu, factorise, ordering, unfactorised
 
 Reals = NDArray[np.float64]
+Ramp = tuple[float, float, float]
 
 # Places in `Arrays.memory`.
 SCALE = 0  # h * gamma of the factorised matrix; NaN when a factorisation is due
@@ -58,6 +59,9 @@ class Arrays(NamedTuple):
         Places in J of the entries of the rows of bounded states, one row after the other.
     held, held_in_matrix
         For each bounded state -1, 0 or 1: which limit holds it, now and in the factorised matrix.
+    ramped, ramps
+        Positions in w of the held inputs that change with time, and (count, 3) value, rate and the time in s
+        at which they have that value.
     known, defect, update
         Work vectors: known part of the state equations, Newton residual and update.
     start, full
@@ -82,6 +86,8 @@ class Arrays(NamedTuple):
     limit_ends: np.ndarray
     held: np.ndarray
     held_in_matrix: np.ndarray
+    ramped: np.ndarray
+    ramps: np.ndarray
     known: np.ndarray
     defect: np.ndarray
     update: np.ndarray
@@ -121,12 +127,20 @@ class Block:
         """Order of the matrix."""
         return self.kernels.rows
 
-    def load(self, parameters: Sequence[Reals], lower: Reals, upper: Reals, w: Reals) -> None:
-        """Take new parameter values and (n,) limits; what the old ones gave is forgotten."""
+    def load(
+        self, parameters: Sequence[Reals], lower: Reals, upper: Reals, ramps: Mapping[int, Ramp], w: Reals
+    ) -> None:
+        """Take new parameters, (n,) limits and ramps of held inputs; what the old ones gave is forgotten.
+
+        `ramps` has a (value, rate, time at which it has that value) for the position of an input in w.
+        """
         self.kernels.load(parameters)
         states = self.kernels.row_indices[: self.kernels.states]
         self.arrays.lower[:] = lower[states]
         self.arrays.upper[:] = upper[states]
+        self.arrays = self.arrays._replace(
+            ramped=np.array(list(ramps), dtype=np.uint32), ramps=np.array(list(ramps.values())).reshape(-1, 3)
+        )
         self.kernels.write_constant(w, self.arrays.constant)
         self.forget()
 
@@ -231,6 +245,8 @@ def make_block(
         limit_ends=index(np.searchsorted(indices[limited], kernels.bounded, side="right")),
         held=np.zeros(count, np.int8),
         held_in_matrix=np.zeros(count, np.int8),
+        ramped=index([]),
+        ramps=np.zeros((0, 3)),
         known=np.zeros(states),
         defect=np.zeros(size),
         update=np.zeros(size),

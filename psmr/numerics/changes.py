@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,28 @@ from psmr.dae.component import local_variables, parameters_of
 from psmr.dae.system import System
 from psmr.errors import EventError, nearest
 from psmr.numerics.balance import balance
-from psmr.numerics.block import Block
+from psmr.numerics.block import Block, Ramp
 from psmr.numerics.engine import Engine, autonomous
 from psmr.numerics.explicit_engine import FlowEngine
 from psmr.numerics.trajectory import Change
 
 Reals = NDArray[np.float64]
+
+
+@dataclass
+class Now:
+    """What the changes up to an instant have made of the system, beside parameters and inputs.
+
+    Attributes
+    ----------
+    out
+        Devices out of service.
+    ramps
+        Held inputs that ramp, by their position in w; see `psmr.numerics.block.Block.load`.
+    """
+
+    out: set[str] = field(default_factory=set)
+    ramps: dict[int, Ramp] = field(default_factory=dict)
 
 
 def instants_of(
@@ -44,7 +61,7 @@ def instants_of(
             wrong = objection(system, device, parameter, value)
             if wrong:
                 raise EventError(f"{change}: {device}.{parameter} = {value:g}: {wrong}")
-        for name, _ in change.inputs:
+        for name, _ in (*change.inputs, *change.rates):
             if system.index(name) not in held:
                 raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
         _check_out(system, change)
@@ -88,12 +105,12 @@ def apply_changes(
     engine: Engine | FlowEngine,
     event: Block,
     w: Reals,
-    out: set[str],
+    now: Now,
 ) -> int:
     """Apply the changes of one instant and solve g = 0 after it; return the number of repivots.
 
-    States are continuous, but a state beyond a limit that was changed is at that limit at once. `out` are the
-    devices out of service, to which those of these changes are added.
+    States are continuous, but a state beyond a limit that was changed is at that limit at once. `now` is
+    brought up to date.
 
     Raises
     ------
@@ -108,8 +125,6 @@ def apply_changes(
         for device, parameter, value in change.parameters:
             group, row, column = system.parameter_place(device, parameter)
             parameters[group][row, column] = value
-        for name, value in change.inputs:
-            w[system.index(name)] = value
     lower, upper = limits(system, parameters)
     for i in np.flatnonzero(lower > upper):
         raise EventError(
@@ -117,15 +132,33 @@ def apply_changes(
         )
     moved = np.flatnonzero((lower != before[0]) | (upper != before[1]))
     w[moved] = np.clip(w[moved], lower[moved], upper[moved])
-    leaving = {name for change in changes for name in change.out} - out
+    _set_inputs(system, changes, w, now)
+    leaving = {name for change in changes for name in change.out} - now.out
     if leaving:
-        out |= leaving
-        engine.take_out(system, parameters, w, out)
-        event.take_out(system, parameters, w, out)
+        now.out |= leaving
+        engine.take_out(system, parameters, w, now.out)
+        event.take_out(system, parameters, w, now.out)
     for block in (*engine.blocks.values(), event):
-        block.load(parameters, lower, upper, w)
-    engine.forget(autonomous(system, parameters))
+        block.load(parameters, lower, upper, now.ramps, w)
+    engine.forget(autonomous(system, parameters) and not now.ramps)
     return balance(event, w, what)
+
+
+def _set_inputs(system: System, changes: list[Change], w: Reals, now: Now) -> None:
+    """Write the held inputs as they are from now on, and let begin and end what ramps."""
+    t = float(w[-1])
+    for place, (value, rate, since) in now.ramps.items():
+        w[place] = value + rate * (t - since)
+    for change in changes:
+        for name, value in change.inputs:
+            place = system.index(name)
+            w[place] = value
+            now.ramps.pop(place, None)
+        for name, rate in change.rates:
+            place = system.index(name)
+            now.ramps.pop(place, None)
+            if rate != 0:
+                now.ramps[place] = (float(w[place]), rate, t)
 
 
 def limits(system: System, parameters: Sequence[Reals]) -> tuple[Reals, Reals]:

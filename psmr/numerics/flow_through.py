@@ -46,7 +46,9 @@ def flow_through(
         if started:
             filled, status = engine.advance(end, w, times, rows)
         elapsed = time.perf_counter() - began
-        log.add(times[:filled], rows[:filled], filled, filled)
+        log.add(times[:filled], rows[:filled], filled)
+        if log.stopped:
+            return repivots
         if filled:
             tries = 0
             room = min(MOST_POINTS, 4 * room, max(64, int(filled * CHUNK / max(elapsed, 1e-6))))

@@ -14,19 +14,19 @@ from psmr.errors import InputError, SimulationError, SingularError
 from psmr.numerics.adaptive import Adaptive
 from psmr.numerics.arc_length import ArcLength
 from psmr.numerics.balance import MOST_REPIVOTS, algebraic_block, balance, consistent
-from psmr.numerics.changes import apply_changes, instants_of
+from psmr.numerics.changes import Now, apply_changes, instants_of
 from psmr.numerics.counters import Counters
 from psmr.numerics.engine import Engine, Scheme, make_engine
 from psmr.numerics.explicit_engine import FlowEngine
 from psmr.numerics.failure import disagreement, step_failure
 from psmr.numerics.flow_through import flow_through
-from psmr.numerics.log import Log
+from psmr.numerics.log import Log, Piece
 from psmr.numerics.newton import DONE, NO_PIVOTS, NOT_AGREED
 from psmr.numerics.scheme import Multirate
 from psmr.numerics.singlerate import BLOCK
 from psmr.numerics.smes import Smes
 from psmr.numerics.span import Span
-from psmr.numerics.trajectory import Change, Trajectory
+from psmr.numerics.trajectory import Change, Trajectory, Watch
 
 Reals = NDArray[np.float64]
 
@@ -51,6 +51,7 @@ def march(
     every: bool = False,
     progress: Callable[[float], None] | None = None,
     partial: bool = False,
+    watch: Watch | None = None,
 ) -> Trajectory:
     """Integrate a system from its starting time to t_end.
 
@@ -74,6 +75,8 @@ def march(
         Called with the time reached, about ten times a second.
     partial
         Keep the points up to a failure: they are `partial` of the error.
+    watch
+        Looks at the accepted points, piece by piece, and may end the run at one of them.
 
     Raises
     ------
@@ -98,9 +101,9 @@ def march(
     repivots = balance(event, w, "start")
     engine = make_engine(system, scheme, parameters, w, every)
     blocks = [*engine.blocks.values(), event]
-    out: set[str] = set()
-    log = Log(system.n, system.n + system.m)
-    log.add(np.array([t_start]), w[None, : log.size].copy())
+    now = Now()
+    log = Log(system.n, system.n + system.m, watch)
+    log.begin(t_start, w)
 
     def trajectory() -> Trajectory:
         counters = Counters.of(
@@ -119,9 +122,9 @@ def march(
         for begin, end in zip(ends, [*ends[1:], None], strict=True):
             w[-1] = begin
             if begin in instants:
-                repivots += apply_changes(system, instants[begin], parameters, engine, event, w, out)
-                log.add(np.array([begin]), w[None, : log.size].copy())
-            if end is None:
+                repivots += apply_changes(system, instants[begin], parameters, engine, event, w, now)
+                log.begin(begin, w)
+            if end is None or log.stopped:
                 break
             if isinstance(engine, FlowEngine):
                 repivots += flow_through(engine, end, w, log, progress)
@@ -144,18 +147,12 @@ def _cross(
     progress: Callable[[float], None] | None,
 ) -> int:
     """March through one span and log it; return the number of repivots."""
-    rows = _rows(span, every)
-    t, record = np.empty(rows + 1), np.empty((rows + 1, log.size))
+    rows = 1 + (int(span.ratios.sum()) if every else len(span.steps))
+    t, record = np.empty(rows), np.empty((rows, log.size))
     _fill_times(scheme, span, every, t)
-    done = len(span.steps)
-    try:
-        return _run(engine, scheme, span, w, record, progress)
-    except (SimulationError, SingularError):
-        done = int(np.searchsorted(span.times, w[-1]))  # the step that failed begins at the time in w
-        raise
-    finally:
-        kept = 1 + (int(span.ratios[:done].sum()) if every else done)
-        log.add(t[1:kept], record[1:kept], int(span.ratios[:done].sum()), done)
+    # Row of the point that each step ends with.
+    ends = np.concatenate([[0], np.cumsum(span.ratios)]) if every else np.arange(rows)
+    return _run(engine, scheme, span, w, Piece(t, record, ends), log, progress)
 
 
 def _run(
@@ -163,16 +160,20 @@ def _run(
     scheme: Scheme,
     span: Span,
     w: Reals,
-    record: Reals,
+    piece: Piece,
+    log: Log,
     progress: Callable[[float], None] | None,
 ) -> int:
-    """March through one span in chunks; return the number of repivots."""
+    """March through one span in chunks, each logged; return the number of repivots."""
     done, total, chunk, repivots, tries = 0, len(span.steps), 16, 0, 0
     while done < total:
         first = done
         began = time.perf_counter()
-        done, status = engine.advance(span, done, min(total, done + chunk), w, record)
+        done, status = engine.advance(span, done, min(total, done + chunk), w, piece.rows)
         elapsed = time.perf_counter() - began
+        log.add_piece(piece, span.ratios, first, done)
+        if log.stopped:
+            return repivots
         if done > first:
             tries = 0
             chunk = max(1, min(4 * chunk, int((done - first) * CHUNK / max(elapsed, 1e-6))))
@@ -221,10 +222,6 @@ def _within(scheme: Scheme, h: float) -> Reals:
         return scheme.within(h)
     count = max(1, math.ceil(h / scheme.h_fast - ROUNDING)) if isinstance(scheme, Multirate) else 1
     return h * np.arange(1, count + 1) / count
-
-
-def _rows(span: Span, every: bool) -> int:
-    return int(span.ratios.sum()) if every else len(span.steps)
 
 
 def _fill_times(scheme: Scheme, span: Span, every: bool, t: Reals) -> None:

@@ -63,9 +63,17 @@ def copy(source, target):  # type: ignore[no-untyped-def]
 
 
 @lean
+def follow_ramps(block, w):  # type: ignore[no-untyped-def]
+    """Write the held inputs that ramp as they are at the time in w."""
+    for k in range(block.ramped.size):
+        w[block.ramped[k]] = block.ramps[k, 0] + block.ramps[k, 1] * (w[-1] - block.ramps[k, 2])
+
+
+@lean
 def evaluate(block, w):  # type: ignore[no-untyped-def]
     """Write the raw residual at w into F, unless it is there."""
     if block.memory[VALID] == 0.0:
+        follow_ramps(block, w)
         residual(block.table, w, block.F)
         block.counts[RESIDUALS] += 1
         block.memory[VALID] = 1.0

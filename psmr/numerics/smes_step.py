@@ -7,15 +7,16 @@ import numpy as np
 from psmr.dae.cache import compiled
 from psmr.dae.kernels import residual
 from psmr.numerics.block import RESIDUALS, SCALE, VALID, WORST_AT
-from psmr.numerics.newton import DISHONEST, DONE, NOT_FINITE, place, projected
+from psmr.numerics.newton import DISHONEST, DONE, NOT_FINITE, follow_ramps, place, projected
 from psmr.numerics.singlerate import ALGEBRAIC, BLOCK, WHOLE, close
 
 
 @compiled
-def _plain_micro_steps(table, w, t, delta, count, F, n, within):  # type: ignore[no-untyped-def]
+def _plain_micro_steps(whole, w, t, delta, count, F, n, within):  # type: ignore[no-untyped-def]
     """Take micro steps where there is neither algebraic equation nor limit: nothing but the derivative."""
     for j in range(count):
-        residual(table, w, F)
+        follow_ramps(whole, w)
+        residual(whole.table, w, F)
         for q in range(n):
             w[q] += delta * F[q]
         w[-1] = t + (j + 1) * delta
@@ -29,7 +30,7 @@ def micro_steps(whole, algebraic, w, delta, count, rate, policy, tolerance, with
     """Take `count` forward Euler steps of delta in s from w; each fills a row of `within` that has any."""
     n, t = whole.known.size, w[-1]
     if algebraic.update.size == 0 and whole.bounded.size == 0:
-        _plain_micro_steps(whole.table, w, t, delta, count, whole.F, n, within)
+        _plain_micro_steps(whole, w, t, delta, count, whole.F, n, within)
         whole.counts[RESIDUALS] += count
         whole.memory[VALID] = 0.0
         return DONE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,9 @@ class Change:
     out
         Names of devices that go out of service for the rest of the run: they inject nothing, and their own
         variables keep their last values.
+    rates
+        (full name of a held input, rate per second) pairs: the input changes linearly from here on, until a
+        change gives it another rate. One that is set (`inputs`) and has no rate here stands still.
 
     Raises
     ------
@@ -43,17 +47,31 @@ class Change:
     inputs: tuple[tuple[str, float], ...] = ()
     label: str = ""
     out: tuple[str, ...] = ()
+    rates: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.t):
             raise EventError(f"{self}: t = {self.t!r}; it must be a finite time in s")
-        named = [(f"{device}.{name}", value) for device, name, value in self.parameters] + list(self.inputs)
+        named = [(f"{device}.{name}", value) for device, name, value in self.parameters] + [
+            *self.inputs,
+            *((f"rate of {name}", rate) for name, rate in self.rates),
+        ]
         for name, value in named:
             if not math.isfinite(value):
                 raise EventError(f"{self}: {name} = {value!r}; it must be finite")
 
     def __str__(self) -> str:
         return self.label or f"change at t = {self.t:g} s"
+
+
+class Watch(Protocol):
+    """What looks at the accepted points of a march and may end it."""
+
+    def begin(self, t: float) -> None:
+        """Take note that the changes at t in s, if any, are made."""
+
+    def look(self, t: Reals, points: Reals) -> int | None:
+        """Return which of (K,) times and (K, n + m) points is the last one of the run, None to go on."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from psmr.dae.system import System
 from psmr.errors import EventError, nearest
 from psmr.grid.catalogue import LOAD_ROLES
 from psmr.grid.loads import StaticLoad
-from psmr.grid.network import Bus
+from psmr.grid.network import Bus, Shunt
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -52,19 +52,34 @@ def at_buses(system: System) -> dict[str, list[Device]]:
     return found
 
 
-def loads(system: System, bus: str) -> tuple[Device, ...]:
-    """Return the loads at a bus."""
-    return tuple(d for d in at_buses(system)[bus] if is_load(d))
+def find_loads(system: System, bus: str, what: str) -> tuple[Device, ...]:
+    """Return the loads at a bus, motors included.
+
+    Raises
+    ------
+    EventError
+        When there are none, with the buses that have some.
+    """
+    there = {name: [d for d in devices if is_load(d)] for name, devices in at_buses(system).items()}
+    if not there[bus]:
+        loaded = [name for name, loads in there.items() if loads]
+        raise EventError(f"{what}: {bus} has no load; there are loads at {', '.join(loaded) or 'no bus'}")
+    return tuple(there[bus])
 
 
 def is_load(device: Device) -> bool:
-    """Return whether a device is a load, whose p and q a trip takes away."""
-    return issubclass(device.component, StaticLoad)
+    """Return whether a device is a load: a static one, whose p and q a trip takes away, or a motor."""
+    return issubclass(device.component, StaticLoad) or is_motor(device)
 
 
 def is_motor(device: Device) -> bool:
     """Return whether a device is a load with states of its own, which has no p and q."""
     return issubclass(device.component, tuple(kind for kinds in LOAD_ROLES.values() for kind in kinds))
+
+
+def shunts(system: System) -> tuple[str, ...]:
+    """Return the device names of the shunts."""
+    return tuple(d.name for d in system.devices if issubclass(d.component, Shunt))
 
 
 def out_of_service(system: System) -> frozenset[str]:

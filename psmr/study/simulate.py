@@ -48,7 +48,8 @@ def simulate(
     t_end
         Length of the run in s.
     events
-        `Fault`, `LoadTrip`, `LineTrip`, `SetPoint`; checked together before the run.
+        `Fault`, `LoadTrip`, `LoadRamp`, `LineTrip`, `GeneratorTrip`, `ShuntSwitch`, `SetPoint`,
+        `ParameterStep`; checked together before the run.
     start
         (x, y), (n,) states and (m,) algebraic variables, instead of the equilibrium; y is made consistent
         with x.

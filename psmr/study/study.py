@@ -29,21 +29,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from psmr.errors import EventError, SchemeError, StudyError, nearest
 from psmr.io.read import CaseFile
-from psmr.numerics.scheme import INTERPOLATIONS, NEWTONS, ONE_STEP_METHODS, PREDICTED, PREDICTORS, SOLUTIONS
-from psmr.study.events import Event, Fault, LineTrip, LoadTrip, SetPoint
+from psmr.study.event_tables import EVENTS
+from psmr.study.events import Event
 from psmr.study.fields import Document, Field, read_document
 from psmr.study.recipe import Recipe, Split
+from psmr.study.scheme_tables import SCHEMES
 
 FORMAT, VERSION = "psmr-study", 1
-
-NUMBER, NEEDED_NUMBER = Field("number"), Field("number", needed=True)
 
 HEAD: Mapping[str, Field] = {
     "format": Field("text", needed=True),
@@ -51,83 +50,11 @@ HEAD: Mapping[str, Field] = {
     "case": Field("text", needed=True),
     "dynamics": Field("text"),
     "skip_unknown_models": Field("flag"),
-    "frequency_hz": NUMBER,
+    "frequency_hz": Field("number"),
     "name": Field("text"),
 }
 TABLES = ("scheme", "simulation", "event", "output")
-SINGLE: Mapping[str, Field] = {
-    "type": Field("text", needed=True),
-    "method": Field("text", needed=True, among=ONE_STEP_METHODS),
-    "h": NEEDED_NUMBER,
-    "newton": Field("text", among=NEWTONS),
-    "tolerance": NUMBER,
-}
-MULTIRATE: Mapping[str, Field] = {
-    "type": Field("text", needed=True),
-    "delta": NUMBER,
-    "algebraic": Field("text", among=("participation", "fast")),
-    "fast_devices": Field("list"),
-    "fast_variables": Field("list"),
-    "h_slow": NEEDED_NUMBER,
-    "h_fast": NUMBER,
-    "ratio": Field("whole"),
-    "predictor": Field("text", among=PREDICTORS),
-    "solution": Field("text", among=SOLUTIONS),
-    "interpolation": Field("text", among=INTERPOLATIONS),
-    "newton": Field("text", among=NEWTONS),
-    "corrections": Field("count", among=("converge",)),
-    "predict": Field("text", among=PREDICTED),
-    "epsilon": NUMBER,
-    "tolerance": NUMBER,
-}
-SLOW_MANIFOLD: Mapping[str, Field] = {
-    **{name: MULTIRATE[name] for name in ("type", "delta", "algebraic", "fast_devices", "fast_variables")},
-    "h": NEEDED_NUMBER,
-    "jacobian": Field("text", among=("step", "kept")),
-    "drift": NUMBER,
-    "newton": Field("text", among=NEWTONS),
-    "tolerance": NUMBER,
-}
-SMES: Mapping[str, Field] = {
-    "type": Field("text", needed=True),
-    "h": NEEDED_NUMBER,
-    "delta": NUMBER,
-    "micro": Field("whole"),
-    "base": Field("text", among=("FEM", "RK2", "RK4")),
-    "nodes": Field("text", among=("macro", "settled")),
-    "margin": NUMBER,
-    "newton": Field("text", among=NEWTONS),
-    "tolerance": NUMBER,
-}
-ADAPTIVE: Mapping[str, Field] = {
-    "type": Field("text", needed=True),
-    "method": Field("text", needed=True, among=("RK54", "Adams")),
-    "rtol": NUMBER,
-    "atol": NUMBER,
-    "longest": NUMBER,
-    "most_steps": Field("whole"),
-    "newton": Field("text", among=NEWTONS),
-    "tolerance": NUMBER,
-}
-ARC_LENGTH: Mapping[str, Field] = {
-    "type": Field("text", needed=True),
-    "method": Field("text", needed=True, among=("FEM", "RK2", "RK4")),
-    "h": NEEDED_NUMBER,
-    "weights": NUMBER,
-    "weight_t": NUMBER,
-    "most_steps": Field("whole"),
-    "newton": Field("text", among=NEWTONS),
-    "tolerance": NUMBER,
-}
-SCHEMES: Mapping[str, Mapping[str, Field]] = {
-    "multirate": MULTIRATE,
-    "single": SINGLE,
-    "slow-manifold": SLOW_MANIFOLD,
-    "smes": SMES,
-    "adaptive": ADAPTIVE,
-    "arc-length": ARC_LENGTH,
-}
-SIMULATION: Mapping[str, Field] = {"t_end": NEEDED_NUMBER, "fast_points": Field("flag")}
+SIMULATION: Mapping[str, Field] = {"t_end": Field("number", needed=True), "fast_points": Field("flag")}
 OUTPUT: Mapping[str, Field] = {
     "folder": Field("text", needed=True),
     "signals": Field("list"),
@@ -135,45 +62,6 @@ OUTPUT: Mapping[str, Field] = {
     "parquet": Field("flag"),
     "figure": Field("text", among=("png", "svg", "pdf", "none")),
     "html": Field("flag"),
-}
-KIND = Field("text", needed=True)
-EVENTS: Mapping[str, tuple[Callable[..., Event], Mapping[str, Field]]] = {
-    "fault": (
-        Fault,
-        {
-            "type": KIND,
-            "bus": Field("name", needed=True),
-            "start": NEEDED_NUMBER,
-            "clear": NEEDED_NUMBER,
-            "trip": Field("text"),
-            "r": NUMBER,
-            "x": NUMBER,
-        },
-    ),
-    "load-trip": (
-        LoadTrip,
-        {
-            "type": KIND,
-            "bus": Field("name", needed=True),
-            "start": NEEDED_NUMBER,
-            "fraction": NEEDED_NUMBER,
-            "reconnect": NUMBER,
-        },
-    ),
-    "line-trip": (
-        LineTrip,
-        {"type": KIND, "line": Field("text", needed=True), "start": NEEDED_NUMBER, "reclose": NUMBER},
-    ),
-    "set-point": (
-        SetPoint,
-        {
-            "type": KIND,
-            "device": Field("text", needed=True),
-            "name": Field("text", needed=True),
-            "value": NEEDED_NUMBER,
-            "start": NEEDED_NUMBER,
-        },
-    ),
 }
 
 

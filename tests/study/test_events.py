@@ -2,7 +2,16 @@ import pickle
 
 import pytest
 
-from psmr import Fault, LineTrip, LoadTrip, SetPoint
+from psmr import (
+    Fault,
+    GeneratorTrip,
+    LineTrip,
+    LoadRamp,
+    LoadTrip,
+    ParameterStep,
+    SetPoint,
+    ShuntSwitch,
+)
 from psmr.errors import EventError
 from psmr.study.schedule import schedule
 
@@ -65,6 +74,15 @@ def test_set_point_steps_a_held_input(system):
             lambda: LineTrip("5-7", 1.0, reclose=0.9),
             r"trip of line 5-7: reclose = 0.9 s; must be after start",
         ),
+        (lambda: LoadRamp(5, 1.0, 1.0, 2.0), r"load ramp at bus5: end = 1 s; must be after start = 1 s"),
+        (lambda: LoadRamp(5, 1.0, 2.0, -0.5), r"factor = -0.5; must be >= 0 \(1.2 adds a fifth, 0 takes all"),
+        (lambda: LoadRamp(5, 1.0, 2.0, 1.0), r"factor = 1: the load would stay as it is"),
+        (lambda: GeneratorTrip("G2", -1.0), r"trip of generator G2: start = -1 s; must be >= 0"),
+        (lambda: ShuntSwitch("shunt5", 1.0, on=1), r"switching of shunt5: on = 1; must be true or false"),
+        (
+            lambda: ParameterStep("GOV1", "droop", float("nan"), 1.0),
+            r"step of parameter GOV1.droop: value = nan; must be a finite number",
+        ),
         (
             lambda: SetPoint("AVR1", "v_ref", float("inf"), 1.0),
             r"step of AVR1.v_ref: value = inf; must be a finite",
@@ -97,10 +115,18 @@ def test_an_event_that_cannot_be_is_refused_when_made(make, message):
         (SetPoint("G1", "v_f", 1.0, 1.0), r"G1.v_f is no set-point, AVR1.v_f provides it"),
         (Fault(5, 2.0, 2.1), r"'fault at bus5' at t = 2 s would never be seen, the run ends at t_end = 2 s"),
         (Fault(5, 1.9, 2.1), r"'fault at bus5 cleared' at t = 2.1 s would never be seen"),
+        (GeneratorTrip("G9", 1.0), r"trip of generator G9: there is no generator 'G9'; did you mean 'G"),
+        (GeneratorTrip(5, 1.0), r"there is no generator 5.*; generators: G1 at bus1, G2 at bus2, G3 at bus3"),
+        (ShuntSwitch("shunt5", 1.0), r"switching of shunt5: there is no shunt 'shunt5'; it has none"),
+        (LoadRamp(4, 1.0, 1.5, 2.0), r"load ramp at bus4: bus4 has no load; there are loads at bus5, bus6"),
+        (LoadRamp(5, 1.0, 2.5, 2.0), r"'load ramp at bus5 ends' at t = 2.5 s would never be seen"),
         (
-            LineTrip("1-4", 1.0),
-            r"transformer1-4 tripped at t = 1 s cuts bus1 off from the rest of the network",
+            ParameterStep("GOV1", "drop", 0.1, 1.0),
+            r"step of parameter GOV1.drop: GOV1 has no parameter 'drop'; did you mean 'droop'",
         ),
+        (ParameterStep("GOV9", "droop", 0.1, 1.0), r"has no device 'GOV9'; did you mean 'GOV"),
+        (ParameterStep("GOV1", "droop", -0.1, 1.0), r"GOV1.droop = -0.1: must be > 0"),
+        (ParameterStep("AVR1", "v_ref", 1.0, 1.0), r"AVR1.v_ref is a set-point, not a parameter"),
         ("fault", r"'fault' is no event; use psmr.Fault"),
     ],
 )
@@ -111,9 +137,7 @@ def test_an_event_that_does_not_fit_the_system_is_named(system, event, message):
 
 def test_two_trips_together_may_cut_a_bus_off(system):
     events = [LineTrip("4-5", 0.5), Fault(7, 1.0, 1.1, trip="5-7")]
-    with pytest.raises(
-        EventError, match=r"fault at bus7 cleared, line5-7 tripped at t = 1.1 s cuts bus5 off"
-    ):
+    with pytest.raises(EventError, match=r"bus7 cleared, line5-7 tripped at t = 1.1 s leaves bus5 without a"):
         schedule(system, events, 2.0)
     # With the first line back in service nothing is cut off.
     schedule(system, [LineTrip("4-5", 0.5, reclose=0.9), events[1]], 2.0)
@@ -135,10 +159,55 @@ def test_a_branch_out_of_service_cannot_trip(system):
     parameters = [matrix.copy() for matrix in system.parameters]
     parameters[group][row, column] = 0.0
     without = dataclasses.replace(system, parameters=tuple(parameters))
-    with pytest.raises(
-        EventError, match=r"line5-7 is out of service from the start; a trip of it would do nothing"
-    ):
+    with pytest.raises(EventError, match=r"line5-7 is out of service already; a trip of it would do nothing"):
         schedule(without, [LineTrip("5-7", 1.0)], 2.0)
+
+
+def test_a_generator_trip_takes_the_whole_plant(system):
+    for generator in ("G2", 2, "2", "bus2"):
+        (change,) = GeneratorTrip(generator, 1.0).changes(system)
+        assert (change.out, change.label) == (("G2", "AVR2", "GOV2", "PSS2"), "G2 tripped")
+
+
+def test_an_event_finds_what_those_before_it_have_left(system):
+    p = system.parameter("load5", "p")
+    ramp, trip = LoadRamp(5, 0.2, 0.6, 1.5), LoadTrip(5, 1.0, 0.5)
+    *_, last = schedule(system, [trip, ramp], 2.0)
+    assert last.parameters[0] == ("load5", "p", pytest.approx(0.75 * p))
+    # A ramp may follow another one, also at once.
+    *_, last = schedule(system, [ramp, LoadRamp(5, 0.6, 1.0, 2.0, factor_q=1.0)], 2.0)
+    values = {name: value for _, name, value in last.parameters}
+    assert values["p"] == pytest.approx(3 * p)
+    assert values["q"] == pytest.approx(1.5 * system.parameter("load5", "q"))
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        (
+            [LoadRamp(5, 0.5, 1.5, 2.0), LoadTrip(5, 1.0, 0.5)],
+            r"load trip at bus5 \(50 % of the load at bus5 trips, t = 1 s\) overlaps with load ramp at bus5: "
+            r"both change load5.p",
+        ),
+        ([LoadTrip(5, 1.0, 0.5), LoadTrip(5, 1.0, 0.2)], r"overlaps with load trip at bus5"),
+        (
+            [GeneratorTrip("G2", 1.0), SetPoint("AVR2", "v_ref", 1.0, 1.5)],
+            r"step of AVR2.v_ref .*: AVR2 is out of service since t = 1 s \(trip of generator G2\); drop one",
+        ),
+        ([GeneratorTrip("G2", 1.0), GeneratorTrip(2, 1.5)], r"trip of generator 2 .*: G2 is out of service"),
+        (
+            [GeneratorTrip(g, 1.0 + 0.1 * g) for g in (1, 2, 3)],
+            r"G3 tripped at t = 1.3 s leaves bus1, bus2, bus3, bus4, bus5 and 4 more buses without a machine",
+        ),
+        (
+            [LineTrip("1-4", 1.0), GeneratorTrip("G1", 1.2)],
+            r"G1 tripped at t = 1.2 s leaves bus1 without a machine or converter that holds the voltage",
+        ),
+    ],
+)
+def test_events_that_contradict_each_other_are_refused(system, events, message):
+    with pytest.raises(EventError, match=message):
+        schedule(system, events, 2.0)
 
 
 def test_changes_of_one_instant_are_one(system):

@@ -1,0 +1,74 @@
+"""The fields of a study's tables [[event]], by type of event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from psmr.study.events import (
+    Event,
+    Fault,
+    GeneratorTrip,
+    LineTrip,
+    LoadRamp,
+    LoadTrip,
+    ParameterStep,
+    SetPoint,
+    ShuntSwitch,
+)
+from psmr.study.fields import Field
+
+KIND = Field("text", needed=True)
+NAME = Field("name", needed=True)
+NUMBER, TIME, VALUE = Field("number"), Field("number", needed=True), Field("number", needed=True)
+
+EVENTS: Mapping[str, tuple[Callable[..., Event], Mapping[str, Field]]] = {
+    "fault": (
+        Fault,
+        {
+            "type": KIND,
+            "bus": NAME,
+            "start": TIME,
+            "clear": TIME,
+            "trip": Field("text"),
+            "r": NUMBER,
+            "x": NUMBER,
+        },
+    ),
+    "load-trip": (
+        LoadTrip,
+        {"type": KIND, "bus": NAME, "start": TIME, "fraction": VALUE, "reconnect": NUMBER},
+    ),
+    "load-ramp": (
+        LoadRamp,
+        {"type": KIND, "bus": NAME, "start": TIME, "end": TIME, "factor": VALUE, "factor_q": NUMBER},
+    ),
+    "line-trip": (
+        LineTrip,
+        {"type": KIND, "line": Field("text", needed=True), "start": TIME, "reclose": NUMBER},
+    ),
+    "generator-trip": (GeneratorTrip, {"type": KIND, "generator": NAME, "start": TIME}),
+    "shunt": (
+        ShuntSwitch,
+        {"type": KIND, "shunt": Field("text", needed=True), "start": TIME, "on": Field("flag")},
+    ),
+    "set-point": (
+        SetPoint,
+        {
+            "type": KIND,
+            "device": Field("text", needed=True),
+            "name": Field("text", needed=True),
+            "value": VALUE,
+            "start": TIME,
+        },
+    ),
+    "parameter": (
+        ParameterStep,
+        {
+            "type": KIND,
+            "device": Field("text", needed=True),
+            "name": Field("text", needed=True),
+            "value": VALUE,
+            "start": TIME,
+        },
+    ),
+}

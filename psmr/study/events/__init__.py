@@ -1,0 +1,26 @@
+"""Events: what happens to the system during a run, and when.
+
+An event is a frozen record. `changes` turns it into instants at which parameters or held inputs of devices
+take new values or devices leave service; everything it names is looked up there, so that a wrong name is an
+error before any time is simulated. The system it is given is the one that the events before it have left.
+"""
+
+from psmr.study.events.branch import LineTrip
+from psmr.study.events.event import Event
+from psmr.study.events.fault import Fault
+from psmr.study.events.generator import GeneratorTrip
+from psmr.study.events.load import LoadRamp, LoadTrip
+from psmr.study.events.shunt import ShuntSwitch
+from psmr.study.events.value import ParameterStep, SetPoint
+
+__all__ = [
+    "Event",
+    "Fault",
+    "GeneratorTrip",
+    "LineTrip",
+    "LoadRamp",
+    "LoadTrip",
+    "ParameterStep",
+    "SetPoint",
+    "ShuntSwitch",
+]

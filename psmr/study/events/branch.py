@@ -1,0 +1,75 @@
+"""Lines and transformers that leave and come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from psmr.dae.system import System
+from psmr.errors import EventError
+from psmr.numerics.march import Change
+from psmr.study.events.event import check_after, check_time
+from psmr.study.network import Branch, find_branch
+
+
+@dataclass(frozen=True)
+class LineTrip:
+    """A line or transformer is taken out of service and, if asked for, put back.
+
+    Parameters
+    ----------
+    line
+        Branch by its buses, ``"5-7"``, or by name, ``"line5-7"``.
+    start
+        Time of the trip in s.
+    reclose
+        Time in s at which it is in service again; None: never.
+
+    Raises
+    ------
+    EventError
+        For times that are out of order.
+    """
+
+    line: str
+    start: float
+    reclose: float | None = None
+
+    def __post_init__(self) -> None:
+        check_time(self, "start", self.start)
+        if self.reclose is not None:
+            check_after(self, "reclose", self.reclose, self.start)
+
+    def __str__(self) -> str:
+        return f"trip of line {str(self.line).removeprefix('line')}"
+
+    @property
+    def end(self) -> float | None:
+        """Time of reclosing in s."""
+        return self.reclose
+
+    def changes(self, system: System) -> tuple[Change, ...]:
+        """Return the trip and the reclosing.
+
+        Raises
+        ------
+        EventError
+            When the branch is not there or is out of service already.
+        """
+        line = in_service(system, find_branch(system, self.line, str(self)), str(self)).name
+        first = Change(self.start, parameters=((line, "status", 0.0),), label=f"{line} tripped")
+        if self.reclose is None:
+            return (first,)
+        return first, Change(self.reclose, parameters=((line, "status", 1.0),), label=f"{line} reclosed")
+
+
+def in_service(system: System, branch: Branch, what: str) -> Branch:
+    """Return the branch.
+
+    Raises
+    ------
+    EventError
+        When it is out of service already.
+    """
+    if system.parameter(branch.name, "status") == 0:
+        raise EventError(f"{what}: {branch.name} is out of service already; a trip of it would do nothing")
+    return branch

@@ -1,0 +1,50 @@
+"""What every event offers, and the checks that their fields share."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+from psmr.dae.system import System
+from psmr.errors import EventError
+from psmr.numerics.march import Change
+
+
+class Event(Protocol):
+    """What every event offers."""
+
+    @property
+    def start(self) -> float:
+        """Time of the first change in s."""
+
+    @property
+    def end(self) -> float | None:
+        """Time at which it is undone in s, None if never."""
+
+    def changes(self, system: System) -> tuple[Change, ...]:
+        """Return the changes it makes, in order of time."""
+
+
+def bus_words(bus: int | str) -> str:
+    """Return how a message calls a bus given as ``5`` or ``"bus5"``."""
+    return f"bus{bus}" if str(bus).isdigit() else str(bus)
+
+
+def check_finite(event: object, field: str, value: object) -> None:
+    """Raise EventError for a value that is no finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise EventError(f"{event}: {field} = {value!r}; must be a finite number")
+
+
+def check_time(event: object, field: str, value: float) -> None:
+    """Raise EventError for a value that is no time of a run in s."""
+    check_finite(event, field, value)
+    if value < 0:
+        raise EventError(f"{event}: {field} = {value:g} s; must be >= 0, a run starts at t = 0")
+
+
+def check_after(event: object, field: str, value: float, start: float) -> None:
+    """Raise EventError for a time in s that is not after `start`."""
+    check_finite(event, field, value)
+    if value <= start:
+        raise EventError(f"{event}: {field} = {value:g} s; must be after start = {start:g} s")

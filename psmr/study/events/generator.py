@@ -1,0 +1,59 @@
+"""Generators that are lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from psmr.dae.system import System
+from psmr.numerics.march import Change
+from psmr.study.events.event import check_time
+from psmr.study.plants import find_plant
+
+
+@dataclass(frozen=True)
+class GeneratorTrip:
+    """A generator's breaker opens: the whole plant, machine or converter with its controllers, is lost.
+
+    Parameters
+    ----------
+    generator
+        Plant by name, ``"G2"``, or by its bus, ``2`` or ``"bus2"``. A bus with several generators needs the
+        name.
+    start
+        Time of the trip in s.
+
+    Raises
+    ------
+    EventError
+        For a time that is not a number or is below zero.
+
+    Notes
+    -----
+    The plant injects nothing from then on, and its variables keep their last values for the rest of the run:
+    what the machine does behind the open breaker is not simulated.
+    """
+
+    generator: int | str
+    start: float
+
+    def __post_init__(self) -> None:
+        check_time(self, "start", self.start)
+
+    def __str__(self) -> str:
+        return f"trip of generator {self.generator}"
+
+    @property
+    def end(self) -> float | None:
+        """None: a generator does not come back."""
+        return None
+
+    def changes(self, system: System) -> tuple[Change, ...]:
+        """Return the trip.
+
+        Raises
+        ------
+        EventError
+            When the generator is not there, or its bus has several.
+        """
+        plant = find_plant(system, self.generator, str(self))
+        return (Change(self.start, out=plant.devices, label=f"{plant.name} tripped"),)

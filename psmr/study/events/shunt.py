@@ -1,0 +1,70 @@
+"""Capacitors and reactors that are switched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from psmr.dae.system import System
+from psmr.errors import EventError, nearest
+from psmr.numerics.march import Change
+from psmr.study.events.event import check_time
+from psmr.study.network import shunts
+
+
+@dataclass(frozen=True)
+class ShuntSwitch:
+    """A shunt, capacitor or reactor, is switched on or off.
+
+    Parameters
+    ----------
+    shunt
+        Device name, ``"shunt5"``.
+    start
+        Time of the switching in s.
+    on
+        Whether it is on afterwards. One that the case has out of service (``status = 0``) can be switched on.
+
+    Raises
+    ------
+    EventError
+        For a time that is not a number or is below zero, and for `on` other than True or False.
+    """
+
+    shunt: str
+    start: float
+    on: bool = True
+
+    def __post_init__(self) -> None:
+        check_time(self, "start", self.start)
+        if not isinstance(self.on, bool):
+            raise EventError(f"{self}: on = {self.on!r}; must be true or false")
+
+    def __str__(self) -> str:
+        return f"switching of {self.shunt}"
+
+    @property
+    def end(self) -> float | None:
+        """None: another event switches it back."""
+        return None
+
+    def changes(self, system: System) -> tuple[Change, ...]:
+        """Return the switching.
+
+        Raises
+        ------
+        EventError
+            When the shunt is not there, or is as it should be already.
+        """
+        known = shunts(system)
+        if self.shunt not in known:
+            listed = f"; shunts: {', '.join(known)}" if known else "; it has none"
+            raise EventError(
+                f"{self}: there is no shunt {self.shunt!r}{nearest(str(self.shunt), known)}{listed}"
+            )
+        words = "on" if self.on else "off"
+        if system.parameter(self.shunt, "status") == self.on:
+            raise EventError(
+                f"{self}: {self.shunt} is {words} already at t = {self.start:g} s; drop the event"
+            )
+        status = ((self.shunt, "status", float(self.on)),)
+        return (Change(self.start, parameters=status, label=f"{self.shunt} switched {words}"),)

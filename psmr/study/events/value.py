@@ -1,0 +1,135 @@
+"""New values of what a device is told: held inputs and parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from psmr.dae.system import System
+from psmr.errors import EventError, InputError, nearest
+from psmr.numerics.changes import objection
+from psmr.numerics.march import Change
+from psmr.study.events.event import check_finite, check_time
+
+
+@dataclass(frozen=True)
+class SetPoint:
+    """A held input of a device (a reference, for instance ``v_ref`` or ``p_ref``) steps to a new value.
+
+    Parameters
+    ----------
+    device, name
+        Device and its held input.
+    value
+        New value in the input's unit.
+    start
+        Time of the step in s.
+
+    Raises
+    ------
+    EventError
+        For a value or time that is not a number.
+    """
+
+    device: str
+    name: str
+    value: float
+    start: float
+
+    def __post_init__(self) -> None:
+        check_time(self, "start", self.start)
+        check_finite(self, "value", self.value)
+
+    def __str__(self) -> str:
+        return f"step of {self.device}.{self.name}"
+
+    @property
+    def end(self) -> float | None:
+        """None: a step is not undone."""
+        return None
+
+    def changes(self, system: System) -> tuple[Change, ...]:
+        """Return the step.
+
+        Raises
+        ------
+        EventError
+            When the device has no such held input.
+        """
+        full = f"{self.device}.{self.name}"
+        if full in system.names_u:
+            return (Change(self.start, inputs=((full, self.value),), label=f"{full} = {self.value:g}"),)
+        devices = {d.name: d for d in system.devices}
+        if self.device not in devices:
+            raise EventError(f"{self}: there is no device {self.device!r}{nearest(self.device, devices)}")
+        held = [u.rpartition(".")[2] for u in system.names_u if u.rpartition(".")[0] == self.device]
+        provider = devices[self.device].connections.get(self.name)
+        if provider:
+            raise EventError(
+                f"{self}: {full} is no set-point, {provider} provides it; step a reference of that device"
+            )
+        raise EventError(
+            f"{self}: {self.device} has no set-point {self.name!r}{nearest(self.name, held)}; "
+            f"its set-points: {', '.join(held) or 'none'}"
+        )
+
+
+@dataclass(frozen=True)
+class ParameterStep:
+    """A parameter of a device takes a new value.
+
+    Parameters
+    ----------
+    device, name
+        Device and its parameter, as its component declares it (``"GOV1"``, ``"droop"``).
+    value
+        New value in the parameter's unit.
+    start
+        Time of the step in s.
+
+    Raises
+    ------
+    EventError
+        For a value or time that is not a number.
+
+    Notes
+    -----
+    States stay as they are and the algebraic equations are solved anew, so that the system is in general no
+    longer at rest.
+    """
+
+    device: str
+    name: str
+    value: float
+    start: float
+
+    def __post_init__(self) -> None:
+        check_time(self, "start", self.start)
+        check_finite(self, "value", self.value)
+
+    def __str__(self) -> str:
+        return f"step of parameter {self.device}.{self.name}"
+
+    @property
+    def end(self) -> float | None:
+        """None: a step is not undone."""
+        return None
+
+    def changes(self, system: System) -> tuple[Change, ...]:
+        """Return the step.
+
+        Raises
+        ------
+        EventError
+            When the device has no such parameter, or cannot take the value.
+        """
+        full = f"{self.device}.{self.name}"
+        if full in system.names_u:
+            raise EventError(f"{self}: {full} is a set-point, not a parameter; use a set-point step")
+        try:
+            wrong = objection(system, self.device, self.name, self.value)
+        except InputError as error:
+            raise EventError(f"{self}: {error}") from error
+        if wrong:
+            raise EventError(f"{self}: {full} = {self.value:g}: {wrong}")
+        step = ((self.device, self.name, float(self.value)),)
+        return (Change(self.start, parameters=step, label=f"{full} = {self.value:g}"),)
