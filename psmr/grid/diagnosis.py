@@ -15,7 +15,7 @@ from psmr.dae.system import System
 from psmr.errors import PowerFlowError, PsmrError
 from psmr.grid.case import Case
 from psmr.grid.equilibrium import Plant, attempt_plants
-from psmr.grid.initialise import RESIDUAL, polish
+from psmr.grid.initialise import allowed_residual, polish
 from psmr.grid.margins import Margin, margins
 from psmr.grid.plants import bus_start, check_load, generator_plant, motor_plant
 from psmr.grid.powerflow import PowerFlow, power_flow
@@ -187,9 +187,12 @@ def _residual(system: System, blind: set[str]) -> np.ndarray:
 
 def _look_at_residuals(system: System, residual: np.ndarray, findings: _Findings) -> None:
     names = (*system.names_x, *system.names_g)
-    for i in np.flatnonzero(np.abs(residual) > RESIDUAL):
+    with np.errstate(all="ignore"):
+        allowed = allowed_residual(system)
+    # Not below what is allowed, rather than above it: where that is NaN it is not kept either.
+    for i in np.flatnonzero(~(np.abs(residual) <= allowed) & ~np.isnan(residual)):
         message = (
-            f"{names[i]}: residual {residual[i]:.3g} at the start, above {RESIDUAL:g}; the power flow and"
+            f"{names[i]}: residual {residual[i]:.3g} at the start, above {allowed[i]:g}; the power flow and"
             " the devices do not describe one equilibrium"
         )
         findings.add(ERROR, "residual", names[i].split(".")[0], message, float(abs(residual[i])))

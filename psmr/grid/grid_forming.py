@@ -25,6 +25,11 @@ voltage with the gain k_aw, so that they do not wind up in a fault.
 
 Set-points are p_ref and v_ref. Two such converters at one bus share its load by their droops.
 
+The current i_o is a state, and the network around it an algebraic one. Where there is no other source than
+such converters, the loads must tell the voltage from the current: impedances and motors do. Constant
+currents alone leave the voltage undetermined, and constant powers alone are unstable within microseconds, as
+a negative resistance behind a reactor is.
+
 Sources: N. Pogaku, M. Prodanovic and T. C. Green, Modeling, analysis and testing of autonomous operation of
 an inverter-based microgrid, IEEE Trans. Power Electronics 22(2), 2007, section II (power, voltage and current
 controllers, filter; there f_v = 0 and no limit); A. Yazdani and R. Iravani, Voltage-Sourced Converters in

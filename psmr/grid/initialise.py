@@ -9,7 +9,7 @@ from psmr.dae.assemble import assemble
 from psmr.dae.system import System
 from psmr.errors import InitialisationError
 from psmr.grid.case import Case
-from psmr.grid.equilibrium import ROUNDING, solve_plants
+from psmr.grid.equilibrium import ROUNDING, Reals, solve_plants
 from psmr.grid.margins import settle
 from psmr.grid.plants import bus_start, check_load, generator_plant, motor_plant
 from psmr.grid.powerflow import PowerFlow, power_flow
@@ -90,14 +90,18 @@ def polish(system: System) -> System:
     return system.with_start(x, y)
 
 
+def allowed_residual(system: System) -> Reals:
+    """Return (n + m,) residuals allowed at the start: `RESIDUAL`, or the rounding of a very fast state."""
+    rate = abs(system.jacobian(system.w0)).max(axis=1).toarray().ravel()
+    return np.maximum(RESIDUAL, ROUNDING * rate)
+
+
 def check_residual(system: System) -> None:
-    """Raise InitialisationError naming the worst equation where that is above `RESIDUAL`."""
+    """Raise InitialisationError naming the worst equation where that is above what is allowed."""
     residual = np.concatenate([system.f(system.x0, system.y0), system.g(system.x0, system.y0)])
     names = (*system.names_x, *system.names_g)
     error = np.where(np.isfinite(residual), np.abs(residual), np.inf)
-    # The derivative of a very fast state has more rounding than that: variables of order one times its rate.
-    rate = abs(system.jacobian(system.w0)).max(axis=1).toarray().ravel()
-    allowed = np.maximum(RESIDUAL, ROUNDING * rate)
+    allowed = allowed_residual(system)
     worst = int(np.argmax(error / allowed))
     if error[worst] > allowed[worst]:
         raise InitialisationError(

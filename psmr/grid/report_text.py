@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from psmr.grid.report import ERROR, Finding, Report
+from psmr.grid.tables import LoadRow
 
 SHOWN = 10
 """Findings of one topic in a report that does not show everything."""
 FEW = 12
-"""A case of so many generators has its plants listed in any report."""
+"""A case of so many generators has its plants listed in any report, one of so many loads its motors."""
 WIDTH = 15
 
 
@@ -22,6 +23,7 @@ def report_text(report: Report, everything: bool) -> str:
         str(report.case),
         "\n".join(_summary(report)),
         "\n".join(_plants(report)) if everything or len(report.case.generators) <= FEW else "",
+        "\n".join(_motors(report)) if everything or len(report.case.loads) <= FEW else "",
         "\n".join(_devices(report)) if everything else "",
         "\n".join(_off(report, everything)),
     ]
@@ -110,6 +112,31 @@ def _plants(report: Report) -> Iterator[str]:
             for row, p, q in zip(report.case.generators, flow.p, flow.q, strict=True)
         ]
     )
+
+
+def _motors(report: Report) -> Iterator[str]:
+    """Yield the table of motors: the power flow's power, and the susceptance that makes up for their own."""
+    table = report.variables.set_index(["device", "variable"])["value"]
+    rows = [row for row in report.case.loads if row.motor is not None and (row.name, "slip") in table.index]
+    if rows:
+        yield "Motors"
+        yield _table([_motor(row, report, table[row.name]) for row in rows])
+
+
+def _motor(row: LoadRow, report: Report, value: Mapping[str, float]) -> dict[str, object]:
+    v = abs(report.flow.by_number()[row.bus]) if report.flow is not None else np.nan
+    shunt = value["b_shunt"] * v**2 * report.case.base_mva
+    return {
+        "": f"  {row.name}",
+        "bus": row.bus,
+        "v": f"{v:.4f}",
+        "p [MW]": f"{row.p_mw:.2f}",
+        "q [Mvar]": f"{row.q_mvar:.2f}",
+        "of the motor": f"{row.q_mvar + shunt:.2f}",
+        "of b_shunt": f"{-shunt:.2f}",
+        "slip": f"{value['slip']:.6f}",
+        "set-points": f"t_0 = {value['t_0']:.6g}, b_shunt = {value['b_shunt']:.6g}",
+    }
 
 
 def _devices(report: Report) -> Iterator[str]:

@@ -197,6 +197,20 @@ def whole(case):
     return [LoadRow(8, 100.0, 35.0, (1.0, 0.0, 0.0), (1.0, 0.0, 0.0))]
 
 
+def test_report_shows_the_susceptance(case):
+    """What the motor takes and what its susceptance gives make up the load of the power flow."""
+    report = psmr.check(case)
+    assert report.good
+    (line,) = [line for line in report.text().splitlines() if line.startswith("  motor8")]
+    _, bus, v, p, q, of_motor, of_shunt, slip, *_ = line.split()
+    system = psmr.build(case)
+    assert (bus, p, q) == ("8", "40.00", "10.00")
+    assert float(of_motor) + float(of_shunt) == pytest.approx(10.0, abs=0.011)
+    shunt = system.w0[system.index("motor8.b_shunt")]
+    assert float(of_shunt) == pytest.approx(-shunt * float(v) ** 2 * 100, abs=0.01)
+    assert float(slip) == pytest.approx(system.w0[system.index("motor8.slip")], abs=1e-6)
+
+
 def test_order_through_a_dip(case):
     """TM keeps its order through a fault near the motor: dip, recovery, reacceleration."""
     system = psmr.build(case)
