@@ -102,7 +102,7 @@ def _branch(row: Branch, k: int, shift: int) -> Branch:
 
 
 def _on_bus(row: OnBus, k: int, shift: int) -> OnBus:
-    given = not row.name.endswith(str(row.bus))
+    given = row.name != f"{'load' if isinstance(row, LoadRow) else 'shunt'}{row.bus}"
     return replace(row, bus=row.bus + shift, name=f"{row.name}_{k}" if given else "")
 
 

@@ -270,7 +270,8 @@ def _load(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[str, A
     what = f"model = {model!r}" if model else "a load by its parts"
     for key in needed:
         if key not in given:
-            raise CaseError(f"{reader.where(table)}: {key} is missing; {what} needs {' and '.join(needed)}")
+            named = f"a table [load.{key}]" if key in LOAD_ROLES else " and ".join(needed)
+            raise CaseError(f"{reader.where(table)}: {key} is missing; {what} needs {named}")
     for key in given:
         if key not in needed:
             raise CaseError(f"{reader.where(table, key)}: {key} has no place beside {what}; keep one of them")

@@ -14,9 +14,10 @@ from psmr.dae.assemble import assemble
 from psmr.dae.device import Device
 from psmr.dae.mathematics import NumericMath
 from psmr.errors import CaseError, EventError
+from psmr.grid.chain import chain
 from psmr.grid.equilibrium import Plant, solve_plants
 from psmr.grid.motors import InductionMotor, pull_out_power, pull_out_slip
-from psmr.grid.tables import DeviceRow, LoadRow
+from psmr.grid.tables import DeviceRow, LineRow, LoadRow
 from psmr.io.read import read_case
 from psmr.io.write import write_case
 from psmr.numerics.march import march
@@ -209,6 +210,22 @@ def test_report_shows_the_susceptance(case):
     shunt = system.w0[system.index("motor8.b_shunt")]
     assert float(of_shunt) == pytest.approx(-shunt * float(v) ** 2 * 100, abs=0.01)
     assert float(slip) == pytest.approx(system.w0[system.index("motor8.slip")], abs=1e-6)
+
+
+def test_motors_of_two_sizes_start_together(case):
+    """Two copies of the case, the second motor larger: each starts as it does alone."""
+    both = chain(case, 2, LineRow(8, 5, 0.1, r=0.01), inertia_spread=0.0)
+    *rest, second = both.loads
+    assert (second.name, second.bus, second.motor.name) == ("motor8_1", 18, "motor8_1")
+    larger = replace(second, motor=replace(second.motor, parameters={**ROW, "s_n": 90.0}))
+    system = psmr.build(replace(both, loads=(*rest, larger)))
+    for name, size in (("motor8_0", 60.0), ("motor8_1", 90.0)):
+        at = system.index(f"bus{8 if size == 60.0 else 18}.v_re")
+        voltage = complex(*system.w0[at : at + 2])
+        start = start_of(0.4 + 0.1j, voltage, s_n=size)
+        for variable in ("slip", "t_0", "b_shunt"):
+            found = system.w0[system.index(f"{name}.{variable}")]
+            assert found == pytest.approx(start[f"m.{variable}"], rel=1e-8)
 
 
 def test_order_through_a_dip(case):

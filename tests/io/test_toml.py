@@ -235,7 +235,7 @@ WRONG = {
     "motor without its table": (
         'model = "impedance"',
         'model = "motor"',
-        "[[load]]: motor is missing; model = 'motor' needs motor",
+        "[[load]]: motor is missing; model = 'motor' needs a table [load.motor]",
     ),
     "motor of no type": (
         'model = "impedance"',
