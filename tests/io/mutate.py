@@ -1,6 +1,7 @@
 """Random damage to the text of a data file."""
 
 import random
+import re
 
 VALUES = (
     *(
@@ -83,3 +84,15 @@ def _line(data: bytes, rng: random.Random) -> bytes:
         case 2:
             lines[first], lines[second] = lines[second], lines[first]
     return b"\n".join(lines)
+
+
+FACTORS = (0.0, -1.0, 1e-9, 1e-3, 0.1, 0.5, 1.5, 10.0, 1e3, 1e9)
+
+
+def rescaled(text: str, seed: int) -> bytes:
+    """Return a text in which one to three numbers are other ones: the file stays one, the plant may not."""
+    rng = random.Random(seed)
+    places = [m.span() for m in re.finditer(r"(?<![\w.'])-?\d+\.\d+", text)]
+    for first, last in sorted(rng.sample(places, rng.randint(1, 3)), reverse=True):
+        text = f"{text[:first]}{float(text[first:last]) * rng.choice(FACTORS)!r}{text[last:]}"
+    return text.encode()

@@ -6,6 +6,7 @@ import re
 import time
 import warnings
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,8 @@ from psmr.grid.case import Case
 from psmr.io.read import read_case
 from psmr.io.record import Record, split
 from psmr.io.write_toml import toml_text
-from tests.io.mutate import mutated
+from psmr.study.check import check as check_start
+from tests.io.mutate import mutated, rescaled
 from tests.io.raw import raw_text
 from tests.io.test_matpower import GOOD as MATPOWER
 from tests.io.test_psse_dyr import GOOD as DYR
@@ -88,6 +90,40 @@ def test_damaged_files(tmp_path, texts):
 @pytest.mark.parametrize("texts", [raws, dyrs, matpowers])
 def test_many_damaged_files(tmp_path, texts):
     survive(tmp_path, texts, MANY)
+
+
+def looked_at(folder, seed):
+    """Read damaged dynamic data and check the start of what comes of it; say whether it can start."""
+    (folder / "case.raw").write_text(raw_text())
+    (folder / "case.dyr").write_bytes((mutated if seed % 2 else rescaled)(DYR, seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PsmrWarning)
+        try:
+            case = read_case(folder / "case.raw", folder / "case.dyr")
+        except CaseError as error:
+            assert re.search(r"\.(raw|dyr):\d+", str(error)), f"no line: {error}"  # noqa: PT017
+            return None
+        report = check_start(case)
+    text = report.text(everything=True)
+    assert "nan" not in text
+    assert report.good == (report.system is not None)
+    if report.good:
+        assert np.isfinite(report.system.w0).all()
+        assert report.variables.residual.abs().max() <= 1e-10
+    else:
+        assert "error: " in text
+    return report.good
+
+
+def test_damaged_plants(tmp_path):
+    outcomes = [looked_at(tmp_path, seed) for seed in range(30)]
+    assert {None, True, False} == set(outcomes)
+
+
+@pytest.mark.slow
+def test_many_damaged_plants(tmp_path):
+    outcomes = [looked_at(tmp_path, seed) for seed in range(MANY)]
+    assert {None, True, False} == set(outcomes)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
