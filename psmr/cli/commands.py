@@ -53,14 +53,19 @@ def _file(arguments: argparse.Namespace) -> CaseFile:
     """Return the case file that a command names, with the options on how to read it."""
     from psmr.io.read import CaseFile
 
-    return CaseFile(arguments.case, arguments.dynamics, arguments.skip_unknown_models, arguments.frequency)
+    # Converting a case solves no power flow of it.
+    limits = getattr(arguments, "reactive_limits", False)
+    return CaseFile(
+        arguments.case, arguments.dynamics, arguments.skip_unknown_models, arguments.frequency, limits
+    )
 
 
 def check_command(arguments: argparse.Namespace) -> int:
     """Say whether a case starts at rest, and what is off; return 1 where it cannot start."""
     from psmr.study.check import check
 
-    report = check(_file(arguments).read(), modes=arguments.modes or None)
+    file = _file(arguments)
+    report = check(file.read(), file.reactive_limits, modes=arguments.modes or None)
     if arguments.output:
         from psmr.study.files import write_text
 
@@ -150,11 +155,8 @@ def deformation_command(arguments: argparse.Namespace) -> None:
 
 def _check_study_options(arguments: argparse.Namespace, scheme: dict[str, Any]) -> None:
     """Raise InputError for an option that belongs to a case file, where a study is given."""
-    fields = {
-        "dynamics": "dynamics",
-        "skip_unknown_models": "skip_unknown_models",
-        "frequency": "frequency_hz",
-    }
+    fields = {key: key for key in ("dynamics", "skip_unknown_models", "reactive_limits")}
+    fields["frequency"] = "frequency_hz"
     places = dict.fromkeys(scheme, "its scheme is in [scheme]")
     places |= {key: f"it has a field {field}" for key, field in fields.items() if getattr(arguments, key)}
     for key, where in places.items():

@@ -184,7 +184,7 @@ def parser() -> argparse.ArgumentParser:
         "convert a case between TOML, PSS/E and MATPOWER",
         "psmr convert grid.raw grid.toml --dynamics grid.dyr",
     )
-    _case(convert, "SOURCE", "case file: .raw, .m or .toml")
+    _case(convert, "SOURCE", "case file: .raw, .m or .toml", start=False)
     convert.add_argument(
         "target", metavar="TARGET", help="file to write: .toml, .raw (with .dyr beside it) or .m"
     )
@@ -226,7 +226,9 @@ def _command(
     return command
 
 
-def _case(command: argparse.ArgumentParser, metavar: str = "CASE", help: str = "case file") -> None:
+def _case(
+    command: argparse.ArgumentParser, metavar: str = "CASE", help: str = "case file", start: bool = True
+) -> None:
     command.add_argument("case", metavar=metavar, help=help)
     group = command.add_argument_group("reading a case")
     group.add_argument("--dynamics", metavar="FILE", help="DYR file with the dynamic data of a .raw file")
@@ -238,6 +240,12 @@ def _case(command: argparse.ArgumentParser, metavar: str = "CASE", help: str = "
     group.add_argument(
         "--frequency", type=float, metavar="HZ", help="nominal frequency, which .m files do not have"
     )
+    if start:
+        group.add_argument(
+            "--reactive-limits",
+            action="store_true",
+            help="let the power flow keep generators within q_min_mvar and q_max_mvar",
+        )
 
 
 def _output(command: argparse.ArgumentParser, metavar: str, help: str) -> None:

@@ -49,7 +49,7 @@ class _Findings:
             return None
 
 
-def diagnose(case: Case) -> Report:
+def diagnose(case: Case, reactive_limits: bool = False) -> Report:
     """Return a report on the start of a case: power flow, equilibrium of every plant, limits, residuals.
 
     What stands in the way of one plant is a finding; the others are looked at all the same. The modes are
@@ -58,7 +58,7 @@ def diagnose(case: Case) -> Report:
     findings = _Findings()
     islands = _islands(case)
     try:
-        flow = power_flow(case)
+        flow = power_flow(case, reactive_limits)
     except PowerFlowError as error:
         findings.add(ERROR, "power flow", case.name, str(error))
         return Report(case, None, islands, tuple(findings.found), NO_VARIABLES.copy())
@@ -113,8 +113,8 @@ def _look_at_flow(flow: PowerFlow, findings: _Findings) -> None:
         if excess > 1e-6 * base:
             name, limit, side = ("q_max_mvar", high, "above") if q > high else ("q_min_mvar", low, "below")
             message = (
-                f"{row.name}: {q:.4g} Mvar is {excess:.3g} {side} {name} = {limit:g}; hold it there with"
-                " power_flow(case, reactive_limits=True), change v, or mend the limit"
+                f"{row.name}: {q:.4g} Mvar is {excess:.3g} {side} {name} = {limit:g}; hold it there"
+                " (--reactive-limits), change v, or mend the limit"
             )
             findings.add(WARNING, "reactive power", row.name, message, excess)
         power = math.hypot(p, q)

@@ -49,6 +49,8 @@ def _summary(report: Report) -> Iterator[str]:
     for row, p, q in zip(case.generators, flow.p, flow.q, strict=True):
         if row.control == "slack":
             yield _line("  slack", f"{row.name}: {_power(p, q, case.base_mva)}")
+    if flow.at_limit:
+        yield _line("  held", f"at a reactive limit: {', '.join(flow.at_limit)}")
     yield from _dynamics(report)
 
 

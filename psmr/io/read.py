@@ -13,12 +13,21 @@ SUFFIXES = (".toml", ".raw", ".m")
 
 @dataclass(frozen=True)
 class CaseFile:
-    """A case file and how to read it: the arguments of `read_case`."""
+    """A case file, how to read it (the arguments of `read_case`) and how to solve its power flow.
+
+    Attributes
+    ----------
+    path, dynamics, skip_unknown_models, frequency_hz
+        See `read_case`.
+    reactive_limits
+        Whether generators keep to q_min_mvar and q_max_mvar, see `power_flow`.
+    """
 
     path: str | Path
     dynamics: str | Path | None = None
     skip_unknown_models: bool = False
     frequency_hz: float | None = None
+    reactive_limits: bool = False
 
     def read(self) -> Case:
         """Return the case."""

@@ -26,7 +26,7 @@ LEAST_DAMPED = 5
 """Oscillations that are looked for in a larger system, in the range of electromechanical ones."""
 
 
-def check(case: Case, modes: bool | None = None) -> Report:
+def check(case: Case, reactive_limits: bool = False, modes: bool | None = None) -> Report:
     """Return a report on the start of a case.
 
     Power flow, equilibrium of every plant, limits, residuals and modes are looked at. What is off is a
@@ -36,6 +36,8 @@ def check(case: Case, modes: bool | None = None) -> Report:
     ----------
     case
         The case; generators without dynamic devices are findings, unless there are no others.
+    reactive_limits
+        Whether the power flow keeps generators within their reactive limits, see `power_flow`.
     modes
         Whether the modes are looked at: all of them up to 1000 states, beyond that the least damped
         oscillations, by sparse matrices, which takes from seconds to minutes. None: up to 1000 states.
@@ -46,7 +48,7 @@ def check(case: Case, modes: bool | None = None) -> Report:
         ``print(report)`` shows a summary and what is off, ``report.text(everything=True)`` every variable;
         ``report.good`` says whether the case can be simulated.
     """
-    report = diagnose(case)
+    report = diagnose(case, reactive_limits)
     if report.system is None or report.system.n == 0 or modes is False:
         return report
     if report.system.n > DENSE and modes is None:

@@ -21,13 +21,15 @@ from psmr.study.study import Output, Study
 def load_system(file: CaseFile) -> System:
     """Return the system of a case file at its equilibrium."""
     from psmr.grid.initialise import build
+    from psmr.grid.powerflow import power_flow
 
-    return build(file.read())
+    case = file.read()
+    return build(case, power_flow(case, file.reactive_limits))
 
 
 def prepare(study: Study) -> tuple[System, Recipe]:
     """Return the system of a study and the recipe of its scheme."""
-    return load_system(study.case_file), study.recipe
+    return load_system(study.case), study.recipe
 
 
 def run_study(

@@ -51,6 +51,7 @@ HEAD: Mapping[str, Field] = {
     "dynamics": Field("text"),
     "skip_unknown_models": Field("flag"),
     "frequency_hz": Field("number"),
+    "reactive_limits": Field("flag"),
     "name": Field("text"),
 }
 TABLES = ("scheme", "simulation", "event", "output")
@@ -98,8 +99,8 @@ class Study:
     ----------
     name
         Title, the file's name where it has none.
-    case, dynamics, skip_unknown_models, frequency_hz
-        Path of the case file and how to read it, see `psmr.read_case`.
+    case
+        The case file, how to read it and how to solve its power flow.
     recipe
         How to make the scheme for the system.
     t_end
@@ -113,21 +114,13 @@ class Study:
     """
 
     name: str
-    case: Path
+    case: CaseFile
     recipe: Recipe
     t_end: float | None = None
     events: tuple[Event, ...] = ()
     output: Output | None = None
     fast_points: bool = False
-    dynamics: Path | None = None
-    skip_unknown_models: bool = False
-    frequency_hz: float | None = None
     source: str = field(default="", compare=False)
-
-    @property
-    def case_file(self) -> CaseFile:
-        """The case file and how to read it."""
-        return CaseFile(self.case, self.dynamics, self.skip_unknown_models, self.frequency_hz)
 
 
 def read_study(path: str | os.PathLike[str]) -> Study:
@@ -154,15 +147,12 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         raise StudyError(f"{document.where(('event', 0))}: events need a run; add [simulation] with t_end")
     return Study(
         name=head.get("name", document.path.stem),
-        case=_beside(document, "case", head["case"]),
+        case=_case(document, head),
         recipe=_recipe(document),
         t_end=t_end,
         events=events,
         output=_output(document),
         fast_points=simulation.get("fast_points", False),
-        dynamics=_beside(document, "dynamics", head["dynamics"]) if "dynamics" in head else None,
-        skip_unknown_models=head.get("skip_unknown_models", False),
-        frequency_hz=head.get("frequency_hz"),
         source=str(document.path),
     )
 
@@ -209,6 +199,16 @@ def _table(document: Document, name: str) -> Mapping[str, Any]:
     if not isinstance(table, dict):
         raise StudyError(f"{document.where((), name)}: {name} must be a table; write [{name}]")
     return table
+
+
+def _case(document: Document, head: Mapping[str, Any]) -> CaseFile:
+    return CaseFile(
+        _beside(document, "case", head["case"]),
+        _beside(document, "dynamics", head["dynamics"]) if "dynamics" in head else None,
+        head.get("skip_unknown_models", False),
+        head.get("frequency_hz"),
+        head.get("reactive_limits", False),
+    )
 
 
 def _beside(document: Document, field: str, name: str) -> Path:

@@ -157,6 +157,7 @@ def write_study(path: str | os.PathLike[str], tuning: Tuning, case: CaseFile) ->
 
     reading = [f"dynamics = {beside(case.dynamics)}"] if case.dynamics else []
     reading += ["skip_unknown_models = true"] if case.skip_unknown_models else []
+    reading += ["reactive_limits = true"] if case.reactive_limits else []
     reading += [f"frequency_hz = {case.frequency_hz!r}"] if case.frequency_hz else []
     lines = [
         f"# The cheapest scheme for {tuning.name} with {tuning.target}.",

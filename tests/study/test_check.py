@@ -129,8 +129,19 @@ def test_voltages_ratings_and_reactive_power(case):
     (rating,) = messages(report, "rating")
     assert "of rating_mva = 150; change the dispatch, or mend the rating" in rating
     (reactive,) = messages(report, "reactive power")
-    assert "above q_max_mvar = 5; hold it there with power_flow(case, reactive_limits=True)" in reactive
+    assert "above q_max_mvar = 5; hold it there (--reactive-limits), change v" in reactive
     assert {finding.level for finding in report.findings} == {"warning"}
+
+
+def test_reactive_limits_can_be_kept(case, capsys, wscc9, tmp_path):
+    second = replace(case.generators[1], q_max_mvar=5.0)
+    report = check(replace(case, generators=(case.generators[0], second, case.generators[2])), True)
+    assert report.findings == ()
+    assert report.flow.generators().loc["G2", "q_mvar"] == pytest.approx(5.0, abs=1e-9)
+    assert "held         at a reactive limit: G2" in str(report)
+    limited = (wscc9 / "wscc9.toml").read_text().replace("p_mw = 163.0", "p_mw = 163.0\nq_max_mvar = 5.0")
+    (tmp_path / "case.toml").write_text(limited)
+    assert call(capsys, tmp_path / "case.toml", "--reactive-limits") == (0, f"{report}\n", "")
 
 
 def test_load_below_its_v_min(case):

@@ -2,6 +2,7 @@ import pytest
 
 from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate
 from psmr.errors import StudyError
+from psmr.io.read import CaseFile
 from psmr.study.recipe import Split
 from psmr.study.study import Output, read_study
 
@@ -21,11 +22,20 @@ def write(tmp_path, study_text):
 
 def test_a_study_is_read_whole(write, wscc9):
     study = read_study(write())
-    assert (study.name, study.case, study.t_end) == ("small", wscc9 / "wscc9.toml", 0.5)
+    assert (study.name, study.case.path, study.t_end) == ("small", wscc9 / "wscc9.toml", 0.5)
     assert study.recipe.split == Split(delta=20.0)
     assert study.recipe.choices == {"h_slow": 0.05, "h_fast": 0.005}
     assert study.events == (LoadTrip(5, 0.1, 0.5),)
     assert study.output == Output("out", ("*.omega",))
+
+
+def test_a_study_says_how_its_case_is_read(write, tmp_path):
+    (tmp_path / "a.dyr").touch()
+    (tmp_path / "a.raw").touch()
+    how = 'dynamics = "a.dyr"\nskip_unknown_models = true\nfrequency_hz = 50.0\nreactive_limits = true\n'
+    text = f'format = "psmr-study"\nversion = 1\ncase = "a.raw"\n{how}[scheme]\ntype = "single"\n'
+    study = read_study(write(text=text + 'method = "TM"\nh = 0.01\n'))
+    assert study.case == CaseFile(tmp_path / "a.raw", tmp_path / "a.dyr", True, 50.0, True)
 
 
 def test_every_event_can_be_written(write):
@@ -76,7 +86,7 @@ def test_a_single_rate_scheme(write, system):
 @pytest.mark.parametrize("name", ["fault", "load-trip", "fault-ibr", "deformation"])
 def test_the_studies_in_the_repository_are_right(wscc9, name):
     study = read_study(wscc9 / f"{name}.toml")
-    assert study.case.parent == wscc9
+    assert study.case.path.parent == wscc9
     assert (study.t_end is None) == (name == "deformation")
 
 
