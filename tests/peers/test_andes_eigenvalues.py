@@ -1,23 +1,10 @@
 """Eigenvalues of the systems in ANDES' package, against the pencil of ANDES' Jacobians."""
 
-import warnings
-
 import pytest
 
-from psmr.errors import PsmrWarning
-from psmr.grid.initialise import build
-from psmr.io.read import read_case
-from tests.peers.andes_system import (
-    eigenvalues,
-    jacobian,
-    load,
-    matched,
-    own_eigenvalues,
-    shared_flow,
-    start,
-)
-from tests.peers.definitions import as_andes
+from tests.peers.andes_system import aligned
 from tests.peers.pairs import PAIRS
+from tests.peers.pencils import eigenvalues, jacobian, matched, own_eigenvalues
 
 pytestmark = pytest.mark.peers
 
@@ -25,21 +12,10 @@ pytestmark = pytest.mark.peers
 TOLERANCE = {"kundur_gencls": 1e-12, "npcc_full": 1e-7, "wecc_gencls": 1e-10}
 
 
-def both(pair, matching=as_andes):
-    """Return psmr's system and ANDES' at their starts."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PsmrWarning)
-        case = matching(read_case(pair.raw_path, pair.dyr_path, skip_unknown_models=bool(pair.left_out)))
-    theirs = load(pair.raw_path, pair.dyr_path)
-    start(theirs)
-    return build(case, shared_flow(case, theirs)), theirs
-
-
 @pytest.mark.parametrize("name", TOLERANCE)
 def test_eigenvalues(name):
-    ours, theirs = both(PAIRS[name])
-    found = own_eigenvalues(ours)
-    error, _, _ = matched(found, eigenvalues(theirs, jacobian(theirs)))
+    ours, theirs = aligned(PAIRS[name].raw_path, PAIRS[name].dyr_path)
+    error, _, _ = matched(own_eigenvalues(ours), eigenvalues(theirs, jacobian(theirs)))
     assert error[0] <= TOLERANCE[name]
 
 
