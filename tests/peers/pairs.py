@@ -13,15 +13,22 @@ andes = pytest.importorskip("andes")
 CASES = Path(andes.__file__).parent / "cases"
 
 TOGGLE = "an event of ANDES, no device: psmr has events in its study files"
+# The turbine at bus 6 of IEEE 14 starts exactly at its lower limit.
+IEEE14_OPENED = {"1.0500      0.30000": "1.0500 0.29000"}
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two files below ANDES' cases; `left_out` says of each model that psmr does not have why."""
+    """Two files below ANDES' cases.
+
+    `left_out` says of each model that psmr does not have why; `opened` are texts of the DYR file and what
+    stands for them where a limit must not be touched at the start.
+    """
 
     raw: str
     dyr: str
     left_out: Mapping[str, str] = field(default_factory=dict)
+    opened: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def raw_path(self) -> Path:
@@ -31,10 +38,28 @@ class Pair:
     def dyr_path(self) -> Path:
         return CASES / self.dyr
 
+    def opened_in(self, folder: Path) -> Path:
+        """Return the DYR file with its limits open, written where there are any."""
+        if not self.opened:
+            return self.dyr_path
+        text = self.dyr_path.read_text()
+        for old, new in self.opened.items():
+            assert old in text
+            text = text.replace(old, new)
+        path = folder / self.dyr_path.name
+        path.write_text(text)
+        return path
+
 
 PAIRS = {
     "kundur_gencls": Pair("kundur/kundur.raw", "kundur/kundur_gencls.dyr", {"TOGGLE": TOGGLE}),
     "npcc_full": Pair("npcc/npcc.raw", "npcc/npcc_full.dyr"),
+    "ieee14": Pair(
+        "ieee14/ieee14.raw",
+        "ieee14/ieee14.dyr",
+        {"TOGGLE": TOGGLE},
+        {"1.0500      0.30000": "1.0500 0.29000"},
+    ),
     "wecc_gencls": Pair("wecc/wecc.raw", "wecc/wecc_gencls.dyr"),
 }
 

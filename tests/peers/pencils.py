@@ -75,17 +75,38 @@ def seen(whole: Reals, time: Reals, speeds: list[int]) -> Complexes:
 
     States with the time constant zero are algebraic. Left out are states that no chain of equations leads
     from to a speed: the filter of a frequency meter that a stabiliser has but does not read, a lead-lag whose
-    two time constants are equal, a block of zero time constants that keeps undetermined variables.
+    two time constants are equal.
     """
     depends = sparse.csr_array(np.abs(whole) > TINY)
     read = np.zeros(len(whole), dtype=bool)
     for speed in speeds:
         if not read[speed]:
             read[breadth_first_order(depends, speed, return_predecessors=False)] = True
-    slow, fast = np.flatnonzero(read & (time != 0)), np.flatnonzero(read & (time == 0))
+    chosen = np.flatnonzero(read)
+    whole, time = _of_index_one(whole[np.ix_(chosen, chosen)], time[chosen])
+    slow, fast = np.flatnonzero(time), np.flatnonzero(time == 0)
     eliminated = np.linalg.solve(whole[np.ix_(fast, fast)], whole[np.ix_(fast, slow)])
     reduced = whole[np.ix_(slow, slow)] - whole[np.ix_(slow, fast)] @ eliminated
     return np.linalg.eigvals(reduced / time[slow][:, None])
+
+
+def _of_index_one(whole: Reals, time: Reals) -> tuple[Reals, Reals]:
+    """Return the pencil without derivatives that are variables.
+
+    ANDES keeps blocks of zero time constants as x' = z, 0 = u - x: z is read by one state only. The state is
+    then algebraic, and the row that defines z goes.
+    """
+    there = np.abs(whole) > TINY
+    dropped = []
+    for z in np.flatnonzero(time == 0):
+        readers = np.flatnonzero(there[:, z])
+        if len(readers) == 1 and time[readers[0]] != 0:
+            dropped.append((int(z), int(readers[0])))
+    columns = [i for i in range(len(time)) if i not in {z for z, _ in dropped}]
+    # The row of z, which fixes x, takes the place of the row of x.
+    rows = {x: z for z, x in dropped}
+    order = [rows.get(i, i) for i in columns]
+    return whole[np.ix_(order, columns)], np.array([0.0 if i in rows else time[i] for i in columns])
 
 
 def matched(ours: Complexes, theirs: Complexes) -> tuple[Reals, Complexes, Complexes]:

@@ -48,6 +48,10 @@ class Sampled:
         """Return the largest difference in angle and in voltage."""
         return np.array([np.abs(self.delta - other.delta).max(), np.abs(self.v - other.v).max()])
 
+    def extrapolated(self, whole: Sampled) -> Sampled:
+        """Return this run, at half the step of `whole`, without its error of second order."""
+        return Sampled(self.delta + (self.delta - whole.delta) / 3, self.v + (self.v - whole.v) / 3)
+
 
 def times(event: Disturbance, t_end: float) -> list[Reals]:
     """Return the times to compare at, in the fault and after it, not at the instants themselves."""
