@@ -20,7 +20,7 @@ TOLERANCE = 1e-8
 @pytest.mark.parametrize("name", PAIRS)
 def test_eigenvalues(name, tmp_path):
     pair = PAIRS[name]
-    ours, theirs = aligned(pair.raw_path, pair.opened_in(tmp_path))
+    ours, theirs = aligned(pair.raw_path, pair.compared_in(tmp_path))
     error, _, _ = matched(own_eigenvalues(ours), eigenvalues(theirs, differenced(theirs)))
     assert error[0] <= TOLERANCE
 
@@ -28,7 +28,7 @@ def test_eigenvalues(name, tmp_path):
 def test_jacobian_of_andes(tmp_path):
     """Without the derivatives of the voltage that feeds ESST3A, v_e, with respect to what it is made of."""
     pair = PAIRS["ieee14"]
-    _, theirs = aligned(pair.raw_path, pair.opened_in(tmp_path))
+    _, theirs = aligned(pair.raw_path, pair.compared_in(tmp_path))
     names = np.array([*theirs.dae.x_name, *theirs.dae.y_name])
     missing = np.abs(jacobian(theirs) - differenced(theirs)) > 1e-6
     rows, columns = ({name.rpartition(" ")[0] for name in names[i]} for i in np.nonzero(missing))

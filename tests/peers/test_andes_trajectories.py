@@ -32,7 +32,7 @@ def runs(name, folder):
     """Return (psmr, ANDES), each at its whole and its half step."""
     pair = PAIRS[name.partition(",")[0]]
     event, steps, _ = RUNS[name]
-    dyr = pair.opened_in(folder)
+    dyr = pair.compared_in(folder)
     system, _ = aligned(pair.raw_path, dyr)
     ours = [psmr_run(system, event, h, T_END) for h in STEPS]
     return ours, [andes_run(pair.raw_path, dyr, event, h, T_END) for h in steps]
