@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from psmr.dae.linear import modes
     from psmr.errors import PsmrError
+    from psmr.grid.dynamics import add_dynamics
     from psmr.grid.initialise import build
     from psmr.io.read import read_case
     from psmr.numerics.adaptive import Adaptive
@@ -59,6 +60,7 @@ __all__ = [
     "SingleRate",
     "SlowManifold",
     "Smes",
+    "add_dynamics",
     "build",
     "check",
     "critical_step",
@@ -89,6 +91,7 @@ _HOMES = {
     "SingleRate": "psmr.numerics.scheme",
     "SlowManifold": "psmr.numerics.slow_manifold",
     "Smes": "psmr.numerics.smes",
+    "add_dynamics": "psmr.grid.dynamics",
     "build": "psmr.grid.initialise",
     "check": "psmr.study.check",
     "critical_step": "psmr.pencil.critical",

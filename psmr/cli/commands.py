@@ -200,7 +200,15 @@ def convert_command(arguments: argparse.Namespace) -> None:
     source, target = arguments.case, arguments.target
     if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
         raise InputError(f"{target}: is the source itself; give another target")
+    drawn = {key: getattr(arguments, key) for key in ("seed", "converters")}
+    drawn = {key: value for key, value in drawn.items() if value is not None}
+    if drawn and not arguments.add_dynamics:
+        raise InputError(f"--{next(iter(drawn))} says what --add-dynamics draws; give that, too")
     case = _file(arguments).read()
+    if arguments.add_dynamics:
+        from psmr.grid.dynamics import add_dynamics
+
+        case = add_dynamics(case, **drawn)
     files = [str(path) for path in write_case(case, target)]
     if arguments.json:
         tables = ("buses", "lines", "transformers", "shunts", "loads", "generators")

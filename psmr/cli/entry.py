@@ -188,6 +188,14 @@ def parser() -> argparse.ArgumentParser:
     convert.add_argument(
         "target", metavar="TARGET", help="file to write: .toml, .raw (with .dyr beside it) or .m"
     )
+    group = convert.add_argument_group("dynamics, for a case that is only a power flow")
+    group.add_argument(
+        "--add-dynamics", action="store_true", help="give generators without devices standard ones"
+    )
+    group.add_argument(
+        "--converters", type=float, metavar="S", help="part of the rating that becomes converters, 0 to 1"
+    )
+    group.add_argument("--seed", type=int, metavar="N", help="seed of what is drawn (default 0)")
 
     paper = _command(
         subparsers,

@@ -5,6 +5,7 @@ import sys
 import pandas as pd
 import pytest
 
+import psmr
 from psmr import cli
 from psmr.cli.console import Progress, plain
 from tests.io.raw import raw_text
@@ -262,12 +263,24 @@ def test_convert(wscc9, capsys, tmp_path):
     assert "frequency_hz = 50.0" in target.read_text()
 
 
+def test_convert_adds_dynamics(wscc9, capsys, tmp_path):
+    target = tmp_path / "out.toml"
+    options = ("--frequency", 60, "--add-dynamics", "--seed", 2, "--converters", 0.4)
+    code, out, err = call(capsys, "convert", wscc9 / "wscc9.m", target, *options, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["devices"] >= 5
+    expected = psmr.add_dynamics(psmr.read_case(wscc9 / "wscc9.m", frequency_hz=60.0), 2, 0.4)
+    assert psmr.read_case(target).generators == expected.generators
+
+
 def test_convert_refuses(wscc9, capsys, tmp_path):
     for arguments, message in (
         ((wscc9 / "wscc9.raw", tmp_path / "out.xyz"), "psmr writes .toml"),
         ((wscc9 / "wscc9.toml", wscc9 / "wscc9.toml"), "is the source itself"),
         ((tmp_path / "none.raw", tmp_path / "out.toml"), "cannot be read"),
         ((wscc9 / "wscc9.m", tmp_path / "out.toml", "--dynamics", "x.dyr"), "belong to a .raw file"),
+        ((wscc9 / "wscc9.raw", tmp_path / "out.toml", "--seed", 3), "give that, too"),
+        ((wscc9 / "wscc9.raw", tmp_path / "out.toml", "--add-dynamics", "--converters", 2), "from 0 to 1"),
     ):
         code, out, err = call(capsys, "convert", *arguments)
         assert (code, out) == (2, "")
