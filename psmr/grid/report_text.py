@@ -46,9 +46,12 @@ def _summary(report: Report) -> Iterator[str]:
     )
     yield _line("  generation", _power(flow.p, flow.q, case.base_mva))
     yield _line("  load", _power(flow.load_p, flow.load_q, case.base_mva))
-    for row, p, q in zip(case.generators, flow.p, flow.q, strict=True):
-        if row.control == "slack":
-            yield _line("  slack", f"{row.name}: {_power(p, q, case.base_mva)}")
+    slacks = dict.fromkeys(row.bus for row in case.generators if row.control == "slack")
+    for number in slacks:
+        here = np.array([row.bus == number for row in case.generators])
+        yield _line(
+            "  slack", f"{case.bus(number).name}: {_power(flow.p[here], flow.q[here], case.base_mva)}"
+        )
     if flow.at_limit:
         yield _line("  held", f"at a reactive limit: {', '.join(flow.at_limit)}")
     yield from _dynamics(report)

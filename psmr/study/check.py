@@ -14,6 +14,7 @@ from psmr.grid.report import Modes, Report
 from psmr.pencil.choice import ModeChoice
 from psmr.pencil.search import find
 from psmr.pencil.shift_invert import ShiftInvert
+from psmr.pencil.verdict import mode_text
 
 DENSE = 1000
 """Up to so many states every eigenvalue is computed: it takes about a second."""
@@ -62,7 +63,9 @@ def _modes(system: System) -> Modes:
         if system.n <= DENSE:
             values = np.linalg.eigvals(linear.state_matrix())
             count = int(np.count_nonzero(values.real > ZERO))
-            return Modes(count, system.n, f"{count} of {system.n} with a positive real part")
+            words = f"{count} of {system.n} with a positive real part"
+            fastest = values[int(np.argmax(values.real))]
+            return Modes(count, system.n, words + (f", the largest {mode_text(fastest)}" if count else ""))
         found = find(ShiftInvert(linear), ModeChoice(least_damped=LEAST_DAMPED)).s
     except InputError as error:
         return Modes(0, 0, str(error))

@@ -1,6 +1,7 @@
 """The report on the start of a case: what it says where all is well, and each thing that can be off."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -221,6 +222,21 @@ def test_command(wscc9, capsys, tmp_path, case):
     assert len(table) == len(check(case).variables)
     code, out, _ = call(capsys, wscc9 / "wscc9.toml", "--all")
     assert (code, "PSS3  PssSpeed" in out) == (0, True)
+
+
+def test_the_page_shows_what_the_command_prints(wscc9, capsys, monkeypatch):
+    """Save the digits of what is rounding."""
+
+    def rounded(text):
+        return re.sub(r" *-?\d\.\d+e[-+]\d+.*", "", text)
+
+    page = rounded((wscc9.parents[1] / "docs" / "starting.md").read_text())
+    monkeypatch.chdir(wscc9.parents[1])
+    _, out, _ = call(capsys, "cases/wscc9/wscc9.toml")
+    assert rounded(f"$ psmr check cases/wscc9/wscc9.toml\n{out}```") in page
+    _, out, _ = call(capsys, "cases/wscc9/wscc9.toml", "--all")
+    device = out[out.index("AVR2  ") : out.index("PSS2  ")].rstrip()
+    assert rounded(f"```text\n{device}\n```") in page
 
 
 def test_command_says_by_its_code_what_it_found(wscc9, capsys, tmp_path):
