@@ -1,0 +1,62 @@
+"""A plant of any component of the library on a strong bus, with every limit far away."""
+
+from __future__ import annotations
+
+from psmr.dae.component import Component
+from psmr.dae.system import System
+from psmr.grid.case import Case
+from psmr.grid.catalogue import PREFIXES, ROLES, role_parameters
+from psmr.grid.initialise import build
+from psmr.grid.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
+from tests.grid.library import PARAMETERS
+
+BASE = 100.0
+FAR = {"_max": 99.0, "_min": -99.0}
+"""Limits by the ends of their names."""
+ALSO = {"IEEEG1": {"u_o": 99.0, "u_c": -99.0}, "HYGOV": {"velm": 99.0, "g_min": 0.0}, "GAST": {"a_t": 99.0}}
+ALSO |= {name: {"v_cu": 0.0, "v_cl": 0.0} for name in ("IEEEST", "ST2CUT")}
+"""Limits with other names."""
+BESIDE = {
+    "machine": (),
+    "converter": (),
+    "exciter": ("GENROU",),
+    "governor": ("GENROU",),
+    "stabiliser": ("GENROU", "SEXS"),
+    "electrical_control": ("REGCA1",),
+    "plant_control": ("REGCA1", "REECA1"),
+}
+"""What a component needs in its plant, by its role."""
+
+
+def role_of(name: str) -> tuple[str, type[Component]]:
+    """Return the role and the component of a name in the catalogue."""
+    return next((role, kind) for role, kinds in ROLES.items() for kind in kinds if kind.__name__ == name)
+
+
+def device(name: str) -> DeviceRow:
+    """Return a component's row: the parameters of the library, with limits that nothing reaches."""
+    role, component = role_of(name)
+    values = {k: v for k, v in PARAMETERS[component].items() if k in role_parameters(component)}
+    far = {p: x for p in role_parameters(component) for end, x in FAR.items() if p.endswith(end)}
+    return DeviceRow(PREFIXES.get(role, "G"), role, name, values | far | ALSO.get(name, {}))
+
+
+def plant(name: str) -> System:
+    """Return the component in a plant of 60 MW with an impedance load, behind a line from a strong bus."""
+    role, _ = role_of(name)
+    rows = tuple(device(part) for part in (*BESIDE[role], name))
+    strong = {"s_n": 1e5, "h": 10.0, "d": 2.0, "x_d1": 0.2}
+    source = DeviceRow("strong", "machine", "ClassicalMachine", strong)
+    case = Case(
+        name=name,
+        base_mva=BASE,
+        frequency_hz=60.0,
+        buses=(BusRow(1), BusRow(2)),
+        lines=(LineRow(1, 2, x=0.15, r=0.01),),
+        loads=(LoadRow(2, 20.0, 5.0, (1.0, 0.0, 0.0), (1.0, 0.0, 0.0)),),
+        generators=(
+            GeneratorRow("S", 1, "slack", v=1.0, devices=(source,)),
+            GeneratorRow("P", 2, "pv", p_mw=40.0, v=1.01, devices=rows),
+        ),
+    )
+    return build(case)
