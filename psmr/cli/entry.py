@@ -11,13 +11,11 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from psmr.cli import commands
+from psmr.cli.options import case_options, fraction, hertz, output_option, scheme_options
 from psmr.errors import InputError, PsmrError, PsmrWarning
-
-if TYPE_CHECKING:
-    pass
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--html", action="store_true", help="write report.html: one page with every figure inside"
     )
-    _output(run, "FOLDER", "write the results here, in place of the study's own folder")
+    output_option(run, "FOLDER", "write the results here, in place of the study's own folder")
 
     check = _command(
         subparsers,
@@ -70,12 +68,12 @@ def parser() -> argparse.ArgumentParser:
         "say whether a case starts at rest, and what is off: power flow, set-points, limits, residuals",
         "psmr check cases/wscc9/wscc9.toml",
     )
-    _case(check)
+    case_options(check)
     check.add_argument("--all", action="store_true", help="show every bus, device and variable")
     check.add_argument(
         "--modes", action="store_true", help="look for growing oscillations in a large system, too"
     )
-    _output(check, "FILE", "write the table of variables as CSV")
+    output_option(check, "FILE", "write the table of variables as CSV")
 
     modes = _command(
         subparsers,
@@ -84,8 +82,8 @@ def parser() -> argparse.ArgumentParser:
         "list the modes of a case",
         "psmr modes cases/wscc9/wscc9.toml",
     )
-    _case(modes)
-    _output(modes, "FILE", "write the table as CSV")
+    case_options(modes)
+    output_option(modes, "FILE", "write the table as CSV")
 
     partition = _command(
         subparsers,
@@ -94,7 +92,7 @@ def parser() -> argparse.ArgumentParser:
         "say which variables are fast, and why",
         "psmr partition cases/wscc9/wscc9.toml --delta 20",
     )
-    _case(partition)
+    case_options(partition)
     how = partition.add_mutually_exclusive_group(required=True)
     how.add_argument("--delta", type=float, metavar="D", help="threshold in 1/s; faster modes are fast")
     how.add_argument(
@@ -109,7 +107,7 @@ def parser() -> argparse.ArgumentParser:
     partition.add_argument(
         "--figure", metavar="FILE", help="draw it on the one-line graph (.svg, .png, .pdf)"
     )
-    _output(partition, "FILE", "write the table as CSV")
+    output_option(partition, "FILE", "write the table as CSV")
 
     deform = _command(
         subparsers,
@@ -118,7 +116,7 @@ def parser() -> argparse.ArgumentParser:
         "say how much a scheme deforms each mode",
         "psmr deformation cases/wscc9/deformation.toml -o report.html",
     )
-    _case(deform, "CASE|STUDY", "study file, or case file with a scheme")
+    case_options(deform, "CASE|STUDY", "study file, or case file with a scheme")
     deform.add_argument("--pencil", choices=("exact", "published"), default="exact")
     deform.add_argument(
         "--least-damped", type=int, metavar="K", help="only the K least damped modes, by sparse matrices"
@@ -126,8 +124,8 @@ def parser() -> argparse.ArgumentParser:
     deform.add_argument(
         "--band", type=float, nargs=2, metavar=("LO", "HI"), help="only modes between these frequencies in Hz"
     )
-    _scheme_options(deform)
-    _output(deform, "FILE", "write the report as one page (.html) or the table (.csv)")
+    scheme_options(deform)
+    output_option(deform, "FILE", "write the report as one page (.html) or the table (.csv)")
 
     tune = _command(
         subparsers,
@@ -136,37 +134,37 @@ def parser() -> argparse.ArgumentParser:
         "find the cheapest scheme that bends the modes of a band by less than asked",
         "psmr tune cases/wscc9/wscc9.toml --accuracy 1% --up-to 2Hz -o out",
     )
-    _case(tune)
+    case_options(tune)
     tune.add_argument(
         "--up-to",
-        type=_hertz,
+        type=hertz,
         required=True,
         metavar="F",
         help="modes up to this frequency count, for instance 2Hz",
     )
     tune.add_argument(
-        "--accuracy", type=_fraction, metavar="P", help="largest relative deformation, for instance 1%%"
+        "--accuracy", type=fraction, metavar="P", help="largest relative deformation, for instance 1%%"
     )
     tune.add_argument(
         "--damping-error",
-        type=_fraction,
+        type=fraction,
         metavar="P",
         help="largest change of a damping ratio, for instance 0.2pp",
     )
     tune.add_argument(
         "--frequency-error",
-        type=_fraction,
+        type=fraction,
         metavar="P",
         help="largest change of a frequency, for instance 0.5%%",
     )
     tune.add_argument(
         "--margin",
-        type=_fraction,
+        type=fraction,
         default=0.1,
         metavar="P",
         help="stable with steps longer by this, too (default 10%%)",
     )
-    _output(tune, "FOLDER", "write the winner as a study, the Pareto figure and every candidate (CSV)")
+    output_option(tune, "FOLDER", "write the winner as a study, the Pareto figure and every candidate (CSV)")
 
     explain = _command(
         subparsers,
@@ -184,7 +182,7 @@ def parser() -> argparse.ArgumentParser:
         "convert a case between TOML, PSS/E and MATPOWER",
         "psmr convert grid.raw grid.toml --dynamics grid.dyr",
     )
-    _case(convert, "SOURCE", "case file: .raw, .m or .toml", start=False)
+    case_options(convert, "SOURCE", "case file: .raw, .m or .toml", start=False)
     convert.add_argument(
         "target", metavar="TARGET", help="file to write: .toml, .raw (with .dyr beside it) or .m"
     )
@@ -209,7 +207,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="huang-tzounas, shi-rojas, gil-sanfelice-nikravesh or kuznetsov-krasnikov",
     )
-    _output(paper, "FOLDER", "write tables (CSV), figures and a page with every claim beside ours")
+    output_option(paper, "FOLDER", "write tables (CSV), figures and a page with every claim beside ours")
 
     _command(
         subparsers,
@@ -232,65 +230,6 @@ def _command(
     if json_flag:
         command.add_argument("--json", action="store_true", help="print the result as JSON")
     return command
-
-
-def _case(
-    command: argparse.ArgumentParser, metavar: str = "CASE", help: str = "case file", start: bool = True
-) -> None:
-    command.add_argument("case", metavar=metavar, help=help)
-    group = command.add_argument_group("reading a case")
-    group.add_argument("--dynamics", metavar="FILE", help="DYR file with the dynamic data of a .raw file")
-    group.add_argument(
-        "--skip-unknown-models",
-        action="store_true",
-        help="leave out devices that psmr has no model of, with a warning for each",
-    )
-    group.add_argument(
-        "--frequency", type=float, metavar="HZ", help="nominal frequency, which .m files do not have"
-    )
-    if start:
-        group.add_argument(
-            "--reactive-limits",
-            action="store_true",
-            help="let the power flow keep generators within q_min_mvar and q_max_mvar",
-        )
-
-
-def _output(command: argparse.ArgumentParser, metavar: str, help: str) -> None:
-    command.add_argument("-o", "--output", metavar=metavar, help=help)
-
-
-def _scheme_options(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("scheme, for a case file")
-    group.add_argument(
-        "--method", choices=("FEM", "TM", "BEM", "RK4", "SDIRK2"), help="single rate, with --h"
-    )
-    group.add_argument("--h", type=float, metavar="S", help="step size in s")
-    group.add_argument("--delta", type=float, metavar="D", help="multirate: threshold in 1/s")
-    group.add_argument("--algebraic", choices=("participation", "fast"))
-    group.add_argument("--h-slow", type=float, metavar="S", help="macro step in s")
-    group.add_argument("--h-fast", type=float, metavar="S", help="fast step in s")
-    group.add_argument("--predictor", choices=("FEM", "TM", "BEM"))
-    group.add_argument("--solution", choices=("TM", "BEM"))
-    group.add_argument("--interpolation", choices=("linear", "spline"))
-    group.add_argument("--predict", choices=("all", "slow"))
-    group.add_argument("--corrections", type=_corrections, metavar="K", help="0, 1, 2, ... or converge")
-
-
-def _corrections(text: str) -> int | str:
-    return text if text == "converge" else int(text)
-
-
-def _fraction(text: str) -> float:
-    """Read 1%, 0.2pp or 0.01 as a fraction."""
-    number = text.strip().removesuffix("pp").removesuffix("%").strip()
-    value = float(number)
-    return value / 100.0 if number != text.strip() else value
-
-
-def _hertz(text: str) -> float:
-    """Read 2Hz or 2 as a frequency in Hz."""
-    return float(text.strip().lower().removesuffix("hz"))
 
 
 def _show_warning(message: Any, category: type[Warning], *place: Any, **rest: Any) -> None:

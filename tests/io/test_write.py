@@ -68,6 +68,7 @@ def test_shunt_parts_of_branches(tmp_path):
         loads=(
             LoadRow(3, 10.0, 5.0, (0.2, 0.3, 0.5), (0.5, 0.2, 0.3)),
             LoadRow(3, -5.0, 2.0, (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), name="other"),
+            LoadRow(2, 3.0, 1.0, (0.5, 0.5, 0.0), (0.0, 1.0, 0.0), v_0=1.1),
         ),
         generators=(
             GeneratorRow("G1", 1, "slack", v=1.02, angle_deg=10.0),
