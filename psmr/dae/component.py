@@ -115,6 +115,9 @@ class Component:
     structural
         Whole-number parameters that choose the variables, for instance a code; `shape` says what each choice
         has (see `psmr.dae.structure`).
+    buses
+        Parameters that number a bus, 0 for the device's own: parameter -> the inputs that read the real and
+        the imaginary part of the voltage there.
     together
         Own variables that a partition keeps on one side.
     units
@@ -132,6 +135,7 @@ class Component:
     integrals: ClassVar[Mapping[str, str]] = {}
     ramps: ClassVar[tuple[str, ...]] = ()
     structural: ClassVar[tuple[str, ...]] = ()
+    buses: ClassVar[Mapping[str, tuple[str, str]]] = {}
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
     units: ClassVar[Mapping[str, str]] = {}
 

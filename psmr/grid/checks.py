@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 
 from psmr.errors import CaseError, nearest
-from psmr.grid.catalogue import HOLDING_VOLTAGE, SOURCES
+from psmr.grid.catalogue import HOLDING_VOLTAGE, SOURCES, component_named
 from psmr.grid.tables import GeneratorRow, Row, Tables
 
 
@@ -69,6 +69,13 @@ def check_references(case: Tables) -> None:
     ]
     columns += [
         (row, "bus", row.bus) for table in (case.shunts, case.loads, case.generators) for row in table
+    ]
+    columns += [
+        (device, key, int(device.parameters[key]))
+        for generator in case.generators
+        for device in generator.devices
+        for key in component_named(device.role, device.type).buses
+        if device.parameters.get(key)
     ]
     for row, key, number in columns:
         if number not in numbers:

@@ -139,9 +139,7 @@ def _plants(case: Case, flow: PowerFlow, findings: _Findings) -> list[Plant]:
             found.append(findings.attempt("load", load.name, motor_plant, case, load, v))
     for row, p, q in zip(case.generators, flow.p, flow.q, strict=True):
         power = complex(p, q)
-        found.append(
-            findings.attempt("devices", row.name, generator_plant, case, row, voltage[row.bus], power)
-        )
+        found.append(findings.attempt("devices", row.name, generator_plant, case, row, voltage, power))
     return [plant for plant in found if plant is not None]
 
 

@@ -10,7 +10,7 @@ Plants of one structure are solved together, as arrays.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -56,12 +56,14 @@ class Plant:
     """Devices that share a bus, with the power flow's voltage and their current, pu on the system base.
 
     The current is what they send into the bus: that of a generator, or of a motor, where it is negative.
+    `far` has the voltages of the other buses that they read, by name.
     """
 
     name: str
     devices: tuple[Device, ...]
     voltage: complex
     current: complex
+    far: Mapping[str, complex] = field(default_factory=dict)
 
     def structure(self) -> tuple[Any, ...]:
         """Return what two plants have in common that can be solved together."""
@@ -73,6 +75,12 @@ class Plant:
             )
             for d in self.devices
         )
+
+    def at(self, target: str) -> float:
+        """Return the part of a bus's voltage that ``"bus.v_re"`` or ``"bus.v_im"`` names."""
+        bus, _, part = target.rpartition(".")
+        voltage = self.far.get(bus, self.voltage)
+        return voltage.real if part == "v_re" else voltage.imag
 
 
 def _relative(target: str, order: Mapping[str, str]) -> tuple[str, str]:
@@ -178,6 +186,12 @@ class _Group:
             )
             for k, kind in enumerate(device.component for device in self.devices)
         ]
+        self.outside = {
+            (k, port): np.array([p.at(p.devices[k].connections[port]) for p in plants])
+            for k, device in enumerate(self.devices)
+            for port in device.component.inputs
+            if port in device.connections and not self._inside(device.connections[port])
+        }
         wanted = len(self.rows) + 2
         if len(self.places) != wanted:
             free = [f"{d.name}.{s}" for d in self.devices for s in set_points(d)]
@@ -186,6 +200,9 @@ class _Group:
                 " conditions of the power flow;"
                 f" {'remove' if len(self.places) < wanted else 'add'} a device that provides one of them"
             )
+
+    def _inside(self, target: str) -> bool:
+        return any(target.rpartition(".")[0] == device.name for device in self.devices)
 
     def guess(self) -> Reals:
         """Return (plants, unknowns): every device's own guess, the source of current first."""
@@ -216,14 +233,15 @@ class _Group:
         order = {device.name: k for k, device in enumerate(self.devices)}
         rows: list[Any] = []
         injected = {"i_re": -self.current.real[:, None], "i_im": -self.current.imag[:, None]}
-        bus = {"v_re": self.voltage.real[:, None], "v_im": self.voltage.imag[:, None]}
         for k, device in enumerate(self.devices):
             component: type[Component] = device.component
             v = {name: value for (owner, name), value in values.items() if owner == k}
             for port in component.inputs:
-                if port in device.connections:
+                if (k, port) in self.outside:
+                    v[port] = self.outside[k, port][:, None]
+                elif port in device.connections:
                     owner, name = device.connections[port].split(".")
-                    v[port] = values[order[owner], name] if owner in order else bus[name]
+                    v[port] = values[order[owner], name]
                 elif port in component.optional:
                     v[port] = component.optional[port]
             p = SimpleNamespace(**{name: value[:, None] for name, value in vars(self.parameters[k]).items()})

@@ -53,7 +53,7 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
     for load in case.loads:
         check_load(load, voltage[load.bus])
     plants = [
-        generator_plant(case, row, voltage[row.bus], complex(p, q))
+        generator_plant(case, row, voltage, complex(p, q))
         for row, p, q in zip(case.generators, flow.p, flow.q, strict=True)
     ]
     motors = [motor_plant(case, row, voltage[row.bus]) for row in case.loads if row.motor is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,8 +16,8 @@ from psmr.grid.tables import GeneratorRow, LoadRow
 from psmr.grid.wiring import load_device, plant_devices
 
 
-def generator_plant(case: Case, row: GeneratorRow, voltage: complex, power: complex) -> Plant:
-    """Return the plant of a generator at a voltage and with a power in pu.
+def generator_plant(case: Case, row: GeneratorRow, voltages: Mapping[int, complex], power: complex) -> Plant:
+    """Return the plant of a generator with a power in pu, at the voltages of the buses by number.
 
     Raises
     ------
@@ -28,8 +29,12 @@ def generator_plant(case: Case, row: GeneratorRow, voltage: complex, power: comp
             f"{row.place}: no machine and no converter; add a [generator.machine] table, or name the DYR file"
             " that belongs to a .raw file (--dynamics)"
         )
+    voltage = voltages[row.bus]
     current = complex(np.conj(power / voltage))
-    return Plant(row.name, tuple(plant_devices(case, row, voltage)), voltage, current)
+    devices = tuple(plant_devices(case, row, voltage))
+    read = {target.rpartition(".")[0] for device in devices for target in device.connections.values()}
+    far = {bus.name: voltages[bus.number] for bus in case.buses if bus.name in read and bus.number != row.bus}
+    return Plant(row.name, devices, voltage, current, far)
 
 
 def motor_plant(case: Case, row: LoadRow, voltage: complex) -> Plant:

@@ -75,7 +75,7 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex) -> list
     devices = []
     for row in generator.devices:
         component = kinds[row.name]
-        wires = terminal_wires(bus, component)
+        wires = terminal_wires(bus, component) | _measured_at(case, row, component, bus)
         for port in component.inputs:
             offering = [name for name, kind in kinds.items() if name != row.name and port in _offered(kind)]
             if len(offering) > 1:
@@ -89,6 +89,16 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex) -> list
         devices.append(Device(row.name, component, device_parameters(row, case, abs(voltage)), wires))
     _check_used(generator, kinds)
     return devices
+
+
+def _measured_at(case: Case, row: DeviceRow, component: type[Component], own: str) -> dict[str, str]:
+    """Return the connections of a device to the buses that its parameters number."""
+    wires: dict[str, str] = {}
+    for name, (re, im) in component.buses.items():
+        number = int(row.parameters.get(name, 0))
+        bus = case.bus(number).name if number else own
+        wires |= {re: f"{bus}.v_re", im: f"{bus}.v_im"}
+    return wires
 
 
 def _offered(component: type[Component]) -> tuple[str, ...]:

@@ -146,24 +146,25 @@ def _device(
             f"{entry.where}: {model}: there is no generator {ident!r} at bus {bus} in the RAW file"
             f" (at this bus: {there})"
         )
-    values = _values(entry, model, bus, skip)
+    values = _values(entry, model, skip)
     if unit.row is None or values is None:
         return None
     if unit.stepped:
         what = f"{unit.where}: has a step-up transformer of its own (XT), which psmr does not model"
         skip(what, "make it a transformer, or skip it")
     role, component = known
+    values |= {name: 0.0 for name in component.buses if values.get(name) == bus}
     given = parameters(component, values, unit.mbase, unit.zr, unit.zx)
     name = device_name(unit.row.name, role)
     return (bus, ident), DeviceRow(name, role, component.__name__, given, where=entry.where)
 
 
-def _values(entry: _Entry, model: str, bus: int, skip: _Skip) -> dict[str, float] | None:
+def _values(entry: _Entry, model: str, skip: _Skip) -> dict[str, float] | None:
     """Return the values of a record by the names of its parameters; None where it is left out."""
     names = MODELS[model].split()
     words = entry.words[3:]
     if len(words) != len(names):
-        plain = " ".join(name.lstrip("-@").partition("=")[0] for name in names)
+        plain = " ".join(name.lstrip("-").partition("=")[0] for name in names)
         raise CaseError(
             f"{entry.where}: {model}: has {len(words)} values; must have {len(names)}: {plain};"
             " does the record end with a slash?"
@@ -172,18 +173,9 @@ def _values(entry: _Entry, model: str, bus: int, skip: _Skip) -> dict[str, float
     for name, (line, word) in zip(names, words, strict=True):
         if name.startswith("-"):
             continue
-        own = name.startswith("@")
-        name, _, fixed = name.lstrip("@").partition("=")
+        name, _, fixed = name.partition("=")
         record = Record(entry.path, line, model, (name,), (word,))
         value = record.real(name)
-        if own and value not in (0, bus):
-            skip(
-                str(record.error(name, f"psmr measures at the machine's bus, 0 or {bus}")),
-                "take it out, or skip it",
-            )
-            return None
-        if own:
-            continue
         if not fixed:
             values[name] = value
         elif value != float(fixed):

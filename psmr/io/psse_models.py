@@ -2,8 +2,7 @@
 
 Source: Siemens PTI, PSS/E Model Library, the data sheets of the models. A name in the list is a parameter of
 the component that `psmr.grid.catalogue` has under the model's name. ``name=value`` is a value that must be as
-given, for the component has no such option; ``-name`` one that changes nothing in psmr; ``@name`` a bus,
-which must be that of the machine, or 0 for it.
+given, for the component has no such option; ``-name`` one that changes nothing in psmr.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ MODELS: Mapping[str, str] = {
     "HYGOV": "r_perm r_temp t_r t_f t_g velm g_max g_min t_w a_t d_turb q_nl",
     "GAST": "r t_1 t_2 t_3 a_t k_t v_max v_min d_turb",
     "IEESGO": "t_1 t_2 t_3 t_4 t_5 t_6 k_1 k_2 k_3 p_max p_min",
-    "IEEEST": "input @ib a_1 a_2 a_3 a_4 a_5 a_6 t_1 t_2 t_3 t_4 t_5 t_6 k_s l_s_max l_s_min v_cu v_cl",
-    "ST2CUT": "input_1 @ib_1 input_2 @ib_2 k_1 k_2 t_1 t_2 t_3 t_4 t_5 t_6 t_7 t_8 t_9 t_10"
+    "IEEEST": "input bus a_1 a_2 a_3 a_4 a_5 a_6 t_1 t_2 t_3 t_4 t_5 t_6 k_s l_s_max l_s_min v_cu v_cl",
+    "ST2CUT": "input_1 bus_1 input_2 bus_2 k_1 k_2 t_1 t_2 t_3 t_4 t_5 t_6 t_7 t_8 t_9 t_10"
     " l_s_max l_s_min v_cu v_cl",
-    "PSS2A": "input_1 @rembus_1 input_2 @rembus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1"
+    "PSS2A": "input_1 bus_1 input_2 bus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1"
     " t_1 t_2 t_3 t_4 v_st_max v_st_min",
     "STAB2A": "k_2 t_2 k_3 t_3 k_4 k_5 t_5 h_lim",
 }

@@ -54,7 +54,7 @@ def _record(device: DeviceRow) -> tuple[str, list[float]]:
     written: list[float] = []
     for name in MODELS[model].split():
         plain, _, fixed = name.partition("=")
-        idle = name[0] in "-@"
+        idle = name.startswith("-")
         value = float(fixed) if fixed else 0.0 if idle else _value(plain, own)
         written.append(value)
         if not idle and not fixed:

@@ -101,8 +101,15 @@ def _admittances(case: Case) -> list[tuple[int, complex]]:
 
 def _warn_of_losses(case: Case) -> None:
     lost = [
-        (sum(len(row.devices) for row in case.generators), "dynamic devices"),
-        (sum(not row.constant_power for row in case.loads), "loads that depend on the voltage"),
+        (
+            sum(len(row.devices) for row in case.generators)
+            + sum(row.motor is not None for row in case.loads),
+            "dynamic devices",
+        ),
+        (
+            sum(not (row.constant_power or row.motor) for row in case.loads),
+            "loads that depend on the voltage",
+        ),
         (sum(not row.status for row in case.shunts), "shunts out of service"),
         (
             sum(

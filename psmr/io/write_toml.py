@@ -108,7 +108,8 @@ def _device(table: str, device: DeviceRow, name: str) -> str:
     values: dict[str, Any] = {"type": device.type}
     if device.name != name:
         values["name"] = device.name
-    whole = component_named(device.role, device.type).structural
+    component = component_named(device.role, device.type)
+    whole = {*component.structural, *component.buses}
     given = {k: int(x) if k in whole else x for k, x in device.parameters.items()}
     return f"[{table}.{device.role}]\n{_pairs(values | given)}"
 

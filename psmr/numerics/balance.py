@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from psmr.dae.cache import lean
 from psmr.dae.kernels import jacobian
 from psmr.dae.system import System
-from psmr.errors import SimulationError, SingularError
+from psmr.errors import PsmrError, SimulationError, SingularError
 from psmr.numerics.block import FACTORISATIONS, ITERATIONS, SCALE, VALID, WORST, Block, make_block
 from psmr.numerics.failure import balance_failure
 from psmr.numerics.newton import (
@@ -105,6 +105,9 @@ def consistent(
 def balance(block: Block, w: Reals, what: str, tolerance: float = 1e-12) -> int:
     r"""Solve F(w) = 0 for the block's variables in w, damped from a far guess; return the number of repivots.
 
+    The guess is what w has. The values at the end of a fault may be too far from those after it: where Newton
+    fails from them it begins again at the block's first solution, that of the undisturbed system.
+
     The tolerance, relative to max(1, \|w\|), is a hundredth of the default Newton tolerance of a step: the
     jump at an event is no place to save an iteration.
 
@@ -117,15 +120,33 @@ def balance(block: Block, w: Reals, what: str, tolerance: float = 1e-12) -> int:
     """
     if block.size == 0:
         return 0
-    guess = w.copy()
+    last = w.copy()
+    repivots, failure = _settle_from(block, last, w, what, tolerance)
+    if failure is not None and block.first is not None:
+        guess, own = last.copy(), block.arrays.variables
+        guess[own] = block.first[own]
+        more, again = _settle_from(block, guess, w, what, tolerance)
+        repivots += more
+        failure = failure if again is not None else None
+    if failure is not None:
+        raise failure
+    if block.first is None:
+        block.first = w.copy()
+    block.forget()
+    return repivots
+
+
+def _settle_from(
+    block: Block, guess: Reals, w: Reals, what: str, tolerance: float
+) -> tuple[int, PsmrError | None]:
+    """Solve from a guess, with new pivots where needed; return how often, and the error to raise if any."""
     for repivots in range(MOST_REPIVOTS):
         w[:] = guess
         status = settle(block.arrays, w, tolerance)
         if status == DONE:
-            block.forget()
-            return repivots
+            return repivots, None
         if status != NO_PIVOTS:
-            raise balance_failure(block, status, guess, w, what)
+            return repivots, balance_failure(block, status, guess, w, what)
         try:
             block.repivot()
         except SingularError as error:

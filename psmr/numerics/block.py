@@ -108,6 +108,8 @@ class Block:
         What it is solved for: ``"step"``, ``"algebraic"``, ``"predictor"``, ``"fast"``, ``"slow"``.
     arrays
         What compiled loops take; replaced as a whole when pivots change.
+    first
+        Buffer at the first solution of the block's equations without limits; None before it.
     """
 
     role: str
@@ -116,6 +118,7 @@ class Block:
     rows: tuple[str, ...]
     order: NDArray[Any]
     arrays: Arrays
+    first: Reals | None = None
 
     @property
     def purpose(self) -> str:

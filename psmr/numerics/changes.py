@@ -91,6 +91,8 @@ def objection(system: System, device: str, parameter: str, value: float) -> str 
     group, row, _ = system.parameter_place(device, parameter)
     component = system.groups[group].compiled.component
     declared = parameters_of(component)
+    if parameter in component.buses:
+        return "is a connection, which stays during a run; give the case this value"
     values = dict(zip(declared, map(float, system.parameters[group][row]), strict=True))
     changed = values | {parameter: float(value)}
     if form_for(component, changed) is not component:

@@ -95,6 +95,8 @@ def rates_of(system, voltage):
     return lambda t, x: system.f(x, np.zeros(2), u)
 
 
+TRIP = psmr.LoadTrip(bus=3, start=0.1, fraction=0.5)
+
 # The reactor to the grid is larger than the paper's, whose inverters have lines before them.
 GRID = {"x_c": W_N * 2e-3 / Z}
 
@@ -191,8 +193,7 @@ def test_converters_alone_share_a_loss_of_load(microgrid):
     values = (table.real + 1j * table.imag).to_numpy()
     assert np.sort(np.abs(values))[0] < 1e-6
     assert values[np.abs(values) > 1e-6].real.max() < -1
-    trip = psmr.LoadTrip(bus=3, start=0.1, fraction=0.5)
-    run = psmr.simulate(system, psmr.SingleRate("TM", h=2e-4), t_end=4.0, events=[trip])
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=2e-4), t_end=4.0, events=[TRIP])
     power = np.array([[run.x[k, system.index(f"C{i}.p_m")] for i in (1, 2, 3)] for k in (0, -1)])
     change = power[1] - power[0]
     np.testing.assert_allclose(change, change.mean(), rtol=1e-4)
@@ -201,6 +202,26 @@ def test_converters_alone_share_a_loss_of_load(microgrid):
     last = run.t > 3.5
     speed = [np.polyfit(run.t[last], theta[last], 1)[0] for theta in angle]
     np.testing.assert_allclose(speed, -M_P * S * change, rtol=1e-4)
+
+
+def test_case_file_has_the_numbers_of_the_paper(microgrid):
+    from tests.conftest import ROOT
+
+    case = read_case(ROOT / "cases" / "microgrid" / "pogaku.toml")
+    for row, expected in zip(case.generators, microgrid.generators, strict=True):
+        given, paper = row.devices[0].parameters, expected.devices[0].parameters
+        assert given.keys() == paper.keys()
+        for name in given.keys() - LIMITS.keys():
+            assert given[name] == pytest.approx(paper[name], rel=1e-5)
+    for row, expected in zip(case.lines + case.loads, microgrid.lines + microgrid.loads, strict=True):
+        for name in ("r", "x") if isinstance(row, LineRow) else ("p_mw", "q_mvar"):
+            assert getattr(row, name) == pytest.approx(getattr(expected, name), rel=1e-5)
+    # The limit, which the paper does not have, is out of reach.
+    system = psmr.build(case)
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=1e-4), t_end=0.2, events=[TRIP])
+    for name in ("C1", "C2", "C3"):
+        current = np.hypot(*(run.x[:, system.index(f"{name}.{axis}")] for axis in ("i_d", "i_q")))
+        assert current.max() < 1.0
 
 
 def test_current_above_its_limit_at_the_start_is_named(microgrid):

@@ -13,7 +13,7 @@ import psmr
 from psmr.dae.assemble import assemble
 from psmr.dae.device import Device
 from psmr.dae.mathematics import NumericMath
-from psmr.errors import CaseError, EventError
+from psmr.errors import CaseError, EventError, PsmrWarning
 from psmr.grid.chain import chain
 from psmr.grid.equilibrium import Plant, solve_plants
 from psmr.grid.motors import InductionMotor, pull_out_power, pull_out_slip
@@ -183,6 +183,14 @@ def test_motor_in_a_file(case, tmp_path):
     write_case(case, tmp_path / "out.toml")
     assert read_case(tmp_path / "out.toml") == case
     assert '[load.motor]\ntype = "InductionMotor"\ns_n = 60.0' in (tmp_path / "out.toml").read_text()
+
+
+def test_other_formats_do_not_lose_a_motor_silently(case, tmp_path):
+    static = replace(case, generators=tuple(replace(row, devices=()) for row in case.generators))
+    with pytest.raises(CaseError, match=r"\(motor8\): RAW files have loads of constant impedance"):
+        write_case(static, tmp_path / "out.raw")
+    with pytest.warns(PsmrWarning, match="keep 1 dynamic devices, 3 loads that depend on the voltage"):
+        write_case(static, tmp_path / "out.m")
 
 
 def test_motor_takes_its_load_at_the_start(case):

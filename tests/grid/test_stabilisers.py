@@ -14,6 +14,7 @@ from psmr.grid.powerflow import power_flow
 from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A
 from psmr.grid.tables import DeviceRow
 from psmr.io.read import read_case
+from psmr.numerics.changes import objection
 from tests.grid.diagram import Block, device_response, respond, step
 from tests.grid.library import PARAMETERS, ZERO
 
@@ -165,6 +166,8 @@ INPUTS = {
     "omega": step(1.0, (0.1013, 1.001), (1.0013, 1.02), (2.0021, 0.97), (3.0013, 1.0)),
     "v_re": voltage(np.real),
     "v_im": voltage(np.imag),
+    **{f"{port}_re": voltage(np.real) for port in ("u", "u_1", "u_2")},
+    **{f"{port}_im": voltage(np.imag) for port in ("u", "u_1", "u_2")},
     "turned": TURNED,
     "delta": step(0.8, (0.1013, 0.9), (2.6013, 0.5)),
     "i_d": step(0.4, (0.6013, 0.2), (2.8013, 0.5)),
@@ -288,6 +291,44 @@ def test_signal_at_the_start_is_that_of_the_power_flow(code):
         assert value(system, "PSS2.x_theta") == pytest.approx(np.angle(flow.voltage[place]), abs=1e-10)
     if code == 6:
         assert value(system, "PSS2.x_v") == pytest.approx(abs(flow.voltage[place]), abs=1e-10)
+
+
+@pytest.mark.parametrize("code", [2, 5, 6])
+def test_signal_of_another_bus(code):
+    """The other bus starts at its own voltage, and only the cut-off reads the machine's."""
+    case, flow = with_stabiliser(IEEEST, input=code, bus=8)
+    system = build(case)
+    there = flow.voltage[[bus.number for bus in case.buses].index(8)]
+    device = next(d for d in system.devices if d.name == "PSS2")
+    assert device.connections["u_re"] == "bus8.v_re"
+    assert device.connections["v_re"] == "bus2.v_re"
+    state, expected = {2: ("x_theta", np.angle(there)), 5: ("x_w", abs(there)), 6: ("x_v", abs(there))}[code]
+    assert value(system, f"PSS2.{state}") == pytest.approx(expected, abs=1e-10)
+
+
+def test_plants_that_measure_at_different_buses_start_together():
+    """Plants of one structure are solved as arrays, each with the bus that it reads."""
+    case, flow = with_stabiliser(IEEEST, input=5, bus=8)
+    plants = []
+    for number, plant in enumerate(case.generators, start=1):
+        row = replace(case.generators[1].devices[-1], name=f"PSS{number}")
+        far = {"bus": {1: 5, 2: 8, 3: 3}[number]}
+        row = replace(row, parameters={**row.parameters, **far})
+        plants.append(replace(plant, devices=(*(d for d in plant.devices if d.role != "stabiliser"), row)))
+    system = build(replace(case, generators=tuple(plants)))
+    v = dict(zip((bus.number for bus in case.buses), flow.v, strict=True))
+    found = [value(system, f"PSS{number}.x_w") for number in (1, 2, 3)]
+    assert found == pytest.approx([v[5], v[8], v[3]], abs=1e-10)
+
+
+def test_bus_that_cannot_be():
+    with pytest.raises(CaseError, match=r"PSS2\): bus = 77: there is no bus with this number"):
+        with_stabiliser(IEEEST, input=5, bus=77)
+    with pytest.raises(CaseError, match=r"bus = 8 and input = 3: bus must be 0, the signal is the machine's"):
+        with_stabiliser(IEEEST, input=3, bus=8)
+    case, _ = with_stabiliser(ST2CUT, input_2=5, bus_2=8)
+    wrong = objection(build(case), "PSS2", "bus_2", 5.0)
+    assert wrong == "is a connection, which stays during a run; give the case this value"
 
 
 def test_torque_that_the_machine_holds_is_read():

@@ -127,13 +127,13 @@ def test_step_up_transformer(read):
 
 
 def test_option_that_psmr_does_not_have(read):
-    stabiliser = GOOD + "1 'IEEEST' 1 3 2 0 0 0 0 0 0 0.1 0.1 0.1 0.1 10 10 5 0.1 -0.1 0 0 /\n"
-    with pytest.raises(
-        CaseError, match=r"case\.dyr:9 .*ib = '2': psmr measures at the machine's bus, 0 or 1"
-    ):
-        read(stabiliser)
-    with pytest.warns(PsmrWarning, match="ib = '2'"):
-        assert len(read(stabiliser, skip_unknown_models=True).generators[0].devices) == 3
+    governor = GOOD.replace("1 'TGOV1 ' 1 0.05 0.49 33.0 0.0 2.1 7.0 0.0/\n", "") + (
+        "1 'IEEEG1' 1 2 1 20 0 0 0.2 1 -1 33 0 0.3 0.3 0 5 0.4 0 0.5 0.3 0 0 0 0 /\n"
+    )
+    with pytest.raises(CaseError, match=r"case\.dyr:8 .*bus2 = '2': psmr has this model only with 0"):
+        read(governor)
+    with pytest.warns(PsmrWarning, match="bus2 = '2'"):
+        assert len(read(governor, skip_unknown_models=True).generators[0].devices) == 2
 
 
 CODES = [
@@ -141,6 +141,7 @@ CODES = [
     ("IEEEST", "2 0", ("x_theta",)),
     ("ST2CUT", "1 0 6 1", ("x_v_2",)),
     ("PSS2A", "1 0 3 0", ("r_5", "i_d")),
+    ("PSS2A", "2 2 5 1", ("x_theta_1", "u_2_re")),
     ("STAB2A", "", ("w_3", "i_q")),
 ]
 VALUES = {
@@ -167,9 +168,10 @@ WRONG_CODES = {
     "IEEEST 7 0": "input = 7.0: must be a whole number from 1 to 6",
     "IEEEST 1.5 0": "input = 1.5: must be a whole number from 1 to 6",
     "ST2CUT 1 0 7 0": "input_2 = 7.0: must be a whole number from 0 to 6",
-    "ST2CUT 1 0 1 2": "ib_2 = '2': psmr measures at the machine's bus, 0 or 1",
+    "ST2CUT 1 0 1 2": "bus_2 = 2 and input_2 = 1: bus_2 must be 0, the signal is the machine's own",
+    "ST2CUT 1 0 5 99": "bus_2 = 99: there is no bus with this number",
     "PSS2A 0 0 3 0": "input_1 = 0.0: must be a whole number from 1 to 6",
-    "PSS2A 1 5 3 0": "rembus_1 = '5': psmr measures at the machine's bus, 0 or 1",
+    "PSS2A 1 5 3 0": "bus_1 = 5 and input_1 = 1: bus_1 must be 0",
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from psmr.dae.component import Component, Parameter, Terms, improper, nonnegative, positive
 from psmr.grid.blocks import lead_lag, washout
 from psmr.grid.machines.textbook import F_N
-from psmr.grid.stabilisers.signals import FILTER, FIRST, with_signals
+from psmr.grid.stabilisers.signals import FILTER, FIRST, PLACE, misplaced, with_signals
 
 
 class IEEEST(Component):
@@ -28,6 +28,7 @@ class IEEEST(Component):
     states = ("f_1", "f_2", "f_3", "f_4", "x_1", "x_2", "x_w")
     algebraic = ("v_s",)
     inputs = ("u", "v_re", "v_im")
+    buses = {"bus": ("u_re", "u_im")}
     structural = ("input",)
     lags = {
         "f_1": ("a_1", "a_2"),
@@ -40,6 +41,7 @@ class IEEEST(Component):
 
     f_n = F_N
     input = replace(FIRST, default=1.0)
+    bus = PLACE
     a_1 = Parameter("s", "first denominator of the filter, coefficient of s", nonnegative)
     a_2 = Parameter("s^2", "first denominator of the filter, coefficient of s^2", nonnegative)
     a_3 = Parameter("s", "second denominator of the filter, coefficient of s", nonnegative)
@@ -69,6 +71,8 @@ class IEEEST(Component):
                 f"a_3 = a_4 = 0 and a_5 = {p['a_5']:g}: one of them must be > 0 where a_5 is not 0;"
                 " a_1 and a_2 may change places with a_3 and a_4"
             )
+        if wrong := misplaced(p, "input", "bus"):
+            return wrong
         return improper(p, ("a_6", "a_4"), ("t_1", "t_2"), ("t_3", "t_4"))
 
     @staticmethod

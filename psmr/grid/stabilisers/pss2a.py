@@ -8,7 +8,7 @@ from typing import Any
 from psmr.dae.component import Component, Parameter, Terms, improper, nonnegative, positive, whole
 from psmr.grid.blocks import lag, lead_lag, washout
 from psmr.grid.machines.textbook import F_N
-from psmr.grid.stabilisers.signals import FILTER, FIRST, SECOND, with_signals
+from psmr.grid.stabilisers.signals import FILTER, FIRST, PLACE, SECOND, misplaced, with_signals
 
 
 class PSS2A(Component):
@@ -31,6 +31,7 @@ class PSS2A(Component):
     states = ("w_1", "w_2", "x_6", "w_3", "w_4", "x_7", "x_1", "x_3", "r_1", "r_2", "r_3", "r_4", "r_5")
     algebraic = ("v_s",)
     inputs = ("u_1", "u_2")
+    buses = {"bus_1": ("u_1_re", "u_1_im"), "bus_2": ("u_2_re", "u_2_im")}
     structural = ("input_1", "input_2", "m", "n")
     # A washout without its time constant is left out: the state, the lagged input, is zero and not the input.
     integrals = {"w_2": "t_w2", "w_4": "t_w4"}
@@ -41,7 +42,9 @@ class PSS2A(Component):
 
     f_n = F_N
     input_1 = FIRST
+    bus_1 = PLACE
     input_2 = SECOND
+    bus_2 = PLACE
     m = Parameter("1", "lags of the ramp-tracking filter for each lead", whole(0, 5))
     n = Parameter("1", "power of the ramp-tracking filter", whole(0, 4))
     t_w1 = Parameter("s", "first washout of the first signal", positive)
@@ -71,6 +74,8 @@ class PSS2A(Component):
         if p["m"] == 0 < p["n"] and p["t_8"] != 0:
             return f"m = 0 and t_8 = {p['t_8']:g}: m must be > 0 where there is a lead; n = 0 is no filter"
         filtered = (("t_8", "t_9"),) if p["n"] > 0 else ()
+        if wrong := misplaced(p, "input_1", "bus_1") or misplaced(p, "input_2", "bus_2"):
+            return wrong
         return improper(p, ("t_1", "t_2"), ("t_3", "t_4"), *filtered)
 
     @staticmethod

@@ -23,8 +23,15 @@ Read = Callable[[Any, Any, Any, Any], tuple[Any, Terms]]
 _CODES = "1 speed, 2 bus frequency, 3 electrical and 4 accelerating power, 5 bus voltage, 6 its derivative"
 FIRST = Parameter("code", _CODES, whole(1, 6))
 SECOND = Parameter("code", f"{_CODES}, 0 none", whole(0, 6))
+PLACE = Parameter(
+    "number", "bus of a bus's signal (codes 2, 5, 6), 0 for the machine's", whole(0, 999999), 0.0
+)
 FILTER = Parameter("s", "time constant of the filter of a derivative (codes 2 and 6)", positive, default=0.04)
 """PSS/E has this filter for a bus's frequency; 0.04 s is the default of its dynamic solution parameters."""
+
+
+BUS = ("u_re", "u_im")
+"""The voltage that a bus's signal is measured at: that of the machine's bus, or of another one."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ def bus_frequency(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
     The state is the lagged angle. The lag is measured from it and not as a difference of two angles, so that
     it has no jump where the voltage's angle passes 180 degrees.
     """
-    behind = m.atan2(*reversed(rotate(m, v.v_re, v.v_im, x)))
+    behind = m.atan2(*reversed(rotate(m, v.u_re, v.u_im, x)))
     return behind / (2 * np.pi * p.f_n * p.t_f), (behind / p.t_f,)
 
 
@@ -82,26 +89,25 @@ def accelerating_power(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
 
 def bus_voltage(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
     """Return the magnitude of the bus's voltage in pu."""
-    return m.sqrt(v.v_re**2 + v.v_im**2), ()
+    return m.sqrt(v.u_re**2 + v.u_im**2), ()
 
 
 def voltage_derivative(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
     """Return the derivative of the magnitude of the bus's voltage in pu/s: s/(1 + s t_f)."""
-    change, slope = washout(m.sqrt(v.v_re**2 + v.v_im**2), x, p.t_f)
+    change, slope = washout(m.sqrt(v.u_re**2 + v.u_im**2), x, p.t_f)
     return change / p.t_f, (slope,)
 
 
-_BUS = ("v_re", "v_im")
-POWER = (*_BUS, "delta", "i_d", "i_q")
+POWER = ("v_re", "v_im", "delta", "i_d", "i_q")
 """What the electrical power depends on."""
 SIGNALS: tuple[Signal, ...] = (
     Signal((), none),
     Signal(("omega",), speed),
-    Signal(_BUS, bus_frequency, "x_theta", np.angle),
+    Signal(BUS, bus_frequency, "x_theta", np.angle),
     Signal(POWER, electrical_power),
     Signal((*POWER, "t_m"), accelerating_power),
-    Signal(_BUS, bus_voltage),
-    Signal(_BUS, voltage_derivative, "x_v"),
+    Signal(BUS, bus_voltage),
+    Signal(BUS, voltage_derivative, "x_v"),
 )
 """The signal of each code."""
 
@@ -123,7 +129,18 @@ def with_signals(
     parts: Mapping[str, Any] = {name: getattr(component, name) for name in names} | dict(own or {})
     for port, code in codes.items():
         parts = _measured(parts, port, SIGNALS[code])
-    return {**parts} | {name: staticmethod(parts[name]) for name in ("equations", "guess")}
+    read = parts["inputs"]
+    buses = {name: ports for name, ports in component.buses.items() if set(ports) <= set(read)}
+    return {**parts, "buses": buses} | {name: staticmethod(parts[name]) for name in ("equations", "guess")}
+
+
+def misplaced(p: Mapping[str, float], code: str, bus: str) -> str | None:
+    """Return the objection to a bus of a signal that is not a bus's."""
+    if p[bus] and SIGNALS[int(p[code])].inputs != BUS:
+        return (
+            f"{bus} = {p[bus]:g} and {code} = {p[code]:g}: {bus} must be 0, the signal is the machine's own"
+        )
+    return None
 
 
 def _measured(parts: Mapping[str, Any], port: str, signal: Signal) -> Mapping[str, Any]:
@@ -131,24 +148,34 @@ def _measured(parts: Mapping[str, Any], port: str, signal: Signal) -> Mapping[st
     # The functions themselves stand in the closures, so that the hash of the kernels sees them.
     inner, first_guess, read, rest = parts["equations"], parts["guess"], signal.read, signal.rest
     state = signal.state and signal.state + port.removeprefix("u")
+    re, im = f"{port}_re", f"{port}_im"
+    at_bus = signal.inputs == BUS
+
+    def value(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
+        """Return the signal and the derivative of its state, with the voltage at the bus that it is of."""
+        there = {"u_re": getattr(v, re), "u_im": getattr(v, im)} if at_bus else {}
+        return read(m, SimpleNamespace(**vars(v) | there), p, x)
 
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the equations with the signal, and the derivative of its state at the end."""
-        value, slopes = read(m, v, p, getattr(v, state) if state else None)
-        derivatives, residuals, injections = inner(m, SimpleNamespace(**vars(v) | {port: value}), p)
+        u, slopes = value(m, v, p, getattr(v, state) if state else None)
+        derivatives, residuals, injections = inner(m, SimpleNamespace(**vars(v) | {port: u}), p)
         return (*derivatives, *slopes), residuals, injections
 
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return the guess for the signal that the machine's own guess gives."""
+        """Return the guess for the signal that the machine's own guess and its bus give."""
         own = {state: rest(terminal.voltage)} if state else {}
-        value = read(NumericMath, known(terminal), p, own.get(state))[0]
-        return {**first_guess(replace(terminal, signals={**terminal.signals, port: value}), p), **own}
+        v = known(terminal)
+        here = SimpleNamespace(**vars(v) | {re: v.v_re, im: v.v_im})
+        u = value(NumericMath, here, p, own.get(state))[0]
+        return {**first_guess(replace(terminal, signals={**terminal.signals, port: u}), p), **own}
 
+    reads = (re, im) if at_bus else signal.inputs
     read_already = [name for name in parts["inputs"] if name != port]
     return {
         **parts,
         "states": (*parts["states"], *((state,) if state else ())),
-        "inputs": tuple(dict.fromkeys((*signal.inputs, *read_already))),
+        "inputs": tuple(dict.fromkeys((*reads, *read_already))),
         "equations": equations,
         "guess": guess,
     }

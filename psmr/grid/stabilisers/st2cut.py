@@ -8,7 +8,7 @@ from typing import Any
 from psmr.dae.component import Component, Parameter, Terms, improper, nonnegative, nonpositive, positive
 from psmr.grid.blocks import lag, lead_lag, washout
 from psmr.grid.machines.textbook import F_N
-from psmr.grid.stabilisers.signals import FILTER, FIRST, SECOND, with_signals
+from psmr.grid.stabilisers.signals import FILTER, FIRST, PLACE, SECOND, misplaced, with_signals
 
 
 class ST2CUT(Component):
@@ -28,6 +28,7 @@ class ST2CUT(Component):
     states = ("x_1", "x_2", "x_w", "x_3", "x_4", "x_5")
     algebraic = ("v_s",)
     inputs = ("u_1", "u_2", "v_re", "v_im")
+    buses = {"bus_1": ("u_1_re", "u_1_im"), "bus_2": ("u_2_re", "u_2_im")}
     structural = ("input_1", "input_2")
     lags = {"x_1": ("t_1",), "x_2": ("t_2",), "x_3": ("t_6",), "x_4": ("t_8",), "x_5": ("t_10",)}
     integrals = {"x_1": "k_1", "x_2": "k_2"}
@@ -35,7 +36,9 @@ class ST2CUT(Component):
     f_n = F_N
     v_0 = Parameter("pu", "bus voltage at the start, from the power flow", positive)
     input_1 = FIRST
+    bus_1 = PLACE
     input_2 = SECOND
+    bus_2 = PLACE
     k_1 = Parameter("pu voltage per pu of the signal", "gain of the first signal")
     k_2 = Parameter("pu voltage per pu of the signal", "gain of the second signal")
     t_1 = Parameter("s", "lag of the first signal", nonnegative)
@@ -59,6 +62,8 @@ class ST2CUT(Component):
         """Object to leads without their lags and to crossed limits."""
         if p["l_s_min"] >= p["l_s_max"]:
             return f"l_s_min = {p['l_s_min']:g}: must be below l_s_max = {p['l_s_max']:g}"
+        if wrong := misplaced(p, "input_1", "bus_1") or misplaced(p, "input_2", "bus_2"):
+            return wrong
         return improper(p, ("t_5", "t_6"), ("t_7", "t_8"), ("t_9", "t_10"))
 
     @staticmethod
