@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ShuntSwitch,
     )
     from psmr.study.explain import explain
+    from psmr.study.monitors import AngleSpread, Island, VoltageCollapse
     from psmr.study.run import Run
     from psmr.study.simulate import simulate
     from psmr.study.tune import tune
@@ -44,9 +45,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Adaptive",
+    "AngleSpread",
     "ArcLength",
     "Fault",
     "GeneratorTrip",
+    "Island",
     "LineTrip",
     "LoadRamp",
     "LoadTrip",
@@ -60,6 +63,7 @@ __all__ = [
     "SingleRate",
     "SlowManifold",
     "Smes",
+    "VoltageCollapse",
     "add_dynamics",
     "build",
     "check",
@@ -75,9 +79,11 @@ __all__ = [
 
 _HOMES = {
     "Adaptive": "psmr.numerics.adaptive",
+    "AngleSpread": "psmr.study.monitors",
     "ArcLength": "psmr.numerics.arc_length",
     "Fault": "psmr.study.events",
     "GeneratorTrip": "psmr.study.events",
+    "Island": "psmr.study.monitors",
     "LineTrip": "psmr.study.events",
     "LoadRamp": "psmr.study.events",
     "LoadTrip": "psmr.study.events",
@@ -91,6 +97,7 @@ _HOMES = {
     "SingleRate": "psmr.numerics.scheme",
     "SlowManifold": "psmr.numerics.slow_manifold",
     "Smes": "psmr.numerics.smes",
+    "VoltageCollapse": "psmr.study.monitors",
     "add_dynamics": "psmr.grid.dynamics",
     "build": "psmr.grid.initialise",
     "check": "psmr.study.check",

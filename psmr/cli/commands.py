@@ -43,6 +43,7 @@ def _run_record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:
         "t_end": float(run.t[-1]),
         "points": len(run.t),
         "events": [{"t": t, "label": label} for t, label in run.instants],
+        "stopped": None if run.stopped is None else asdict(run.stopped),
         "certificate": None if run.certificate is None else asdict(run.certificate),
         "stats": run.stats.record(),
         "files": [str(path) for path in files],

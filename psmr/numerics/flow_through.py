@@ -47,7 +47,7 @@ def flow_through(
             filled, status = engine.advance(end, w, times, rows)
         elapsed = time.perf_counter() - began
         log.add(times[:filled], rows[:filled], filled)
-        if log.stopped:
+        if log.stopped():
             return repivots
         if filled:
             tries = 0

@@ -38,17 +38,19 @@ class Log:
         Number of states n, and of states and algebraic variables n + m.
     steps, macro_steps
         As in `Counters`.
-    stopped
-        Whether `watch` has ended the march; the last point is the one at which it did.
     """
 
     def __init__(self, states: int, size: int, watch: Watch | None = None) -> None:
         self.states, self.size = states, size
         self.steps = self.macro_steps = 0
-        self.stopped = False
+        self._stopped = False
         self._watch = watch
         self._times: list[Reals] = []
         self._rows: list[Reals] = []
+
+    def stopped(self) -> bool:
+        """Return whether `watch` has ended the march; the last point is the one at which it did."""
+        return self._stopped
 
     def begin(self, t: float, w: Reals) -> None:
         """Take the point in w at which a span begins."""
@@ -77,7 +79,7 @@ class Log:
 
     def _look(self, times: Reals, rows: Reals) -> int | None:
         last = self._watch.look(times, rows) if self._watch is not None and len(times) else None
-        self.stopped = last is not None
+        self._stopped = last is not None
         return last
 
     def _keep(self, times: Reals, rows: Reals, steps: int, macro_steps: int) -> None:

@@ -124,12 +124,14 @@ def march(
             if begin in instants:
                 repivots += apply_changes(system, instants[begin], parameters, engine, event, w, now)
                 log.begin(begin, w)
-            if end is None or log.stopped:
+            if end is None or log.stopped():
                 break
             if isinstance(engine, FlowEngine):
                 repivots += flow_through(engine, end, w, log, progress)
             else:
                 repivots += _cross(engine, scheme, _span(scheme, begin, end), w, every, log, progress)
+            if log.stopped():
+                break
     except (SimulationError, SingularError) as error:
         if partial:
             error.partial = trajectory()
@@ -172,7 +174,7 @@ def _run(
         done, status = engine.advance(span, done, min(total, done + chunk), w, piece.rows)
         elapsed = time.perf_counter() - began
         log.add_piece(piece, span.ratios, first, done)
-        if log.stopped:
+        if log.stopped():
             return repivots
         if done > first:
             tries = 0

@@ -73,7 +73,15 @@ def run_study(
     if output:
         _check_output(output, system)
     scheme = recipe.scheme(system.linearise())
-    run = simulate(system, scheme, study.t_end, study.events, all=study.fast_points, progress=progress)
+    run = simulate(
+        system,
+        scheme,
+        study.t_end,
+        study.events,
+        all=study.fast_points,
+        progress=progress,
+        monitors=study.monitors,
+    )
     return system, run, write_outputs(run, output, system, study.name) if output else ()
 
 

@@ -88,13 +88,17 @@ def mark_events(axes: Sequence[Axes], run: Recorded) -> None:
     for instant, _ in run.instants:
         for ax in axes:
             ax.axvline(instant, color=FAINT, lw=0.7, ls=(0, (4, 3)), zorder=0.6)
+    if run.stopped is not None:
+        for ax in axes:
+            ax.axvline(run.stopped.t, color=FAST, lw=1.0, zorder=0.6)
     _caption_instants(axes[0], run)
 
 
 def _caption_instants(ax: Axes, run: Recorded) -> None:
     """Write the labels of the instants one above the other, so that close ones do not overlap."""
     span = run.t[-1] - run.t[0]
-    for level, (instant, label) in enumerate(reversed(run.instants)):
+    stopped = () if run.stopped is None else ((run.stopped.t, f"stopped by {run.stopped.monitor}"),)
+    for level, (instant, label) in enumerate(reversed((*run.instants, *stopped))):
         right = instant - run.t[0] > 0.6 * span
         ax.annotate(
             f"{label}, {instant:g} s",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from psmr.study.certificate import Certificate, Scheme
 from psmr.study.events import Event
+from psmr.study.monitors import Stop
 from psmr.study.signals import Signals
 from psmr.study.stats import Stats
 
@@ -34,6 +35,8 @@ class Recorded(Protocol):
     def events(self) -> tuple[Event, ...]: ...  # noqa: D102
     @property
     def instants(self) -> tuple[tuple[float, str], ...]: ...  # noqa: D102
+    @property
+    def stopped(self) -> Stop | None: ...  # noqa: D102
     @property
     def certificate(self) -> Certificate | None: ...  # noqa: D102
     @property

@@ -42,6 +42,8 @@ def run_text(run: Recorded) -> str:
     """Return events, certificate and work of a run as lines of text."""
     head = f"{run.name or 'run'}: {len(run.t)} points to t = {run.t[-1]:g} s"
     parts = [head, *(f"  t = {t:g} s  {label}" for t, label in run.instants)]
+    if run.stopped is not None:
+        parts.append(f"Stopped at t = {run.stopped.t:g} s by {run.stopped}")
     if run.certificate is not None:
         parts += ["", "Certificate", *(f"  {line}" for line in run.certificate.lines())]
     parts += ["", "Work", *(f"  {line}" for line in run.stats.lines())]
@@ -71,6 +73,10 @@ def run_page(
 
     name = title or run.name or "Run"
     body = [f"<h1>{escape(name)}</h1>", f"<p class='note'>{escape(repr(run))}</p>", _certificate(run)]
+    if run.stopped is not None:
+        body.append(
+            f"<p class='verdict bad'>Stopped at t = {run.stopped.t:g} s by {escape(str(run.stopped))}</p>"
+        )
     body += ["<h2>Trajectories</h2>", _inline(trajectories(run, signals, title=""), "Trajectories over time")]
     if system is not None:
         body += _pencil_figures(run, system)

@@ -14,6 +14,7 @@ from psmr.errors import PsmrError
 from psmr.study.certificate import Certificate, Scheme
 from psmr.study.events import Event
 from psmr.study.files import atomic
+from psmr.study.monitors import Stop
 from psmr.study.signals import Signals
 from psmr.study.stats import Stats
 
@@ -42,6 +43,8 @@ class Run:
         Work counters, beside what single rate would have cost.
     certificate
         How much the scheme deforms the modes; None where it was not asked for.
+    stopped
+        What a monitor ended the run by; None where it came to its end.
     units
         Units of the variables that are not in pu.
     name
@@ -60,6 +63,7 @@ class Run:
     certificate: Certificate | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
+    stopped: Stop | None = None
 
     def __post_init__(self) -> None:
         # A state that left the finite numbers must never look like a result.

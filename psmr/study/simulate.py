@@ -14,6 +14,8 @@ from psmr.numerics.march import march
 from psmr.numerics.trajectory import Trajectory
 from psmr.study.certificate import Scheme, certify
 from psmr.study.events import Event
+from psmr.study.islands import first_dead_island
+from psmr.study.monitors import Island, Monitor, Stop, Watching
 from psmr.study.run import Run
 from psmr.study.schedule import schedule
 from psmr.study.signals import units_of
@@ -36,6 +38,7 @@ def simulate(
     progress: Callable[[float], None] | None = None,
     certify: bool = True,
     partial: bool = False,
+    monitors: Iterable[Monitor] = (),
 ) -> Run:
     """Simulate a system from t = 0 to `t_end`.
 
@@ -62,6 +65,8 @@ def simulate(
         system).
     partial
         Keep the points up to a failure: `partial` of the error is then a `Run` to there.
+    monitors
+        `AngleSpread`, `VoltageCollapse`, `Island`: what ends the run early; `stopped` of the run says why.
 
     Returns
     -------
@@ -95,7 +100,14 @@ def simulate(
             "or Adaptive"
         )
     events = tuple(events)
-    changes = schedule(system, events, t_end)
+    monitors = _monitors(monitors)
+    changes = schedule(system, events, t_end, dead_islands=any(isinstance(m, Island) for m in monitors))
+    end, cut_off = t_end, None
+    if (dead := first_dead_island(system, changes)) is not None:
+        end, changes = dead.t, tuple(change for change in changes if change.t < dead.t)
+        cut_off = Stop(dead.t, "island", f"{dead.label} leaves {dead} without a source")
+        _refuse_stop_at_start(cut_off)
+    watching = Watching(look for m in monitors if (look := m.at_work(system, changes)) is not None)
     certificate = _certify(system, scheme) if certify else None
 
     def run_of(trajectory: Trajectory) -> Run:
@@ -108,7 +120,12 @@ def simulate(
             name=system.name,
             scheme=scheme,
             events=events,
-            instants=tuple((change.t, change.label) for change in changes if change.t <= trajectory.t[-1]),
+            instants=tuple(
+                (change.t, change.label)
+                for change in changes
+                if change.label and change.t <= trajectory.t[-1]
+            ),
+            stopped=watching.stop or cut_off,
             stats=Stats.of(trajectory.counters, scheme, system.n + system.m),
             certificate=certificate,
             units=units_of(system.devices),
@@ -116,12 +133,21 @@ def simulate(
 
     try:
         trajectory = march(
-            system, scheme, t_end, changes, start=start, every=all, progress=progress, partial=partial
+            system,
+            scheme,
+            end,
+            changes,
+            start=start,
+            every=all,
+            progress=progress,
+            partial=partial,
+            watch=watching if watching.looks else None,
         )
     except PsmrError as error:
         if error.partial is not None:
             error.partial = run_of(error.partial)
         raise
+    _refuse_stop_at_start(watching.stop)
     chatter = trajectory.counters.chatter
     if chatter > CHATTER:
         warnings.warn(
@@ -134,3 +160,22 @@ def simulate(
             stacklevel=2,
         )
     return run_of(trajectory)
+
+
+def _monitors(monitors: Iterable[Monitor]) -> tuple[Monitor, ...]:
+    monitors = tuple(monitors)
+    for monitor in monitors:
+        if not callable(getattr(monitor, "at_work", None)):
+            raise InputError(
+                f"{monitor!r} is no monitor; use psmr.AngleSpread, psmr.VoltageCollapse or psmr.Island"
+            )
+    return monitors
+
+
+def _refuse_stop_at_start(stop: Stop | None) -> None:
+    """Raise InputError where a monitor would end the run before it has begun."""
+    if stop is not None and stop.t <= 0:
+        raise InputError(
+            f"{stop} at t = 0: the run would end before it begins; give the monitor another limit, or leave "
+            "it or the event out"
+        )

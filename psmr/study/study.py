@@ -29,18 +29,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from psmr.errors import EventError, SchemeError, StudyError, nearest
+from psmr.errors import InputError, SchemeError, StudyError, nearest
 from psmr.io.read import CaseFile
 from psmr.study.event_tables import EVENTS
 from psmr.study.events import Event
 from psmr.study.fields import Document, Field, read_document
+from psmr.study.monitor_tables import MONITORS
+from psmr.study.monitors import Monitor
 from psmr.study.recipe import Recipe, Split
 from psmr.study.scheme_tables import SCHEMES
+
+Row = TypeVar("Row")
 
 FORMAT, VERSION = "psmr-study", 1
 
@@ -54,7 +58,7 @@ HEAD: Mapping[str, Field] = {
     "reactive_limits": Field("flag"),
     "name": Field("text"),
 }
-TABLES = ("scheme", "simulation", "event", "output")
+TABLES = ("scheme", "simulation", "event", "monitor", "output")
 SIMULATION: Mapping[str, Field] = {"t_end": Field("number", needed=True), "fast_points": Field("flag")}
 OUTPUT: Mapping[str, Field] = {
     "folder": Field("text", needed=True),
@@ -105,7 +109,7 @@ class Study:
         How to make the scheme for the system.
     t_end
         Length of the run in s; None for a study without a simulation (a deformation report).
-    events
+    events, monitors
         In the order of the file.
     output
         What to write; None: nothing.
@@ -118,6 +122,7 @@ class Study:
     recipe: Recipe
     t_end: float | None = None
     events: tuple[Event, ...] = ()
+    monitors: tuple[Monitor, ...] = ()
     output: Output | None = None
     fast_points: bool = False
     source: str = field(default="", compare=False)
@@ -134,7 +139,8 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     """
     document = read_document(path)
     head = _head(document)
-    events = tuple(_event(document, i) for i in range(len(document.content.get("event", []))))
+    events = _rows(document, "event", EVENTS)
+    monitors = _rows(document, "monitor", MONITORS)
     simulation = (
         document.fields(("simulation",), _table(document, "simulation"), SIMULATION)
         if _has(document, "simulation")
@@ -143,14 +149,16 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     t_end = simulation.get("t_end")
     if t_end is not None and t_end <= 0:
         raise StudyError(f"{document.where(('simulation',), 't_end')}: t_end = {t_end:g}: must be > 0 in s")
-    if events and t_end is None:
-        raise StudyError(f"{document.where(('event', 0))}: events need a run; add [simulation] with t_end")
+    for name, rows in (("event", events), ("monitor", monitors)):
+        if rows and t_end is None:
+            raise StudyError(f"{document.where((name, 0))}: {name}s need a run; add [simulation] with t_end")
     return Study(
         name=head.get("name", document.path.stem),
         case=_case(document, head),
         recipe=_recipe(document),
         t_end=t_end,
         events=events,
+        monitors=monitors,
         output=_output(document),
         fast_points=simulation.get("fast_points", False),
         source=str(document.path),
@@ -260,21 +268,26 @@ def _recipe(document: Document) -> Recipe:
     return recipe
 
 
-def _event(document: Document, i: int) -> Event:
-    place = ("event", i)
-    rows = document.content["event"]
-    if not isinstance(rows, list) or not isinstance(rows[i], dict):
+def _rows(
+    document: Document, name: str, known: Mapping[str, tuple[Callable[..., Row], Mapping[str, Field]]]
+) -> tuple[Row, ...]:
+    """Return what the tables [[name]] stand for, in the order of the file."""
+    rows = document.content.get(name, [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise StudyError(
-            f"{document.where((), 'event')}: event must be a list of tables; write [[event]] for each"
+            f"{document.where((), name)}: {name} must be a list of tables; write [[{name}]] for each"
         )
-    kind = _choose(document, place, rows[i], EVENTS)
-    make, spec = EVENTS[kind]
-    values = document.fields(place, rows[i], spec)
-    values.pop("type")
-    try:
-        return make(**values)
-    except EventError as error:
-        raise StudyError(f"{document.where(place)}: {error}") from error
+    found = []
+    for i, row in enumerate(rows):
+        place = (name, i)
+        make, spec = known[_choose(document, place, row, known)]
+        values = document.fields(place, row, spec)
+        values.pop("type")
+        try:
+            found.append(make(**values))
+        except InputError as error:
+            raise StudyError(f"{document.where(place)}: {error}") from error
+    return tuple(found)
 
 
 def _output(document: Document) -> Output | None:
