@@ -64,8 +64,13 @@ def _file(arguments: argparse.Namespace) -> CaseFile:
 def check_command(arguments: argparse.Namespace) -> int:
     """Say whether a case starts at rest, and what is off; return 1 where it cannot start."""
     from psmr.study.check import check
+    from psmr.study.study import is_study, read_study
 
-    file = _file(arguments)
+    if is_study(arguments.case):
+        _check_study_options(arguments, {})
+        file = read_study(arguments.case).case
+    else:
+        file = _file(arguments)
     report = check(file.read(), file.reactive_limits, modes=arguments.modes or None)
     if arguments.output:
         from psmr.study.files import write_text

@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
         "say whether a case starts at rest, and what is off: power flow, set-points, limits, residuals",
         "psmr check cases/wscc9/wscc9.toml",
     )
-    case_options(check)
+    case_options(check, "CASE|STUDY", "case file, or study file for its case")
     check.add_argument("--all", action="store_true", help="show every bus, device and variable")
     check.add_argument(
         "--modes", action="store_true", help="look for growing oscillations in a large system, too"

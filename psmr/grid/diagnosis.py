@@ -26,6 +26,12 @@ from psmr.grid.wiring import network_devices
 LOW, HIGH = 0.9, 1.1
 """Voltages in pu outside of which a bus is worth a look."""
 
+_REMEDIES = {
+    "pv": "hold it there (--reactive-limits), change v, or mend the limit",
+    "slack": "change the v of the slack and of others (limits do not bind a slack), or mend the limit",
+    "pq": "change q_mvar, or mend the limit",
+}
+
 Result = TypeVar("Result")
 
 
@@ -112,10 +118,8 @@ def _look_at_flow(flow: PowerFlow, findings: _Findings) -> None:
         excess = max(q - high, low - q)
         if excess > 1e-6 * base:
             name, limit, side = ("q_max_mvar", high, "above") if q > high else ("q_min_mvar", low, "below")
-            message = (
-                f"{row.name}: {q:.4g} Mvar is {excess:.3g} {side} {name} = {limit:g}; hold it there"
-                " (--reactive-limits), change v, or mend the limit"
-            )
+            far = f"{row.name}: {q:.4g} Mvar is {excess:.3g} {side} {name} = {limit:g}"
+            message = f"{far}; {_REMEDIES[row.control]}"
             findings.add(WARNING, "reactive power", row.name, message, excess)
         power = math.hypot(p, q)
         # A machine on the base of the system says nothing of its rating.

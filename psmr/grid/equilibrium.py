@@ -265,10 +265,15 @@ class _Group:
                 where = f"{plant.devices[k].name}.{name}"
             else:
                 where = f"{plant.name}: current at its bus"
+            power = plant.voltage * np.conj(plant.current)
+            own = plant.devices[0].parameters
+            share = ""
+            if {"s_n", "s_base"} <= own.keys():
+                share = (
+                    f" ({100 * abs(power) * own['s_base'] / own['s_n']:.3g} % of s_n = {own['s_n']:g} MVA)"
+                )
             raise InitialisationError(
                 f"{where}: residual {error[worst, row]:.3g} at the start, no equilibrium found; the power"
-                " flow asks"
-                f" {plant.name} for S = {plant.voltage * np.conj(plant.current):.4f} pu at V ="
-                f" {abs(plant.voltage):.4f} pu;"
-                " check the parameters of its devices and the dispatch"
+                f" flow asks {plant.name} for S = {power:.4f} pu{share} at V = {abs(plant.voltage):.4f}"
+                " pu; check the parameters of its devices and the dispatch"
             )

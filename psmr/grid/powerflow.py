@@ -7,13 +7,13 @@ voltage and angle (slack).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import brentq
 from scipy.sparse.linalg import splu
 
 from psmr.errors import PowerFlowError
@@ -124,7 +124,7 @@ def power_flow(
                 "check q_min_mvar and q_max_mvar, or solve without reactive limits"
             )
         seen.add(state)
-    p, q = _share(balance, v, angle, held)
+    p, q = _share(balance, v, angle, reactive_limits)
     names = tuple(
         g.name
         for g, bus in zip(case.generators, balance.at, strict=True)
@@ -211,26 +211,41 @@ def _switch(balance: Balance, v: Reals, angle: Reals, held: dict[int, int], tole
     return changed
 
 
-def _share(balance: Balance, v: Reals, angle: Reals, held: Mapping[int, int]) -> tuple[Reals, Reals]:
+def _share(balance: Balance, v: Reals, angle: Reals, limits: bool) -> tuple[Reals, Reals]:
     """Return p and q of each generator; what a bus leaves open is shared in proportion to the ratings.
 
-    At a bus that is held at its reactive limit, each generator is at its own.
+    With `limits` each generator keeps to its own reactive limits where those at its bus together can.
     """
-    case = balance.case
+    case, base = balance.case, balance.case.base_mva
     s = demand(balance, v, angle)
-    p = np.array([g.p_mw for g in case.generators]) / case.base_mva
-    q = np.array([g.q_mvar if g.control == "pq" else 0.0 for g in case.generators]) / case.base_mva
-    for i, (bus, g) in enumerate(zip(balance.at, case.generators, strict=True)):
-        if bus in held and g.control == "pv":
-            q[i] = (g.q_max_mvar if held[bus] > 0 else g.q_min_mvar) / case.base_mva
+    p = np.array([g.p_mw for g in case.generators]) / base
+    q = np.array([g.q_mvar if g.control == "pq" else 0.0 for g in case.generators]) / base
+    weight = np.array([g.rating_mva or 1.0 for g in case.generators])
+    low = np.array([g.q_min_mvar for g in case.generators]) / base
+    high = np.array([g.q_max_mvar for g in case.generators]) / base
     for bus in np.unique(balance.at):
         here = np.flatnonzero(balance.at == bus)
-        for control, value, total in (
-            (("slack",), p, s[bus].real),
-            (("slack", "pv"), q, s[bus].imag),
-        ):
-            takers = [i for i in here if case.generators[i].control in control and bus not in held]
-            if takers:
-                weight = np.array([case.generators[i].rating_mva or 1.0 for i in takers])
-                value[takers] += (total - value[here].sum()) * weight / weight.sum()
+        slack = [i for i in here if case.generators[i].control == "slack"]
+        if slack:
+            p[slack] += (s[bus].real - p[here].sum()) * weight[slack] / weight[slack].sum()
+        holding = [i for i in here if case.generators[i].control != "pq"]
+        if holding:
+            rest = float(s[bus].imag - q[here].sum())
+            q[holding] = rest * weight[holding] / weight[holding].sum()
+            # Rounding: a bus that is held stands at the sum of its limits.
+            most, least = high[holding].sum() + 1e-9, low[holding].sum() - 1e-9
+            if limits and len(holding) > 1 and least <= rest <= most:
+                q[holding] = _within(rest, weight[holding], low[holding], high[holding])
     return p, q
+
+
+def _within(total: float, weight: Reals, low: Reals, high: Reals) -> Reals:
+    """Return shares of a total in proportion to weights as far as limits let them be."""
+    total = float(np.clip(total, low.sum(), high.sum()))
+    finite = np.concatenate([low[np.isfinite(low)], high[np.isfinite(high)]])
+    # Beyond this level every limit that there is holds, and an open side takes more than all.
+    most = 2 * (abs(total) + np.abs(finite).sum()) / weight.min()
+    if most == 0:
+        return np.zeros_like(weight)
+    level = brentq(lambda x: np.clip(x * weight, low, high).sum() - total, -most, most, xtol=1e-15)
+    return np.clip(level * weight, low, high)

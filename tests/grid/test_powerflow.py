@@ -198,6 +198,28 @@ def test_generators_at_a_limit_are_each_at_their_own(wscc9):
     assert flow.v[2] > 1.025
 
 
+def test_a_generator_at_its_own_limit_leaves_the_rest_to_the_others(wscc9):
+    """The bus as a whole is within its limits: its voltage is held."""
+    case = read_case(wscc9 / "wscc9-ibr.toml")
+    plain = power_flow(case)
+    whole = plain.generators().loc[["C1", "C2"], "q_mvar"].sum()
+    generators = tuple(replace(g, q_min_mvar=-1.0) if g.name == "C1" else g for g in case.generators)
+    flow = power_flow(replace(case, generators=generators), reactive_limits=True)
+    shares = flow.generators().loc[["C1", "C2"], "q_mvar"]
+    assert shares.to_list() == pytest.approx([-1.0, whole + 1.0], abs=1e-9)
+    assert flow.at_limit == ()
+    assert np.abs(flow.v - plain.v).max() == 0
+
+
+def test_collapsed_voltage_is_no_solution():
+    """At zero volts every power balance holds: with iterations enough one gets there from an absurd load."""
+    case = feeder(LoadRow(2, 1e5, 0.0, Z, Z, v_0=1.0))
+    with pytest.raises(
+        PowerFlowError, match=r"power flow: a voltage collapsed after \d+ iterations; .* bus2"
+    ):
+        power_flow(case, iterations=60)
+
+
 def test_reactive_limit_not_reached_changes_nothing(wscc9):
     case = with_q_max(read_case(wscc9 / "wscc9.toml"), 50.0)
     assert power_flow(case, reactive_limits=True).v == pytest.approx(power_flow(case).v, abs=0)

@@ -99,7 +99,9 @@ def test_plant_without_an_equilibrium(case):
     bad = with_device(case, "exciter", a_x=1.0, b_x=50.0)
     report = check(bad)
     (message,) = messages(report, "equilibrium")
-    assert "no equilibrium found; the power flow asks G2 for S =" in message
+    assert re.search(
+        r"the power flow asks G2 for S = .* pu \(163 % of s_n = 100 MVA\) at V = 1\.0250 pu", message
+    )
     assert report.variables.residual.abs().max() <= 1e-10
     assert {"AVR1", "AVR3"} <= set(report.variables.device)
 
@@ -237,6 +239,13 @@ def test_the_page_shows_what_the_command_prints(wscc9, capsys, monkeypatch):
     _, out, _ = call(capsys, "cases/wscc9/wscc9.toml", "--all")
     device = out[out.index("AVR2  ") : out.index("PSS2  ")].rstrip()
     assert rounded(f"```text\n{device}\n```") in page
+
+
+def test_a_study_stands_for_its_case(wscc9, capsys):
+    expected = call(capsys, wscc9 / "wscc9.toml")
+    assert call(capsys, wscc9 / "fault.toml") == expected
+    code, _, err = call(capsys, wscc9 / "fault.toml", "--reactive-limits")
+    assert (code, "it has a field reactive_limits" in err) == (2, True)
 
 
 def test_command_says_by_its_code_what_it_found(wscc9, capsys, tmp_path):
