@@ -1,10 +1,10 @@
 """The algebraic form of a component: what is left of its equations where a time constant is zero.
 
 A first-order block t x' = u - x is written x' = (u - x) / t. Where t is zero x is an algebraic variable, and
-its residual 0 = u - x is the same expression evaluated with t = 1; a non-windup limit is then a plain limiter
-on it. An integrator x' = k u whose gain is zero keeps the value 0. The form is a class of its own, made once
-for each set of variables that it concerns: nothing divides by zero, nothing is approximated by a small time
-constant, and the kernels hold no case distinctions.
+its residual 0 = u - x is the same expression evaluated with t = 1; a non-windup limit, be it a parameter or a
+variable, is then a plain limiter on it. An integrator x' = k u whose gain is zero keeps the value 0. The form
+is a class of its own, made once for each set of variables that it concerns: nothing divides by zero, nothing
+is approximated by a small time constant, and the kernels hold no case distinctions.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ def algebraic_form(
         raise NotImplementedError(f"{component.__name__}: a state with an open limit cannot be algebraic")
     # The functions themselves stand in the closures, so that the hash of the kernels sees them.
     inner, first_guess = component.equations, component.guess
+    constants = tuple(parameters_of(component))
 
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the equations with the residuals of the former states at the end."""
@@ -71,7 +72,8 @@ def algebraic_form(
         found.update({s: -getattr(v, s) for s in idle})
         for s, low, high in bounds:
             x = getattr(v, s)
-            found[s] = m.clip(x + found[s], getattr(p, low), getattr(p, high)) - x
+            lower, upper = (getattr(p if b in constants else v, b) for b in (low, high))
+            found[s] = m.clip(x + found[s], lower, upper) - x
         return tuple(found[s] for s in kept), (*residuals, *(found[s] for s in moved)), injections
 
     def guess(terminal: Any, p: Any) -> Mapping[str, float]:

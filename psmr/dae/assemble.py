@@ -61,6 +61,7 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
         parameters.append(np.array(values, dtype=float).reshape(len(members), len(declared)))
 
     lower, upper = _limits(devices)
+    lower_at, upper_at = _moving_limits(devices, variables)
     return System(
         names_x=names_x,
         names_y=names_y,
@@ -72,6 +73,8 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
         together=_together(devices, variables, len(names_x) + len(names_y)),
         lower=lower,
         upper=upper,
+        lower_at=lower_at,
+        upper_at=upper_at,
         devices=tuple(devices),
         name=name,
     )
@@ -110,7 +113,7 @@ def _resolve(device: Device, port: str, known: Mapping[str, int]) -> int:
 
 
 def _limits(devices: Sequence[Device]) -> tuple[Reals, Reals]:
-    """Return (n,) lower and upper non-windup limits."""
+    """Return (n,) lower and upper non-windup limits that are parameters."""
     lower, upper = [], []
     for device in devices:
         for state in device.component.states:
@@ -124,6 +127,22 @@ def _limits(devices: Sequence[Device]) -> tuple[Reals, Reals]:
             lower.append(low)
             upper.append(high)
     return np.array(lower, dtype=float), np.array(upper, dtype=float)
+
+
+def _moving_limits(
+    devices: Sequence[Device], variables: Mapping[str, int]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return (n,) positions in w of the lower and upper limits that are variables, -1 for the others."""
+    places = [
+        [
+            -1 if bound is None or bound in device.parameters else _resolve(device, bound, variables)
+            for bound in device.component.limits.get(state, (None, None))
+        ]
+        for device in devices
+        for state in device.component.states
+    ]
+    lower_at, upper_at = np.array(places, dtype=np.intp).reshape(-1, 2).T
+    return lower_at, upper_at
 
 
 def _together(devices: Sequence[Device], variables: Mapping[str, int], size: int) -> NDArray[np.intp]:

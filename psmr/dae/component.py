@@ -102,9 +102,10 @@ class Component:
     optional
         Constants for inputs that nothing provides and that are no set-points.
     limits
-        Non-windup limits: state -> names of the (lower, upper) parameters, None where that side is open.
-        `equations` returns the raw derivative; the DAE is x' = 0 where x is at a limit and the derivative
-        points outward.
+        Non-windup limits: state -> names of the (lower, upper) bounds, None where that side is open. A bound
+        is a parameter, or a variable that the device reads: then the limit moves with it. `equations` returns
+        the raw derivative; the DAE is x = bound in place of it where x is at a limit and the derivative would
+        take it beyond. Where the bounds cross, the upper one holds.
     lags
         States that vanish with their time constants: state -> names of the time constants. Where all of them
         are zero, the state is an algebraic variable (see `psmr.dae.algebraic_form`).
@@ -187,9 +188,9 @@ def parameters_of(component: type[Component]) -> dict[str, Parameter]:
 
 
 def bounds_of(component: type[Component], state: str, values: Mapping[str, float]) -> tuple[float, float]:
-    """Return the non-windup limits of a state, infinite on an open side."""
-    low, high = component.limits.get(state, (None, None))
-    return (-math.inf if low is None else values[low], math.inf if high is None else values[high])
+    """Return the non-windup limits of a state, infinite on an open side or where `values` lacks the bound."""
+    low, high = (name or "" for name in component.limits.get(state, (None, None)))
+    return (values.get(low, -math.inf), values.get(high, math.inf))
 
 
 def rows_of(component: type[Component]) -> tuple[str, ...]:

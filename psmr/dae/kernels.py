@@ -45,6 +45,12 @@ class Whole(Protocol):
     def lower(self) -> Reals: ...  # noqa: D102
     @property
     def upper(self) -> Reals: ...  # noqa: D102
+    @property
+    def lower_at(self) -> NDArray[np.intp]: ...  # noqa: D102
+    @property
+    def upper_at(self) -> NDArray[np.intp]: ...  # noqa: D102
+    @property
+    def limited(self) -> NDArray[np.bool_]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +67,16 @@ class Kernels:
         The first `states` rows and variables are states and their equations.
     indptr, indices
         CSC pattern of the Jacobian in compact numbering, row indices ascending, the diagonal of the state
-        rows included.
+        rows and the columns of the variables that limit them included.
     row_indices, variables
         Position of each row in the residual of the whole system, of each column in w.
     lower, upper
-        (states,) non-windup limits, infinite where there are none.
+        (states,) constant non-windup limits, infinite where there are none.
+    lower_at, upper_at
+        (states,) positions in w of the limits that move, -1 for the others.
+    lower_slot, upper_slot
+        (states,) places in the Jacobian of the entries in the columns of those limits; the last entry where
+        a limit is constant or no variable of the block.
     bounded
         States that have a limit, in compact numbering.
     selected, parameters
@@ -86,6 +97,10 @@ class Kernels:
     variables: Indices
     lower: Reals
     upper: Reals
+    lower_at: NDArray[np.intp]
+    upper_at: NDArray[np.intp]
+    lower_slot: NDArray[np.intp]
+    upper_slot: NDArray[np.intp]
     bounded: Indices
     selected: tuple[NDArray[np.intp], ...]
     parameters: tuple[Reals, ...]
@@ -140,7 +155,9 @@ def restrict(
     column_place[variables] = np.arange(count)
 
     held = _held_keys(system, out, row_place, column_place, count)
-    selected, keys = [], [np.arange(states) * (count + 1), held]
+    lower_at, upper_at = _moving_limits(system, out, rows[:states])
+    bound_keys = [_bound_keys(places, column_place, count) for places in (lower_at, upper_at)]
+    selected, keys = [], [np.arange(states) * (count + 1), held, *bound_keys]
     for group in system.groups:
         takes_part = (row_place[group.row] < count).any(axis=1) & ~_among(group, out)
         selected.append(np.flatnonzero(takes_part))
@@ -159,7 +176,7 @@ def restrict(
         if devices.size == 0:
             continue
         keys_here = _entry_keys(group, devices, row_place, column_place, count)
-        slots = np.where(keys_here >= 0, np.searchsorted(pattern, keys_here), nnz)
+        slots = _slots(keys_here, pattern)
         arrays = (
             np.ascontiguousarray(group.index[devices]),
             np.ascontiguousarray(row_place[group.row[devices]].astype(np.uint32)),
@@ -171,7 +188,7 @@ def restrict(
         pointers = [array.ctypes.data for array in arrays]
         table.append([code.residual, code.jacobian, code.constant, devices.size, *pointers])
 
-    lower, upper = system.lower[rows[:states]], system.upper[rows[:states]]
+    lower_slot, upper_slot = (_slots(keys, pattern) for keys in bound_keys)
     return Kernels(
         table=np.array(table, dtype=np.int64).reshape(-1, 8),
         rows=count,
@@ -181,14 +198,40 @@ def restrict(
         indices=indices,
         row_indices=rows.astype(np.uint32),
         variables=variables.astype(np.uint32),
-        lower=lower,
-        upper=upper,
-        bounded=np.flatnonzero(np.isfinite(lower) | np.isfinite(upper)).astype(np.uint32),
+        lower=system.lower[rows[:states]],
+        upper=system.upper[rows[:states]],
+        lower_at=lower_at,
+        upper_at=upper_at,
+        lower_slot=lower_slot,
+        upper_slot=upper_slot,
+        bounded=np.flatnonzero(system.limited[rows[:states]]).astype(np.uint32),
         selected=tuple(chosen),
         parameters=tuple(values),
         ones=np.searchsorted(pattern, held).astype(np.uint32),
         keep=tuple(kept),
     )
+
+
+def _moving_limits(
+    system: Whole, out: Collection[str], states: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the positions in w of the limits of the given states; devices out of service follow none."""
+    lower_at, upper_at = system.lower_at.copy(), system.upper_at.copy()
+    for group in system.groups:
+        still = group.index[_among(group, out), : len(group.compiled.component.states)]
+        lower_at[still] = upper_at[still] = -1
+    return lower_at[states], upper_at[states]
+
+
+def _bound_keys(places: NDArray[np.intp], column_place: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Return column * count + row of the entry of each state's limit, -1 where the block has no such one."""
+    column = np.where(places >= 0, column_place[places], -1)
+    return np.asarray(np.where(column >= 0, column * count + np.arange(places.size), -1), dtype=np.intp)
+
+
+def _slots(keys: NDArray[np.intp], pattern: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the place of each key in the pattern, one past its end for what a block does not want."""
+    return np.asarray(np.where(keys >= 0, np.searchsorted(pattern, keys), pattern.size), dtype=np.intp)
 
 
 def _entry_keys(

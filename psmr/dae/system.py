@@ -62,7 +62,9 @@ class System:
     together
         (n + m,) labels; variables with one label stay on one side of a partition.
     lower, upper
-        (n,) non-windup limits, infinite where there are none.
+        (n,) non-windup limits that are constant, infinite where there are none.
+    lower_at, upper_at
+        (n,) positions in w of the limits that move with a variable, -1 for the others; see `limits`.
     devices
         What the system was assembled from.
     name
@@ -79,6 +81,8 @@ class System:
     together: NDArray[np.intp]
     lower: Reals
     upper: Reals
+    lower_at: NDArray[np.intp]
+    upper_at: NDArray[np.intp]
     devices: tuple[Device, ...] = field(repr=False)
     name: str = ""
 
@@ -193,6 +197,32 @@ class System:
         w[-1] = t
         return w
 
+    @property
+    def limited(self) -> NDArray[np.bool_]:
+        """(n,) whether a state has a non-windup limit."""
+        return np.asarray(np.isfinite(self.lower) | np.isfinite(self.upper) | self.limits_move)
+
+    @property
+    def limits_move(self) -> NDArray[np.bool_]:
+        """(n,) whether a limit of the state moves with a variable."""
+        return np.asarray((self.lower_at >= 0) | (self.upper_at >= 0))
+
+    def limits(self, w: Reals, constant: tuple[Reals, Reals] | None = None) -> tuple[Reals, Reals]:
+        """Return the (n,) lower and upper non-windup limits at a buffer w.
+
+        Parameters
+        ----------
+        w
+            Values of the variables that limits move with.
+        constant
+            Those that do not move; `lower` and `upper` where left out.
+        """
+        lower, upper = constant or (self.lower, self.upper)
+        return (
+            np.where(self.lower_at >= 0, w[self.lower_at], lower),
+            np.where(self.upper_at >= 0, w[self.upper_at], upper),
+        )
+
     def residual(self, w: Reals) -> Reals:
         """Return (n + m,) raw derivatives (limits not applied) and algebraic residuals at a buffer w."""
         out = np.empty(self.n + self.m + 1)
@@ -200,18 +230,23 @@ class System:
         return out[:-1]
 
     def f(self, x: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Reals:
-        """Return (n,) derivatives, the variable's unit per second; 0 where a limit holds the state."""
+        """Return (n,) derivatives, the variable's unit per second; 0 where a constant limit holds the state.
+
+        At a limit that moves the raw derivative is returned: how fast the limit moves is not in x and y.
+        """
         w = self.buffer(x, y, u, t)
         raw = self.residual(w)[: self.n]
-        return np.where(self._held(w, raw), 0.0, raw)
+        return np.where(self._held(w, raw, (self.lower, self.upper)), 0.0, raw)
 
     def g(self, x: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Reals:
         """Return (m,) residuals of the algebraic equations."""
         return self.residual(self.buffer(x, y, u, t))[self.n :]
 
-    def _held(self, w: Reals, raw: Reals, push: float = 0.0) -> NDArray[np.bool_]:
-        x = w[: self.n]
-        return np.asarray(((x >= self.upper) & (raw > push)) | ((x <= self.lower) & (raw < -push)))
+    def _held(
+        self, w: Reals, raw: Reals, limits: tuple[Reals, Reals], push: float = 0.0
+    ) -> NDArray[np.bool_]:
+        x, (lower, upper) = w[: self.n], limits
+        return np.asarray(((x >= upper) & (raw > push)) | ((x <= lower) & (raw < -push)))
 
     def kernels(self, parameters: Sequence[Reals] | None = None) -> Kernels:
         """Return the compiled face of the whole system, with other parameter matrices where given."""
@@ -219,10 +254,10 @@ class System:
         return restrict(self, parameters, everything, everything)
 
     def jacobian(self, w: Reals) -> sparse.csc_matrix:
-        """Return the (n + m, n + m) Jacobian of f and g with respect to x and y at a buffer w.
+        """Return the (n + m, n + m) Jacobian of `f` and `g` with respect to x and y at a buffer w.
 
-        A state at its limit is held (its row is zero) where its derivative points outward by more than
-        `NEAR`. At rest at a limit the derivative is zero up to rounding, and the Jacobian is that of the
+        A state at a constant limit is held (its row is zero) where its derivative points outward by more
+        than `NEAR`. At rest at a limit the derivative is zero up to rounding, and the Jacobian is that of the
         inside. A state between two equal limits is held.
         """
         kernels = self._kernels
@@ -233,14 +268,28 @@ class System:
         size = self.n + self.m
         matrix = sparse.csc_matrix((values[:-1], kernels.indices, kernels.indptr), shape=(size, size))
         held = np.zeros(size, dtype=bool)
-        held[: self.n] = self._held(w, self.residual(w)[: self.n], NEAR) | (self.lower >= self.upper)
+        raw = self.residual(w)[: self.n]
+        held[: self.n] = self._held(w, raw, (self.lower, self.upper), NEAR)
+        held[: self.n] |= self.lower >= self.upper
         matrix.data[held[matrix.indices]] = 0.0
         return matrix
 
     def linearise(self, x: ArrayLike | None = None, y: ArrayLike | None = None) -> LinearDae:
-        """Return the DAE linearised at (x, y), by default at the starting point."""
-        matrix = self.jacobian(self.buffer(x, y))
-        n = self.n
+        """Return the DAE linearised at (x, y), by default at the starting point.
+
+        Raises
+        ------
+        InputError
+            Where a limit that moves holds a state: there the state is no differential variable.
+        """
+        w, n = self.buffer(x, y), self.n
+        raw, constant = self.residual(w)[:n], (self.lower, self.upper)
+        for i in np.flatnonzero(self._held(w, raw, self.limits(w), NEAR) & ~self._held(w, raw, constant)):
+            raise InputError(
+                f"{self.names_x[i]} = {w[i]:g} is held at a limit that moves, no state of its own there; "
+                "linearise at a point within the limit"
+            )
+        matrix = self.jacobian(w)
         return LinearDae(
             fx=sparse.csc_matrix(matrix[:n, :n]),
             fy=sparse.csc_matrix(matrix[:n, n:]),

@@ -36,7 +36,7 @@ class Margin:
     side
         ``"lower"`` or ``"upper"``.
     name
-        Name of the limit's parameter; empty where the limit is computed.
+        Name of the limit's parameter or variable; empty where the limit is computed.
     """
 
     device: str
@@ -71,7 +71,7 @@ class Margin:
 
 
 class _Named(float):
-    """A parameter's value that remembers the parameter's name as long as no arithmetic is done with it."""
+    """A parameter or variable that remembers its name as long as no arithmetic is done with it."""
 
     name = ""
 
@@ -116,7 +116,7 @@ def settle(system: System, devices: Sequence[Device]) -> System:
             PsmrWarning,
             stacklevel=3,
         )
-    return system.with_start(np.clip(system.x0, system.lower, system.upper))
+    return system.with_start(np.clip(system.x0, *system.limits(system.w0)))
 
 
 def _several(lines: Sequence[str], one: str, more: str) -> str:
@@ -130,10 +130,11 @@ def _listed(lines: Sequence[str]) -> str:
 def _margins(system: System, device: Device) -> Iterator[Margin]:
     component = device.component
     names = (*component.states, *component.algebraic, *component.inputs)
-    v = {n: float(system.w0[system.index(device.connections.get(n, f"{device.name}.{n}"))]) for n in names}
+    places = {n: system.index(device.connections.get(n, f"{device.name}.{n}")) for n in names}
+    v = {name: _Named.make(name, system.w0[place]) for name, place in places.items()}
     p = {name: _Named.make(name, value) for name, value in device.parameters.items()}
     passed: list[tuple[str, float, float, float]] = [
-        (state, v[state], *bounds_of(component, state, p)) for state in component.limits
+        (state, v[state], *bounds_of(component, state, v | p)) for state in component.limits
     ]
 
     class Recorder(NumericMath):

@@ -43,7 +43,7 @@ class Adaptive:
     -----
     On a stiff system the step is that of the stability limit, whatever the tolerance: an explicit method
     stays explicit. A state that meets its limit is held there; the error control shortens the steps around
-    that instant.
+    that instant. A limit that moves with a variable is refused: no stage has the derivative of a state on it.
     """
 
     method: str = "RK54"

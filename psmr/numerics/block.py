@@ -29,6 +29,10 @@ WORST = 3  # last update, relative to max(1, |w|)
 # Places in `Arrays.counts`.
 ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, WORST_AT = range(6)
 
+# Columns of `Arrays.moving`: the state, its place in `bounded`, the positions in w of its limits (-1 for a
+# constant one), and the places in J of the entries in their columns (the last one where there is none).
+STATE, BOUNDED, LOWER_AT, UPPER_AT, LOWER_SLOT, UPPER_SLOT = range(6)
+
 
 _PURPOSE = {
     "step": "the step",
@@ -54,7 +58,10 @@ class Arrays(NamedTuple):
     state_slots, diagonal
         Places in J of all entries in state rows, and of their diagonal.
     lower, upper, bounded
-        Non-windup limits of the states, and which states have one.
+        Non-windup limits of the states, and which states have one; of a limit that moves the value that was
+        last needed.
+    moving
+        (count, 6) the states with a limit that moves, and where it is; see the names above.
     limit_slots, limit_ends
         Places in J of the entries of the rows of bounded states, one row after the other.
     held, held_in_matrix
@@ -82,6 +89,7 @@ class Arrays(NamedTuple):
     lower: np.ndarray
     upper: np.ndarray
     bounded: np.ndarray
+    moving: np.ndarray
     limit_slots: np.ndarray
     limit_ends: np.ndarray
     held: np.ndarray
@@ -133,7 +141,7 @@ class Block:
     def load(
         self, parameters: Sequence[Reals], lower: Reals, upper: Reals, ramps: Mapping[int, Ramp], w: Reals
     ) -> None:
-        """Take new parameters, (n,) limits and ramps of held inputs; what the old ones gave is forgotten.
+        """Take new parameters, constant limits and ramps of inputs; what the old ones gave is forgotten.
 
         `ramps` has a (value, rate, time at which it has that value) for the position of an input in w.
         """
@@ -183,6 +191,14 @@ class Block:
         lu = factorise(k.indptr, k.indices, self.arrays.J, self.order, self.columns, self.rows)
         self.arrays = self.arrays._replace(lu=lu)
         self.forget()
+
+
+def _moving(kernels: Kernels) -> NDArray[np.int64]:
+    """Return `Arrays.moving`."""
+    states = np.flatnonzero((kernels.lower_at >= 0) | (kernels.upper_at >= 0))
+    places = (kernels.lower_at, kernels.upper_at, kernels.lower_slot, kernels.upper_slot)
+    columns = [states, np.searchsorted(kernels.bounded, states), *(place[states] for place in places)]
+    return np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.int64)
 
 
 def column_indices(kernels: Kernels) -> NDArray[np.intp]:
@@ -244,6 +260,7 @@ def make_block(
         lower=np.array(kernels.lower),
         upper=np.array(kernels.upper),
         bounded=kernels.bounded,
+        moving=_moving(kernels),
         limit_slots=index(limited),
         limit_ends=index(np.searchsorted(indices[limited], kernels.bounded, side="right")),
         held=np.zeros(count, np.int8),

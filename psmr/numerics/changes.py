@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 from psmr.dae.algebraic_form import form_for
 from psmr.dae.component import local_variables, parameters_of
 from psmr.dae.system import System
-from psmr.errors import EventError, nearest
+from psmr.errors import EventError, SimulationError, nearest
 from psmr.numerics.balance import balance
 from psmr.numerics.block import Block, Ramp
 from psmr.numerics.engine import Engine, autonomous
 from psmr.numerics.explicit_engine import FlowEngine
+from psmr.numerics.newton import MOST_ROUNDS
 from psmr.numerics.trajectory import Change
 
 Reals = NDArray[np.float64]
+
+# A limit that moved by less, relative to max(1, |x|), moved by rounding: the tolerance of `balance`.
+SAME_LIMIT = 1e-12
 
 
 @dataclass
@@ -111,8 +115,8 @@ def apply_changes(
 ) -> int:
     """Apply the changes of one instant and solve g = 0 after it; return the number of repivots.
 
-    States are continuous, but a state beyond a limit that was changed is at that limit at once. `now` is
-    brought up to date.
+    States are continuous, but a state beyond a limit that was changed, or that moved with what changed, is at
+    that limit at once. `now` is brought up to date.
 
     Raises
     ------
@@ -143,7 +147,50 @@ def apply_changes(
     for block in (*engine.blocks.values(), event):
         block.load(parameters, lower, upper, now.ramps, w)
     engine.forget(autonomous(system, parameters) and not now.ramps)
-    return balance(event, w, what)
+    return balance_within_limits(system, event, w, what, (lower, upper), now.out)
+
+
+def balance_within_limits(
+    system: System,
+    event: Block,
+    w: Reals,
+    what: str,
+    constant: tuple[Reals, Reals],
+    out: Collection[str] = (),
+) -> int:
+    """Solve g = 0 and put the states onto limits that moved past them; return the number of repivots.
+
+    Parameters
+    ----------
+    what
+        The occasion, for messages.
+    constant
+        (n,) limits that do not move.
+    out
+        Devices out of service: their states stay.
+
+    Raises
+    ------
+    SimulationError, SingularError
+        As `psmr.numerics.balance.balance`; and where each solution moves the limits again.
+    """
+    repivots = balance(event, w, what)
+    places = np.flatnonzero(system.limits_move)
+    moving = np.array([i for i in places if system.names_x[i].rpartition(".")[0] not in out], dtype=np.intp)
+    before = w[moving]
+    for _ in range(MOST_ROUNDS):
+        lower, upper = system.limits(w, constant)
+        x = np.clip(before, lower[moving], upper[moving])
+        far = np.abs(x - w[moving]) > SAME_LIMIT * np.maximum(1.0, np.abs(x))
+        w[moving] = x
+        if not far.any():
+            return repivots
+        repivots += balance(event, w, what)
+    worst = system.names_x[moving[int(far.argmax())]]
+    raise SimulationError(
+        f"{what} (t = {w[-1]:.6g} s): {worst} and its limit, of which one moves the other, have not settled "
+        f"after {MOST_ROUNDS} rounds; is there a point at which the state is within its limit?"
+    )
 
 
 def _set_inputs(system: System, changes: list[Change], w: Reals, now: Now) -> None:
@@ -164,15 +211,15 @@ def _set_inputs(system: System, changes: list[Change], w: Reals, now: Now) -> No
 
 
 def limits(system: System, parameters: Sequence[Reals]) -> tuple[Reals, Reals]:
-    """Return (n,) lower and upper non-windup limits for the given parameter matrices."""
+    """Return (n,) lower and upper constant non-windup limits for the given parameter matrices."""
     lower, upper = system.lower.copy(), system.upper.copy()
     for group, matrix in zip(system.groups, parameters, strict=True):
         component = group.compiled.component
         variables, names = local_variables(component), tuple(parameters_of(component))
         for state, (low, high) in component.limits.items():
             places = group.index[:, variables.index(state)]
-            if low is not None:
+            if low in names:
                 lower[places] = matrix[:, names.index(low)]
-            if high is not None:
+            if high in names:
                 upper[places] = matrix[:, names.index(high)]
     return lower, upper

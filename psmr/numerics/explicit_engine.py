@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system import System
-from psmr.errors import PsmrError, SimulationError
+from psmr.errors import PsmrError, SchemeError, SimulationError
 from psmr.numerics.adams import empty_history, restart, run_adams
 from psmr.numerics.adaptive import Adaptive
 from psmr.numerics.arc_length import ArcLength
@@ -79,7 +79,14 @@ class SmesEngine:
 
 
 class FlowEngine:
-    """A method that finds its points as it goes: along time, or along the arc."""
+    """A method that finds its points as it goes: along time, or along the arc.
+
+    Raises
+    ------
+    SchemeError
+        For an adaptive method on a system with limits that move: the derivative of a state on such a limit is
+        not among those that its error estimate compares.
+    """
 
     def __init__(
         self, system: System, scheme: Adaptive | ArcLength, parameters: Sequence[Reals], w: Reals
@@ -91,6 +98,12 @@ class FlowEngine:
         method = scheme.method if isinstance(scheme, ArcLength) else scheme
         chosen = method if isinstance(method, Adaptive) else scheme
         self.adaptive = isinstance(method, Adaptive)
+        if self.adaptive and system.limits_move.any():
+            name = system.names_x[int(np.argmax(system.limits_move))]
+            raise SchemeError(
+                f"{name} has a limit that moves with a variable, and {scheme} has no error estimate for the "
+                "instant at which the state leaves it; take a fixed-step scheme (TM, RK4, Multirate)"
+            )
         self.name = method.method if isinstance(method, Adaptive) else method
         self.honest = chosen.newton == "honest"
         self.rules = Rules(

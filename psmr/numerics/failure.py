@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 from psmr.dae.kernels import residual
 from psmr.errors import PsmrError, SimulationError
 from psmr.numerics.block import WORST, WORST_AT, Block
-from psmr.numerics.newton import LEAST_DAMPING, MOST_ITERATIONS, NOT_CONVERGED, NOT_FINITE
+from psmr.numerics.newton import (
+    LEAST_DAMPING,
+    MOST_ITERATIONS,
+    MOST_ROUNDS,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    NOT_SETTLED,
+)
 
 Reals = NDArray[np.float64]
 
@@ -34,7 +41,7 @@ def step_failure(block: Block, status: int, w: Reals, h: float, honest: bool) ->
     block
         Block in whose solution it failed.
     status
-        `NOT_FINITE` or `NOT_CONVERGED`.
+        `NOT_FINITE`, `NOT_CONVERGED` or `NOT_SETTLED`.
     w
         Buffer at the start of the step.
     h
@@ -45,6 +52,11 @@ def step_failure(block: Block, status: int, w: Reals, h: float, honest: bool) ->
     count, memory = block.arrays.counts, block.arrays.memory
     name = block.columns[int(count[WORST_AT])]
     where = f"t = {w[-1]:.6g} s, step {h:.3g} s, {block.purpose} ({block.size} unknowns)"
+    if status == NOT_SETTLED:
+        return SimulationError(
+            f"{where}: a state and its limit, of which one moves the other, have not settled after "
+            f"{MOST_ROUNDS} rounds; take an implicit method (TM, BEM, SDIRK2), which solves for both at once"
+        )
     remedy = "try a smaller step" + ("" if honest else " or newton='honest'")
     start = f"at the start of the step the largest algebraic residual is {worst_residual(block, w)}"
     if status == NOT_FINITE:

@@ -18,7 +18,7 @@ import numpy as np
 
 from psmr.dae.cache import compiled
 from psmr.numerics.block import SCALE, VALID, WORST_AT
-from psmr.numerics.newton import DISHONEST, DONE, NOT_FINITE, projected
+from psmr.numerics.newton import DISHONEST, DONE, NOT_FINITE, place, projected
 from psmr.numerics.singlerate import ALGEBRAIC, BLOCK, WHOLE, close
 
 # How a variable-step loop ends, beside the codes of `psmr.numerics.newton`: the step size has become
@@ -89,7 +89,8 @@ def put(whole, algebraic, z, w, rules):  # type: ignore[no-untyped-def]
         if not np.isfinite(z[i]):
             whole.counts[WORST_AT] = i
             return BLOCK * WHOLE + NOT_FINITE
-        w[i] = min(max(z[i], whole.lower[i]), whole.upper[i])
+        whole.known[i] = z[i]
+    place(whole, w)
     w[-1] = z[n]
     if rules.policy == DISHONEST:
         algebraic.memory[SCALE] = np.nan

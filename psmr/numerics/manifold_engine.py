@@ -59,7 +59,7 @@ class ManifoldEngine:
             LINEARISATION: block("linearisation", algebraic),
         }
         fast = scheme.split.fast_x
-        self.watched = np.flatnonzero(fast & (np.isfinite(system.lower) | np.isfinite(system.upper)))
+        self.watched = np.flatnonzero(fast & system.limited)
         self.still = np.zeros(0, dtype=np.intp)  # states of devices out of service
         self.plan: Plan | None = None
         self.matrices: Manifold | None = None

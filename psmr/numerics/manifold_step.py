@@ -8,7 +8,7 @@ import numpy as np
 
 from psmr.dae.cache import compiled
 from psmr.numerics.block import SCALE, VALID, WORST_AT
-from psmr.numerics.newton import DISHONEST, DONE, NOT_FINITE, projected
+from psmr.numerics.newton import DISHONEST, DONE, NOT_FINITE, copy, move_limits, projected
 from psmr.numerics.singlerate import ALGEBRAIC, BLOCK, WHOLE, close
 
 # A step was not begun, since the linearisation does not suit it.
@@ -77,6 +77,7 @@ class Store(NamedTuple):
 @compiled
 def held_by_limit(whole, w, at):  # type: ignore[no-untyped-def]
     """Return whether a limit holds the state at position `at`; the raw residual is in F."""
+    move_limits(whole, w)
     x, rate = w[at], whole.F[at]
     return (x >= whole.upper[at] and rate > 0.0) or (x <= whole.lower[at] and rate < 0.0)
 
@@ -91,8 +92,11 @@ def _times(matrix, vector, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _limited(whole, at, value):  # type: ignore[no-untyped-def]
-    return min(max(value, whole.lower[at]), whole.upper[at])
+def _put(whole, w, at, value):  # type: ignore[no-untyped-def]
+    """Write a value, limited, into the state at position `at`."""
+    move_limits(whole, w)
+    whole.known[at] = value
+    w[at] = min(max(value, whole.lower[at]), whole.upper[at])
 
 
 @compiled
@@ -103,7 +107,7 @@ def _to_manifold(whole, plan, matrices, store, since, w):  # type: ignore[no-unt
         z = store.w0[at] - store.sigma[i] - since * store.slope[i]
         for j in range(plan.slow.size):
             z -= matrices.K[i, j] * (w[plan.slow[j]] - store.w0[plan.slow[j]])
-        w[at] = _limited(whole, at, z)
+        _put(whole, w, at, z)
 
 
 @compiled
@@ -167,6 +171,7 @@ def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-un
 def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-untyped-def]
     """Advance w from store.w0 by h in s; return a status."""
     slow, fast, k, w0 = plan.slow, plan.fast, store.k, store.w0
+    copy(w0, whole.known)
     if plan.policy == DISHONEST:
         algebraic.memory[SCALE] = np.nan
     status = _begin(whole, algebraic, plan, matrices, store, h, w)
@@ -174,6 +179,8 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
         return status
     if store.state[0] == 0 and not _suits(whole, plan, store, w):
         return STALE
+    for at in plan.held:  # follows its limit wherever that goes
+        whole.known[at] = np.inf if whole.F[at] > 0.0 else -np.inf
 
     # Step 1: integral of y, with gamma = K f(x_n, z_n).
     _times(matrices.K, k[4], store.y)
@@ -191,7 +198,7 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
         w[-1] = w0[-1] + since
         for j in range(slow.size):
             at = slow[j]
-            w[at] = w0[at] if stage == 0 else _limited(whole, at, w0[at] + since * k[stage - 1, j])
+            _put(whole, w, at, w0[at] if stage == 0 else w0[at] + since * k[stage - 1, j])
         _to_manifold(whole, plan, matrices, store, since, w)
         status = _slow_rates(whole, algebraic, plan, store, k[stage], w)
         if status != DONE:
@@ -200,7 +207,7 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
         x = w0[slow[j]] + h / 6.0 * (k[0, j] + 2.0 * k[1, j] + 2.0 * k[2, j] + k[3, j])
         for i in range(fast.size):
             x += matrices.fz[j, i] * store.integral[i]
-        w[slow[j]] = _limited(whole, slow[j], x)
+        _put(whole, w, slow[j], x)
 
     # Step 3: distance from the manifold at the end, with f(x, H(x)) linear in time.
     _to_manifold(whole, plan, matrices, store, h, w)
@@ -227,7 +234,7 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
         for j in range(slow.size):
             along += matrices.K[i, j] * (w[slow[j]] - w0[slow[j]])
         at = fast[i]
-        w[at] = _limited(whole, at, w0[at] - along - store.sigma[i] - h * store.slope[i] + y)
+        _put(whole, w, at, w0[at] - along - store.sigma[i] - h * store.slope[i] + y)
         store.expected[i] = store.sigma[i] + along + h * store.slope[i] + (w[at] - w0[at])
         scale = max(1.0, abs(w[at]))
         store.moved[0] = max(store.moved[0], abs(along) / scale, abs(w[at] - w0[at]) / scale)

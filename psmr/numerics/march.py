@@ -99,6 +99,7 @@ def march(
     instants = instants_of(system, changes, t_start, t_end, same)
     event = algebraic_block(system, parameters, w)
     repivots = balance(event, w, "start")
+    _require_within_limits(system, w)
     engine = make_engine(system, scheme, parameters, w, every)
     blocks = [*engine.blocks.values(), event]
     now = Now()
@@ -243,10 +244,13 @@ def _starting_buffer(system: System, start: tuple[ArrayLike, ArrayLike] | None) 
     names = (*system.names_x, *system.names_y, *system.names_u, "t")
     for i in np.flatnonzero(~np.isfinite(w)):
         raise InputError(f"start: {names[i]} = {w[i]}; it must be finite")
-    x = w[: system.n]
-    slack = 1e-9 * np.maximum(1.0, np.abs(x))  # an equilibrium at a limit is found to rounding only
-    for i in np.flatnonzero((x > system.upper + slack) | (x < system.lower - slack)):
-        raise InputError(
-            f"start: {names[i]} = {x[i]:g} is outside its limits [{system.lower[i]:g}, {system.upper[i]:g}]"
-        )
     return w
+
+
+def _require_within_limits(system: System, w: Reals) -> None:
+    x, (lower, upper) = w[: system.n], system.limits(w)
+    slack = 1e-9 * np.maximum(1.0, np.abs(x))  # an equilibrium at a limit is found to rounding only
+    for i in np.flatnonzero((x > upper + slack) | (x < lower - slack)):
+        raise InputError(
+            f"start: {system.names_x[i]} = {x[i]:g} is outside its limits [{lower[i]:g}, {upper[i]:g}]"
+        )

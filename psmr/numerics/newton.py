@@ -4,8 +4,9 @@ A stage with known part K (n,) and coefficient a = h gamma solves, for the block
 
     x - clip(K + a u(w), lower, upper) = 0,    0 = g(w)
 
-with u the raw derivatives. Where the unclipped right-hand side is beyond a limit, the row is x - limit and
-its matrix row is that of the identity (semismooth Newton); elsewhere the matrix is E - a [f_w; 0] and g_w.
+with u the raw derivatives. Where the unclipped right-hand side is beyond a limit, the row is x - limit, and
+its matrix row is that of the identity, with -1 in the column of a limit that is a variable of the block
+(semismooth Newton); elsewhere the matrix is E - a [f_w; 0] and g_w.
 With a = 0 and no states this is the solution of the algebraic equations alone.
 
 The matrix is kept as the policy says. An update dw is final when theta / (1 - theta) \|dw\| < tolerance,
@@ -20,13 +21,19 @@ import numpy as np
 from psmr.dae.cache import lean
 from psmr.dae.kernels import jacobian, residual
 from psmr.numerics.block import (
+    BOUNDED,
     FACTORISATIONS,
     ITERATIONS,
+    LOWER_AT,
+    LOWER_SLOT,
     RATE,
     REFRESHES,
     RESIDUALS,
     SCALE,
     SOLVES,
+    STATE,
+    UPPER_AT,
+    UPPER_SLOT,
     VALID,
     WORST,
     WORST_AT,
@@ -38,10 +45,13 @@ HONEST, DISHONEST, VERY_DISHONEST = 0, 1, 2
 POLICIES = {"honest": HONEST, "dishonest": DISHONEST, "very dishonest": VERY_DISHONEST}
 
 # How a compiled solve or step ends.
-DONE, NO_PIVOTS, NOT_FINITE, NOT_CONVERGED, NOT_AGREED = 0, 1, 2, 3, 4
+DONE, NO_PIVOTS, NOT_FINITE, NOT_CONVERGED, NOT_AGREED, NOT_SETTLED = 0, 1, 2, 3, 4, 5
 
 # A Newton iteration that has not converged by then does not converge: even theta = 1/2 gains 9 decades in 30.
 MOST_ITERATIONS = 30
+
+# Rounds in which explicit states and the limits that move with them settle: enough for a contraction of 3/4.
+MOST_ROUNDS = 100
 
 # Above this contraction a kept matrix is renewed: six further iterations would gain fewer than the four
 # decades that one or two with a new matrix gain, at the price of about three.
@@ -80,8 +90,23 @@ def evaluate(block, w):  # type: ignore[no-untyped-def]
 
 
 @lean
+def move_limits(block, w):  # type: ignore[no-untyped-def]
+    """Write the values at w of the limits that move into `lower` and `upper`."""
+    for k in range(block.moving.shape[0]):
+        i, low, high = block.moving[k, STATE], block.moving[k, LOWER_AT], block.moving[k, UPPER_AT]
+        if low >= 0:
+            block.lower[i] = w[low]
+        if high >= 0:
+            block.upper[i] = w[high]
+
+
+@lean
 def projected(block, w, rate):  # type: ignore[no-untyped-def]
-    """Write the derivatives at w (F is evaluated): raw ones, but zero where a limit holds the state."""
+    """Write the derivatives at w (F is evaluated): raw ones, but zero where a constant limit holds the state.
+
+    At a limit that moves the raw derivative stays: whether it takes the state beyond is known at the end of
+    the step only, where the limit then is.
+    """
     evaluate(block, w)
     for i in range(rate.size):
         rate[i] = block.F[i]
@@ -90,15 +115,42 @@ def projected(block, w, rate):  # type: ignore[no-untyped-def]
         x = w[block.variables[i]]
         if (x >= block.upper[i] and rate[i] > 0.0) or (x <= block.lower[i] and rate[i] < 0.0):
             rate[i] = 0.0
+    for k in range(block.moving.shape[0]):
+        i = block.moving[k, STATE]
+        if block.moving[k, UPPER_AT if block.F[i] > 0.0 else LOWER_AT] >= 0:
+            rate[i] = block.F[i]
+
+
+@lean
+def _clip(block, w):  # type: ignore[no-untyped-def]
+    move_limits(block, w)
+    for i in block.bounded:
+        at = block.variables[i]
+        w[at] = min(max(w[at], block.lower[i]), block.upper[i])
 
 
 @lean
 def place(block, w):  # type: ignore[no-untyped-def]
     """Write known, limited, into the states of w: an explicit stage."""
     for i in range(block.known.size):
-        x = block.known[i]
-        w[block.variables[i]] = min(max(x, block.lower[i]), block.upper[i])
+        w[block.variables[i]] = block.known[i]
+    follow_ramps(block, w)
+    _clip(block, w)
     block.memory[VALID] = 0.0
+
+
+@lean
+def follow_limits(block, w, tolerance):  # type: ignore[no-untyped-def]
+    """Place the states anew whose limits moved since; return whether one of them changed."""
+    move_limits(block, w)
+    changed = False
+    for k in range(block.moving.shape[0]):
+        i = block.moving[k, STATE]
+        at = block.variables[i]
+        x = min(max(block.known[i], block.lower[i]), block.upper[i])
+        changed |= abs(x - w[at]) > tolerance * max(1.0, abs(x))
+        w[at] = x
+    return changed
 
 
 @lean
@@ -109,6 +161,7 @@ def _defect(block, w, a):  # type: ignore[no-untyped-def]
         defect[i] = w[block.variables[i]] - known[i] - a * F[i]
     for i in range(known.size, defect.size):
         defect[i] = F[i]
+    move_limits(block, w)
     changed = False
     for b in range(block.bounded.size):
         i = block.bounded[b]
@@ -143,6 +196,10 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
                 J[block.limit_slots[s]] = 0.0
             J[block.diagonal[block.bounded[b]]] = 1.0
         first = end
+    for k in range(block.moving.shape[0]):
+        side = block.held[block.moving[k, BOUNDED]]
+        if side != 0:
+            J[block.moving[k, UPPER_SLOT if side > 0 else LOWER_SLOT]] = -1.0
     block.memory[SCALE] = np.nan
     if block.lu.D.size == 0:
         return False
@@ -186,9 +243,7 @@ def _largest(values):  # type: ignore[no-untyped-def]
 @lean
 def _within_limits(block, w):  # type: ignore[no-untyped-def]
     """Remove the rounding by which a state at a limit may have passed it."""
-    for i in block.bounded:
-        at = block.variables[i]
-        w[at] = min(max(w[at], block.lower[i]), block.upper[i])
+    _clip(block, w)
     return DONE
 
 

@@ -8,7 +8,18 @@ import numpy as np
 
 from psmr.dae.cache import lean
 from psmr.numerics.block import SCALE, VALID, WORST_AT
-from psmr.numerics.newton import DISHONEST, DONE, NOT_FINITE, copy, newton, place, projected
+from psmr.numerics.newton import (
+    DISHONEST,
+    DONE,
+    MOST_ROUNDS,
+    NOT_FINITE,
+    NOT_SETTLED,
+    copy,
+    follow_limits,
+    newton,
+    place,
+    projected,
+)
 
 # A status says which block it is about: BLOCK * number + status of `psmr.numerics.newton`.
 BLOCK = 10
@@ -41,12 +52,20 @@ class Method(NamedTuple):
 
 @lean
 def close(algebraic, whole, w, policy, tolerance):  # type: ignore[no-untyped-def]
-    """Solve g(x, y) = 0 for y at the x and t in w."""
-    whole.memory[VALID] = 0.0
-    algebraic.memory[VALID] = 0.0
-    if algebraic.update.size == 0:
-        return DONE
-    return newton(algebraic, w, 0.0, policy, tolerance)
+    """Solve g(x, y) = 0 for y at the x and t in w, where x is the limited `whole.known`.
+
+    Where y moves limits of x, both are repeated until they agree.
+    """
+    for _ in range(MOST_ROUNDS):
+        whole.memory[VALID] = 0.0
+        algebraic.memory[VALID] = 0.0
+        if algebraic.update.size > 0:
+            status = newton(algebraic, w, 0.0, policy, tolerance)
+            if status != DONE:
+                return status
+        if not follow_limits(whole, w, tolerance):
+            return DONE
+    return NOT_SETTLED
 
 
 @lean

@@ -130,7 +130,7 @@ def kicked(system: System, near: complex | None = None, size: float = KICK) -> R
     vector = modes.vectors[:, chosen].real
     vector = size * vector / np.abs(vector).max()
     x = system.x0 + vector[: system.n]
-    x = np.clip(x, system.lower, system.upper)
+    x = np.clip(x, *system.limits(system.w0))
     return system.buffer(x, consistent(system, x, system.y0 + vector[system.n :]))
 
 

@@ -78,6 +78,46 @@ class Limited(Component):
         return (p.rate * m.cos(v.t) + v.u,), (v.y - 2 * v.x,), ()
 
 
+class Chased(Component):
+    """x' = cos t below a limit that rises with time and yields to x: x = high = level + slope t - pull x."""
+
+    states = ("x",)
+    algebraic = ("high",)
+    limits = {"x": (None, "high")}
+    level = Parameter(unit="pu", doc="limit at the start", default=0.3)
+    slope = Parameter(unit="pu/s", doc="rate of the limit", default=1.5 * np.cos(1.0))
+    pull = Parameter(unit="1", doc="how the limit yields", default=0.5)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (m.cos(v.t),), (v.high - p.level - p.slope * v.t + p.pull * v.x,), ()
+
+
+class Riser(Component):
+    """high' = slope, and a copy of high."""
+
+    states = ("high",)
+    algebraic = ("copy",)
+    slope = Parameter(unit="pu/s", doc="rate", default=np.cos(1.0))
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (p.slope,), (v.copy - v.high,), ()
+
+
+class Capped(Component):
+    """x' = cos t below a limit of another device, mirrored by a state above the negative of it."""
+
+    states = ("x", "mirror")
+    algebraic = ("low",)
+    inputs = ("high",)
+    limits = {"x": (None, "high"), "mirror": ("low", None)}
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (m.cos(v.t), -m.cos(v.t)), (v.low + v.high,), ()
+
+
 class TwoRates(Component):
     """A slow pendulum that a fast, damped circuit drives, each with an algebraic variable."""
 
