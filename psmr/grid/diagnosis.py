@@ -16,7 +16,7 @@ from psmr.errors import PowerFlowError, PsmrError
 from psmr.grid.case import Case
 from psmr.grid.equilibrium import Plant, attempt_plants
 from psmr.grid.initialise import allowed_residual, polish
-from psmr.grid.margins import Margin, margins
+from psmr.grid.margins import Margin, margins, placed
 from psmr.grid.plants import bus_start, check_load, generator_plant, motor_plant
 from psmr.grid.powerflow import PowerFlow, power_flow
 from psmr.grid.report import ERROR, WARNING, Finding, Report, ordered
@@ -150,8 +150,8 @@ def _plants(case: Case, flow: PowerFlow, findings: _Findings) -> list[Plant]:
 def _at_rest(system: System) -> System:
     """Return the system with its algebraic variables solved and its states within their limits."""
     found = polish(system)
-    placed = found.with_start(np.clip(found.x0, found.lower, found.upper))
-    return polish(placed) if (placed.x0 != found.x0).any() else placed
+    inside = placed(found)
+    return polish(inside) if (inside.x0 != found.x0).any() else inside
 
 
 def _look_at_limits(found: Sequence[Margin], findings: _Findings) -> None:

@@ -116,6 +116,11 @@ def settle(system: System, devices: Sequence[Device]) -> System:
             PsmrWarning,
             stacklevel=3,
         )
+    return placed(system)
+
+
+def placed(system: System) -> System:
+    """Return the system with the states that rounding put beyond a limit on it."""
     return system.with_start(np.clip(system.x0, *system.limits(system.w0)))
 
 
