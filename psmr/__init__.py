@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         ParameterStep,
         SetPoint,
         ShuntSwitch,
+        TimeSeries,
     )
     from psmr.study.explain import explain
     from psmr.study.monitors import AngleSpread, Island, VoltageCollapse
@@ -63,6 +64,7 @@ __all__ = [
     "SingleRate",
     "SlowManifold",
     "Smes",
+    "TimeSeries",
     "VoltageCollapse",
     "add_dynamics",
     "build",
@@ -97,6 +99,7 @@ _HOMES = {
     "SingleRate": "psmr.numerics.scheme",
     "SlowManifold": "psmr.numerics.slow_manifold",
     "Smes": "psmr.numerics.smes",
+    "TimeSeries": "psmr.study.events",
     "VoltageCollapse": "psmr.study.monitors",
     "add_dynamics": "psmr.grid.dynamics",
     "build": "psmr.grid.initialise",

@@ -5,6 +5,7 @@ Residual, exact Jacobian, initialisation and the equations in the documentation 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -181,10 +182,15 @@ def improper(p: Mapping[str, float], *pairs: tuple[str, str]) -> str | None:
 
 def parameters_of(component: type[Component]) -> dict[str, Parameter]:
     """Return the parameters of a component in the order of their declaration, those of its bases first."""
+    return dict(_declared(component))  # type: ignore[arg-type]  # a class is hashable
+
+
+@functools.cache
+def _declared(component: type[Component]) -> tuple[tuple[str, Parameter], ...]:
     found: dict[str, Parameter] = {}
     for base in reversed(component.__mro__):
         found.update({name: value for name, value in vars(base).items() if isinstance(value, Parameter)})
-    return found
+    return tuple(found.items())
 
 
 def bounds_of(component: type[Component], state: str, values: Mapping[str, float]) -> tuple[float, float]:

@@ -69,7 +69,8 @@ def instants_of(
             if system.index(name) not in held:
                 raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
         _check_out(system, change)
-        instant = next((t for t in (t_start, float(t_end), *instants) if abs(t - change.t) <= same), change.t)
+        near = (t_start, float(t_end), *list(instants)[-1:])
+        instant = next((t for t in near if abs(t - change.t) <= same), change.t)
         instants.setdefault(float(instant), []).append(change)
     return instants
 

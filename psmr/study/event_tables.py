@@ -14,6 +14,7 @@ from psmr.study.events import (
     ParameterStep,
     SetPoint,
     ShuntSwitch,
+    TimeSeries,
 )
 from psmr.study.fields import Field
 
@@ -69,6 +70,18 @@ EVENTS: Mapping[str, tuple[Callable[..., Event], Mapping[str, Field]]] = {
             "name": Field("text", needed=True),
             "value": VALUE,
             "start": TIME,
+        },
+    ),
+    "time-series": (
+        TimeSeries,
+        {
+            "type": KIND,
+            "file": Field("file", needed=True),
+            "column": Field("text", needed=True),
+            "signal": Field("text", needed=True),
+            "time": Field("text"),
+            "scale": NUMBER,
+            "hold": Field("flag"),
         },
     ),
 }

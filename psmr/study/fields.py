@@ -18,6 +18,7 @@ KINDS = {
     "number": ("a finite number", (int, float)),
     "whole": ("a whole number", (int,)),
     "text": ("a text in quotes", (str,)),
+    "file": ("the path of a file, relative to this one, in quotes", (str,)),
     "flag": ("true or false", (bool,)),
     "list": ('a list of texts, for instance ["*.omega"]', (list,)),
     "name": ("a number or a text in quotes", (int, str)),
@@ -81,6 +82,8 @@ class Document:
             raise StudyError(
                 f"{self.where(table, key)}: {key} = {value!r}: must be {self._right(field)}{hint}"
             )
+        if field.kind == "file":
+            return str(self.path.parent / value)
         return float(value) if field.kind == "number" else value
 
     @staticmethod

@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from psmr.dae.system import System
 from psmr.errors import EventError
 from psmr.numerics.march import Change
-from psmr.study.events import Event
+from psmr.study.events import Event, TimeSeries
 from psmr.study.islands import refuse_dead_islands
 
-KINDS = "Fault, LoadTrip, LoadRamp, LineTrip, GeneratorTrip, ShuntSwitch, SetPoint or ParameterStep"
+KINDS = (
+    "Fault, LoadTrip, LoadRamp, LineTrip, GeneratorTrip, ShuntSwitch, SetPoint, ParameterStep or TimeSeries"
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ def _event(event: Event) -> Event:
 
 def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
     changes = event.changes(system)
+    if isinstance(event, TimeSeries):  # a recording may go on after the run
+        changes = (*changes[:1], *(change for change in changes[1:] if change.t < t_end))
     for change in changes:
         if change.t >= t_end:
             raise EventError(

@@ -52,7 +52,7 @@ def simulate(
         Length of the run in s.
     events
         `Fault`, `LoadTrip`, `LoadRamp`, `LineTrip`, `GeneratorTrip`, `ShuntSwitch`, `SetPoint`,
-        `ParameterStep`; checked together before the run.
+        `ParameterStep`, `TimeSeries`; checked together before the run.
     start
         (x, y), (n,) states and (m,) algebraic variables, instead of the equilibrium; y is made consistent
         with x.

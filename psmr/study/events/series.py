@@ -1,0 +1,190 @@
+"""Loads and set-points that follow a recording or a profile."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from psmr.dae.system import System
+from psmr.errors import EventError, nearest
+from psmr.numerics.march import Change
+from psmr.study.events.event import check_finite
+from psmr.study.events.load import ramp
+from psmr.study.network import is_load, is_motor
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class TimeSeries:
+    """P or Q of a load, or a set-point, follows a column of a CSV file.
+
+    Between its rows the value is linear, or with `hold` that of the row before. After the last row it keeps
+    that one's value; before the first it is what it was.
+
+    Parameters
+    ----------
+    file
+        CSV file with a line of column names first.
+    column
+        Column with the values.
+    signal
+        What follows them: ``"load5.p"``, ``"load5.q"`` (pu at the nominal voltage) or a set-point,
+        ``"AVR2.v_ref"``, in its unit.
+    time
+        Column with the times in s, increasing.
+    scale
+        What a value of the column is multiplied by: 0.01 for MW on a base of 100 MVA.
+    hold
+        Whether each value holds until the next row: a staircase in place of lines.
+
+    Raises
+    ------
+    EventError
+        For a file that cannot be read, a column that is not there, a cell that is no finite number and times
+        that do not increase; with file and line.
+
+    Notes
+    -----
+    The rows are instants of the run: the step before one is shortened to reach it, so that no corner lies
+    within a step. The file is read when the record is made.
+    """
+
+    file: str | os.PathLike[str]
+    column: str
+    signal: str
+    time: str = "t"
+    scale: float = 1.0
+    hold: bool = False
+    points: tuple[Point, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_finite(self, "scale", self.scale)
+        if not isinstance(self.hold, bool):
+            raise EventError(f"{self}: hold = {self.hold!r}; must be true (a staircase) or false (lines)")
+        rows = read_points(Path(self.file), self.time, self.column)
+        object.__setattr__(self, "points", tuple((t, self.scale * value) for t, value in rows))
+
+    def __str__(self) -> str:
+        return f"time series of {self.signal}"
+
+    @property
+    def start(self) -> float:
+        """Time of the first row in s."""
+        return self.points[0][0]
+
+    @property
+    def end(self) -> float | None:
+        """Time of the last row in s."""
+        return self.points[-1][0]
+
+    def changes(self, system: System) -> tuple[Change, ...]:
+        """Return a change a row.
+
+        Raises
+        ------
+        EventError
+            When the signal is neither P or Q of a load nor a set-point.
+        """
+        device, _, name = self.signal.rpartition(".")
+        if self.signal not in system.names_u:
+            self._check_load(system, device, name)
+        slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(self.points)]
+        slopes = [0.0] * len(self.points) if self.hold else [*slopes, 0.0]
+        label = f"{self.signal} follows {Path(self.file).name}"
+        found = []
+        for (t, value), slope in zip(self.points, slopes, strict=True):
+            if self.signal in system.names_u:
+                held = (self.signal, value), (self.signal, slope)
+                found.append(Change(t, inputs=held[:1], rates=held[1:], label=label))
+            else:
+                found.append(Change(t, parameters=ramp(system, device, name, t, value, slope), label=label))
+            label = ""
+        return tuple(found)
+
+    def _check_load(self, system: System, device: str, name: str) -> None:
+        devices = {d.name: d for d in system.devices}
+        if device in devices and name in ("p", "q") and is_load(devices[device]):
+            if not is_motor(devices[device]):
+                return
+            raise EventError(
+                f"{self}: {device} is a motor, which draws what its shaft asks for; its load torque "
+                f"{device}.t_0 can follow a series"
+            )
+        loads = [f"{d.name}.{q}" for d in system.devices if is_load(d) and not is_motor(d) for q in "pq"]
+        known = (*loads, *system.names_u)
+        listed = f"; signals: {', '.join(known)}" if len(known) <= 20 else ""
+        raise EventError(
+            f"{self}: {self.signal} is neither p or q of a load nor a set-point"
+            f"{nearest(self.signal, known)}{listed}"
+        )
+
+
+def read_points(file: Path, time: str, column: str) -> list[Point]:
+    """Return the (time, value) pairs of two columns of a CSV file.
+
+    Raises
+    ------
+    EventError
+        See `TimeSeries`.
+    """
+    points: list[Point] = []
+    try:
+        with open(file, encoding="utf-8-sig", newline="") as text:
+            reader = csv.reader(text)
+            head = [cell.strip() for cell in next(reader, [])]
+            places = [_place(file, head, name) for name in (time, column)]
+            for row in reader:
+                if not any(cell.strip() for cell in row):
+                    continue
+                where = f"{file}:{reader.line_num}"
+                t, value = (_number(where, row, head, place) for place in places)
+                _check_order(where, time, t, points)
+                points.append((t, value))
+    except OSError as error:
+        raise EventError(f"{file}: cannot be read: {error.strerror}; is the path right?") from error
+    except UnicodeDecodeError as error:
+        raise EventError(f"{file}: is no text in UTF-8 (byte {error.start}); save it as UTF-8") from error
+    if not points:
+        raise EventError(f"{file}: has no row under its column names; give at least one time and value")
+    return points
+
+
+def _place(file: Path, head: list[str], name: str) -> int:
+    if name not in head:
+        raise EventError(
+            f"{file}:1: there is no column {name!r}{nearest(name, head)}; columns: "
+            f"{', '.join(head) or 'none'}; the first line must name them"
+        )
+    return head.index(name)
+
+
+def _number(where: str, row: list[str], head: list[str], place: int) -> float:
+    if place >= len(row):
+        raise EventError(f"{where}: has {len(row)} cells, column {head[place]!r} is missing")
+    try:
+        value = float(row[place])
+    except ValueError:
+        raise EventError(
+            f"{where}: {head[place]} = {row[place].strip()!r}: must be a number without a unit (a decimal "
+            "point, no thousands separator); give the unit's factor as scale"
+        ) from None
+    if not math.isfinite(value):
+        raise EventError(
+            f"{where}: {head[place]} = {value}: must be finite; fill the gap or leave the row out"
+        )
+    return value
+
+
+def _check_order(where: str, time: str, t: float, points: list[Point]) -> None:
+    if t < 0:
+        raise EventError(f"{where}: {time} = {t:g} s: must be >= 0, a run starts at t = 0")
+    if points and t <= points[-1][0]:
+        raise EventError(
+            f"{where}: {time} = {t:g} s: must be after the row before, {points[-1][0]:g} s; sort the rows "
+            "and leave repeated times out"
+        )

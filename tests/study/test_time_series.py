@@ -1,0 +1,189 @@
+"""Time series: the sum of their ramps, exact for held inputs in between, and what a file must not have."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.dae.component import Component, Parameter
+from psmr.errors import EventError, StudyError
+from psmr.numerics.march import Change, march
+from psmr.study.events.series import read_points
+from psmr.study.schedule import schedule
+from psmr.study.study import read_study
+from tests import systems
+
+ROWS = ((0.1, 1.25), (0.3, 1.5), (0.35, 1.4), (0.8, 1.6))
+
+
+def csv_of(path, rows=ROWS, head="t,p"):
+    path.write_text(head + "\n" + "".join(f"{t!r},{value!r}\n" for t, value in rows))
+    return path
+
+
+def simulate(system, scheme, events, t_end=1.0):
+    return psmr.simulate(system, scheme, t_end, events, certify=False)
+
+
+def test_a_series_is_the_sum_of_its_ramps(system, tmp_path):
+    file = csv_of(tmp_path / "load.csv")
+    series = psmr.TimeSeries(file, "p", "load5.p")
+    ramps = [psmr.LoadRamp(5, t, end, to / value, factor_q=1.0) for (t, value), (end, to) in pairwise(ROWS)]
+    # The load of the case is 1.25 pu: the first ramp begins where the series does.
+    assert system.parameter("load5", "p") == 1.25
+    for scheme in (psmr.SingleRate("TM", 0.01), psmr.SingleRate("RK4", 0.0005)):
+        ours, theirs = (simulate(system, scheme, events) for events in ([series], ramps))
+        np.testing.assert_allclose(ours.x, theirs.x, atol=1e-9)
+    assert series.start == 0.1
+    assert series.end == 0.8
+
+
+def test_p_and_q_of_one_load_may_follow_files_of_their_own(system, tmp_path):
+    p = psmr.TimeSeries(csv_of(tmp_path / "p.csv"), "p", "load5.p")
+    q = psmr.TimeSeries(csv_of(tmp_path / "q.csv", ((0.2, 0.5), (0.6, 0.7))), "p", "load5.q")
+    scheme = psmr.SingleRate("TM", 0.01)
+    run = simulate(system, scheme, [p, q])
+    v_0 = system.parameter("load5", "v_0")
+    for t, active, reactive in ((0.4, 1.4 + 0.2 / 9, 0.6), (0.9, 1.6, 0.7)):
+        row = np.argmin(np.abs(run.t - t))
+        y = dict(zip(run.names_y, run.y[row], strict=True))
+        v = y["bus5.v_re"] + 1j * y["bus5.v_im"]
+        drawn = -sum_of_branches(system, run, row) * 1.0
+        assert drawn * (v_0 / abs(v)) ** 2 == pytest.approx(active + 1j * reactive, abs=1e-6)
+
+
+def sum_of_branches(system, run, row):
+    """Return the power that the lines at bus 5 take from it."""
+    y = dict(zip(run.names_y, run.y[row], strict=True))
+    v = {n: y[f"{n}.v_re"] + 1j * y[f"{n}.v_im"] for n in ("bus4", "bus5", "bus7")}
+    current = 0
+    for line, far in (("line4-5", "bus4"), ("line5-7", "bus7")):
+        z = system.parameter(line, "r") + 1j * system.parameter(line, "x")
+        current += (v["bus5"] - v[far]) / z + 0.5j * system.parameter(line, "b") * v["bus5"]
+    return v["bus5"] * np.conj(current)
+
+
+class Follower(Component):
+    """x' = rate (u - x), 0 = y - u x: a held input in a state and in an algebraic equation."""
+
+    states = ("x",)
+    algebraic = ("y",)
+    inputs = ("u",)
+    rate = Parameter("1/s", "rate", default=2.0)
+
+    @staticmethod
+    def equations(m, v, p):
+        """Return the derivative and the residual."""
+        return (p.rate * (v.u - v.x),), (v.y - v.u * v.x,), ()
+
+
+def exact(t, slope=1.0, rate=2.0):
+    """Return x for u = slope t from x = 0."""
+    return slope * (t - (1 - np.exp(-rate * t)) / rate)
+
+
+SCHEMES = {
+    "TM": (2, lambda split, h: psmr.SingleRate("TM", h, tolerance=1e-13)),
+    "SDIRK2": (2, lambda split, h: psmr.SingleRate("SDIRK2", h, tolerance=1e-13)),
+    "RK4": (4, lambda split, h: psmr.SingleRate("RK4", h, tolerance=1e-14)),
+    "multirate": (2, lambda split, h: psmr.Multirate(split, h, 2, predictor="TM", tolerance=1e-13)),
+    "arc length": (4, lambda split, h: psmr.ArcLength("RK4", h, tolerance=1e-14)),
+}
+
+
+@pytest.mark.parametrize("kind", SCHEMES)
+def test_a_held_input_that_ramps_keeps_the_order(kind):
+    import partitioning
+
+    order, scheme = SCHEMES[kind]
+    system = systems.one(Follower, {"x": 0.0, "y": 0.0, "u": 0.0})
+    split = partitioning.by_hand(system.linearise(), ["D.y"])
+    ramp = [Change(0.0, rates=(("D.u", 1.0),)), Change(1.0, inputs=(("D.u", 1.0),))]
+    errors, steps = [], np.array([0.2, 0.1, 0.05, 0.025])
+    for h in steps:
+        run = march(system, scheme(split, h), 1.0, ramp)
+        errors.append(abs(run.x[-1, 0] - exact(1.0)))
+        np.testing.assert_allclose(run.y[:, 0], run.t * run.x[:, 0], atol=1e-10)
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(order, abs=0.25)
+
+
+def test_a_ramp_of_one_input_goes_on_through_the_change_of_another(system):
+    steps = [Change(0.55, parameters=(("load5", "p", 1.3),))]
+    ramp = [Change(0.2, rates=(("AVR1.v_ref", 0.01),)), Change(0.8, rates=(("AVR1.v_ref", 0.0),))]
+    two = march(system, psmr.SingleRate("TM", 0.01), 1.0, [*ramp, *steps])
+    start = dict(zip(system.names_u, system.u0, strict=True))["AVR1.v_ref"]
+    again = Change(0.55, inputs=(("AVR1.v_ref", start + 0.0035),), rates=(("AVR1.v_ref", 0.01),))
+    three = march(system, psmr.SingleRate("TM", 0.01), 1.0, [*ramp, *steps, again])
+    np.testing.assert_allclose(two.x, three.x, atol=1e-10)
+
+
+def test_a_set_point_follows_lines_or_a_staircase(system, tmp_path):
+    file = csv_of(tmp_path / "v.csv", ((0.1, 1.0), (0.5, 1.1)), "time , v_ref")
+    lines = psmr.TimeSeries(file, "v_ref", "AVR1.v_ref", time="time", scale=1.04)
+    first, last = schedule(system, [lines], 1.0)
+    assert first.inputs == (("AVR1.v_ref", 1.04),)
+    assert first.rates == (("AVR1.v_ref", pytest.approx(0.26)),)
+    assert last.rates == (("AVR1.v_ref", 0.0),)
+    assert (first.label, last.label) == ("AVR1.v_ref follows v.csv", "")
+    stairs = psmr.TimeSeries(file, "v_ref", "AVR1.v_ref", time="time", hold=True)
+    assert [change.rates[0][1] for change in schedule(system, [stairs], 1.0)] == [0.0, 0.0]
+    run = simulate(system, psmr.SingleRate("TM", 0.01), [lines])
+    assert [label for _, label in run.instants] == ["AVR1.v_ref follows v.csv"]
+
+
+def test_rows_after_the_end_of_the_run_are_left_out(system, tmp_path):
+    series = psmr.TimeSeries(csv_of(tmp_path / "p.csv"), "p", "load5.p")
+    assert [change.t for change in schedule(system, [series], 0.33)] == [0.1, 0.3]
+    with pytest.raises(EventError, match=r"'load5.p follows p.csv' at t = 0.1 s would never be seen"):
+        schedule(system, [series], 0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("t,p\n0,1\n1,12 MW\n", r":3: p = '12 MW': must be a number without a unit .* as scale"),
+        ("t,p\n0,1\n1,nan\n", r":3: p = nan: must be finite; fill the gap"),
+        ("t,p\n0,1\n1,\n", r":3: p = '': must be a number"),
+        ("t,p\n0,1\n1\n", r":3: has 1 cells, column 'p' is missing"),
+        ("t,p\n0,1\n\n0,2\n", r":4: t = 0 s: must be after the row before, 0 s"),
+        ("t,p\n-1,1\n", r":2: t = -1 s: must be >= 0"),
+        ("t,q\n0,1\n", r":1: there is no column 'p'.*; columns: t, q"),
+        ("", r":1: there is no column 't'; columns: none; the first line must name them"),
+        ("t,p\n", r": has no row under its column names"),
+    ],
+)
+def test_a_file_that_cannot_be_is_refused_with_its_line(tmp_path, text, message):
+    file = tmp_path / "p.csv"
+    file.write_text(text)
+    with pytest.raises(EventError, match=f"p.csv{message}"):
+        read_points(file, "t", "p")
+
+
+def test_what_cannot_follow_is_refused(system, tmp_path):
+    with pytest.raises(EventError, match=r"none.csv: cannot be read: No such file"):
+        psmr.TimeSeries(tmp_path / "none.csv", "p", "load5.p")
+    file = csv_of(tmp_path / "p.csv")
+    with pytest.raises(
+        EventError, match=r"load55.p is neither p or q of a load nor a set-point; did you mean 'load5.p'"
+    ):
+        psmr.TimeSeries(file, "p", "load55.p").changes(system)
+    with pytest.raises(EventError, match=r"hold = 'yes'; must be true \(a staircase\)"):
+        psmr.TimeSeries(file, "p", "load5.p", hold="yes")
+    events = [psmr.TimeSeries(file, "p", "load5.p"), psmr.LoadTrip(5, 0.5, 0.5)]
+    with pytest.raises(EventError, match=r"load trip at bus5 .* overlaps with time series of load5.p"):
+        schedule(system, events, 1.0)
+
+
+def test_a_study_file_names_the_series_beside_it(study_text, tmp_path):
+    csv_of(tmp_path / "p.csv")
+    text = study_text.replace(
+        "[output]",
+        '[[event]]\ntype = "time-series"\nfile = "p.csv"\ncolumn = "p"\nsignal = "load6.p"\n\n[output]',
+    )
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    assert read_study(path).events[1].points == ROWS
+    path.write_text(text.replace('"p.csv"', '"q.csv"'))
+    with pytest.raises(StudyError, match=r"study.toml:\d+ \[\[event\]\]: .*q.csv: cannot be read"):
+        read_study(path)
