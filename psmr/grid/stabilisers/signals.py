@@ -46,6 +46,8 @@ class Signal:
         From functions, variables, parameters and the state: its value, and the derivative of its state.
     state
         Name of its state, empty for none.
+    unit
+        Unit of the state.
     rest
         The state's value at rest, from the voltage at the bus.
     """
@@ -53,6 +55,7 @@ class Signal:
     inputs: tuple[str, ...]
     read: Read
     state: str = ""
+    unit: str = "pu"
     rest: Callable[[Any], Any] = np.abs
 
 
@@ -103,7 +106,7 @@ POWER = ("v_re", "v_im", "delta", "i_d", "i_q")
 SIGNALS: tuple[Signal, ...] = (
     Signal((), none),
     Signal(("omega",), speed),
-    Signal(BUS, bus_frequency, "x_theta", np.angle),
+    Signal(BUS, bus_frequency, "x_theta", "rad", np.angle),
     Signal(POWER, electrical_power),
     Signal((*POWER, "t_m"), accelerating_power),
     Signal(BUS, bus_voltage),
@@ -125,7 +128,7 @@ def with_signals(
 
     `own` has the attributes that are not those of `component`.
     """
-    names = ("states", "inputs", "equations", "guess")
+    names = ("states", "inputs", "units", "equations", "guess")
     parts: Mapping[str, Any] = {name: getattr(component, name) for name in names} | dict(own or {})
     for port, code in codes.items():
         parts = _measured(parts, port, SIGNALS[code])
@@ -175,6 +178,7 @@ def _measured(parts: Mapping[str, Any], port: str, signal: Signal) -> Mapping[st
     return {
         **parts,
         "states": (*parts["states"], *((state,) if state else ())),
+        "units": {**parts["units"], **({state: signal.unit} if state else {})},
         "inputs": tuple(dict.fromkeys((*reads, *read_already))),
         "equations": equations,
         "guess": guess,
