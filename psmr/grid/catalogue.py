@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from psmr.dae.component import Component, Parameter, parameters_of
 from psmr.grid.converters import GridFollowingConverter, GridFollowingConverterV
 from psmr.grid.exciters import (
+    AC8B,
+    ESDC2A,
     ESST3A,
     ESST4B,
     EXAC1,
+    EXDC2,
     EXST1,
     IEEET1,
     IEEEX1,
@@ -29,7 +32,10 @@ from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL),
     "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter),
-    "exciter": (ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXST1, ESST3A, ESST4B, EXAC1),
+    "exciter": (
+        *(ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXDC2, ESDC2A),
+        *(EXST1, ESST3A, ESST4B, EXAC1, AC8B),
+    ),
     "governor": (GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
     "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A, STAB2A),
 }

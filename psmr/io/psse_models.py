@@ -31,6 +31,8 @@ MODELS: Mapping[str, str] = {
     "ESST4B": "t_r k_pr k_ir v_r_max v_r_min t_a k_pm k_im v_m_max v_m_min k_g k_p k_i v_b_max k_c x_l"
     " theta_p_deg",
     "EXAC1": "t_r t_b t_c k_a t_a v_r_max v_r_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2",
+    "AC8B": "t_r k_pr k_ir k_dr t_dr v_pid_max v_pid_min v_r_max v_r_min v_fe_max v_e_min t_a k_a t_e k_c k_d"
+    " k_e e_1 se_1 e_2 se_2",
     "TGOV1": "r t_1 v_max v_min t_2 t_3 d_t",
     "IEEEG1": "bus2=0 -id2 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2=0 t_5 k_3 k_4=0 t_6 k_5 k_6=0"
     " t_7 k_7 k_8=0",

@@ -54,6 +54,12 @@ class Block:
             return 0.0
         return np.clip(self.c @ self.x, *self.limits)
 
+    def inside(self):
+        """The state within the limits: a block of first order without direct way."""
+        if np.isfinite(self.limits[0]) and self.order == 1 and self.d == 0:
+            return np.clip(self.c[0] * self.x, *self.limits) / self.c[0]
+        return self.x
+
     def __call__(self, u):
         low, high = self.limits
         self.u = u
@@ -68,14 +74,18 @@ class Block:
         return np.clip(y, low, high)
 
 
-def integrate(rates, x0, inputs):
-    """States at TIMES of x' = rates(x, inputs), in pieces between the jumps of the inputs."""
+def integrate(rates, x0, inputs, enter=lambda x, u: x):
+    """States at TIMES of x' = rates(x, inputs), in pieces between the jumps of the inputs.
+
+    ``enter(x, u)`` is x after a jump to u, where that moves a limit past it.
+    """
     jumps = sorted({t for f in inputs.values() for t in getattr(f, "jumps", ()) if t < TIMES[-1]})
     pieces, x = [], x0
     for begin, end in pairwise([0.0, *jumps, TIMES[-1]]):
         u = SimpleNamespace(**{name: f(0.5 * (begin + end)) for name, f in inputs.items()})
         inside = TIMES[(begin <= TIMES) & ((end > TIMES) | (end == TIMES[-1]))]
         if len(x0):
+            x = enter(x, u)
             solution = solve_ivp(
                 lambda t, x, u=u: rates(x, u), (begin, end), x, t_eval=np.union1d(inside, end), **ACCURACY
             )
@@ -111,8 +121,13 @@ def respond(blocks, wiring, inputs):
         wiring(b, u)
         return np.concatenate([block.rate for block in held if block.order])
 
+    def enter(x, u):
+        load(x)
+        wiring(b, u)
+        return np.concatenate([block.inside() for block in held if block.order])
+
     found = []
-    for x, u in integrate(rates, np.concatenate([block.x for block in held]), inputs):
+    for x, u in integrate(rates, np.concatenate([block.x for block in held]), inputs, enter):
         load(x)
         found.append(wiring(b, u))
     return np.array(found)
@@ -158,11 +173,18 @@ def device_response(component, parameters, output, inputs, signals):
     rest = held(SimpleNamespace())
     assert np.abs(system.f(x0, algebraic(x0, rest), rest)).max(initial=0.0) < 1e-9
 
+    def limits(x, u):
+        return system.limits(system.buffer(x, algebraic(x, u), u))
+
     def rates(x, u):
-        return system.f(x, algebraic(x, held(u)), held(u))
+        rate, (lower, upper) = system.f(x, algebraic(x, held(u)), held(u)), limits(x, held(u))
+        return np.where(((x >= upper) & (rate > 0)) | ((x <= lower) & (rate < 0)), 0.0, rate)
+
+    def enter(x, u):
+        return np.clip(x, *limits(x, held(u)))
 
     names = (*system.names_x, *system.names_y)
-    found = [np.concatenate([x, algebraic(x, held(u))]) for x, u in integrate(rates, x0, inputs)]
+    found = [np.concatenate([x, algebraic(x, held(u))]) for x, u in integrate(rates, x0, inputs, enter)]
     return np.array(found)[:, names.index(f"d.{output}")], guess
 
 

@@ -2,9 +2,12 @@
 
 from psmr.grid.converters import GridFollowingConverter, GridFollowingConverterV
 from psmr.grid.exciters import (
+    AC8B,
+    ESDC2A,
     ESST3A,
     ESST4B,
     EXAC1,
+    EXDC2,
     EXST1,
     IEEET1,
     IEEEX1,
@@ -130,6 +133,21 @@ PARAMETERS = {
     SEXS: {"t_a": 0.1, "t_b": 1.0, "k": 50.0, "t_e": 0.05, "e_min": -0.5, "e_max": 0.9},
     IEEET1: DIRECT_CURRENT,
     IEEEX1: {**DIRECT_CURRENT, "t_b": 0.5, "t_c": 0.1},
+    EXDC2: {**DIRECT_CURRENT, "t_b": 0.5, "t_c": 0.1},
+    ESDC2A: {**DIRECT_CURRENT, "t_b": 0.4, "t_c": 0.2},
+    AC8B: {
+        **{
+            "t_r": 0.02,
+            "k_pr": 2.0,
+            "k_ir": 1.5,
+            "k_dr": 0.1,
+            "t_dr": 0.1,
+            "v_pid_max": 1.2,
+            "v_pid_min": -0.6,
+        },
+        **{"v_r_max": 2.5, "v_r_min": -1.0, "v_fe_max": 1.4, "v_e_min": 0.1, "t_a": 0.06, "k_a": 3.0},
+        **{"t_e": 0.5, "k_c": 0.2, "k_d": 0.4, "k_e": 1.0, "e_1": 0.8, "se_1": 0.1, "e_2": 1.2, "se_2": 0.4},
+    },
     EXST1: {
         **{"t_r": 0.02, "v_i_max": 0.1, "v_i_min": -0.2, "t_c": 1.0, "t_b": 5.0, "k_a": 20.0, "t_a": 0.02},
         **{"v_r_max": 1.1, "v_r_min": -0.8, "k_c": 0.05, "k_f": 0.02, "t_f": 1.2},
@@ -211,6 +229,9 @@ ZERO = {
     SEXS: ("t_a", "t_b", "t_e"),
     IEEET1: ("t_r", "t_a"),
     IEEEX1: ("t_r", "t_a", "t_b", "t_c"),
+    EXDC2: ("t_r", "t_a", "t_b", "t_c"),
+    ESDC2A: ("t_r", "t_a", "t_b", "t_c"),
+    AC8B: ("t_r", "t_a", "t_dr", "k_dr", "k_ir"),
     EXST1: ("t_r", "t_a", "t_b", "t_c"),
     EXAC1: ("t_r", "t_a", "t_b", "t_c"),
     ESST3A: ("t_r", "t_a", "t_b", "t_c", "t_m"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from psmr.grid.exciters import ESST3A, ESST4B, EXAC1, EXST1, IEEET1, IEEEX1, SEXS
+from psmr.grid.exciters import AC8B, ESDC2A, ESST3A, ESST4B, EXAC1, EXDC2, EXST1, IEEET1, IEEEX1, SEXS
 from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
 from tests.grid.diagram import Block, device_response, respond, step
 from tests.grid.library import PARAMETERS, ZERO
@@ -148,6 +148,17 @@ def direct_current(p):
     return blocks, wiring
 
 
+def terminal_fed(p):
+    """The regulator's limits follow the bus voltage."""
+    blocks, wiring = direct_current(p)
+
+    def fed(b, u):
+        b.regulator.limits = (p["v_r_min"] * u.v_re, p["v_r_max"] * u.v_re)
+        return wiring(b, u)
+
+    return blocks, fed
+
+
 def exst1(p):
     blocks = {
         "transducer": lag(p["t_r"]),
@@ -201,6 +212,31 @@ def exac1(p):
         v_fe = p["k_e"] * v_e + saturation(p, v_e) + p["k_d"] * u.i_f
         v_r = b.regulator(b.lead(u.v_ref + u.v_s - b.transducer(u.v_re) - b.feedback(v_fe)))
         b.exciter(v_r - v_fe)
+        return rectifier(v_e, p["k_c"] * u.i_f)
+
+    return blocks, wiring
+
+
+def ac8b(p):
+    blocks = {
+        "transducer": lag(p["t_r"]),
+        "integral": Block([p["k_ir"]], [1, 0], (p["v_pid_min"], p["v_pid_max"]), p["x_i_start"]),
+        "derivative": Block([p["k_dr"], 0], [p["t_dr"], 1]),
+        "amplifier": lag(p["t_a"], p["k_a"], (p["v_r_min"], p["v_r_max"])),
+        "exciter": Block([1], [p["t_e"], 0], (p["v_e_min"], np.inf), start=p["v_e_start"]),
+    }
+
+    def field_current(v_e, u):
+        return p["k_e"] * v_e + saturation(p, v_e) + p["k_d"] * u.i_f
+
+    def wiring(b, u):
+        highest = brentq(lambda x: field_current(x, u) - p["v_fe_max"], -10.0, 10.0, xtol=1e-15)
+        b.exciter.limits = (p["v_e_min"], highest)
+        error = u.v_ref + u.v_s - b.transducer(u.v_re)
+        pid = p["k_pr"] * error + b.integral.out + b.derivative(error)
+        b.integral(error)
+        v_e = b.exciter.out
+        b.exciter(b.amplifier(np.clip(pid, p["v_pid_min"], p["v_pid_max"])) - field_current(v_e, u))
         return rectifier(v_e, p["k_c"] * u.i_f)
 
     return blocks, wiring
@@ -265,7 +301,14 @@ def esst4b(p):
 V_F = 0.5
 GOVERNORS = {TGOV1: tgov1, IEEEG1: ieeeg1, HYGOV: hygov, GAST: gast, IEESGO: ieesgo}
 EXCITERS = {SEXS: sexs, IEEET1: direct_current, IEEEX1: direct_current, EXST1: exst1}
-EXCITERS |= {EXAC1: exac1, ESST3A: esst3a, ESST4B: esst4b}
+EXCITERS |= {
+    EXDC2: terminal_fed,
+    ESDC2A: terminal_fed,
+    AC8B: ac8b,
+    EXAC1: exac1,
+    ESST3A: esst3a,
+    ESST4B: esst4b,
+}
 FORMS = ("whole", "algebraic")
 
 

@@ -4,7 +4,9 @@ Per unit: voltage on the bus base; v_f = 1 gives rated voltage on the open, unsa
 stabiliser's signal.
 """
 
+from psmr.grid.exciters.ac8b import AC8B
 from psmr.grid.exciters.dc import IEEET1, IEEEX1
+from psmr.grid.exciters.dc2 import ESDC2A, EXDC2
 from psmr.grid.exciters.esst3a import ESST3A
 from psmr.grid.exciters.esst4b import ESST4B
 from psmr.grid.exciters.exac1 import EXAC1
@@ -13,9 +15,12 @@ from psmr.grid.exciters.sexs import SEXS
 from psmr.grid.exciters.type1 import ExciterType1, ExciterType1Direct
 
 __all__ = [
+    "AC8B",
+    "ESDC2A",
     "ESST3A",
     "ESST4B",
     "EXAC1",
+    "EXDC2",
     "EXST1",
     "IEEET1",
     "IEEEX1",
