@@ -167,6 +167,11 @@ class Component:
         return {}
 
     @staticmethod
+    def at_start(v: Mapping[str, float], p: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the parameters that the start decides, from the states and algebraic variables there."""
+        return {}
+
+    @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, float]:
         """Return a starting guess for the equilibrium by variable name, nothing more."""
         return {}

@@ -14,6 +14,7 @@ from psmr.dae.assemble import assemble
 from psmr.dae.system import System
 from psmr.errors import PowerFlowError, PsmrError
 from psmr.grid.case import Case
+from psmr.grid.decided import decide
 from psmr.grid.equilibrium import Plant, attempt_plants
 from psmr.grid.initialise import allowed_residual, polish
 from psmr.grid.margins import Margin, margins, placed
@@ -76,7 +77,9 @@ def diagnose(case: Case, reactive_limits: bool = False) -> Report:
     for name, failure in failures.items():
         findings.add(ERROR, "equilibrium", name, str(failure))
         findings.failed.add(name)
-    plants = [plant for plant in plants if plant.name not in failures]
+    before = [plant for plant in plants if plant.name not in failures]
+    plants = decide(before, start)
+    start |= attempt_plants([new for new, old in zip(plants, before, strict=True) if new != old])[0]
     devices = [device for plant in plants for device in plant.devices]
     # Motors are among the network's devices, with or without an equilibrium.
     network = [d for d in network_devices(case, flow) if d.name not in findings.failed]

@@ -9,6 +9,7 @@ from psmr.dae.assemble import assemble
 from psmr.dae.system import System
 from psmr.errors import InitialisationError
 from psmr.grid.case import Case
+from psmr.grid.decided import decide
 from psmr.grid.equilibrium import ROUNDING, Reals, solve_plants
 from psmr.grid.margins import settle
 from psmr.grid.plants import bus_start, check_load, generator_plant, motor_plant
@@ -35,7 +36,8 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
     Warns
     -----
     PsmrWarning
-        Where devices start at their limits. The linearisation there is that of the inside.
+        Where devices start at their limits (the linearisation there is that of the inside), and where a
+        parameter stands for what holds the start.
 
     Raises
     ------
@@ -57,8 +59,11 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
         for row, p, q in zip(case.generators, flow.p, flow.q, strict=True)
     ]
     motors = [motor_plant(case, row, voltage[row.bus]) for row in case.loads if row.motor is not None]
+    start = solve_plants([*motors, *plants])
+    before, plants = plants, decide(plants, start)
+    start |= solve_plants([new for new, old in zip(plants, before, strict=True) if new != old])
+    start |= bus_start(case, flow)
     dynamic = [device for plant in plants for device in plant.devices]
-    start = solve_plants([*motors, *plants]) | bus_start(case, flow)
     found = polish(assemble([*network_devices(case, flow), *dynamic], start, name=case.name))
     system = settle(found, dynamic)
     if (system.x0 != found.x0).any():

@@ -17,6 +17,7 @@ from pathlib import Path
 from psmr.errors import CaseError, PsmrWarning, nearest
 from psmr.grid.catalogue import SOURCES
 from psmr.grid.tables import DeviceRow, GeneratorRow, device_name
+from psmr.io.psse_conventions import meant
 from psmr.io.psse_models import MODELS, component_for, parameters
 from psmr.io.record import Record, name_part
 from psmr.io.text import read_text
@@ -154,7 +155,9 @@ def _device(
         skip(what, "make it a transformer, or skip it")
     role, component = known
     values |= {name: 0.0 for name in component.buses if values.get(name) == bus}
-    given = parameters(component, values, unit.mbase, unit.zr, unit.zx)
+    given, notes = meant(model, parameters(component, values, unit.mbase, unit.zr, unit.zx))
+    for note in notes:
+        warnings.warn(f"{entry.where}: {model}: {note}", PsmrWarning, stacklevel=4)
     name = device_name(unit.row.name, role)
     return (bus, ident), DeviceRow(name, role, component.__name__, given, where=entry.where)
 

@@ -2,8 +2,10 @@
 
 import re
 
+import numpy as np
 import pytest
 
+import psmr
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.catalogue import role_parameters
 from psmr.grid.initialise import build
@@ -191,3 +193,51 @@ def test_stabiliser_whose_exciter_is_left_out(read):
     assert [d.role for d in case.generators[0].devices] == ["machine", "governor"]
     with pytest.raises(CaseError, match=r"case\.dyr:8: IEEEST: its generator has no exciter; add one"):
         read(GOOD.replace("1 'sexs' 1 0.1 10.0 100.0 0.1 0.0 5.0 /\n", "") + record)
+
+
+DIRECT = {
+    "EXDC2": "0.02 20 0.02 1 1 5.2 -4.2 1 0.8 0.08 1.2 0 2.8 0.1 3.7 0.3",
+    "ESDC2A": "0.02 20 0.02 1 1 5.2 -4.2 1 0.8 0.08 1.2 0 2.8 0.1 3.7 0.3",
+    "AC8B": "0.02 20 5 10 0.1 35 -5 35 -1 16 0 0.01 1 1.2 0.2 0.4 1 4.5 0.1 6 0.4",
+}
+
+
+@pytest.mark.parametrize("model", DIRECT)
+def test_a_limit_that_moves_is_read_and_starts(read, model):
+    system = build(read(GOOD.replace("'sexs' 1 0.1 10.0 100.0 0.1 0.0 5.0", f"'{model}' 1 {DIRECT[model]}")))
+    moving = [system.names_x[i] for i in range(system.n) if system.limits_move[i]]
+    assert moving == (["AVR1.v_e"] if model == "AC8B" else ["AVR1.v_r"])
+    assert np.abs(system.residual(system.w0)).max() < 1e-10
+
+
+def dc_exciter(read, old, new):
+    text = "'IEEEX1' 1 0.02 20 0.02 0 0 5.2 -4.2 1 0.8 0.08 1.2 0 2.8 0.1 3.7 0.3"
+    assert old in text
+    return read(GOOD.replace("'sexs' 1 0.1 10.0 100.0 0.1 0.0 5.0", text.replace(old, new)))
+
+
+@pytest.mark.parametrize(("k_e", "needed"), [(1, 1.3 * 3.7), (-0.05, 0.3 * 3.7)])
+def test_zero_limit_of_the_regulator(read, k_e, needed):
+    with pytest.warns(PsmrWarning) as warned:
+        case = dc_exciter(read, "5.2 -4.2 1", f"0 0 {k_e}")
+    high, low = (str(warning.message) for warning in warned)
+    assert re.search(rf"dyr:7: IEEEX1: v_r_max = 0 stands for .*: {needed:g}$", high)
+    assert re.search(rf"dyr:7: IEEEX1: v_r_min = 0 stands for -v_r_max: {-needed:g}$", low)
+    found = case.generators[0].devices[2].parameters
+    assert (found["v_r_max"], found["v_r_min"]) == (pytest.approx(needed), pytest.approx(-needed))
+
+
+def test_zero_constant_of_the_exciter(read):
+    case = dc_exciter(read, "1 0.8 0.08 1.2 0 2.8 0.1 3.7 0.3", "0 0.8 0.08 1.2 0 0.8 0.1 1.2 0.3")
+    with pytest.warns(PsmrWarning, match=r"AVR1\.k_e = 0 stands for the value that holds the start: -0\."):
+        system = build(case)
+    assert system.w0[system.index("AVR1.v_r")] == pytest.approx(0.0, abs=1e-12)
+    assert system.w0[system.index("AVR1.v_ref")] == pytest.approx(1.05, abs=1e-12)
+    with pytest.warns(PsmrWarning, match=r"AVR1\.k_e = 0"):
+        assert psmr.check(case).system is not None
+
+
+def test_a_saturation_curve_of_one_point(read):
+    with pytest.warns(PsmrWarning, match=r"e_1 = se_1 = 0 and se_2 = 0\.3 .* without saturation"):
+        case = dc_exciter(read, "2.8 0.1", "0 0")
+    assert case.generators[0].devices[2].parameters["se_2"] == 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ class _DirectCurrent(Component):
     t_a = Parameter("s", "time constant of the regulator", nonnegative)
     v_r_max = Parameter("pu", "upper limit of the regulator's output")
     v_r_min = Parameter("pu", "lower limit of the regulator's output")
-    k_e = Parameter("pu", "constant of the exciter (1 where separately excited)")
+    k_e = Parameter("pu", "constant of the exciter (1 where separately excited; 0: v_r = 0 at the start)")
     t_e = Parameter("s", "time constant of the exciter", positive)
     k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
     t_f = Parameter("s", "time constant of the rate feedback", positive)
@@ -38,6 +39,14 @@ class _DirectCurrent(Component):
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to an impossible saturation curve."""
         return saturation_conflict(p, p["e_1"], "se_1", p["e_2"], "se_2")
+
+    @staticmethod
+    def at_start(v: Mapping[str, float], p: Mapping[str, float]) -> Mapping[str, float]:
+        """Return for k_e = 0 the constant with which the self-excited exciter needs no regulator."""
+        if p["k_e"] != 0 or v["v_f"] == 0:
+            return {}
+        saturated = _needed(NumericMath, v["v_f"], SimpleNamespace(**p))
+        return {"k_e": -float(saturated) / v["v_f"]} if saturated else {}
 
 
 def _voltage_error(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any]:
