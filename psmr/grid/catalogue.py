@@ -49,6 +49,7 @@ SOURCES = ("machine", "converter")
 
 HOLDING_VOLTAGE = (GridFollowingConverterV,)
 """Converters whose integrators hold the voltage of their bus: two of them there share no reactive power."""
+
 FOLLOWERS: tuple[type[Component], ...] = (GridFollowingConverter, GridFollowingConverterV)
 """Converters that follow the voltage at their bus: something else has to hold the island that they are in."""
 

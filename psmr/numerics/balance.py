@@ -106,7 +106,8 @@ def balance(block: Block, w: Reals, what: str, tolerance: float = 1e-12) -> int:
     r"""Solve F(w) = 0 for the block's variables in w, damped from a far guess; return the number of repivots.
 
     The guess is what w has. The values at the end of a fault may be too far from those after it: where Newton
-    fails from them it begins again at the block's first solution, that of the undisturbed system.
+    fails from them it begins again at the block's first solution, that of the undisturbed system, but for
+    devices out of service, whose variables stay.
 
     The tolerance, relative to max(1, \|w\|), is a hundredth of the default Newton tolerance of a step: the
     jump at an event is no place to save an iteration.
@@ -123,8 +124,8 @@ def balance(block: Block, w: Reals, what: str, tolerance: float = 1e-12) -> int:
     last = w.copy()
     repivots, failure = _settle_from(block, last, w, what, tolerance)
     if failure is not None and block.first is not None:
-        guess, own = last.copy(), block.arrays.variables
-        guess[own] = block.first[own]
+        guess, solved = last.copy(), np.delete(block.arrays.variables, block.held_columns)
+        guess[solved] = block.first[solved]
         more, again = _settle_from(block, guess, w, what, tolerance)
         repivots += more
         failure = failure if again is not None else None

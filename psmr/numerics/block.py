@@ -179,6 +179,11 @@ class Block:
         self.arrays.memory[RATE] = 1.0
         self.arrays.memory[VALID] = 0.0
 
+    @property
+    def held_columns(self) -> NDArray[np.intp]:
+        """Columns of the algebraic variables of devices out of service."""
+        return column_indices(self.kernels)[self.kernels.ones]
+
     def repivot(self) -> None:
         """Choose pivots for the Newton matrix in J, which has none yet or whose old ones do not suit it.
 

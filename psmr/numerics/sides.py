@@ -61,7 +61,7 @@ def rows_of_sides(
     """
     kernels = whole.kernels
     held_rows = kernels.indices[kernels.ones]
-    held_variables = column_indices(kernels)[kernels.ones]
+    held_variables = whole.held_columns
     if np.isin(held_rows, fast.row_indices).sum() == np.isin(held_variables, fast.variables).sum():
         return fast.row_indices, slow.row_indices
     n, size = kernels.states, kernels.rows

@@ -6,21 +6,46 @@ import numpy as np
 import pytest
 
 import psmr
+from psmr.dae.assemble import assemble
+from psmr.dae.device import Device
 from psmr.errors import SimulationError
 from psmr.numerics.balance import consistent
-from psmr.numerics.march import march
+from psmr.numerics.march import Change, march
 from psmr.numerics.scheme import SingleRate
+from tests import systems
+
+
+def with_constant_powers(wscc9):
+    case = psmr.read_case(wscc9 / "wscc9.toml")
+    power = {"p_zip": (0.0, 0.0, 1.0), "q_zip": (0.0, 0.0, 1.0), "v_min": 0.3}
+    loads = tuple(dataclasses.replace(row, **power) for row in case.loads)
+    return psmr.build(dataclasses.replace(case, loads=loads))
 
 
 def test_clearing_begins_again_from_the_undisturbed_system(wscc9):
     """Constant powers: from the voltages of the fault Newton finds nothing, from those before it it does."""
-    case = psmr.read_case(wscc9 / "wscc9.toml")
-    power = {"p_zip": (0.0, 0.0, 1.0), "q_zip": (0.0, 0.0, 1.0), "v_min": 0.3}
-    loads = tuple(dataclasses.replace(row, **power) for row in case.loads)
-    system = psmr.build(dataclasses.replace(case, loads=loads))
+    system = with_constant_powers(wscc9)
     changes = psmr.Fault(bus=5, start=1.0, clear=1.1, x=0.05).changes(system)
     run = march(system, SingleRate("TM", 5e-3), 1.1, changes)
     before, after = np.flatnonzero(np.isclose(run.t, 1.1))
     with pytest.raises(SimulationError, match="no solution near the last values"):
         consistent(system, run.x[before], run.y[before])
     np.testing.assert_allclose(run.y[after], consistent(system, run.x[after], system.y0), atol=1e-12)
+
+
+def test_devices_out_of_service_stay_where_newton_begins_again(wscc9):
+    """A device beside the network leaves with the clearing: its variable stays, the network begins again."""
+    network = with_constant_powers(wscc9)
+    start = dict(zip((*network.names_x, *network.names_y, *network.names_u), network.w0[:-1], strict=True))
+    beside = Device("D", systems.Quadratic, {})
+    system = assemble([*network.devices, beside], {**start, "D.x": 1.0, "D.y": 1.0})
+    fault = psmr.Fault(bus=5, start=1.0, clear=1.1, x=0.05).changes(system)
+    run = march(system, SingleRate("TM", 5e-3), 1.1, [*fault, Change(1.1, out=("D",))])
+    before, after = np.flatnonzero(np.isclose(run.t, 1.1))
+    own = system.names_y.index("D.y")
+    # x' = -y, y = x^2 from 1: y = 1 / (1 + t)^2
+    assert run.y[before, own] == pytest.approx(1 / 2.1**2, rel=1e-4)
+    assert run.y[after, own] == run.y[before, own]
+    without = march(system, SingleRate("TM", 5e-3), 1.1, fault)
+    others = [i for i in range(system.m) if i != own]
+    np.testing.assert_allclose(run.y[after, others], without.y[after, others], atol=1e-9)
