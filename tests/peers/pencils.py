@@ -112,10 +112,11 @@ def _of_index_one(whole: Reals, time: Reals) -> tuple[Reals, Reals]:
 def matched(ours: Complexes, theirs: Complexes) -> tuple[Reals, Complexes, Complexes]:
     """Return (relative differences, ours, theirs), paired so that their sum is least, largest first.
 
+    Where one has more eigenvalues than the other, the rest of it is left out.
+
     The zeros of the common angle and speed are double, and an error moves them by its root: they are called
     zero.
     """
-    assert len(ours) == len(theirs)
     ours, theirs = (np.where(np.abs(values) < ZERO, 0.0, values) for values in (ours, theirs))
     error = np.abs(ours[:, None] - theirs) / np.maximum(np.abs(ours)[:, None], ZERO)
     rows, columns = linear_sum_assignment(np.minimum(error, 1e3))

@@ -11,7 +11,8 @@ from tests.peers.andes_system import aligned, load, shared_flow, start
 from tests.peers.definitions import as_andes
 from tests.peers.pairs import written
 from tests.peers.pencils import differenced, eigenvalues, matched, own_eigenvalues
-from tests.peers.test_andes_models import EXCITER, MACHINE, RAW, TOLERANCE
+from tests.peers.records import EXCITER, MACHINE, RAW
+from tests.peers.test_andes_models import TOLERANCE
 
 pytestmark = pytest.mark.peers
 
