@@ -50,6 +50,11 @@ def whole(low: int, high: int) -> Check:
     return check
 
 
+def flag(value: float) -> str | None:
+    """Return what would be right where `value` is neither 0 nor 1."""
+    return None if value in (0.0, 1.0) else "must be 0 or 1"
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A constant of a component, declared as a class attribute that bears its name.
@@ -111,7 +116,7 @@ class Component:
         States that vanish with their time constants: state -> names of the time constants. Where all of them
         are zero, the state is an algebraic variable (see `psmr.dae.algebraic_form`).
     integrals
-        Integrators that a zero gain leaves out: state -> name of the gain.
+        Integrators that a zero gain or flag leaves out: state -> its name, or names of which one is zero.
     ramps
         Rates of change: parameters without which, all of them zero, no equation reads the time.
     structural
@@ -134,7 +139,7 @@ class Component:
     optional: ClassVar[Mapping[str, float]] = {}
     limits: ClassVar[Mapping[str, tuple[str | None, str | None]]] = {}
     lags: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    integrals: ClassVar[Mapping[str, str]] = {}
+    integrals: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
     ramps: ClassVar[tuple[str, ...]] = ()
     structural: ClassVar[tuple[str, ...]] = ()
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {}
@@ -182,6 +187,14 @@ def improper(p: Mapping[str, float], *pairs: tuple[str, str]) -> str | None:
     for lead, lag in pairs:
         if p[lag] == 0 and p[lead] != 0:
             return f"{lag} = 0 and {lead} = {p[lead]:g}: {lag} must be > 0 where {lead} is not 0"
+    return None
+
+
+def crossed(p: Mapping[str, float], *pairs: tuple[str, str]) -> str | None:
+    """Return the objection to limits that leave nothing between them: names of (lower, upper) limits."""
+    for low, high in pairs:
+        if p[low] >= p[high]:
+            return f"{low} = {p[low]:g}: must be below {high} = {p[high]:g}"
     return None
 
 

@@ -7,6 +7,8 @@ and Control (1994), chapters 8 and 12; IEEE Std 421.5-2016.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,17 @@ def rotate(m: Any, re: Any, im: Any, angle: Any) -> tuple[Any, Any]:
     return re * c + im * s, im * c - re * s
 
 
+def phasor_frequency(m: Any, re: Any, im: Any, x: Any, t: Any, f_n: Any) -> tuple[Any, Any]:
+    """Return the deviation of a phasor's frequency in pu, s/(1 + s t) on its angle, and the derivative of x.
+
+    x is the lagged angle. What the phasor leads it by is measured from it and not as a difference of two
+    angles, so that there is no jump where the phasor's angle passes 180 degrees.
+    """
+    along, across = rotate(m, re, im, x)
+    ahead = m.atan2(across, along)
+    return ahead / (2 * np.pi * f_n * t), ahead / t
+
+
 def limit_with_priority(m: Any, first: Any, second: Any, limit: Any, floor: float = 0.1) -> tuple[Any, Any]:
     """Return (first, second) with a magnitude of at most `limit`; `second` gets the room that `first` leaves.
 
@@ -72,6 +85,43 @@ def limit_magnitude(m: Any, d: Any, q: Any, limit: Any) -> tuple[Any, Any]:
     magnitude = m.sqrt(d**2 + q**2 + 1e-30)
     scale = m.clip(magnitude, -limit, limit) / magnitude
     return scale * d, scale * q
+
+
+def limited_where(m: Any, used: Any, x: Any, low: Any, high: Any) -> Any:
+    """Return x within [low, high]; the middle where it is not used: a limit without effect is not touched."""
+    return m.clip(m.where(used, x, (low + high) / 2), low, high)
+
+
+def remaining(m: Any, limit: Any, taken: Any) -> Any:
+    """Return sqrt(limit^2 - taken^2): what a limit of the magnitude leaves to the other component.
+
+    It is 0 where nothing is left. At zero the root has no derivative; there and beyond the function is
+    constant.
+    """
+    square = limit**2 - taken**2
+    none = m.le(square, 0)
+    return m.where(none, 0, m.sqrt(m.where(none, 1, square)))
+
+
+def dead_band(m: Any, x: Any, low: Any, high: Any) -> Any:
+    """Return by how much x is outside [low, high], 0 inside: a dead band without a step at its ends.
+
+    Where low and high are equal there is none, and the derivative is 1 there too.
+    """
+    return m.where(m.ge(x, high), x - high, m.where(m.le(x, low), x - low, 0))
+
+
+def through_points(m: Any, x: Any, points: Sequence[tuple[Any, Any]]) -> Any:
+    """Return the polygon through (x, y) points at x, constant before the first and after the last.
+
+    A point whose x is not above the one before it is left out.
+    """
+    total = points[0][1]
+    for (x_1, y_1), (x_2, y_2) in pairwise(points):
+        none = m.le(x_2, x_1)
+        part = m.min(m.max((x - x_1) / m.where(none, 1, x_2 - x_1), 0), 1)
+        total = total + m.where(none, 0, part * (y_2 - y_1))
+    return total
 
 
 def quadratic_saturation(m: Any, x: Any, x_1: Any, s_1: Any, x_2: Any, s_2: Any) -> Any:

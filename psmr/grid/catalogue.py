@@ -27,17 +27,20 @@ from psmr.grid.loads import StaticLoad, ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
 from psmr.grid.motors import InductionMotor
 from psmr.grid.network import Bus, Line, Shunt, Transformer
+from psmr.grid.renewables import REECA1, REECB1, REGCA1, REPCA1
 from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL),
-    "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter),
+    "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter, REGCA1),
     "exciter": (
         *(ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXDC2, ESDC2A),
         *(EXST1, ESST3A, ESST4B, EXAC1, AC8B),
     ),
     "governor": (GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
     "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A, STAB2A),
+    "electrical_control": (REECA1, REECB1),
+    "plant_control": (REPCA1,),
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
 
@@ -50,10 +53,13 @@ SOURCES = ("machine", "converter")
 HOLDING_VOLTAGE = (GridFollowingConverterV,)
 """Converters whose integrators hold the voltage of their bus: two of them there share no reactive power."""
 
-FOLLOWERS: tuple[type[Component], ...] = (GridFollowingConverter, GridFollowingConverterV)
+FOLLOWERS: tuple[type[Component], ...] = (GridFollowingConverter, GridFollowingConverterV, REGCA1)
 """Converters that follow the voltage at their bus: something else has to hold the island that they are in."""
 
-PREFIXES: Mapping[str, str] = {"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"}
+PREFIXES: Mapping[str, str] = {
+    **{"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"},
+    **{"electrical_control": "EC", "plant_control": "PPC"},
+}
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""
 
 LOADS: tuple[type[StaticLoad], ...] = (ZipLoad, ExponentialLoad)
@@ -62,8 +68,8 @@ LOADS: tuple[type[StaticLoad], ...] = (ZipLoad, ExponentialLoad)
 NETWORK: tuple[type[Component], ...] = (Bus, Line, Transformer, Shunt, *LOADS)
 """Components that the tables of a case stand for."""
 
-FROM_CASE = ("s_base", "f_n", "v_0")
-"""Parameters that come from the head of the case, and from its power flow: the voltage at the terminals."""
+FROM_CASE = ("s_base", "f_n", "v_0", "q_0")
+"""Parameters that come from the head of the case, and from its power flow at the plant's terminals."""
 
 
 def components() -> tuple[type[Component], ...]:

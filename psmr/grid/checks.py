@@ -90,6 +90,7 @@ def check_plants(case: Tables) -> None:
         for device in generator.devices:
             if roles.count(device.role) > 1:
                 raise CaseError(f"{device.place}: {generator.name} has more than one {device.role}; keep one")
+        _check_asked_of_control(generator)
         sources = [role for role in roles if role in SOURCES]
         if roles and len(sources) != 1:
             found = " and a ".join(sources) or "neither"
@@ -115,6 +116,19 @@ def check_plants(case: Tables) -> None:
                     f"{g.place}: rating_mva is missing; {len(held)} generators share the power of bus"
                     f" {number}"
                 )
+
+
+def _check_asked_of_control(generator: GeneratorRow) -> None:
+    """Raise CaseError where a plant control gives a reactive power to a control of the power factor."""
+    if "plant_control" not in [device.role for device in generator.devices]:
+        return
+    for device in generator.devices:
+        if device.parameters.get("pf_flag"):
+            raise CaseError(
+                f"{device.place}: pf_flag = 1: the plant control of {generator.name} asks for reactive power,"
+                " which a control of the power factor does not take; set pf_flag = 0, or remove the plant"
+                " control"
+            )
 
 
 def _check_voltage_integrators(number: int, group: Sequence[GeneratorRow]) -> None:

@@ -31,7 +31,7 @@ def generator_plant(case: Case, row: GeneratorRow, voltages: Mapping[int, comple
         )
     voltage = voltages[row.bus]
     current = complex(np.conj(power / voltage))
-    devices = tuple(plant_devices(case, row, voltage))
+    devices = tuple(plant_devices(case, row, voltage, power))
     read = {target.rpartition(".")[0] for device in devices for target in device.connections.values()}
     far = {bus.name: voltages[bus.number] for bus in case.buses if bus.name in read and bus.number != row.bus}
     return Plant(row.name, devices, voltage, current, far)

@@ -44,9 +44,12 @@ def component_of(row: DeviceRow) -> type[Component]:
     return structure_for(component, defaults(component) | dict(row.parameters))
 
 
-def device_parameters(row: DeviceRow, case: Tables, v_0: float) -> dict[str, float]:
-    """Return the parameters of a device, with those of the case: `v_0` is the power flow's voltage."""
-    known = {"s_base": case.base_mva, "f_n": case.frequency_hz, "v_0": v_0}
+def device_parameters(row: DeviceRow, case: Tables, v_0: float, q_0: float = 0.0) -> dict[str, float]:
+    """Return the parameters of a device, with those of the case.
+
+    `v_0` and `q_0` are the power flow's voltage and reactive power at its terminals, in pu.
+    """
+    known = {"s_base": case.base_mva, "f_n": case.frequency_hz, "v_0": v_0, "q_0": q_0}
     declared = parameters_of(component_of(row))
     return dict(row.parameters) | {name: value for name, value in known.items() if name in declared}
 

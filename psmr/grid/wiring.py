@@ -57,12 +57,12 @@ def terminal_wires(bus: str, component: type[Component] | None = None) -> dict[s
     return {port: f"{bus}.{port}" for port in ports}
 
 
-def plant_devices(case: Case, generator: GeneratorRow, voltage: complex) -> list[Device]:
+def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: complex) -> list[Device]:
     """Return the devices of a plant, wired to each other and to their bus by name.
 
     An input takes the variable of that name that another device of the plant offers, or the bus; otherwise it
-    is held. A stabiliser has no set-points: it also reads what the machine holds. `voltage` is the power
-    flow's at the bus.
+    is held. A stabiliser has no set-points: it also reads what the machine holds. `voltage` and
+    `power` (into the bus) are the power flow's, in pu.
 
     Raises
     ------
@@ -86,7 +86,8 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex) -> list
                 wires[port] = f"{offering[0]}.{port}"
             elif row.role == "stabiliser" and port not in wires:
                 wires[port] = f"{_holding(generator, row, port)}.{port}"
-        devices.append(Device(row.name, component, device_parameters(row, case, abs(voltage)), wires))
+        values = device_parameters(row, case, abs(voltage), power.imag)
+        devices.append(Device(row.name, component, values, wires))
     _check_used(generator, kinds)
     return devices
 

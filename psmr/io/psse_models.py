@@ -14,6 +14,10 @@ from psmr.dae.component import Component
 from psmr.grid.catalogue import ROLES, role_parameters
 
 _SATURATION = "-switch e_1 se_1 e_2 se_2"
+_ELECTRICAL = "v_dip v_up t_rv dbd1 dbd2 k_qv iqh1 iql1 v_ref0"
+_LOOPS = "t_p q_max q_min v_max v_min k_qp k_qi k_vp k_vi"
+_ORDER = "t_iq dp_max dp_min p_max p_min i_max t_pord"
+_POINTS = " ".join(f"v{axis}{k} i{axis}{k}" for axis in "qp" for k in (1, 2, 3, 4))
 _DC = f"t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f {_SATURATION}"
 
 MODELS: Mapping[str, str] = {
@@ -45,6 +49,14 @@ MODELS: Mapping[str, str] = {
     "PSS2A": "input_1 bus_1 input_2 bus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1"
     " t_1 t_2 t_3 t_4 v_st_max v_st_min",
     "STAB2A": "k_2 t_2 k_3 t_3 k_4 k_5 t_5 h_lim",
+    "REGCA1": "lvplsw t_g rrpwr brkpt zerox lvpl1 v_olim lvpnt1 lvpnt0 i_olim t_fltr k_hv"
+    " iqrmax iqrmin -accel",
+    "REECA1": f"bus_v=0 pf_flag v_flag q_flag p_flag=0 pq_flag {_ELECTRICAL} -iq_frz t_hld=0 t_hld2=0"
+    f" {_LOOPS} v_ref1 {_ORDER} {_POINTS}",
+    "REECB1": f"bus_v=0 pf_flag v_flag q_flag pq_flag {_ELECTRICAL} {_LOOPS} {_ORDER}",
+    "REPCA1": "bus from_bus=0 to_bus=0 -circuit vc_flag ref_flag f_flag t_fltr k_p k_i t_ft t_fv v_frz r_c"
+    " x_c k_c e_max e_min dbd1 dbd2 q_max q_min k_pg k_ig t_p fdbd1 fdbd2 fe_max fe_min p_max p_min"
+    " t_g d_dn d_up",
 }
 """Model to the names of its values, in their order, after bus, name and machine identifier."""
 

@@ -36,15 +36,15 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     control = "slack"
     v = 1.0
 
-    [generator.machine]        # roles: machine or converter, exciter, governor, stabiliser;
-    type = "ClassicalMachine"  # type, name, parameters
+    [generator.machine]        # roles: machine or converter, exciter, governor, stabiliser,
+    type = "ClassicalMachine"  # electrical_control, plant_control; type, name, parameters
     s_n = 100.0
     h = 5.0
     d = 0.0
     x_d1 = 0.3
 
 Devices of a plant are wired by name: the exciter's ``v_f`` goes to the machine that reads ``v_f``. Unless
-named, they are called G1, AVR1, GOV1, PSS1 for the generator G1.
+named, they are called G1, AVR1, GOV1, PSS1, EC1, PPC1 for the generator G1.
 """
 
 from __future__ import annotations

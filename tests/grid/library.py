@@ -22,6 +22,7 @@ from psmr.grid.loads import ZipLoad
 from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
 from psmr.grid.motors import InductionMotor
 from psmr.grid.network import Bus, Line, Shunt, Transformer
+from psmr.grid.renewables import REECA1, REECB1, REGCA1, REPCA1
 from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
 
 BASE = {"s_n": 64.0, "s_base": 100.0, "f_n": 60.0}
@@ -47,6 +48,13 @@ SUBTRANSIENT = {
     **BASE,
     **{"h": 6.175, "d": 0.5, "r_a": 0.0025, "x_d": 1.8, "x_q": 1.7, "x_d1": 0.3, "x_2": 0.25, "x_l": 0.2},
     **{"t_d01": 8.0, "t_d02": 0.03, "t_q02": 0.05, "s_10": 0.1, "s_12": 0.4},
+}
+ELECTRICAL = {
+    **{"v_0": 0.9, "pf_flag": 0.0, "v_flag": 1.0, "q_flag": 1.0, "pq_flag": 0.0, "v_dip": 0.5, "v_up": 1.6},
+    **{"t_rv": 0.02, "dbd1": -0.1, "dbd2": 0.05, "k_qv": 2.0, "iqh1": 0.6, "iql1": -0.5, "v_ref0": 0.0},
+    **{"t_p": 0.05, "q_max": 0.5, "q_min": -0.4, "v_max": 0.7, "v_min": -0.6, "k_qp": 0.3, "k_qi": 4.0},
+    **{"k_vp": 0.8, "k_vi": 6.0, "t_iq": 0.02, "dp_max": 6.0, "dp_min": -5.0, "p_max": 0.9, "p_min": -0.2},
+    **{"i_max": 1.1, "t_pord": 0.1},
 }
 PARAMETERS = {
     Bus: {"g_fault": 3.0, "b_fault": -2.0},
@@ -214,6 +222,33 @@ PARAMETERS = {
         **{"t_5": 0.3, "t_6": 0.04, "t_7": 0.2, "t_8": 0.05, "t_9": 0.1, "t_10": 0.06, "l_s_max": 0.8},
         **{"l_s_min": -0.7, "v_cu": 0.4, "v_cl": -0.5, "v_0": 1.0, "f_n": 60.0},
     },
+    REGCA1: {
+        **{"s_n": 64.0, "s_base": 100.0, "q_0": 0.1, "lvplsw": 1.0, "t_g": 0.3, "rrpwr": 3.0, "brkpt": 0.9},
+        **{"zerox": 0.3, "lvpl1": 0.8, "v_olim": 0.9, "lvpnt1": 0.8, "lvpnt0": 0.4, "i_olim": -0.6},
+        **{"t_fltr": 0.05, "k_hv": 0.7, "iqrmax": 5.0, "iqrmin": -4.0},
+    },
+    REECA1: {
+        **ELECTRICAL,
+        **{"v_ref1": 0.1, "vq1": -0.5, "iq1": 0.2, "vq2": 0.2, "iq2": 0.9, "vq3": 0.6, "iq3": 0.8},
+        **{"vq4": 1.1, "iq4": 1.3, "vp1": -0.8, "ip1": 0.3, "vp2": 0.1, "ip2": 0.6, "vp3": 0.5, "ip3": 1.0},
+        **{"vp4": 0.9, "ip4": 1.4},
+    },
+    REECB1: {**ELECTRICAL, "v_ref0": 0.8, "pq_flag": 1.0},
+    REPCA1: {
+        **{
+            "f_n": 60.0,
+            "vc_flag": 1.0,
+            "ref_flag": 1.0,
+            "f_flag": 1.0,
+            "t_fltr": 0.02,
+            "k_p": 2.0,
+            "k_i": 3.0,
+        },
+        **{"t_ft": 0.1, "t_fv": 0.3, "v_frz": 0.7, "r_c": 0.02, "x_c": 0.05, "k_c": 0.03, "e_max": 0.4},
+        **{"e_min": -0.5, "dbd1": -0.02, "dbd2": 0.01, "q_max": 0.8, "q_min": -0.7, "k_pg": 0.5, "k_ig": 0.9},
+        **{"t_p": 0.2, "fdbd1": -0.01, "fdbd2": 0.015, "fe_max": 0.6, "fe_min": -0.9, "p_max": 0.9},
+        **{"p_min": 0.1, "t_g": 0.1, "d_dn": 2.0, "d_up": 1.5},
+    },
 }
 
 # Limiters by their number in the equations, and the side that no input reaches.
@@ -240,4 +275,22 @@ ZERO = {
     PSS2A: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4"),
     STAB2A: ("t_3", "t_5"),
     ST2CUT: ("t_1", "k_2", "t_5", "t_6", "t_7", "t_8", "t_9", "t_10"),
+    REGCA1: ("t_fltr",),
+    REECA1: ("t_rv", "t_p"),
+    REECB1: ("t_rv", "t_p"),
+    REPCA1: ("t_fltr", "t_ft", "t_fv", "t_p", "t_g"),
+}
+
+# Flags and signs that choose other branches of the same equations.
+VARIANTS = {
+    REGCA1: (
+        *({"q_0": -0.1}, {"lvplsw": 0.0, "q_0": 0.0}),
+        {"t_g": 0.0, "rrpwr": 99.0, "iqrmax": 99.0, "iqrmin": -99.0},
+    ),
+    REECA1: (
+        *({"v_flag": 0.0}, {"q_flag": 0.0}, {"v_flag": 0.0, "q_flag": 0.0, "pf_flag": 1.0}),
+        *({"pq_flag": 1.0, "vq3": 0.0, "iq3": 0.0, "vq4": 0.0, "iq4": 0.0}, {"k_qv": 0.0}),
+    ),
+    REECB1: ({"q_flag": 0.0, "pf_flag": 1.0, "pq_flag": 0.0},),
+    REPCA1: ({"f_flag": 0.0, "vc_flag": 0.0}, {"ref_flag": 0.0}),
 }

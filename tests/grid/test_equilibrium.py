@@ -154,8 +154,9 @@ def plant_of(case, number):
     generator, flow = case.generators[number], power_flow(case)
     place = [bus.number for bus in case.buses].index(generator.bus)
     voltage = complex(flow.voltage[place])
-    current = complex(np.conj(complex(flow.p[number], flow.q[number]) / voltage))
-    return Plant(generator.name, tuple(plant_devices(case, generator, voltage)), voltage, current)
+    power = complex(flow.p[number], flow.q[number])
+    devices = tuple(plant_devices(case, generator, voltage, power))
+    return Plant(generator.name, devices, voltage, complex(np.conj(power / voltage)))
 
 
 def test_plants_together_are_plants_alone(wscc9):

@@ -241,3 +241,43 @@ def test_a_saturation_curve_of_one_point(read):
     with pytest.warns(PsmrWarning, match=r"e_1 = se_1 = 0 and se_2 = 0\.3 .* without saturation"):
         case = dc_exciter(read, "2.8 0.1", "0 0")
     assert case.generators[0].devices[2].parameters["se_2"] == 0.0
+
+
+CONVERTER = "2 'REGCA1' 'G1' 1 0.02 10 0.9 0.4 1.22 1.2 0.8 0.4 -1.3 0.02 0.7 99 -99 0.7 /\n"
+CONTROL = (
+    "2 'REECA1' 'G1' 0 0 1 1 {p_flag} 0 0.85 1.2 0.02 -0.05 0.05 2 1.05 -1.05 0 0 {t_hld} 0 0.05 0.4"
+    " -0.4 1.1 0.9 0.1 2 0.5 40 0 0.02 99 -99 1 -1 1.5 0.05 0 1.4 2 1.4 0 0 0 0 0 1.4 2 1.4 0 0 0 0 /\n"
+)
+PLANT = (
+    "2 'REPCA1' 'G1' {bus} {branch} '1 ' 0 1 1 0.02 18 5 0 0.15 0.7 0 0 0.02 0.1 -0.1 0 0 0.4 -0.4 0.1 0.05"
+    " 0.25 -0.0006 0.0006 99 -99 1 -1 0.1 20 20 /\n"
+)
+
+
+def renewable(p_flag=0, t_hld=0, bus=0, branch="0 0"):
+    """GOOD with a wind plant in place of the first classical machine."""
+    records = CONVERTER + CONTROL.format(p_flag=p_flag, t_hld=t_hld) + PLANT.format(bus=bus, branch=branch)
+    return GOOD.replace("2 'GENCLS' 'G1' 4.0, 0.0 /   a comment\n", records)
+
+
+def test_renewable_plant(read):
+    plant = read(renewable(bus=1)).generators[1]
+    assert [row.type for row in plant.devices] == ["REGCA1", "REECA1", "REPCA1"]
+    converter, control, regulator = (row.parameters for row in plant.devices)
+    assert (converter["i_olim"], converter["k_hv"], converter["iqrmin"]) == (-1.3, 0.7, -99.0)
+    assert (control["k_vi"], control["v_ref1"], control["vq2"], control["ip2"]) == (40.0, 0.0, 2.0, 1.4)
+    assert (regulator["bus"], regulator["ref_flag"], regulator["d_up"]) == (1, 1, 20)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"t_hld": 0.5}, "t_hld = '0.5': psmr has this model only with 0"),
+        ({"p_flag": 1}, "p_flag = '1': psmr has this model only with 0"),
+        ({"branch": "2 1"}, "from_bus = '2': psmr has this model only with 0"),
+        ({"bus": 77}, "bus = 77: there is no bus with this number"),
+    ],
+)
+def test_renewable_options_that_psmr_does_not_have(read, changes, message):
+    with pytest.raises(CaseError, match=rf"case\.dyr:\d+.*{re.escape(message)}"):
+        read(renewable(**changes))

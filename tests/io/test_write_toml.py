@@ -18,7 +18,8 @@ from tests.io.raw import raw_text
 
 
 @pytest.mark.parametrize(
-    "name", ["wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml", "wscc9-gfm.toml", "wscc9.raw"]
+    "name",
+    ["wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml", "wscc9-renewable.toml", "wscc9-gfm.toml", "wscc9.raw"],
 )
 def test_cases(wscc9, tmp_path, name):
     case = read_case(wscc9 / name)

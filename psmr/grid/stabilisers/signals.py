@@ -16,7 +16,7 @@ import numpy as np
 
 from psmr.dae.component import Component, Parameter, Terms, positive, whole
 from psmr.dae.mathematics import NumericMath
-from psmr.grid.blocks import machine_frame, rotate, washout
+from psmr.grid.blocks import machine_frame, phasor_frequency, washout
 
 Read = Callable[[Any, Any, Any, Any], tuple[Any, Terms]]
 
@@ -70,13 +70,9 @@ def speed(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
 
 
 def bus_frequency(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
-    """Return the deviation of the bus's frequency in pu: s/(1 + s t_f) on the voltage's angle.
-
-    The state is the lagged angle. The lag is measured from it and not as a difference of two angles, so that
-    it has no jump where the voltage's angle passes 180 degrees.
-    """
-    behind = m.atan2(*reversed(rotate(m, v.u_re, v.u_im, x)))
-    return behind / (2 * np.pi * p.f_n * p.t_f), (behind / p.t_f,)
+    """Return the deviation of the bus's frequency in pu: s/(1 + s t_f) on the voltage's angle."""
+    deviation, slope = phasor_frequency(m, v.u_re, v.u_im, x, p.t_f, p.f_n)
+    return deviation, (slope,)
 
 
 def electrical_power(m: Any, v: Any, p: Any, x: Any) -> tuple[Any, Terms]:
