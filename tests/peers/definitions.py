@@ -47,6 +47,16 @@ def system_base_currents(row: DeviceRow, ratio: float) -> dict[str, float]:
     return {name: row.parameters[name] * ratio for name in ("k_i", "x_l")} | rounded_bridge(row)
 
 
+def rounded(row: DeviceRow, ratio: float) -> dict[str, float]:
+    """Let AC8B have the rectifier as the standard prints it."""
+    return rounded_bridge(row)
+
+
+def direct(row: DeviceRow, ratio: float) -> dict[str, float]:
+    """Let ESDC2A read the bus voltage past its transducer."""
+    return {"t_r": 0.0}
+
+
 def no_transducer(row: DeviceRow, ratio: float) -> dict[str, float]:
     """Let EXAC1 read the bus voltage past its transducer."""
     return {"t_r": 0.0} | rounded_bridge(row)
@@ -71,6 +81,8 @@ DEFINITIONS: Mapping[str, Callable[[DeviceRow, float], dict[str, float]]] = {
     "ESST3A": system_base_currents,
     "ESST4B": system_base_currents,
     "EXAC1": no_transducer,
+    "AC8B": rounded,
+    "ESDC2A": direct,
     "HYGOV": system_base_gate,
     "IEESGO": system_base_gain,
 }
