@@ -66,18 +66,20 @@ def guess_of(component, parameters, terminal):
 def respond(diagram, p, states, inputs):
     """Outputs at TIMES of a diagram: ``diagram(p, u, x)`` returns (rates, limits by place, outputs)."""
     small = 1e-7
+    # A state this near to its limit is at it: the integration's error must not take it to and fro.
+    near = 1e-7
 
     def rates(x, u):
         raw, limits, _ = diagram(p, u, x)
         rate = np.array(raw)
         for i, (low, high) in limits.items():
-            rate[i] = 0.0 if low < x[i] < high else rate[i]
+            rate[i] = rate[i] if low + near < x[i] < high - near else 0.0
         moved = diagram(p, u, x + small * rate)[1]
         found = np.array(raw)
         for i, (low, high) in limits.items():
-            if x[i] >= high:
+            if x[i] >= high - near:
                 found[i] = min(found[i], (moved[i][1] - high) / small)
-            elif x[i] <= low:
+            elif x[i] <= low + near:
                 found[i] = max(found[i], (moved[i][0] - low) / small)
         return found
 
