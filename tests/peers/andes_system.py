@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import io
 import warnings
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from psmr.grid.case import Case
 from psmr.grid.initialise import build
 from psmr.grid.powerflow import PowerFlow, power_flow
 from psmr.io.read import read_case
-from tests.peers.definitions import as_andes
+from tests.peers.definitions import ANDES_NAMES, as_andes
 
 andes = pytest.importorskip("andes")
 andes.config_logger(stream_level=40)
@@ -80,6 +81,17 @@ def shared_flow(case: Case, system: Any) -> PowerFlow:
     return dataclasses.replace(flow, q=q)
 
 
+def in_andes_names(dyr: Path) -> Path:
+    """Return the DYR file with ANDES' names for the models, written beside it where they differ."""
+    text = dyr.read_text()
+    renamed = functools.reduce(lambda t, names: t.replace(*names), ANDES_NAMES.items(), text)
+    if renamed == text:
+        return dyr
+    path = dyr.with_name(f"andes-{dyr.name}")
+    path.write_text(renamed)
+    return path
+
+
 def aligned(raw: Path, dyr: Path, alike: Callable[[Case], Case] = as_andes) -> tuple[System, Any]:
     """Return psmr's system of the files with ANDES' options and definitions, and ANDES', at their starts.
 
@@ -88,6 +100,6 @@ def aligned(raw: Path, dyr: Path, alike: Callable[[Case], Case] = as_andes) -> t
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PsmrWarning)
         case = alike(read_case(raw, dyr, skip_unknown_models=True))
-    theirs = load(raw, dyr)
+    theirs = load(raw, in_andes_names(dyr) if alike is as_andes else dyr)
     start(theirs)
     return build(case, shared_flow(case, theirs)), theirs

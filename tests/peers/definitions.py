@@ -34,7 +34,7 @@ def impedance_loads(case: Case) -> Case:
     return dataclasses.replace(case, loads=loads)
 
 
-def rounded_bridge(row: DeviceRow) -> dict[str, float]:
+def rounded_bridge(row: DeviceRow, ratio: float = 1.0) -> dict[str, float]:
     """Let the first slope of the rectifier be 0.577, as the standard prints it, and not 1/sqrt(3)."""
     return {"k_c": row.parameters["k_c"] * 0.577 * 3**0.5}
 
@@ -47,19 +47,9 @@ def system_base_currents(row: DeviceRow, ratio: float) -> dict[str, float]:
     return {name: row.parameters[name] * ratio for name in ("k_i", "x_l")} | rounded_bridge(row)
 
 
-def rounded(row: DeviceRow, ratio: float) -> dict[str, float]:
-    """Let AC8B have the rectifier as the standard prints it."""
-    return rounded_bridge(row)
-
-
-def direct(row: DeviceRow, ratio: float) -> dict[str, float]:
-    """Let ESDC2A read the bus voltage past its transducer."""
-    return {"t_r": 0.0}
-
-
 def no_transducer(row: DeviceRow, ratio: float) -> dict[str, float]:
-    """Let EXAC1 read the bus voltage past its transducer."""
-    return {"t_r": 0.0} | rounded_bridge(row)
+    """Let EXAC1 and ESDC2A read the bus voltage past their transducers."""
+    return {"t_r": 0.0} | (rounded_bridge(row) if "k_c" in row.parameters else {})
 
 
 def system_base_gate(row: DeviceRow, ratio: float) -> dict[str, float]:
@@ -77,12 +67,18 @@ def system_base_gain(row: DeviceRow, ratio: float) -> dict[str, float]:
     return {"k_1": row.parameters["k_1"] / ratio}
 
 
+ANDES_NAMES = {"'EXDC2": "'IEEEX1"}
+"""What ANDES has to read for a model of psmr: its IEEEX1 is type DC2, with limits that follow the voltage.
+
+Its EXDC2 has constant limits, and the speed multiplies its output.
+"""
+
 DEFINITIONS: Mapping[str, Callable[[DeviceRow, float], dict[str, float]]] = {
     "ESST3A": system_base_currents,
     "ESST4B": system_base_currents,
+    "AC8B": rounded_bridge,
     "EXAC1": no_transducer,
-    "AC8B": rounded,
-    "ESDC2A": direct,
+    "ESDC2A": no_transducer,
     "HYGOV": system_base_gate,
     "IEESGO": system_base_gain,
 }
@@ -90,7 +86,7 @@ DEFINITIONS: Mapping[str, Callable[[DeviceRow, float], dict[str, float]]] = {
 
 
 def redefined(case: Case) -> Case:
-    """Give the devices of each plant the parameters of `DEFINITIONS`."""
+    """Give the devices of each plant the parameters of `DEFINITIONS`, and IEEEX1 limits that move."""
     plants = []
     for plant in case.generators:
         s_n = next(row.parameters["s_n"] for row in plant.devices if "s_n" in row.parameters)
@@ -98,7 +94,8 @@ def redefined(case: Case) -> Case:
         for row in plant.devices:
             define = DEFINITIONS.get(row.type)
             new = define(row, s_n / case.base_mva) if define else {}
-            devices.append(dataclasses.replace(row, parameters=dict(row.parameters) | new))
+            kind = "EXDC2" if row.type == "IEEEX1" else row.type
+            devices.append(dataclasses.replace(row, type=kind, parameters=dict(row.parameters) | new))
         plants.append(dataclasses.replace(plant, devices=tuple(devices)))
     return dataclasses.replace(case, generators=tuple(plants))
 

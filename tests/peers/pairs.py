@@ -17,13 +17,18 @@ TOGGLE = "an event of ANDES, no device: psmr has events in its study files"
 # The turbine at bus 6 of IEEE 14 starts exactly at its lower limit.
 IEEE14_OPENED = {"1.0500      0.30000": "1.0500 0.29000"}
 
+# ANDES takes the zeros of ESDC2A for V_RMAX and K_E literally (V_RMAX as 999): values that are not zero.
+WECC_LITERAL = {
+    f"0.0000       0.0000      -{low}.0000       0.0000": f"0.0 99.0 -{low}.0 1e-9" for low in (2, 3)
+}
+
 
 @dataclass(frozen=True)
 class Pair:
     """Two files below ANDES' cases.
 
     `left_out` says of each model that psmr does not have why; `opened` are texts of the DYR file and what
-    stands for them where a limit must not be touched at the start.
+    stands for them where a limit must not be touched at the start, or a zero means something to psmr only.
     """
 
     raw: str
@@ -67,6 +72,7 @@ def written(path: Path, dynamics: list[str]) -> Path:
 
 PAIRS = {
     "kundur_gencls": Pair("kundur/kundur.raw", "kundur/kundur_gencls.dyr", {"TOGGLE": TOGGLE}),
+    "kundur_full": Pair("kundur/kundur.raw", "kundur/kundur_full.dyr", {"TOGGLE": TOGGLE}),
     "npcc_full": Pair("npcc/npcc.raw", "npcc/npcc_full.dyr"),
     "ieee14": Pair("ieee14/ieee14.raw", "ieee14/ieee14.dyr", {"TOGGLE": TOGGLE}, IEEE14_OPENED),
     "ieee14_ieeevc": Pair(
@@ -76,4 +82,5 @@ PAIRS = {
         IEEE14_OPENED,
     ),
     "wecc_gencls": Pair("wecc/wecc.raw", "wecc/wecc_gencls.dyr"),
+    "wecc_full": Pair("wecc/wecc.raw", "wecc/wecc_full.dyr", {}, WECC_LITERAL),
 }

@@ -74,20 +74,25 @@ def seen(whole: Reals, time: Reals, speeds: list[int]) -> Complexes:
     """Return the finite eigenvalues of the pencil (whole, diag(time)), without what no speed depends on.
 
     States with the time constant zero are algebraic. Left out are states that no chain of equations leads
-    from to a speed: the filter of a frequency meter that a stabiliser has but does not read, a lead-lag whose
-    two time constants are equal.
+    from to a speed, or from a speed to: the filter of a frequency meter that a stabiliser has but does not
+    read, a lead-lag whose two time constants are equal, a stabiliser with a gain of zero.
     """
     depends = sparse.csr_array(np.abs(whole) > TINY)
-    read = np.zeros(len(whole), dtype=bool)
-    for speed in speeds:
-        if not read[speed]:
-            read[breadth_first_order(depends, speed, return_predecessors=False)] = True
-    chosen = np.flatnonzero(read)
+    chosen = np.flatnonzero(_reached(depends, speeds) & _reached(depends.T.tocsr(), speeds))
     whole, time = _of_index_one(whole[np.ix_(chosen, chosen)], time[chosen])
     slow, fast = np.flatnonzero(time), np.flatnonzero(time == 0)
     eliminated = np.linalg.solve(whole[np.ix_(fast, fast)], whole[np.ix_(fast, slow)])
     reduced = whole[np.ix_(slow, slow)] - whole[np.ix_(slow, fast)] @ eliminated
     return np.linalg.eigvals(reduced / time[slow][:, None])
+
+
+def _reached(graph: sparse.csr_array, speeds: list[int]) -> NDArray[np.bool_]:
+    """Return what is reached from the speeds along the edges of a graph."""
+    reached = np.zeros(graph.shape[0], dtype=bool)
+    for speed in speeds:
+        if not reached[speed]:
+            reached[breadth_first_order(graph, speed, return_predecessors=False)] = True
+    return reached
 
 
 def _of_index_one(whole: Reals, time: Reals) -> tuple[Reals, Reals]:

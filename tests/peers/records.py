@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from psmr.grid.case import Case
 from psmr.io.psse_models import component_for
 from tests.peers.andes_system import aligned
 from tests.peers.definitions import as_andes
 from tests.peers.pairs import CASES, written
-from tests.peers.pencils import Complexes, Reals, differenced, eigenvalues, own_eigenvalues
+from tests.peers.pencils import Complexes, differenced, eigenvalues, own_eigenvalues
 
 RAW = CASES / "kundur" / "kundur.raw"
 MACHINE = "'GENROU' 1 8.0 0.03 0.4 0.05 6.5 0.0 1.8 1.7 0.3 0.55 0.25 0.06 0.04 0.3"
@@ -56,20 +53,4 @@ def spectra(
         parts = {"machine": MACHINE, "exciter": EXCITER, role: RECORDS[model]}
     dyr = written(folder / "case.dyr", [f"{bus} {part}" for bus in (1, 2, 3, 4) for part in parts.values()])
     ours, theirs = aligned(RAW, dyr, alike)
-    whole = differenced(theirs)
-    if alike is as_andes:
-        whole = without_speed(theirs, whole)
-    return own_eigenvalues(ours), eigenvalues(theirs, whole)
-
-
-def without_speed(system: Any, whole: Reals) -> Reals:
-    """Return ANDES' Jacobian with the field voltage of EXDC2 as the report of 1981 has it.
-
-    ANDES multiplies it by the speed; the report and ANDES' other exciters do not.
-    """
-    names = [*system.dae.x_name, *system.dae.y_name]
-    rows = [i for i, name in enumerate(names) if name.startswith("vout EXDC2")]
-    columns = [i for i, name in enumerate(names) if name.startswith("omega")]
-    whole = whole.copy()
-    whole[np.ix_(rows, columns)] = 0.0
-    return whole
+    return own_eigenvalues(ours), eigenvalues(theirs, differenced(theirs))

@@ -12,7 +12,7 @@ import pytest
 import psmr
 from psmr.errors import PsmrWarning
 from psmr.numerics.march import march
-from tests.peers.pairs import CASES, PAIRS, TOGGLE, Pair
+from tests.peers.pairs import CASES, PAIRS, Pair
 
 pytestmark = [
     pytest.mark.peers,
@@ -30,12 +30,6 @@ UNCOMPARED = {
 }
 """Pairs that ANDES cannot run: it has no GENSAL, and finds no power flow."""
 
-OTHERWISE = {
-    "kundur_full": Pair("kundur/kundur.raw", "kundur/kundur_full.dyr", {"TOGGLE": TOGGLE}),
-    "wecc_full": Pair("wecc/wecc.raw", "wecc/wecc_full.dyr"),
-}
-"""Pairs that ANDES reads otherwise: EXDC2 with the speed, ESDC2A with no constant of its own for K_E = 0."""
-
 # Bus of the fault. Buses 30 and 74 of WECC, and bus 8 of Kundur after a fault at 7, with loads of constant
 # power, lose their voltages for good.
 FAULTS = {
@@ -48,7 +42,7 @@ FAULTS = {
     "kundur_full": 8,
     "wecc_full": 77,
 }
-ALL = PAIRS | UNCOMPARED | OTHERWISE
+ALL = PAIRS | UNCOMPARED
 
 
 @pytest.mark.parametrize("name", ALL)

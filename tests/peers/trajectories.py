@@ -15,7 +15,7 @@ from scipy.interpolate import CubicSpline
 import psmr
 from psmr.dae.system import System
 from psmr.numerics.march import march
-from tests.peers.andes_system import load, machines, start
+from tests.peers.andes_system import in_andes_names, load, machines, start
 
 Reals = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ def andes_run(
 ) -> Sampled:
     """Run ANDES' trapezoidal rule with a fixed step, and events to `EVENT`."""
     fault = {"bus": event.bus, "tf": event.start, "tc": event.clear, "xf": event.x}
-    system = load(raw, dyr, fault, event.trip[1] if event.trip else None)
+    system = load(raw, in_andes_names(dyr), fault, event.trip[1] if event.trip else None)
     # No stop at large angles, no smaller steps, no residuals set to zero: the plain rule.
     settings = {"tf": t_end, "tstep": h, "fixt": 1, "shrinkt": 0, "tol": tolerance, "criteria": 0}
     for name, value in {**settings, "reset_tiny": 0, "max_iter": 30}.items():
