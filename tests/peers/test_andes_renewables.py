@@ -18,9 +18,10 @@ from psmr.grid.initialise import build
 from psmr.grid.powerflow import power_flow
 from psmr.io.read import read_case
 from psmr.io.write import write_case
-from tests.peers.andes_system import differenced, eigenvalues, load, matched, own_eigenvalues, start
+from tests.peers.andes_system import load, start
 from tests.peers.definitions import as_andes
 from tests.peers.pairs import written
+from tests.peers.pencils import differenced, eigenvalues, matched, own_eigenvalues
 
 pytestmark = pytest.mark.peers
 
