@@ -111,6 +111,14 @@ def dead_band(m: Any, x: Any, low: Any, high: Any) -> Any:
     return m.where(m.ge(x, high), x - high, m.where(m.le(x, low), x - low, 0))
 
 
+def error_band(m: Any, x: Any, low: Any, high: Any) -> Any:
+    """Return the dead band of a regulator's error, open while initialisation looks for its reference.
+
+    At rest any reference within the band would do; an open band gives the one whose error is zero.
+    """
+    return x if getattr(m, "opened", False) else dead_band(m, x, low, high)
+
+
 def through_points(m: Any, x: Any, points: Sequence[tuple[Any, Any]]) -> Any:
     """Return the polygon through (x, y) points at x, constant before the first and after the last.
 

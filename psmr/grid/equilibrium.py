@@ -34,7 +34,9 @@ ITERATIONS = 50
 
 
 class OpenLimits(NumericMath):
-    """The mathematical functions without limiters."""
+    """The mathematical functions without limiters, and with open dead bands of regulators."""
+
+    opened = True
 
     @staticmethod
     def clip(x: Any, lower: Any, upper: Any) -> Any:

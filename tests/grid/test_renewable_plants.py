@@ -96,6 +96,12 @@ def test_it_rides_through_a_fault(system):
         assert np.abs(one - two).max() < bound
 
 
+def test_the_reference_stands_in_the_middle_of_its_dead_band(case):
+    system = build(with_parameters(case, "PPC-W3", dbd1=-0.02, dbd2=0.01))
+    value = dict(zip((*system.names_x, *system.names_y, *system.names_u), system.w0, strict=False))
+    assert value["PPC-W3.ref"] == pytest.approx(value["PPC-W3.y_m"], abs=1e-9)
+
+
 WRONG = [
     ("W3", {"zerox": 0.95}, "zerox = 0.95: must be below brkpt = 0.9"),
     ("W3", {"lvpnt0": 0.8}, "lvpnt0 = 0.8: must be below lvpnt1 = 0.8"),

@@ -18,7 +18,7 @@ from psmr.dae.component import (
     positive,
     whole,
 )
-from psmr.grid.blocks import dead_band, lag, lead_lag, limited_where, phasor_frequency
+from psmr.grid.blocks import dead_band, error_band, lag, lead_lag, limited_where, phasor_frequency
 from psmr.grid.machines import F_N
 from psmr.grid.renewables.electrical import V_LEAST
 from psmr.grid.renewables.regca1 import PU
@@ -111,7 +111,7 @@ class REPCA1(Component):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives, and the residuals of the two references."""
         voltage = m.sqrt(v.v_re_r**2 + v.v_im_r**2)
-        error = dead_band(m, v.ref - v.y_m, p.dbd1, p.dbd2)
+        error = error_band(m, v.ref - v.y_m, p.dbd1, p.dbd2)
         limited = m.clip(error, p.e_min, p.e_max)
         controlled = m.clip(p.k_p * limited + v.x_q, p.q_min, p.q_max)
         q_ext, d_l = lead_lag(controlled, v.x_l, p.t_ft, p.t_fv)
