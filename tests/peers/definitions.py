@@ -68,9 +68,9 @@ def system_base_gain(row: DeviceRow, ratio: float) -> dict[str, float]:
 
 
 ANDES_NAMES = {"'EXDC2": "'IEEEX1"}
-"""What ANDES has to read for a model of psmr: its IEEEX1 is type DC2, with limits that follow the voltage.
+"""What ANDES has to read for a model of psmr: the speed multiplies the output of its EXDC2.
 
-Its EXDC2 has constant limits, and the speed multiplies its output.
+Neither its EXDC2 nor its IEEEX1 has limits that follow the voltage: a run may not reach them.
 """
 
 DEFINITIONS: Mapping[str, Callable[[DeviceRow, float], dict[str, float]]] = {
@@ -86,7 +86,7 @@ DEFINITIONS: Mapping[str, Callable[[DeviceRow, float], dict[str, float]]] = {
 
 
 def redefined(case: Case) -> Case:
-    """Give the devices of each plant the parameters of `DEFINITIONS`, and IEEEX1 limits that move."""
+    """Give the devices of each plant the parameters of `DEFINITIONS`."""
     plants = []
     for plant in case.generators:
         s_n = next(row.parameters["s_n"] for row in plant.devices if "s_n" in row.parameters)
@@ -94,8 +94,7 @@ def redefined(case: Case) -> Case:
         for row in plant.devices:
             define = DEFINITIONS.get(row.type)
             new = define(row, s_n / case.base_mva) if define else {}
-            kind = "EXDC2" if row.type == "IEEEX1" else row.type
-            devices.append(dataclasses.replace(row, type=kind, parameters=dict(row.parameters) | new))
+            devices.append(dataclasses.replace(row, parameters=dict(row.parameters) | new))
         plants.append(dataclasses.replace(plant, devices=tuple(devices)))
     return dataclasses.replace(case, generators=tuple(plants))
 

@@ -24,6 +24,7 @@ RUNS = {
     "kundur_gencls, line trip": (Disturbance(8, 0.01, ("line8-9", "Line_8")), (0.02, 0.01), 2),
     "wecc_gencls": (Disturbance(30, 0.01), (0.02, 0.01), 2),
     "ieee14": (Disturbance(4, 0.1), (0.02, 0.01), 1),
+    "kundur_full": (Disturbance(8, 0.1), (0.02, 0.01), 1),
     "npcc_full": (Disturbance(36, 0.05), (0.02, 0.01), 1),
 }
 
