@@ -11,9 +11,10 @@ import pytest
 
 from psmr.io.read import read_case
 from psmr.io.write import write_case
-from tests.peers.test_andes_power_flow import compare
 
 andes = pytest.importorskip("andes")
+from tests.peers.test_andes_power_flow import compare  # noqa: E402, it needs ANDES
+
 CASES = Path(andes.__file__).parent / "cases"
 
 
