@@ -18,9 +18,10 @@ from scipy import sparse
 from psmr.dae.codegen import CompiledComponent
 from psmr.dae.component import parameters_of
 from psmr.dae.device import Device
-from psmr.dae.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual, restrict
+from psmr.dae.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual
 from psmr.dae.linear import LinearDae
 from psmr.dae.mathematics import NEAR
+from psmr.dae.restrict import restrict
 from psmr.errors import InputError, nearest
 
 

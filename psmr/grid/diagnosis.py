@@ -16,11 +16,12 @@ from psmr.errors import PowerFlowError, PsmrError
 from psmr.grid.case import Case
 from psmr.grid.decided import decide
 from psmr.grid.equilibrium import Plant, attempt_plants
+from psmr.grid.findings import ERROR, WARNING, Finding, ordered
 from psmr.grid.initialise import allowed_residual, polish
 from psmr.grid.margins import Margin, margins, placed
 from psmr.grid.plants import bus_start, check_load, generator_plant, motor_plant
 from psmr.grid.powerflow import PowerFlow, power_flow
-from psmr.grid.report import ERROR, WARNING, Finding, Report, ordered
+from psmr.grid.report import Report
 from psmr.grid.variables import NO_VARIABLES, variable_table
 from psmr.grid.wiring import network_devices
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.grid.report import ERROR, Finding, Report
+from psmr.grid.findings import ERROR, Finding, Found
 from psmr.grid.tables import LoadRow
 
 SHOWN = 10
@@ -17,7 +17,7 @@ FEW = 12
 WIDTH = 15
 
 
-def report_text(report: Report, everything: bool) -> str:
+def report_text(report: Found, everything: bool) -> str:
     """Return a report as text; with `everything`, every finding and every variable of every device."""
     blocks = [
         str(report.case),
@@ -30,7 +30,7 @@ def report_text(report: Report, everything: bool) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def _summary(report: Report) -> Iterator[str]:
+def _summary(report: Found) -> Iterator[str]:
     if report.flow is None:
         yield _line("Power flow", "no solution; nothing else can be looked at")
         return
@@ -61,7 +61,7 @@ def _power(p: np.ndarray | float, q: np.ndarray | float, base: float) -> str:
     return f"{np.sum(p) * base:.1f} MW, {np.sum(q) * base:.1f} Mvar"
 
 
-def _dynamics(report: Report) -> Iterator[str]:
+def _dynamics(report: Found) -> Iterator[str]:
     table = report.variables
     if table.empty:
         none = not any(row.devices for row in report.case.generators)
@@ -93,7 +93,7 @@ def _dynamics(report: Report) -> Iterator[str]:
         yield _line("  modes", report.modes.words)
 
 
-def _plants(report: Report) -> Iterator[str]:
+def _plants(report: Found) -> Iterator[str]:
     if report.flow is None:
         return
     flow, base = report.flow, report.case.base_mva
@@ -119,7 +119,7 @@ def _plants(report: Report) -> Iterator[str]:
     )
 
 
-def _motors(report: Report) -> Iterator[str]:
+def _motors(report: Found) -> Iterator[str]:
     """Yield the table of motors: the power flow's power, and the susceptance that makes up for their own."""
     table = report.variables.set_index(["device", "variable"])["value"]
     rows = [row for row in report.case.loads if row.motor is not None and (row.name, "slip") in table.index]
@@ -128,7 +128,7 @@ def _motors(report: Report) -> Iterator[str]:
         yield _table([_motor(row, report, table[row.name]) for row in rows])
 
 
-def _motor(row: LoadRow, report: Report, value: Mapping[str, float]) -> dict[str, object]:
+def _motor(row: LoadRow, report: Found, value: Mapping[str, float]) -> dict[str, object]:
     v = abs(report.flow.by_number()[row.bus]) if report.flow is not None else np.nan
     shunt = value["b_shunt"] * v**2 * report.case.base_mva
     return {
@@ -144,7 +144,7 @@ def _motor(row: LoadRow, report: Report, value: Mapping[str, float]) -> dict[str
     }
 
 
-def _devices(report: Report) -> Iterator[str]:
+def _devices(report: Found) -> Iterator[str]:
     if report.flow is not None:
         angles = np.degrees(report.flow.angle)
         buses = zip(report.case.buses, report.flow.v, angles, strict=True)
@@ -194,7 +194,7 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _off(report: Report, everything: bool) -> Iterator[str]:
+def _off(report: Found, everything: bool) -> Iterator[str]:
     errors = sum(finding.level == ERROR for finding in report.findings)
     warnings = len(report.findings) - errors
     if not report.findings:

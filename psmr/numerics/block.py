@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.kernels import Kernels, restrict
+from psmr.dae.kernels import Kernels
+from psmr.dae.restrict import restrict
 from psmr.dae.system import System
 from psmr.numerics.sparse_lu import Lu, factorise, ordering, unfactorised
 
@@ -234,7 +235,7 @@ def make_block(
     rows, variables
         Positions in the residual and in w, states first and equal on both sides.
     out
-        Names of devices out of service; see `psmr.dae.kernels.restrict`.
+        Names of devices out of service; see `psmr.dae.restrict.restrict`.
     """
     kernels = restrict(system, parameters, rows, variables, out)
     size, states, nnz = kernels.rows, kernels.states, kernels.nnz

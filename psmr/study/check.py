@@ -10,7 +10,8 @@ from psmr.dae.system import System
 from psmr.errors import InputError, PsmrError
 from psmr.grid.case import Case
 from psmr.grid.diagnosis import diagnose
-from psmr.grid.report import Modes, Report
+from psmr.grid.findings import Modes
+from psmr.grid.report import Report
 from psmr.pencil.choice import ModeChoice
 from psmr.pencil.search import find
 from psmr.pencil.shift_invert import ShiftInvert

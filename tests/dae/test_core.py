@@ -10,9 +10,10 @@ from psmr.dae.assemble import assemble
 from psmr.dae.codegen import declaration_hash
 from psmr.dae.component import Component, Parameter, positive
 from psmr.dae.device import Device
-from psmr.dae.kernels import constant_jacobian, jacobian, residual, restrict
+from psmr.dae.kernels import constant_jacobian, jacobian, residual
 from psmr.dae.linear import modes
 from psmr.dae.linear_system import linear_system
+from psmr.dae.restrict import restrict
 from psmr.errors import InputError, SingularError
 
 

@@ -25,6 +25,15 @@ class Event(Protocol):
         """Return the changes it makes, in order of time."""
 
 
+class Lasting:
+    """An event that nothing undoes."""
+
+    @property
+    def end(self) -> float | None:
+        """None: what has happened stays."""
+        return None
+
+
 def bus_words(bus: int | str) -> str:
     """Return how a message calls a bus given as ``5`` or ``"bus5"``."""
     return f"bus{bus}" if str(bus).isdigit() else str(bus)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from psmr.dae.system import System
 from psmr.numerics.march import Change
-from psmr.study.events.event import check_time
+from psmr.study.events.event import Lasting, check_time
 from psmr.study.plants import find_plant
 
 
 @dataclass(frozen=True)
-class GeneratorTrip:
+class GeneratorTrip(Lasting):
     """A generator's breaker opens: the whole plant, machine or converter with its controllers, is lost.
 
     Parameters
@@ -41,11 +41,6 @@ class GeneratorTrip:
 
     def __str__(self) -> str:
         return f"trip of generator {self.generator}"
-
-    @property
-    def end(self) -> float | None:
-        """None: a generator does not come back."""
-        return None
 
     def changes(self, system: System) -> tuple[Change, ...]:
         """Return the trip.

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from psmr.dae.system import System
 from psmr.errors import EventError, nearest
 from psmr.numerics.march import Change
-from psmr.study.events.event import check_time
+from psmr.study.events.event import Lasting, check_time
 from psmr.study.network import shunts
 
 
 @dataclass(frozen=True)
-class ShuntSwitch:
+class ShuntSwitch(Lasting):
     """A shunt, capacitor or reactor, is switched on or off.
 
     Parameters
@@ -41,11 +41,6 @@ class ShuntSwitch:
 
     def __str__(self) -> str:
         return f"switching of {self.shunt}"
-
-    @property
-    def end(self) -> float | None:
-        """None: another event switches it back."""
-        return None
 
     def changes(self, system: System) -> tuple[Change, ...]:
         """Return the switching.

@@ -8,11 +8,25 @@ from psmr.dae.system import System
 from psmr.errors import EventError, InputError, nearest
 from psmr.numerics.changes import objection
 from psmr.numerics.march import Change
-from psmr.study.events.event import check_finite, check_time
+from psmr.study.events.event import Lasting, check_finite, check_time
 
 
 @dataclass(frozen=True)
-class SetPoint:
+class _Step(Lasting):
+    """What both steps have."""
+
+    device: str
+    name: str
+    value: float
+    start: float
+
+    def __post_init__(self) -> None:
+        check_time(self, "start", self.start)
+        check_finite(self, "value", self.value)
+
+
+@dataclass(frozen=True)
+class SetPoint(_Step):
     """A held input of a device (a reference, for instance ``v_ref`` or ``p_ref``) steps to a new value.
 
     Parameters
@@ -30,22 +44,8 @@ class SetPoint:
         For a value or time that is not a number.
     """
 
-    device: str
-    name: str
-    value: float
-    start: float
-
-    def __post_init__(self) -> None:
-        check_time(self, "start", self.start)
-        check_finite(self, "value", self.value)
-
     def __str__(self) -> str:
         return f"step of {self.device}.{self.name}"
-
-    @property
-    def end(self) -> float | None:
-        """None: a step is not undone."""
-        return None
 
     def changes(self, system: System) -> tuple[Change, ...]:
         """Return the step.
@@ -74,7 +74,7 @@ class SetPoint:
 
 
 @dataclass(frozen=True)
-class ParameterStep:
+class ParameterStep(_Step):
     """A parameter of a device takes a new value.
 
     Parameters
@@ -97,22 +97,8 @@ class ParameterStep:
     longer at rest.
     """
 
-    device: str
-    name: str
-    value: float
-    start: float
-
-    def __post_init__(self) -> None:
-        check_time(self, "start", self.start)
-        check_finite(self, "value", self.value)
-
     def __str__(self) -> str:
         return f"step of parameter {self.device}.{self.name}"
-
-    @property
-    def end(self) -> float | None:
-        """None: a step is not undone."""
-        return None
 
     def changes(self, system: System) -> tuple[Change, ...]:
         """Return the step.
