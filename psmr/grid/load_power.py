@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from psmr.dae.component import Component
 from psmr.dae.mathematics import NumericMath
 from psmr.grid.case import Case
+from psmr.grid.equilibrium import STEP
 from psmr.grid.rows import columns, load_component, load_parameters
 
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
-
-STEP = 1e-30
-"""Complex step: far below the roundoff of the real part, far above underflow."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,13 @@ from psmr.study.fields import Field
 KIND = Field("text", needed=True)
 NAME = Field("name", needed=True)
 NUMBER, TIME, VALUE = Field("number"), Field("number", needed=True), Field("number", needed=True)
+STEP: Mapping[str, Field] = {
+    "type": KIND,
+    "device": Field("text", needed=True),
+    "name": Field("text", needed=True),
+    "value": VALUE,
+    "start": TIME,
+}
 
 EVENTS: Mapping[str, tuple[Callable[..., Event], Mapping[str, Field]]] = {
     "fault": (
@@ -52,26 +59,8 @@ EVENTS: Mapping[str, tuple[Callable[..., Event], Mapping[str, Field]]] = {
         ShuntSwitch,
         {"type": KIND, "shunt": Field("text", needed=True), "start": TIME, "on": Field("flag")},
     ),
-    "set-point": (
-        SetPoint,
-        {
-            "type": KIND,
-            "device": Field("text", needed=True),
-            "name": Field("text", needed=True),
-            "value": VALUE,
-            "start": TIME,
-        },
-    ),
-    "parameter": (
-        ParameterStep,
-        {
-            "type": KIND,
-            "device": Field("text", needed=True),
-            "name": Field("text", needed=True),
-            "value": VALUE,
-            "start": TIME,
-        },
-    ),
+    "set-point": (SetPoint, STEP),
+    "parameter": (ParameterStep, STEP),
     "time-series": (
         TimeSeries,
         {

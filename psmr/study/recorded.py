@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from psmr.study.certificate import Certificate, Scheme
 from psmr.study.events import Event
-from psmr.study.monitors import Stop
 from psmr.study.signals import Signals
 from psmr.study.stats import Stats
+from psmr.study.watching import Stop
 
 
 class Recorded(Protocol):

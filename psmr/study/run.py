@@ -14,9 +14,9 @@ from psmr.errors import PsmrError
 from psmr.study.certificate import Certificate, Scheme
 from psmr.study.events import Event
 from psmr.study.files import atomic
-from psmr.study.monitors import Stop
 from psmr.study.signals import Signals
 from psmr.study.stats import Stats
+from psmr.study.watching import Stop
 
 if TYPE_CHECKING:
     import pandas as pd

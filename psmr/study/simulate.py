@@ -15,11 +15,12 @@ from psmr.numerics.trajectory import Trajectory
 from psmr.study.certificate import Scheme, certify
 from psmr.study.events import Event
 from psmr.study.islands import first_dead_island
-from psmr.study.monitors import Island, Monitor, Stop, Watching
+from psmr.study.monitors import Island, Monitor
 from psmr.study.run import Run
 from psmr.study.schedule import schedule
 from psmr.study.signals import units_of
 from psmr.study.stats import Stats
+from psmr.study.watching import Stop, Watching
 
 # A solution that is resolved turns back on itself at a few corners at most, not at every tenth step.
 CHATTER = 0.1

@@ -10,6 +10,7 @@ import psmr
 from psmr.numerics.balance import consistent
 from psmr.numerics.march import march
 from psmr.numerics.scheme import Multirate, SingleRate
+from tests import sundials
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,6 @@ def changed(system, change):
 
 def test_trajectory_against_sundials(system, changes, speeds):
     """TM at 0.5 ms is within 1e-5 pu of speed of IDA (BDF of variable order, rtol 1e-9)."""
-    ida = pytest.importorskip("sksundae.ida")
     n, size = system.n, system.n + system.m
     t_end = 10.0
     ours = march(system, SingleRate("TM", 5e-4), t_end, changes)
@@ -96,7 +96,7 @@ def test_trajectory_against_sundials(system, changes, speeds):
     for change, end in zip(changes, [*(c.t for c in changes[1:]), t_end], strict=True):
         now = changed(now, change)
         y = consistent(now, x, y)
-        solver = _solver(ida, now)
+        solver = sundials.solver(now)
         rows = np.flatnonzero((ours.t >= change.t) & (ours.t <= end))
         rows = rows[1:] if ours.t[rows[1]] == ours.t[rows[0]] else rows
         rows = rows[:-1] if ours.t[rows[-1]] == ours.t[rows[-2]] else rows
@@ -105,28 +105,3 @@ def test_trajectory_against_sundials(system, changes, speeds):
         worst = max(worst, np.abs(solution.y[:, speeds] - ours.x[np.ix_(rows, speeds)]).max())
         x, y = solution.y[-1, :n], solution.y[-1, n:]
     assert worst < 1e-5
-
-
-def _solver(ida, system):
-    """Return IDA for the residual [x' - f; g] with the exact Jacobian."""
-    n, size = system.n, system.n + system.m
-
-    def residual(t, w, rate, out):
-        values = system.residual(system.buffer(w[:n], w[n:], t=t))
-        out[:n] = rate[:n] - values[:n]
-        out[n:] = values[n:]
-
-    def jacobian(t, w, rate, out, factor, matrix):
-        matrix[:] = system.jacobian(system.buffer(w[:n], w[n:], t=t)).toarray()
-        matrix[:n] *= -1
-        matrix[np.arange(n), np.arange(n)] += factor
-
-    return ida.IDA(
-        residual,
-        jacfn=jacobian,
-        algebraic_idx=np.arange(n, size),
-        rtol=1e-9,
-        atol=1e-11,
-        max_num_steps=100_000,
-        calc_initcond=None,
-    )

@@ -16,8 +16,8 @@ from psmr.numerics.balance import consistent
 from psmr.numerics.march import march
 from psmr.numerics.trajectory import Change
 from tests.peers.plants import plant
+from tests.sundials import solver
 
-ida = pytest.importorskip("sksundae.ida")
 pytestmark = pytest.mark.peers
 
 STEPS = (5e-4, 2.5e-4)
@@ -54,24 +54,6 @@ def changed(system, change):
     return dataclasses.replace(system, parameters=tuple(parameters)).with_start(u=u)
 
 
-def solver(system):
-    """Return IDA for the residual [x' - f; g] with the exact Jacobian."""
-    n, size = system.n, system.n + system.m
-
-    def residual(t, w, rate, out):
-        values = system.residual(system.buffer(w[:n], w[n:], t=t))
-        out[:n] = rate[:n] - values[:n]
-        out[n:] = values[n:]
-
-    def jacobian(t, w, rate, out, factor, matrix):
-        matrix[:] = system.jacobian(system.buffer(w[:n], w[n:], t=t)).toarray()
-        matrix[:n] *= -1
-        matrix[np.arange(n), np.arange(n)] += factor
-
-    options = {"rtol": RELATIVE, "atol": ABSOLUTE, "max_num_steps": 100_000, "calc_initcond": None}
-    return ida.IDA(residual, jacfn=jacobian, algebraic_idx=np.arange(n, size), **options)
-
-
 def reference(system, changes, times):
     """Return (times, n + m) of IDA, started anew at each change."""
     n = system.n
@@ -82,7 +64,7 @@ def reference(system, changes, times):
         y = consistent(now, x, y)
         at = times[(times > change.t + 1e-9) & (times < end - 1e-9)]
         rates = np.r_[now.f(x, y), np.zeros(now.m)]
-        solution = solver(now).solve(np.r_[change.t, at, end], np.r_[x, y], rates)
+        solution = solver(now, RELATIVE, ABSOLUTE).solve(np.r_[change.t, at, end], np.r_[x, y], rates)
         assert solution.success
         found.append(solution.y[1:-1])
         x, y = solution.y[-1, :n], solution.y[-1, n:]

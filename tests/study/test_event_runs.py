@@ -13,6 +13,7 @@ from psmr.grid.tables import DeviceRow, LoadRow, ShuntRow
 from psmr.numerics.balance import consistent
 from psmr.study.schedule import after, schedule
 from tests.grid.test_motors import ROW
+from tests.sundials import solver
 
 PLANT = ("G2", "AVR2", "GOV2", "PSS2")
 
@@ -23,25 +24,10 @@ def names_of(system):
 
 def ida_solution(system, x, y, times):
     """Return (K, n) states of IDA (BDF of variable order, rtol 1e-9) with the exact Jacobian."""
-    ida = pytest.importorskip("sksundae.ida")
-    n, size = system.n, system.n + system.m
-
-    def residual(t, w, rate, out):
-        values = system.residual(system.buffer(w[:n], w[n:], t=t))
-        out[:n] = rate[:n] - values[:n]
-        out[n:] = values[n:]
-
-    def jacobian(t, w, rate, out, factor, matrix):
-        matrix[:] = system.jacobian(system.buffer(w[:n], w[n:], t=t)).toarray()
-        matrix[:n] *= -1.0
-        matrix[np.arange(n), np.arange(n)] += factor
-
     y = consistent(system, x, y, t=times[0])
-    solver = ida.IDA(
-        residual, jacfn=jacobian, algebraic_idx=np.arange(n, size), rtol=1e-9, atol=1e-11,
-        max_num_steps=100_000, calc_initcond=None,
-    )  # fmt: skip
-    solution = solver.solve(times, np.r_[x, y], np.r_[system.f(x, y, t=times[0]), np.zeros(size - n)])
+    n = system.n
+    rates = np.r_[system.f(x, y, t=times[0]), np.zeros(system.m)]
+    solution = solver(system).solve(times, np.r_[x, y], rates)
     assert solution.success
     return solution.y[:, :n], solution.y[:, n:]
 

@@ -8,8 +8,8 @@ import pytest
 import psmr
 from psmr.cli.entry import main
 from psmr.errors import InputError, SimulationError
-from psmr.study.monitors import Watching, _Voltages
 from psmr.study.study import read_study
+from psmr.study.watching import Watching
 
 SCHEME = psmr.SingleRate("TM", 0.005)
 # G2 and G3 lose step with G1 when a fault at bus 7 lasts three times as long as in the book.
@@ -93,7 +93,7 @@ def test_the_pieces_in_which_a_run_is_looked_at_do_not_matter(system):
     monitor = psmr.VoltageCollapse(0.7, 0.25)
 
     def stop(cuts):
-        watching = Watching([_Voltages(monitor, system, ())])
+        watching = Watching([monitor.at_work(system, ())])
         watching.begin(0.0)
         for a, b in zip([0, *cuts], [*cuts, 200], strict=True):
             if watching.look(t[a:b], points[a:b]) is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.component import Component, Parameter, Terms, nonnegative, positive
+from psmr.dae.component import Component, Parameter, Terms, crossed, nonnegative, positive
 from psmr.dae.mathematics import NumericMath
 from psmr.grid.blocks import lag, quadratic_saturation, rectified, saturation_conflict, unrectified, washout
 
@@ -65,8 +65,8 @@ class AC8B(Component):
             return "k_pr = k_ir = 0: one of them must be > 0"
         if p["t_dr"] == 0 != p["k_dr"]:
             return f"t_dr = 0 and k_dr = {p['k_dr']:g}: t_dr must be > 0 where k_dr is not 0"
-        if p["v_pid_min"] >= p["v_pid_max"]:
-            return f"v_pid_min = {p['v_pid_min']:g}: must be below v_pid_max = {p['v_pid_max']:g}"
+        if wrong := crossed(p, ("v_pid_min", "v_pid_max")):
+            return wrong
         return saturation_conflict(p, p["e_1"], "se_1", p["e_2"], "se_2")
 
     @staticmethod

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.component import Parameter, Terms, improper, nonnegative, positive
+from psmr.dae.component import Parameter, Terms, crossed, improper, nonnegative, positive
 from psmr.grid.blocks import lag, lead_lag
 from psmr.grid.exciters.compound import Compound, source_at_start, source_now
 
@@ -50,9 +50,7 @@ class ESST3A(Compound):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to a lead without its lag and to crossed limits of the error."""
-        if p["v_i_min"] >= p["v_i_max"]:
-            return f"v_i_min = {p['v_i_min']:g}: must be below v_i_max = {p['v_i_max']:g}"
-        return improper(p, ("t_c", "t_b"))
+        return crossed(p, ("v_i_min", "v_i_max")) or improper(p, ("t_c", "t_b"))
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

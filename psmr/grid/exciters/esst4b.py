@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.component import Parameter, Terms, nonnegative
+from psmr.dae.component import Parameter, Terms, crossed, nonnegative
 from psmr.grid.blocks import lag
 from psmr.grid.exciters.compound import Compound, source_at_start, source_now
 
@@ -50,10 +50,7 @@ class ESST4B(Compound):
         for proportional, integral in (("k_pr", "k_ir"), ("k_pm", "k_im")):
             if p[proportional] == 0 == p[integral]:
                 return f"{proportional} = {integral} = 0: one of them must be > 0"
-        for low, high in (("v_r_min", "v_r_max"), ("v_m_min", "v_m_max")):
-            if p[low] >= p[high]:
-                return f"{low} = {p[low]:g}: must be below {high} = {p[high]:g}"
-        return None
+        return crossed(p, ("v_r_min", "v_r_max"), ("v_m_min", "v_m_max"))
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

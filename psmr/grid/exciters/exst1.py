@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.component import Component, Parameter, Terms, improper, nonnegative, positive
+from psmr.dae.component import Component, Parameter, Terms, crossed, improper, nonnegative, positive
 from psmr.grid.blocks import lag, lead_lag, washout
 
 
@@ -47,10 +47,8 @@ class EXST1(Component):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to a lead without its lag and to crossed limits."""
-        for low, high in (("v_i_min", "v_i_max"), ("v_r_min", "v_r_max")):
-            if p[low] >= p[high]:
-                return f"{low} = {p[low]:g}: must be below {high} = {p[high]:g}"
-        return improper(p, ("t_c", "t_b"))
+        limits = (("v_i_min", "v_i_max"), ("v_r_min", "v_r_max"))
+        return crossed(p, *limits) or improper(p, ("t_c", "t_b"))
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

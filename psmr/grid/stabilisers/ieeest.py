@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from psmr.dae.component import Component, Parameter, Terms, improper, nonnegative, positive
+from psmr.dae.component import Component, Parameter, Terms, crossed, improper, nonnegative, positive
 from psmr.grid.blocks import lead_lag, washout
 from psmr.grid.machines.textbook import F_N
 from psmr.grid.stabilisers.signals import FILTER, FIRST, PLACE, misplaced, with_signals
@@ -64,8 +64,8 @@ class IEEEST(Component):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to leads without their lags and to crossed limits."""
-        if p["l_s_min"] >= p["l_s_max"]:
-            return f"l_s_min = {p['l_s_min']:g}: must be below l_s_max = {p['l_s_max']:g}"
+        if wrong := crossed(p, ("l_s_min", "l_s_max")):
+            return wrong
         if p["a_3"] == 0 == p["a_4"] and p["a_5"] != 0:
             return (
                 f"a_3 = a_4 = 0 and a_5 = {p['a_5']:g}: one of them must be > 0 where a_5 is not 0;"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from psmr.dae.component import Component, Parameter, Terms, improper, nonnegative, positive, whole
+from psmr.dae.component import Component, Parameter, Terms, crossed, improper, nonnegative, positive, whole
 from psmr.grid.blocks import lag, lead_lag, washout
 from psmr.grid.machines.textbook import F_N
 from psmr.grid.stabilisers.signals import FILTER, FIRST, PLACE, SECOND, misplaced, with_signals
@@ -69,8 +69,8 @@ class PSS2A(Component):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to leads without their lags and to crossed limits."""
-        if p["v_st_min"] >= p["v_st_max"]:
-            return f"v_st_min = {p['v_st_min']:g}: must be below v_st_max = {p['v_st_max']:g}"
+        if wrong := crossed(p, ("v_st_min", "v_st_max")):
+            return wrong
         if p["m"] == 0 < p["n"] and p["t_8"] != 0:
             return f"m = 0 and t_8 = {p['t_8']:g}: m must be > 0 where there is a lead; n = 0 is no filter"
         filtered = (("t_8", "t_9"),) if p["n"] > 0 else ()

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from psmr.dae.component import Component, Parameter, Terms, improper, nonnegative, nonpositive, positive
+from psmr.dae.component import (
+    Component,
+    Parameter,
+    Terms,
+    crossed,
+    improper,
+    nonnegative,
+    nonpositive,
+    positive,
+)
 from psmr.grid.blocks import lag, lead_lag, washout
 from psmr.grid.machines.textbook import F_N
 from psmr.grid.stabilisers.signals import FILTER, FIRST, PLACE, SECOND, misplaced, with_signals
@@ -60,8 +69,8 @@ class ST2CUT(Component):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to leads without their lags and to crossed limits."""
-        if p["l_s_min"] >= p["l_s_max"]:
-            return f"l_s_min = {p['l_s_min']:g}: must be below l_s_max = {p['l_s_max']:g}"
+        if wrong := crossed(p, ("l_s_min", "l_s_max")):
+            return wrong
         if wrong := misplaced(p, "input_1", "bus_1") or misplaced(p, "input_2", "bus_2"):
             return wrong
         return improper(p, ("t_5", "t_6"), ("t_7", "t_8"), ("t_9", "t_10"))
