@@ -10,20 +10,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from psmr.dae.linear import modes
+    from psmr.dae.system.linear import modes
     from psmr.errors import PsmrError
-    from psmr.grid.dynamics import add_dynamics
-    from psmr.grid.initialise import build
+    from psmr.grid.start.initialise import build
+    from psmr.grid.synthetic.dynamics import add_dynamics
     from psmr.io.read import read_case
-    from psmr.numerics.adaptive import Adaptive
-    from psmr.numerics.arc_length import ArcLength
-    from psmr.numerics.scheme import Multirate, SingleRate
-    from psmr.numerics.slow_manifold import SlowManifold
-    from psmr.numerics.smes import Smes
-    from psmr.pencil.choice import ModeChoice
-    from psmr.pencil.critical import critical_step
-    from psmr.pencil.deformation import deformation
-    from psmr.pencil.operator import step_operator
+    from psmr.numerics.schemes.adaptive import Adaptive
+    from psmr.numerics.schemes.arc_length import ArcLength
+    from psmr.numerics.schemes.scheme import Multirate, SingleRate
+    from psmr.numerics.schemes.slow_manifold import SlowManifold
+    from psmr.numerics.schemes.smes import Smes
+    from psmr.pencil.deformation.critical import critical_step
+    from psmr.pencil.deformation.deformation import deformation
+    from psmr.pencil.modes.choice import ModeChoice
+    from psmr.pencil.operator.operator import step_operator
     from psmr.study.check import check
     from psmr.study.events import (
         Fault,
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
         TimeSeries,
     )
     from psmr.study.explain import explain
-    from psmr.study.monitors import AngleSpread, Island, VoltageCollapse
-    from psmr.study.run import Run
-    from psmr.study.simulate import simulate
-    from psmr.study.tune import tune
+    from psmr.study.monitors.monitors import AngleSpread, Island, VoltageCollapse
+    from psmr.study.run.run import Run
+    from psmr.study.run.simulate import simulate
+    from psmr.study.tuning.tune import tune
 
 __version__ = "0.1.0"
 
@@ -80,38 +80,38 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Adaptive": "psmr.numerics.adaptive",
-    "AngleSpread": "psmr.study.monitors",
-    "ArcLength": "psmr.numerics.arc_length",
+    "Adaptive": "psmr.numerics.schemes.adaptive",
+    "AngleSpread": "psmr.study.monitors.monitors",
+    "ArcLength": "psmr.numerics.schemes.arc_length",
     "Fault": "psmr.study.events",
     "GeneratorTrip": "psmr.study.events",
-    "Island": "psmr.study.monitors",
+    "Island": "psmr.study.monitors.monitors",
     "LineTrip": "psmr.study.events",
     "LoadRamp": "psmr.study.events",
     "LoadTrip": "psmr.study.events",
-    "ModeChoice": "psmr.pencil.choice",
-    "Multirate": "psmr.numerics.scheme",
+    "ModeChoice": "psmr.pencil.modes.choice",
+    "Multirate": "psmr.numerics.schemes.scheme",
     "ParameterStep": "psmr.study.events",
     "PsmrError": "psmr.errors",
-    "Run": "psmr.study.run",
+    "Run": "psmr.study.run.run",
     "SetPoint": "psmr.study.events",
     "ShuntSwitch": "psmr.study.events",
-    "SingleRate": "psmr.numerics.scheme",
-    "SlowManifold": "psmr.numerics.slow_manifold",
-    "Smes": "psmr.numerics.smes",
+    "SingleRate": "psmr.numerics.schemes.scheme",
+    "SlowManifold": "psmr.numerics.schemes.slow_manifold",
+    "Smes": "psmr.numerics.schemes.smes",
     "TimeSeries": "psmr.study.events",
-    "VoltageCollapse": "psmr.study.monitors",
-    "add_dynamics": "psmr.grid.dynamics",
-    "build": "psmr.grid.initialise",
+    "VoltageCollapse": "psmr.study.monitors.monitors",
+    "add_dynamics": "psmr.grid.synthetic.dynamics",
+    "build": "psmr.grid.start.initialise",
     "check": "psmr.study.check",
-    "critical_step": "psmr.pencil.critical",
-    "deformation": "psmr.pencil.deformation",
+    "critical_step": "psmr.pencil.deformation.critical",
+    "deformation": "psmr.pencil.deformation.deformation",
     "explain": "psmr.study.explain",
-    "modes": "psmr.dae.linear",
+    "modes": "psmr.dae.system.linear",
     "read_case": "psmr.io.read",
-    "simulate": "psmr.study.simulate",
-    "step_operator": "psmr.pencil.operator",
-    "tune": "psmr.study.tune",
+    "simulate": "psmr.study.run.simulate",
+    "step_operator": "psmr.pencil.operator.operator",
+    "tune": "psmr.study.tuning.tune",
 }
 
 

@@ -14,7 +14,7 @@ BELOW = {
     "dae": {"errors"},
     "numerics": {"errors", "dae", "partitioning"},
     "pencil": {"errors", "dae", "numerics", "partitioning"},
-    "grid": {"errors", "dae", "numerics.newton", "numerics.sparse_lu"},
+    "grid": {"errors", "dae", "numerics.solve"},
     "io": {"errors", "dae", "grid"},
     "study": {"errors", "dae", "numerics", "pencil", "grid", "io", "partitioning"},
     "reproduce": {"errors", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},

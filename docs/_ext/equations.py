@@ -8,8 +8,8 @@ from pathlib import Path
 
 from latex import equations, parameter_rows, symbol
 
-from psmr.dae.component import Component
-from psmr.grid.catalogue import components
+from psmr.dae.declare.component import Component
+from psmr.grid.models.catalogue import components
 
 INTRODUCTION = """\
 # Components

@@ -22,7 +22,7 @@ def build(source: Path) -> None:
 
         def show(figure, script=script, pictures=pictures):
             name = f"{script.stem}-{len(pictures) + 1}.svg"
-            from psmr.study.canvas import save
+            from psmr.study.output.canvas import save
 
             save(figure, script.parent / "_figures" / name)
             pictures.append(name)

@@ -5,8 +5,8 @@ import math
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
 
-from psmr.dae.component import Component, parameters_of
-from psmr.dae.symbolic import GreaterOrEqual, trace
+from psmr.dae.compile.symbolic import GreaterOrEqual, trace
+from psmr.dae.declare.component import Component, parameters_of
 
 GREEK = (
     "alpha",

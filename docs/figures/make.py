@@ -4,8 +4,8 @@ from pathlib import Path
 
 import partitioning
 import psmr
-from psmr.pencil.figures import eigenvalue_map
-from psmr.study.canvas import STYLE, save
+from psmr.pencil.report.figures import eigenvalue_map
+from psmr.study.output.canvas import STYLE, save
 
 HERE = Path(__file__).parent
 # Shown where the reader's fonts are unknown: letters as outlines.

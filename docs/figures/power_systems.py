@@ -15,10 +15,10 @@ from scipy.interpolate import CubicSpline
 import partitioning
 import psmr
 from psmr.errors import PsmrError, PsmrWarning
-from psmr.numerics.adaptive import Adaptive
-from psmr.numerics.arc_length import ArcLength
-from psmr.numerics.smes import Smes
-from psmr.study.canvas import COLOURS, FAINT, STYLE, new_figure, save, styled
+from psmr.numerics.schemes.adaptive import Adaptive
+from psmr.numerics.schemes.arc_length import ArcLength
+from psmr.numerics.schemes.smes import Smes
+from psmr.study.output.canvas import COLOURS, FAINT, STYLE, new_figure, save, styled
 
 HERE = Path(__file__).parent
 CASES = {"wscc9": "WSCC 9-bus", "wscc9-ibr": "WSCC 9-bus with converters"}
@@ -114,7 +114,7 @@ def ms(h: float) -> str:
     return f"{1e3 * h:g} ms"
 
 
-def swing(system: psmr.dae.system.System, run: psmr.Run) -> np.ndarray:
+def swing(system: psmr.dae.system.system.System, run: psmr.Run) -> np.ndarray:
     """Return the angle between machines 1 and 2 at `INSTANTS`, by a spline through the points after it."""
     after = run.t >= 1.1
     t = run.t[after]

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import psmr
-from psmr.study.canvas import STYLE, save
-from psmr.study.tuned import confirm, pareto
+from psmr.study.output.canvas import STYLE, save
+from psmr.study.tuning.tuned import confirm, pareto
 
 HERE = Path(__file__).parent
 CASES = HERE.parents[1] / "cases" / "wscc9"

@@ -13,7 +13,7 @@ import numpy as np
 import partitioning
 import psmr
 from psmr.pencil import fit_mode
-from psmr.pencil.figures import deformation_bars, eigenvalue_map
+from psmr.pencil.report.figures import deformation_bars, eigenvalue_map
 
 system = psmr.build(psmr.read_case(Path("cases/wscc9/wscc9.toml")))
 linear = system.linearise()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import partitioning
 import psmr
-from psmr.study.oneline import one_line
+from psmr.study.output.oneline import one_line
 
 system = psmr.build(psmr.read_case(Path("cases/wscc9/wscc9-ibr.toml")))
 linear = system.linearise()

@@ -7,9 +7,9 @@ variable.
 import numpy as np
 
 import psmr
-from psmr.dae.assemble import assemble
-from psmr.dae.component import Component, Parameter, positive
-from psmr.dae.device import Device
+from psmr.dae.declare.component import Component, Parameter, positive
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
 
 
 class Pendulum(Component):

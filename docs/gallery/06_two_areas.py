@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import psmr
-from psmr.study.canvas import COLOURS, new_figure, styled
+from psmr.study.output.canvas import COLOURS, new_figure, styled
 
 book = {"thyristor": (0.031 + 3.84j, -0.490 + 7.15j, -0.496 + 7.35j)}
 book["kundur"] = (-0.501 + 3.77j, -1.826 + 8.05j, -1.895 + 8.35j)

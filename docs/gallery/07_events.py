@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import psmr
-from psmr.study.canvas import COLOURS, new_figure, styled
+from psmr.study.output.canvas import COLOURS, new_figure, styled
 
 system = psmr.build(psmr.read_case(Path("cases/wscc9/wscc9.toml")))
 scheme = psmr.SingleRate("TM", h=0.005)

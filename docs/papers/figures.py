@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from psmr.reproduce.papers import reproduce
-from psmr.study.canvas import STYLE
+from psmr.study.output.canvas import STYLE
 
 HERE = Path(__file__).parent
 # Shown where the reader's fonts are unknown: letters as outlines.

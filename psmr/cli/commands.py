@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def run_command(arguments: argparse.Namespace) -> None:
     """Run a study and show what came of it."""
-    from psmr.study.execute import run_study
-    from psmr.study.study import read_study
+    from psmr.study.file.study import read_study
+    from psmr.study.run.execute import run_study
 
     study = read_study(arguments.study)
     with Progress(study.t_end) as progress:
@@ -64,7 +64,7 @@ def _file(arguments: argparse.Namespace) -> CaseFile:
 def check_command(arguments: argparse.Namespace) -> int:
     """Say whether a case starts at rest, and what is off; return 1 where it cannot start."""
     from psmr.study.check import check
-    from psmr.study.study import is_study, read_study
+    from psmr.study.file.study import is_study, read_study
 
     if is_study(arguments.case):
         _check_study_options(arguments, {})
@@ -73,7 +73,7 @@ def check_command(arguments: argparse.Namespace) -> int:
         file = _file(arguments)
     report = check(file.read(), file.reactive_limits, modes=arguments.modes or None)
     if arguments.output:
-        from psmr.study.files import write_text
+        from psmr.study.output.files import write_text
 
         write_text(arguments.output, report.variables.to_csv(index=False))
     if arguments.json:
@@ -85,8 +85,8 @@ def check_command(arguments: argparse.Namespace) -> int:
 
 def modes_command(arguments: argparse.Namespace) -> None:
     """List the modes of a case."""
-    from psmr.dae.linear import modes
-    from psmr.study.execute import load_system
+    from psmr.dae.system.linear import modes
+    from psmr.study.run.execute import load_system
 
     system = load_system(_file(arguments))
     table = modes(system.linearise())
@@ -97,8 +97,8 @@ def modes_command(arguments: argparse.Namespace) -> None:
 def partition_command(arguments: argparse.Namespace) -> None:
     """Show a partition, or thresholds worth trying."""
     import partitioning
-    from psmr.study.execute import load_system
-    from psmr.study.recipe import Split, partition_of
+    from psmr.study.file.recipe import Split, partition_of
+    from psmr.study.run.execute import load_system
 
     system = load_system(_file(arguments))
     linear = system.linearise()
@@ -110,8 +110,8 @@ def partition_command(arguments: argparse.Namespace) -> None:
         return
     split = partition_of(Split(delta=arguments.delta, algebraic=arguments.algebraic), linear)
     if arguments.figure:
-        from psmr.study.canvas import save
-        from psmr.study.oneline import one_line
+        from psmr.study.output.canvas import save
+        from psmr.study.output.oneline import one_line
 
         save(one_line(system, split), arguments.figure)
     give_table(arguments, split.table, f"{system.name}: {split}")
@@ -119,9 +119,9 @@ def partition_command(arguments: argparse.Namespace) -> None:
 
 def deformation_command(arguments: argparse.Namespace) -> None:
     """Report how much a scheme deforms each mode."""
-    from psmr.pencil.deformation import deformation
-    from psmr.study.execute import load_system, prepare
-    from psmr.study.study import is_study, read_study
+    from psmr.pencil.deformation.deformation import deformation
+    from psmr.study.file.study import is_study, read_study
+    from psmr.study.run.execute import load_system, prepare
 
     given = {key: getattr(arguments, key) for key in _SCHEME if getattr(arguments, key) is not None}
     if is_study(arguments.case):
@@ -177,7 +177,7 @@ _SCHEME = (
 
 
 def _recipe(given: dict[str, Any]) -> Any:
-    from psmr.study.recipe import Recipe, Split
+    from psmr.study.file.recipe import Recipe, Split
 
     example = "for instance --delta 20 --h-slow 0.05 --h-fast 0.005, or --method TM --h 0.005"
     if "method" in given or "h" in given:
@@ -212,7 +212,7 @@ def convert_command(arguments: argparse.Namespace) -> None:
         raise InputError(f"--{next(iter(drawn))} says what --add-dynamics draws; give that, too")
     case = _file(arguments).read()
     if arguments.add_dynamics:
-        from psmr.grid.dynamics import add_dynamics
+        from psmr.grid.synthetic.dynamics import add_dynamics
 
         case = add_dynamics(case, **drawn)
     files = [str(path) for path in write_case(case, target)]
@@ -230,7 +230,7 @@ def reproduce_command(arguments: argparse.Namespace) -> None:
     import tempfile
 
     from psmr.reproduce.papers import reproduce
-    from psmr.study.files import check_writable
+    from psmr.study.output.files import check_writable
 
     def say(words: str) -> None:
         if sys.stderr.isatty():
@@ -252,10 +252,10 @@ def reproduce_command(arguments: argparse.Namespace) -> None:
 
 def tune_command(arguments: argparse.Namespace) -> None:
     """Search the cheapest scheme that is accurate enough."""
-    from psmr.study.execute import load_system
-    from psmr.study.files import check_writable
-    from psmr.study.tune import tune
-    from psmr.study.tuned import confirm, tuning_record, write_tuning
+    from psmr.study.output.files import check_writable
+    from psmr.study.run.execute import load_system
+    from psmr.study.tuning.tune import tune
+    from psmr.study.tuning.tuned import confirm, tuning_record, write_tuning
 
     if arguments.output:
         check_writable(arguments.output)
@@ -285,9 +285,9 @@ def explain_command(arguments: argparse.Namespace) -> None:
     """Say in words what one macro step does."""
     from dataclasses import asdict
 
-    from psmr.study.execute import prepare
     from psmr.study.explain import explain
-    from psmr.study.study import read_study
+    from psmr.study.file.study import read_study
+    from psmr.study.run.execute import prepare
 
     system, recipe = prepare(read_study(arguments.study))
     explanation = explain(system, recipe.scheme(system.linearise()))

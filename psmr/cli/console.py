@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def give_table(arguments: argparse.Namespace, table: pd.DataFrame, head: str) -> None:
     """Write a table where -o asks for it, and show it as text under a heading or as JSON."""
     if arguments.output:
-        from psmr.study.files import write_text
+        from psmr.study.output.files import write_text
 
         write_text(arguments.output, table.to_csv(index=False))
     if arguments.json:

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.errors import CaseError
-from psmr.grid.case import Case
-from psmr.grid.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
+from psmr.grid.case.case import Case
+from psmr.grid.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 
 Reals = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from psmr.errors import CaseError
-from psmr.grid.case import Case
+from psmr.grid.case.case import Case
 
 SUFFIXES = (".toml", ".raw", ".m")
 
@@ -70,13 +70,13 @@ def read_case(
     if frequency_hz is not None and suffix != ".m":
         raise CaseError(f"{path}: gives its own frequency; frequency_hz is for MATPOWER files")
     if suffix == ".raw":
-        from psmr.io.psse_raw import read_raw
+        from psmr.io.psse.raw import read_raw
 
         return read_raw(path, dynamics, skip_unknown_models)
     if suffix == ".m":
-        from psmr.io.matpower import read_matpower
+        from psmr.io.matpower.read import read_matpower
 
         return read_matpower(path, frequency_hz)
-    from psmr.io.toml import read_toml
+    from psmr.io.toml.read_case import read_toml
 
     return read_toml(path)

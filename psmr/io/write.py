@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from psmr.errors import CaseError
-from psmr.grid.case import Case
+from psmr.grid.case.case import Case
 
 SUFFIXES = (".toml", ".raw", ".m")
 
@@ -44,15 +44,15 @@ def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
         )
     texts: dict[Path, str]
     if suffix == ".toml":
-        from psmr.io.write_toml import toml_text
+        from psmr.io.toml.write_case import toml_text
 
         texts = {path: toml_text(case)}
     elif suffix == ".m":
-        from psmr.io.write_matpower import matpower_text
+        from psmr.io.matpower.write import matpower_text
 
         texts = {path: matpower_text(case)}
     else:
-        from psmr.io.write_psse import psse_texts
+        from psmr.io.psse.write_raw import psse_texts
 
         raw, dyr = psse_texts(case)
         texts = {path: raw} | ({path.with_suffix(".dyr"): dyr} if dyr else {})

@@ -1,12 +1,12 @@
 """How much a scheme deforms the modes of a system: step operators, mode matching, the deformation report."""
 
-from psmr.pencil.choice import ModeChoice
-from psmr.pencil.critical import CriticalStep, critical_step
-from psmr.pencil.deformation import deformation, spectral_radius
-from psmr.pencil.operator import correction_rate, macro_pencil, step_operator
-from psmr.pencil.published import published_pencil
-from psmr.pencil.report import Deformation
-from psmr.pencil.ringdown import fit_mode
+from psmr.pencil.deformation.critical import CriticalStep, critical_step
+from psmr.pencil.deformation.deformation import deformation, spectral_radius
+from psmr.pencil.modes.choice import ModeChoice
+from psmr.pencil.modes.ringdown import fit_mode
+from psmr.pencil.operator.operator import correction_rate, macro_pencil, step_operator
+from psmr.pencil.operator.published import published_pencil
+from psmr.pencil.report.report import Deformation
 
 __all__ = [
     "CriticalStep",

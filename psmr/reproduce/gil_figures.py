@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from psmr.reproduce import gil_formulas as formulas
-from psmr.study.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
+from psmr.study.output.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import partitioning
-from psmr.numerics.march import march
-from psmr.numerics.scheme import SingleRate
-from psmr.numerics.slow_manifold import SlowManifold
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.reproduce.systems import pendulum
 
 Reals = NDArray[np.float64]

@@ -12,8 +12,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 import partitioning
-from psmr.numerics.slow_manifold import SlowManifold
-from psmr.pencil.singular import of_slow_manifold
+from psmr.numerics.schemes.slow_manifold import SlowManifold
+from psmr.pencil.operator.closed_form import of_slow_manifold
 from psmr.reproduce import gil_formulas as formulas
 from psmr.reproduce.gil_findings import findings
 from psmr.reproduce.gil_pendulum import T_END, H, pendulum_runs, pendulum_table

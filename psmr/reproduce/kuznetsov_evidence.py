@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from psmr.numerics.trajectory import Trajectory
+from psmr.numerics.run.trajectory import Trajectory
 
 # Table 1: method, h, error as printed (text), steps as printed. BP is Euler along the arc, E Euler along
 # time.

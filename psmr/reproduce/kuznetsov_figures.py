@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psmr.reproduce.systems import boundary_layer as layer
-from psmr.study.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
+from psmr.study.output.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
 
 if TYPE_CHECKING:
     from psmr.reproduce.kuznetsov_evidence import Evidence

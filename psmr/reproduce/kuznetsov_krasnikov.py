@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from psmr.numerics.adaptive import Adaptive
-from psmr.numerics.arc_length import ArcLength
-from psmr.numerics.march import march
-from psmr.numerics.scheme import SingleRate
-from psmr.numerics.trajectory import Trajectory
+from psmr.numerics.run.integrate import march
+from psmr.numerics.run.trajectory import Trajectory
+from psmr.numerics.schemes.adaptive import Adaptive
+from psmr.numerics.schemes.arc_length import ArcLength
+from psmr.numerics.schemes.scheme import SingleRate
 from psmr.reproduce.kuznetsov_evidence import FARTHER, TABLE_1, Evidence
 from psmr.reproduce.kuznetsov_evidence import truncated as truncated
 from psmr.reproduce.reproduction import Reproduction

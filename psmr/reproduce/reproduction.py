@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from psmr.errors import InputError
-from psmr.study.files import write_text
+from psmr.study.output.files import write_text
 
 Verdict = Literal["agrees", "differs", "misprint"]
 VERDICTS = ("agrees", "differs", "misprint")

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from psmr.numerics.march import march
-from psmr.numerics.scheme import SingleRate
-from psmr.numerics.smes import Smes
-from psmr.numerics.trajectory import Trajectory
+from psmr.numerics.run.integrate import march
+from psmr.numerics.run.trajectory import Trajectory
+from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.smes import Smes
 from psmr.reproduce.systems.adaptive_control import adaptive_control, reduced_control
 
 Reals = NDArray[np.float64]

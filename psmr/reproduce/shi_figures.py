@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.reproduce.shi_evidence import T_END, Evidence, reduced, smfe
-from psmr.study.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
+from psmr.study.output.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
 
 RUNS = ((0.2, 70), (0.1, 140), (0.01, 1120))
 

@@ -12,11 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from psmr.errors import SimulationError
-from psmr.numerics.march import march
-from psmr.numerics.scheme import SingleRate
-from psmr.numerics.smes import Smes
-from psmr.numerics.smes_search import smallest_micro
-from psmr.numerics.trajectory import Trajectory
+from psmr.numerics.run.integrate import march
+from psmr.numerics.run.trajectory import Trajectory
+from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.smes import Smes
+from psmr.numerics.schemes.smes_search import smallest_micro
 from psmr.reproduce.reproduction import Reproduction
 from psmr.reproduce.shi_evidence import EPSILON, GRID, T_END, Evidence, Reference, exact, smfe, square_error
 from psmr.reproduce.systems.adaptive_control import adaptive_control
@@ -210,7 +210,7 @@ def naive_runge_kutta(base: str, h: float = 0.2, micro: int = 480) -> float:
 
 def _plain(system: object, base: str, step: float, count: int, state: Reals) -> Reals:
     """Take `count` plain Runge-Kutta steps on (22)."""
-    from psmr.numerics.runge_kutta import EXPLICIT
+    from psmr.numerics.schemes.runge_kutta import EXPLICIT
 
     tableau = EXPLICIT[base]
 

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from psmr.dae.system import System
+from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError
-from psmr.grid.case import Case
-from psmr.grid.diagnosis import diagnose
-from psmr.grid.findings import Modes
-from psmr.grid.report import Report
-from psmr.pencil.choice import ModeChoice
-from psmr.pencil.search import find
-from psmr.pencil.shift_invert import ShiftInvert
-from psmr.pencil.verdict import mode_text
+from psmr.grid.case.case import Case
+from psmr.grid.start.diagnosis import diagnose
+from psmr.grid.start.findings import Modes
+from psmr.grid.start.report import Report
+from psmr.pencil.modes.choice import ModeChoice
+from psmr.pencil.modes.search import find
+from psmr.pencil.modes.shift_invert import ShiftInvert
+from psmr.pencil.modes.verdict import mode_text
 
 DENSE = 1000
 """Up to so many states every eigenvalue is computed: it takes about a second."""

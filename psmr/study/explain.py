@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psmr.dae.system import System
+from psmr.dae.system.system import System
 from psmr.errors import SchemeError
-from psmr.numerics.onestep import TABLEAUX
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.tableaux import TABLEAUX
 
 WIDTH = 110
 

@@ -8,18 +8,18 @@ import numpy as np
 from scipy import sparse
 
 from partitioning import by_hand
-from psmr.dae.cache import folder
-from psmr.dae.codegen import compile_component
-from psmr.dae.linear import LinearDae
-from psmr.dae.linear_system import linear_system
-from psmr.grid.catalogue import components
-from psmr.numerics.adaptive import ADAPTIVE_METHODS, Adaptive
-from psmr.numerics.arc_length import ArcLength
-from psmr.numerics.engine import Scheme
-from psmr.numerics.march import march
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.numerics.slow_manifold import SlowManifold
-from psmr.numerics.smes import Smes
+from psmr.dae.compile.cache import folder
+from psmr.dae.compile.codegen import compile_component
+from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.linear_system import linear_system
+from psmr.grid.models.catalogue import components
+from psmr.numerics.run.engine import Scheme
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.adaptive import ADAPTIVE_METHODS, Adaptive
+from psmr.numerics.schemes.arc_length import ArcLength
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.slow_manifold import SlowManifold
+from psmr.numerics.schemes.smes import Smes
 
 
 def warmup() -> str:

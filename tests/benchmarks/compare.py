@@ -24,8 +24,8 @@ import numpy as np
 
 import psmr
 from psmr.errors import PsmrWarning
-from psmr.numerics.march import march
-from psmr.study.canvas import COLOURS, INK, STYLE, new_figure, save, styled
+from psmr.numerics.run.integrate import march
+from psmr.study.output.canvas import COLOURS, INK, STYLE, new_figure, save, styled
 from tests.peers.andes_system import aligned, load, start
 from tests.peers.definitions import as_andes, same_options
 from tests.peers.pairs import PAIRS, Pair

@@ -20,12 +20,12 @@ import pandapower.networks
 
 import partitioning
 import psmr
-from psmr.grid.case import Case
-from psmr.grid.powerflow import power_flow
+from psmr.grid.case.case import Case
+from psmr.grid.powerflow.powerflow import power_flow
 from psmr.io.pandapower import from_pandapower
-from psmr.pencil.choice import ModeChoice
-from psmr.pencil.search import find
-from psmr.pencil.shift_invert import ShiftInvert
+from psmr.pencil.modes.choice import ModeChoice
+from psmr.pencil.modes.search import find
+from psmr.pencil.modes.shift_invert import ShiftInvert
 
 NAMES = ("case118", "case300", "case1354pegase", "case2869pegase", "case9241pegase")
 H_SLOW, RATIO, T_END = 0.01, 5, 5.0

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from psmr.grid.initialise import build
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
 from tests.io.test_size import texts
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import psmr
-from psmr.numerics.scheme import SingleRate
-from psmr.study.candidates import families
-from psmr.study.cost import calibrate, measured
+from psmr.numerics.schemes.scheme import SingleRate
+from psmr.study.tuning.candidates import families
+from psmr.study.tuning.cost import calibrate, measured
 
 CASES = Path(__file__).parents[2] / "cases" / "wscc9"
 

@@ -22,14 +22,14 @@ import numpy as np
 
 import partitioning
 import psmr
-from psmr.dae.cache import lean
-from psmr.dae.kernels import jacobian, residual
-from psmr.numerics.block import make_block
-from psmr.numerics.counters import Counters
-from psmr.numerics.march import march
-from psmr.numerics.newton import renew
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.numerics.sparse_lu import refactor, solve
+from psmr.dae.compile.cache import lean
+from psmr.dae.compile.kernels import jacobian, residual
+from psmr.numerics.run.counters import Counters
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.solve.block import make_block
+from psmr.numerics.solve.lu import refactor, solve
+from psmr.numerics.solve.newton import renew
 
 CASE = Path(__file__).parents[2] / "cases" / "wscc9"
 T_END = 10.0
@@ -73,7 +73,7 @@ def cpu_time(call: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def kernel_times(system: psmr.dae.system.System) -> list[tuple[str, float, float, str]]:
+def kernel_times(system: psmr.dae.system.system.System) -> list[tuple[str, float, float, str]]:
     """Time residual, Jacobian, refactor and solve of the whole system in microseconds."""
     everything = np.arange(system.n + system.m)
     w = system.w0.copy()
@@ -98,7 +98,7 @@ def kernel_times(system: psmr.dae.system.System) -> list[tuple[str, float, float
     return rows
 
 
-def march_times(system: psmr.dae.system.System) -> list[tuple[str, float, float, str]]:
+def march_times(system: psmr.dae.system.system.System) -> list[tuple[str, float, float, str]]:
     """Time single-rate and multirate steps in the fault study, in microseconds, and whole studies in s."""
     changes = psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7").changes(system)
     split = partitioning.by_participation(system.linearise(), 20.0)

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from psmr.grid.catalogue import component_named, defaults
+from psmr.grid.models.catalogue import component_named, defaults
 
 
 def filled(generator):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.grid.powerflow import power_flow
-from psmr.study.execute import prepare
-from psmr.study.study import read_study
+from psmr.grid.powerflow.powerflow import power_flow
+from psmr.study.file.study import read_study
+from psmr.study.run.execute import prepare
 from tests.cases.plants import filled
 
 CASES = Path(__file__).parents[2] / "cases" / "kundur"

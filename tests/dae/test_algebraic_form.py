@@ -5,10 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
-from psmr.dae.algebraic_form import form_for
-from psmr.dae.assemble import assemble
-from psmr.dae.component import Component, Parameter, nonnegative
-from psmr.dae.device import Device
+from psmr.dae.declare.algebraic_form import form_for
+from psmr.dae.declare.component import Component, Parameter, nonnegative
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
 from psmr.errors import InputError
 
 

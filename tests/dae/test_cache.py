@@ -7,10 +7,10 @@ import sys
 import pytest
 
 PROGRAM = """
-from psmr.dae.assemble import assemble
-from psmr.dae.component import Component
-from psmr.dae.cache import folder
-from psmr.dae.device import Device
+from psmr.dae.system.assemble import assemble
+from psmr.dae.declare.component import Component
+from psmr.dae.compile.cache import folder
+from psmr.dae.declare.device import Device
 
 
 class Relaxation(Component):

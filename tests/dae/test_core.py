@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psmr.dae.assemble import assemble
-from psmr.dae.codegen import declaration_hash
-from psmr.dae.component import Component, Parameter, positive
-from psmr.dae.device import Device
-from psmr.dae.kernels import constant_jacobian, jacobian, residual
-from psmr.dae.linear import modes
-from psmr.dae.linear_system import linear_system
-from psmr.dae.restrict import restrict
+from psmr.dae.compile.codegen import declaration_hash
+from psmr.dae.compile.kernels import constant_jacobian, jacobian, residual
+from psmr.dae.compile.restrict import restrict
+from psmr.dae.declare.component import Component, Parameter, positive
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
+from psmr.dae.system.linear import modes
+from psmr.dae.system.linear_system import linear_system
 from psmr.errors import InputError, SingularError
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import signal
 from scipy.integrate import solve_ivp
 
-from psmr.dae.assemble import assemble
-from psmr.dae.device import Device
-from psmr.grid.equilibrium import Terminal
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
+from psmr.grid.equilibrium.equilibrium import Terminal
 
 TIMES = np.linspace(0.0, 4.0, 161)
 ACCURACY = {"rtol": 1e-9, "atol": 1e-11, "max_step": 0.01}

@@ -1,7 +1,8 @@
 """Parameters of every component, chosen so that each limiter is reached by points of order one."""
 
-from psmr.grid.converters import GridFollowingConverter, GridFollowingConverterV
-from psmr.grid.exciters import (
+from psmr.grid.models.converters.following import GridFollowingConverter, GridFollowingConverterV
+from psmr.grid.models.converters.forming import GridFormingConverter
+from psmr.grid.models.exciters import (
     AC8B,
     ESDC2A,
     ESST3A,
@@ -15,15 +16,14 @@ from psmr.grid.exciters import (
     ExciterType1,
     ExciterType1Direct,
 )
-from psmr.grid.exponential_load import ExponentialLoad
-from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
-from psmr.grid.grid_forming import GridFormingConverter
-from psmr.grid.loads import ZipLoad
-from psmr.grid.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
-from psmr.grid.motors import InductionMotor
-from psmr.grid.network import Bus, Line, Shunt, Transformer
-from psmr.grid.renewables import REECA1, REECB1, REGCA1, REPCA1
-from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
+from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
+from psmr.grid.models.loads.exponential import ExponentialLoad
+from psmr.grid.models.loads.motors import InductionMotor
+from psmr.grid.models.loads.zip import ZipLoad
+from psmr.grid.models.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
+from psmr.grid.models.network import Bus, Line, Shunt, Transformer
+from psmr.grid.models.renewables import REECA1, REECB1, REGCA1, REPCA1
+from psmr.grid.models.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
 
 BASE = {"s_n": 64.0, "s_base": 100.0, "f_n": 60.0}
 BRANCH = {"r": 0.01, "x": 0.085, "b": 0.176, "g": 0.02}

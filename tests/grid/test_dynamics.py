@@ -10,10 +10,10 @@ import pytest
 
 import psmr
 from psmr.errors import CaseError
-from psmr.grid import typical
-from psmr.grid.powerflow import power_flow
-from psmr.grid.tables import BusRow, GeneratorRow, LineRow, LoadRow
-from psmr.grid.typical_plant import TypicalPlant
+from psmr.grid.case.tables import BusRow, GeneratorRow, LineRow, LoadRow
+from psmr.grid.powerflow.powerflow import power_flow
+from psmr.grid.synthetic import typical
+from psmr.grid.synthetic.typical_plant import TypicalPlant
 from psmr.io.write import write_case
 
 WSCC9 = Path(__file__).parents[2] / "cases" / "wscc9" / "wscc9.m"
@@ -138,7 +138,9 @@ def star(powers, control="pv"):
     generators += [GeneratorRow(f"G{k}", k, control, p) for k, p in enumerate(powers, start=2)]
     power = (0.0, 0.0, 1.0)
     load = LoadRow(1, sum(powers), 0.0, power, power)
-    return psmr.grid.case.Case("star", 100.0, 50.0, buses, lines, loads=(load,), generators=tuple(generators))
+    return psmr.grid.case.case.Case(
+        "star", 100.0, 50.0, buses, lines, loads=(load,), generators=tuple(generators)
+    )
 
 
 def test_share_of_converters_is_of_the_rating():

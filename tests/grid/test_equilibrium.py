@@ -6,20 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psmr.dae.component import Component
-from psmr.dae.device import Device
-from psmr.dae.linear import modes
+from psmr.dae.declare.component import Component
+from psmr.dae.declare.device import Device
+from psmr.dae.system.linear import modes
 from psmr.errors import CaseError, InitialisationError, PsmrWarning
-from psmr.grid.case import Case
-from psmr.grid.converters import GridFollowingConverter
-from psmr.grid.equilibrium import Plant, solve_plants
-from psmr.grid.initialise import build, check_residual
-from psmr.grid.powerflow import power_flow
-from psmr.grid.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
-from psmr.grid.wiring import plant_devices
+from psmr.grid.case.case import Case
+from psmr.grid.case.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
+from psmr.grid.equilibrium.equilibrium import Plant, solve_plants
+from psmr.grid.models.converters.following import GridFollowingConverter
+from psmr.grid.powerflow.powerflow import power_flow
+from psmr.grid.start.initialise import build, check_residual
+from psmr.grid.start.wiring import plant_devices
 from psmr.io.read import read_case
-from psmr.numerics.scheme import SingleRate
-from psmr.study.simulate import simulate
+from psmr.numerics.schemes.scheme import SingleRate
+from psmr.study.run.simulate import simulate
 from tests.grid.library import PARAMETERS
 
 CASES = ("wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml", "wscc9-gfm.toml")

@@ -8,14 +8,14 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import psmr
-from psmr.dae.assemble import assemble
-from psmr.dae.device import Device
-from psmr.dae.linear import modes
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
+from psmr.dae.system.linear import modes
 from psmr.errors import CaseError, InitialisationError
-from psmr.grid.case import Case
-from psmr.grid.equilibrium import Plant, solve_plants
-from psmr.grid.grid_forming import GridFormingConverter
-from psmr.grid.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
+from psmr.grid.case.case import Case
+from psmr.grid.case.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
+from psmr.grid.equilibrium.equilibrium import Plant, solve_plants
+from psmr.grid.models.converters.forming import GridFormingConverter
 from psmr.io.read import read_case
 from tests.grid.test_jacobians import Signal
 

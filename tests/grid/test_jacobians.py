@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from psmr.dae.algebraic_form import form_for
-from psmr.dae.assemble import assemble
-from psmr.dae.component import Component, local_rows
-from psmr.dae.device import Device
-from psmr.dae.mathematics import NumericMath
-from psmr.grid.catalogue import components, defaults
-from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT
+from psmr.dae.declare.algebraic_form import form_for
+from psmr.dae.declare.component import Component, local_rows
+from psmr.dae.declare.device import Device
+from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.system.assemble import assemble
+from psmr.grid.models.catalogue import components, defaults
+from psmr.grid.models.stabilisers import IEEEST, PSS2A, ST2CUT
 from tests.grid.library import PARAMETERS, UNREACHED, VARIANTS, ZERO
 
 STEP = 1e-30

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.dae.mathematics import NumericMath
+from psmr.dae.declare.mathematics import NumericMath
 from psmr.errors import CaseError, PsmrWarning
-from psmr.grid.exponential_load import ExponentialLoad
-from psmr.grid.loads import ZipLoad
-from psmr.grid.tables import LoadRow
+from psmr.grid.case.tables import LoadRow
+from psmr.grid.models.loads.exponential import ExponentialLoad
+from psmr.grid.models.loads.zip import ZipLoad
 from psmr.io.read import read_case
 from psmr.io.write import write_case
 from tests.grid.library import PARAMETERS

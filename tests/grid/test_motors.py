@@ -10,18 +10,18 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import psmr
-from psmr.dae.assemble import assemble
-from psmr.dae.device import Device
-from psmr.dae.mathematics import NumericMath
+from psmr.dae.declare.device import Device
+from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.system.assemble import assemble
 from psmr.errors import CaseError, EventError, PsmrWarning
-from psmr.grid.chain import chain
-from psmr.grid.equilibrium import Plant, solve_plants
-from psmr.grid.motors import InductionMotor, pull_out_power, pull_out_slip
-from psmr.grid.tables import DeviceRow, LineRow, LoadRow
+from psmr.grid.case.tables import DeviceRow, LineRow, LoadRow
+from psmr.grid.equilibrium.equilibrium import Plant, solve_plants
+from psmr.grid.models.loads.motors import InductionMotor, pull_out_power, pull_out_slip
+from psmr.grid.synthetic.chain import chain
 from psmr.io.read import read_case
 from psmr.io.write import write_case
-from psmr.numerics.march import march
-from psmr.numerics.scheme import SingleRate
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import SingleRate
 from tests.grid.test_jacobians import Signal
 
 # Small industrial motor (type 1) of the IEEE Task Force on Load Representation, Standard load models for

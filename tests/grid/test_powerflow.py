@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import root
 
 from psmr.errors import PowerFlowError
-from psmr.grid.case import Case
-from psmr.grid.initialise import build
-from psmr.grid.powerflow import power_flow
-from psmr.grid.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
+from psmr.grid.case.case import Case
+from psmr.grid.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
+from psmr.grid.powerflow.powerflow import power_flow
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
 
 # The nine-bus system in Sauer and Pai (1998) and in Anderson and Fouad: magnitudes in pu, angles in degrees.

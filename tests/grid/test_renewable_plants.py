@@ -8,11 +8,11 @@ import pytest
 
 from partitioning import by_participation
 from psmr.errors import CaseError, InitialisationError
-from psmr.grid.initialise import build
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
 from psmr.study.events import Fault
-from psmr.study.simulate import simulate
+from psmr.study.run.simulate import simulate
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from psmr import SetPoint, SingleRate, simulate
-from psmr.dae.assemble import assemble
-from psmr.dae.component import Component
-from psmr.dae.device import Device
-from psmr.dae.mathematics import NumericMath
-from psmr.grid.blocks import dead_band
-from psmr.grid.equilibrium import Terminal
-from psmr.grid.initialise import polish
-from psmr.grid.renewables import REECA1, REECB1, REGCA1, REPCA1
+from psmr.dae.declare.component import Component
+from psmr.dae.declare.device import Device
+from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.system.assemble import assemble
+from psmr.grid.equilibrium.equilibrium import Terminal
+from psmr.grid.models.blocks import dead_band
+from psmr.grid.models.renewables import REECA1, REECB1, REGCA1, REPCA1
+from psmr.grid.start.initialise import polish
 from tests.grid.diagram import TIMES, integrate, step
 from tests.grid.library import PARAMETERS
 

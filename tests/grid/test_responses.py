@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from psmr.grid.exciters import AC8B, ESDC2A, ESST3A, ESST4B, EXAC1, EXDC2, EXST1, IEEET1, IEEEX1, SEXS
-from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
+from psmr.grid.models.exciters import AC8B, ESDC2A, ESST3A, ESST4B, EXAC1, EXDC2, EXST1, IEEET1, IEEEX1, SEXS
+from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
 from tests.grid.diagram import Block, device_response, respond, step
 from tests.grid.library import PARAMETERS, ZERO
 

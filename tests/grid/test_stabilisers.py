@@ -5,9 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-from psmr.dae.device import Device
+from psmr.dae.declare.device import Device
 from psmr.errors import InputError
-from psmr.grid.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A
+from psmr.grid.models.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A
 from tests.grid.diagram import Block, device_response, respond, step
 from tests.grid.library import PARAMETERS, ZERO
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from psmr.errors import CaseError
-from psmr.grid.initialise import build
-from psmr.grid.powerflow import power_flow
-from psmr.grid.stabilisers import IEEEST, ST2CUT
-from psmr.grid.tables import DeviceRow
+from psmr.grid.case.tables import DeviceRow
+from psmr.grid.models.stabilisers import IEEEST, ST2CUT
+from psmr.grid.powerflow.powerflow import power_flow
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.changes import objection
+from psmr.numerics.run.discontinuities import objection
 from tests.grid.library import PARAMETERS
 
 WSCC9 = Path(__file__).parents[2] / "cases" / "wscc9" / "wscc9.toml"

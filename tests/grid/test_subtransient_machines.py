@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from psmr.dae.assemble import assemble
-from psmr.dae.device import Device
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
 from psmr.errors import CaseError, EventError, InputError
-from psmr.grid.equilibrium import Plant, Terminal, solve_plants
-from psmr.grid.exciters import ESST3A, ESST4B, EXAC1, EXST1, IEEET1, IEEEX1, SEXS
-from psmr.grid.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
-from psmr.grid.initialise import build
-from psmr.grid.machines import GENROU, GENSAL
-from psmr.grid.network import Bus
-from psmr.grid.stabilisers import IEEEST
-from psmr.grid.tables import DeviceRow
+from psmr.grid.case.tables import DeviceRow
+from psmr.grid.equilibrium.equilibrium import Plant, Terminal, solve_plants
+from psmr.grid.models.exciters import ESST3A, ESST4B, EXAC1, EXST1, IEEET1, IEEEX1, SEXS
+from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
+from psmr.grid.models.machines import GENROU, GENSAL
+from psmr.grid.models.network import Bus
+from psmr.grid.models.stabilisers import IEEEST
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.march import march
-from psmr.numerics.scheme import SingleRate
-from psmr.numerics.trajectory import Change
+from psmr.numerics.run.integrate import march
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.schemes.scheme import SingleRate
 from tests.grid.library import PARAMETERS, ZERO
 
 BUS = {port: f"bus.{port}" for port in ("v_re", "v_im", "i_re", "i_im")}

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from psmr.errors import CaseError, PsmrWarning
-from psmr.grid.case import Case
-from psmr.grid.initialise import check_residual
+from psmr.grid.case.case import Case
+from psmr.grid.start.initialise import check_residual
+from psmr.io.psse.record import Record, split
 from psmr.io.read import read_case
-from psmr.io.record import Record, split
-from psmr.io.write_toml import toml_text
+from psmr.io.toml.write_case import toml_text
 from psmr.study.check import check as check_start
 from tests.io.mutate import mutated, rescaled
 from tests.io.raw import raw_text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from psmr.errors import CaseError, PsmrWarning
-from psmr.grid.rows import admittance
+from psmr.grid.case.rows import admittance
 from psmr.io.read import read_case
 
 GOOD = """\

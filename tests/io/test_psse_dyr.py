@@ -7,9 +7,9 @@ import pytest
 
 import psmr
 from psmr.errors import CaseError, PsmrWarning
-from psmr.grid.catalogue import role_parameters
-from psmr.grid.initialise import build
-from psmr.io.psse_models import MODELS, component_for
+from psmr.grid.models.catalogue import role_parameters
+from psmr.grid.start.initialise import build
+from psmr.io.psse.models import MODELS, component_for
 from psmr.io.read import read_case
 from tests.io.raw import raw_text
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from psmr.errors import CaseError, PsmrWarning
-from psmr.grid.powerflow import power_flow
-from psmr.grid.rows import admittance
+from psmr.grid.case.rows import admittance
+from psmr.grid.powerflow.powerflow import power_flow
 from psmr.io.read import read_case
 from tests.io.raw import raw_text
 

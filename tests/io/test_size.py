@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from psmr.grid.initialise import build
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
 from tests.io.raw import raw_text
 

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from psmr.errors import CaseError, InputError
-from psmr.grid.case import Case
-from psmr.io.locate import Lines
+from psmr.grid.case.case import Case
 from psmr.io.read import read_case
+from psmr.io.toml.lines import Lines
 
 GOOD = """\
 format = "psmr-case"

@@ -8,10 +8,10 @@ import pytest
 
 from psmr.cli import main
 from psmr.errors import CaseError, PsmrWarning
-from psmr.grid.case import Case
-from psmr.grid.initialise import build
-from psmr.grid.powerflow import power_flow
-from psmr.grid.tables import BusRow, GeneratorRow, LineRow, LoadRow, TransformerRow
+from psmr.grid.case.case import Case
+from psmr.grid.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, TransformerRow
+from psmr.grid.powerflow.powerflow import power_flow
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
 from psmr.io.write import write_case
 from tests.io.raw import raw_text

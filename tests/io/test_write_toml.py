@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from psmr.errors import CaseError
-from psmr.grid.case import Case
-from psmr.grid.stabilisers import ST2CUT
-from psmr.grid.tables import BusRow, DeviceRow, GeneratorRow
+from psmr.grid.case.case import Case
+from psmr.grid.case.tables import BusRow, DeviceRow, GeneratorRow
+from psmr.grid.models.stabilisers import ST2CUT
 from psmr.io.read import read_case
+from psmr.io.toml.write_case import toml_text
 from psmr.io.write import write_case
-from psmr.io.write_toml import toml_text
 from tests.grid.library import PARAMETERS
 from tests.io.raw import raw_text
 

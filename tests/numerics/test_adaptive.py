@@ -8,10 +8,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from psmr.errors import SchemeError, SimulationError
-from psmr.numerics.adaptive import Adaptive
-from psmr.numerics.march import march
-from psmr.numerics.scheme import SingleRate
-from psmr.numerics.trajectory import Change
+from psmr.numerics.run.integrate import march
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.schemes.adaptive import Adaptive
+from psmr.numerics.schemes.scheme import SingleRate
 from psmr.reproduce.systems.van_der_pol import van_der_pol
 from tests.systems import Blowup, Limited, NoRoot, forced, kaps, logistic, one, quadratic, two_rates
 
@@ -68,7 +68,7 @@ def test_adams_is_as_good_as_vode_on_a_smooth_problem():
     other = ode(field).set_integrator("vode", method="adams", rtol=1e-9, atol=1e-9, nsteps=10_000)
     other.set_initial_value([1.0, 0.0], 0.0)
     error_vode = abs(other.integrate(20.0)[0] - math.cos(20.0))
-    from psmr.dae.linear_system import linear_system
+    from psmr.dae.system.linear_system import linear_system
     from tests.numerics.test_smes import linear as modes_of
 
     system = linear_system(modes_of(1j)).with_start([1.0, 0.0])
@@ -128,9 +128,9 @@ def test_steps_that_are_spent_are_named(method):
 
 def test_equations_without_a_solution_are_named():
     # y^2 = x - 1/2 has no root once x has fallen below 1/2.
-    from psmr.dae.assemble import assemble
-    from psmr.dae.component import Component
-    from psmr.dae.device import Device
+    from psmr.dae.declare.component import Component
+    from psmr.dae.declare.device import Device
+    from psmr.dae.system.assemble import assemble
 
     class Falling(Component):
         states = ("x",)

@@ -8,11 +8,11 @@ import pytest
 
 import psmr
 from psmr.errors import PsmrWarning, SchemeError, SimulationError
-from psmr.numerics.adaptive import Adaptive
-from psmr.numerics.arc_length import ArcLength
-from psmr.numerics.march import march
-from psmr.numerics.scheme import SingleRate
-from psmr.numerics.trajectory import Change
+from psmr.numerics.run.integrate import march
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.schemes.adaptive import Adaptive
+from psmr.numerics.schemes.arc_length import ArcLength
+from psmr.numerics.schemes.scheme import SingleRate
 from psmr.reproduce.systems.boundary_layer import boundary_layer, exact
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic, two_rates
 

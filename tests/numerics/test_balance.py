@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.dae.assemble import assemble
-from psmr.dae.device import Device
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
 from psmr.errors import SimulationError
-from psmr.numerics.balance import consistent
-from psmr.numerics.march import Change, march
-from psmr.numerics.scheme import SingleRate
+from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.solve.algebraic_solve import consistent
 from tests import systems
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psmr.numerics.interpolation import interpolate, lagrange_weights, weights_at
+from psmr.numerics.step.interpolation import interpolate, lagrange_weights, weights_at
 
 
 @pytest.mark.parametrize("older", [0, 1, 2])

@@ -7,9 +7,9 @@ import pytest
 
 import partitioning
 from psmr.errors import EventError
-from psmr.numerics.march import Change, march
-from psmr.numerics.onestep import TABLEAUX
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.tableaux import TABLEAUX
 from tests import systems
 
 

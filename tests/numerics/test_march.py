@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-import psmr.numerics.march as marching
-from psmr.dae.linear_system import linear_system
+import psmr.numerics.run.integrate as marching
+from psmr.dae.system.linear_system import linear_system
 from psmr.errors import EventError, InputError, SchemeError
-from psmr.numerics.march import Change, march
-from psmr.numerics.onestep import TABLEAUX
-from psmr.numerics.scheme import SingleRate
+from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.tableaux import TABLEAUX
 from tests import systems
 
 

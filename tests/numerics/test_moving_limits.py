@@ -8,18 +8,18 @@ import pytest
 from scipy.optimize import brentq
 
 import partitioning
-from psmr.dae.algebraic_form import form_for
-from psmr.dae.assemble import assemble
-from psmr.dae.component import Component, Parameter, nonnegative
-from psmr.dae.device import Device
+from psmr.dae.declare.algebraic_form import form_for
+from psmr.dae.declare.component import Component, Parameter, nonnegative
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
 from psmr.errors import InputError, SchemeError, SimulationError
-from psmr.numerics.adaptive import Adaptive
-from psmr.numerics.arc_length import ArcLength
-from psmr.numerics.march import Change, march
-from psmr.numerics.onestep import TABLEAUX
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.numerics.slow_manifold import SlowManifold
-from psmr.numerics.smes import Smes
+from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.schemes.adaptive import Adaptive
+from psmr.numerics.schemes.arc_length import ArcLength
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.slow_manifold import SlowManifold
+from psmr.numerics.schemes.smes import Smes
+from psmr.numerics.schemes.tableaux import TABLEAUX
 from tests import systems
 
 # The limit 0.2 + cos(1) t is met where it equals sin t, and left where cos t has fallen to its rate.

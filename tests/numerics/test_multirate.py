@@ -7,8 +7,8 @@ import pytest
 
 import partitioning
 from psmr.errors import SchemeError, SimulationError
-from psmr.numerics.march import Change, march
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
 from tests import systems
 
 PAIRS = [("FEM", "TM"), ("TM", "TM"), ("BEM", "TM"), ("FEM", "BEM"), ("TM", "BEM"), ("BEM", "BEM")]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from psmr.errors import SimulationError, SingularError
-from psmr.numerics.balance import consistent
-from psmr.numerics.march import Change, march
-from psmr.numerics.scheme import SingleRate
+from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.solve.algebraic_solve import consistent
 from tests import systems
 
 

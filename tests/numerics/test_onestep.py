@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psmr.numerics.onestep import TABLEAUX, coefficients
+from psmr.numerics.schemes.tableaux import TABLEAUX, coefficients
 
 
 @pytest.mark.parametrize("tableau", TABLEAUX.values(), ids=TABLEAUX)

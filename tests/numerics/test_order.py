@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import partitioning
-from psmr.numerics.march import Change, march
-from psmr.numerics.onestep import TABLEAUX
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.tableaux import TABLEAUX
 from tests import systems
 
 STEPS = np.array([0.1, 0.05, 0.025, 0.0125, 0.00625])

@@ -8,15 +8,15 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.dae.assemble import assemble
-from psmr.dae.device import Device
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
 from psmr.errors import EventError
-from psmr.numerics.adaptive import Adaptive
-from psmr.numerics.arc_length import ArcLength
-from psmr.numerics.march import Change, march
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.numerics.slow_manifold import SlowManifold
-from psmr.numerics.smes import Smes
+from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.schemes.adaptive import Adaptive
+from psmr.numerics.schemes.arc_length import ArcLength
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.slow_manifold import SlowManifold
+from psmr.numerics.schemes.smes import Smes
 from tests import systems
 from tests.conftest import ROOT
 

@@ -7,14 +7,14 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.dae.assemble import assemble
-from psmr.dae.component import Component, Parameter
-from psmr.dae.device import Device
+from psmr.dae.declare.component import Component, Parameter
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
 from psmr.errors import InputError
-from psmr.numerics.engine import autonomous
-from psmr.numerics.march import Change, march
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.numerics.slow_manifold import SlowManifold
+from psmr.numerics.run.engine import autonomous
+from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.slow_manifold import SlowManifold
 from tests.conftest import ROOT
 
 

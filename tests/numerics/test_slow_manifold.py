@@ -8,14 +8,14 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.dae.assemble import assemble
-from psmr.dae.component import Component, Parameter
-from psmr.dae.device import Device
+from psmr.dae.declare.component import Component, Parameter
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
 from psmr.errors import SchemeError
-from psmr.numerics.exponential import condition, integrals
-from psmr.numerics.march import march
-from psmr.numerics.slow_manifold import SlowManifold, eliminated
-from psmr.numerics.trajectory import Change
+from psmr.numerics.run.integrate import march
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.schemes.slow_manifold import SlowManifold, eliminated
+from psmr.numerics.steppers.exponential import condition, integrals
 from tests.systems import kaps, one, two_rates
 
 
@@ -84,7 +84,7 @@ def test_sparse_and_dense_elimination_agree(monkeypatch):
     matrix = system.linearise().jacobian()
     places = np.array([0, 1]), np.array([2])
     dense = eliminated(matrix, system.n, *places)
-    monkeypatch.setattr("psmr.numerics.slow_manifold.DENSE", 0)
+    monkeypatch.setattr("psmr.numerics.schemes.slow_manifold.DENSE", 0)
     for a, b in zip(dense, eliminated(matrix, system.n, *places), strict=True):
         assert np.allclose(a, b, rtol=1e-13, atol=1e-13)
     A = system.linearise().state_matrix()

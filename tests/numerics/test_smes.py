@@ -9,14 +9,14 @@ import scipy.linalg
 import scipy.sparse as sp
 
 import psmr
-from psmr.dae.linear import LinearDae
-from psmr.dae.linear_system import linear_system
+from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.linear_system import linear_system
 from psmr.errors import SchemeError, SimulationError
-from psmr.numerics.march import march
-from psmr.numerics.scheme import SingleRate
-from psmr.numerics.smes import Smes
-from psmr.numerics.smes_search import amplification, smallest_micro
-from psmr.numerics.trajectory import Change
+from psmr.numerics.run.integrate import march
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.smes import Smes
+from psmr.numerics.schemes.smes_search import amplification, smallest_micro
 from psmr.reproduce.systems.adaptive_control import adaptive_control
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic
 

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.errors import SingularError
-from psmr.numerics.sparse_lu import factorise, ordering, refactor, solve
+from psmr.numerics.solve.lu import factorise, ordering, refactor, solve
 
 
 def random_matrix(n, density, rng, diagonal=1.0):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.numerics.arc_length import ArcLength
-from psmr.numerics.scheme import SingleRate
-from psmr.numerics.stability import Spectrum, explicit_limit, longest_step, mode_words, polynomial
+from psmr.numerics.schemes.arc_length import ArcLength
+from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.stability import Spectrum, explicit_limit, longest_step, mode_words, polynomial
 from psmr.reproduce.systems.boundary_layer import EPSILON, boundary_layer
 from tests.numerics.test_smes import linear
 

@@ -7,9 +7,9 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.numerics.balance import consistent
-from psmr.numerics.march import march
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.solve.algebraic_solve import consistent
 from tests import sundials
 
 

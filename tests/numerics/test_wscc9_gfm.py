@@ -7,10 +7,10 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.dae.linear import modes
-from psmr.numerics.balance import consistent
-from psmr.numerics.march import march
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.dae.system.linear import modes
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.solve.algebraic_solve import consistent
 from tests.numerics.test_wscc9 import changed
 from tests.sundials import solver
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from psmr.dae.system import System
+from psmr.dae.system.system import System
 from psmr.errors import PsmrWarning
-from psmr.grid.case import Case
-from psmr.grid.initialise import build
-from psmr.grid.powerflow import PowerFlow, power_flow
+from psmr.grid.case.case import Case
+from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
 from tests.peers.definitions import ANDES_NAMES, as_andes
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from psmr.dae.component import Component
-from psmr.dae.system import System
-from psmr.grid.case import Case
-from psmr.grid.catalogue import PREFIXES, ROLES, role_parameters
-from psmr.grid.initialise import build
-from psmr.grid.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
+from psmr.dae.declare.component import Component
+from psmr.dae.system.system import System
+from psmr.grid.case.case import Case
+from psmr.grid.case.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
+from psmr.grid.models.catalogue import PREFIXES, ROLES, role_parameters
+from psmr.grid.start.initialise import build
 from tests.grid.library import PARAMETERS
 
 BASE = 100.0

@@ -10,10 +10,10 @@ import io
 import numpy as np
 import pytest
 
-from psmr.dae.assemble import assemble
-from psmr.dae.device import Device
-from psmr.grid.equilibrium import Plant, solve_plants
-from psmr.grid.motors import InductionMotor
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
+from psmr.grid.equilibrium.equilibrium import Plant, solve_plants
+from psmr.grid.models.loads.motors import InductionMotor
 from tests.grid.test_jacobians import Signal
 
 andes = pytest.importorskip("andes")

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psmr.grid.powerflow import power_flow
-from psmr.io.psse_sections import read_sections
+from psmr.grid.powerflow.powerflow import power_flow
+from psmr.io.psse.sections import read_sections
 from psmr.io.read import read_case
 from tests.io.raw import raw_text
 

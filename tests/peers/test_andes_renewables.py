@@ -14,8 +14,8 @@ ANDES 2.0 differs from the model guide in ways that the comparison sets alike:
 
 import pytest
 
-from psmr.grid.initialise import build
-from psmr.grid.powerflow import power_flow
+from psmr.grid.powerflow.powerflow import power_flow
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
 from psmr.io.write import write_case
 from tests.peers.andes_system import load, start

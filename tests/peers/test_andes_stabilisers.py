@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from psmr.grid.initialise import build
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
 from tests.peers.andes_system import aligned, load, shared_flow, start
 from tests.peers.definitions import as_andes

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from psmr.errors import PsmrWarning
-from psmr.grid.initialise import build
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.scheme import SingleRate
-from psmr.study.simulate import simulate
+from psmr.numerics.schemes.scheme import SingleRate
+from psmr.study.run.simulate import simulate
 
 andes = pytest.importorskip("andes")
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.grid.catalogue import ROLES
-from psmr.numerics.balance import consistent
-from psmr.numerics.march import march
-from psmr.numerics.trajectory import Change
+from psmr.grid.models.catalogue import ROLES
+from psmr.numerics.run.integrate import march
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.solve.algebraic_solve import consistent
 from tests.peers.plants import plant
 from tests.sundials import solver
 

@@ -11,7 +11,7 @@ import pytest
 
 import psmr
 from psmr.errors import PsmrWarning
-from psmr.numerics.march import march
+from psmr.numerics.run.integrate import march
 from tests.peers.pairs import CASES, PAIRS, Pair
 
 pytestmark = [

@@ -13,7 +13,7 @@ import pytest
 
 import psmr
 from psmr.errors import CaseError
-from psmr.grid.powerflow import power_flow
+from psmr.grid.powerflow.powerflow import power_flow
 from psmr.io.pandapower import from_pandapower
 
 pandapower = pytest.importorskip("pandapower")

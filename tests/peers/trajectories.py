@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 import psmr
-from psmr.dae.system import System
-from psmr.numerics.march import march
+from psmr.dae.system.system import System
+from psmr.numerics.run.integrate import march
 from tests.peers.andes_system import in_andes_names, load, machines, start
 
 Reals = NDArray[np.float64]

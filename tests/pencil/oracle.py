@@ -10,8 +10,8 @@ import pandas as pd
 import scipy.sparse as sp
 
 from partitioning import Partition
-from psmr.dae.linear import LinearDae
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.dae.system.linear import LinearDae
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
 
 
 def random_dae(seed: int, n: int = 6, m: int = 5, stiff: float = 40.0) -> LinearDae:

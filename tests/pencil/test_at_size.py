@@ -6,11 +6,12 @@ import pytest
 import partitioning
 import psmr
 from psmr.errors import CaseError, InputError, SchemeError, SingularError
-from psmr.grid.chain import chain
-from psmr.grid.tables import LineRow
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.pencil import ModeChoice, deformation, step_operator
-from psmr.pencil.step_map import step_map
+from psmr.grid.case.tables import LineRow
+from psmr.grid.synthetic.chain import chain
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.pencil import ModeChoice, step_operator
+from psmr.pencil.deformation.deformation import deformation
+from psmr.pencil.operator.step_map import step_map
 from tests.pencil.oracle import linear_dae, ode, partition, random_dae
 
 COPIES = 8

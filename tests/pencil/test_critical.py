@@ -9,10 +9,10 @@ import pytest
 import partitioning
 import psmr
 from psmr.errors import InputError, SchemeError
-from psmr.numerics.march import march
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
 from psmr.pencil import critical_step, spectral_radius
-from psmr.pencil.spectrum import modes_of
+from psmr.pencil.modes.spectrum import modes_of
 from tests.pencil.oracle import ode
 
 

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from psmr.errors import InputError, SchemeError
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.pencil import deformation, spectral_radius
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.pencil import spectral_radius
+from psmr.pencil.deformation.deformation import deformation
 from tests.pencil.oracle import ode, partition, random_dae
 
 COLUMNS = [

@@ -7,10 +7,11 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.numerics.march import march
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.pencil import deformation, fit_mode
-from psmr.pencil.spectrum import modes_of
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.pencil import fit_mode
+from psmr.pencil.deformation.deformation import deformation
+from psmr.pencil.modes.spectrum import modes_of
 from tests.pencil.oracle import ode
 
 

@@ -4,9 +4,9 @@ import matplotlib.figure
 import numpy as np
 import pytest
 
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.pencil import deformation
-from psmr.pencil.figures import deformation_bars, eigenvalue_map
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.pencil.deformation.deformation import deformation
+from psmr.pencil.report.figures import deformation_bars, eigenvalue_map
 from tests.pencil.oracle import ode, partition, random_dae
 
 CASES = {

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.pencil import deformation, step_operator
-from psmr.pencil.matching import match, unwrapped_logarithm
-from psmr.pencil.spectrum import modes_of, multipliers_of
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.pencil import step_operator
+from psmr.pencil.deformation.deformation import deformation
+from psmr.pencil.modes.matching import match, unwrapped_logarithm
+from psmr.pencil.modes.spectrum import modes_of, multipliers_of
 from tests.pencil.oracle import ode, partition, random_dae
 
 SAMPLED = {

@@ -7,9 +7,9 @@ import pytest
 import scipy.linalg
 
 from psmr.errors import SchemeError, SingularError
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
 from psmr.pencil import correction_rate, macro_pencil, spectral_radius, step_operator
-from psmr.pencil.equations import interpolation_weights
+from psmr.pencil.operator.equations import interpolation_weights
 from tests.pencil.oracle import Oracle, linear_dae, ode, partition, random_dae
 
 METHODS = ("FEM", "TM", "BEM", "RK4", "SDIRK2")

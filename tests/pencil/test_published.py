@@ -5,9 +5,10 @@ import pytest
 import scipy.linalg
 
 from psmr.errors import SchemeError
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.pencil import deformation, published_pencil
-from psmr.pencil.published import published_multipliers
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.pencil import published_pencil
+from psmr.pencil.deformation.deformation import deformation
+from psmr.pencil.operator.published import published_multipliers
 from tests.pencil.oracle import partition, random_dae
 
 

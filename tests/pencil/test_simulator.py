@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from psmr.dae.linear_system import linear_system
-from psmr.numerics.march import march
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.dae.system.linear_system import linear_system
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
 from psmr.pencil import step_operator
 from tests.pencil.oracle import partition, random_dae
 

@@ -7,18 +7,18 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.dae.linear_system import linear_system
+from psmr.dae.system.linear_system import linear_system
 from psmr.errors import SchemeError
-from psmr.numerics.adaptive import Adaptive
-from psmr.numerics.arc_length import ONE_STEP, ArcLength
-from psmr.numerics.march import march
-from psmr.numerics.smes import Smes
-from psmr.numerics.smes_search import BASES, NODES, amplification
-from psmr.pencil.critical import critical_step
-from psmr.pencil.deformation import spectral_radius
-from psmr.pencil.ringdown import fit_mode
-from psmr.pencil.singular import stability_polynomial
-from psmr.pencil.spectrum import modes_of
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.adaptive import Adaptive
+from psmr.numerics.schemes.arc_length import ONE_STEP, ArcLength
+from psmr.numerics.schemes.smes import Smes
+from psmr.numerics.schemes.smes_search import BASES, NODES, amplification
+from psmr.pencil.deformation.critical import critical_step
+from psmr.pencil.deformation.deformation import spectral_radius
+from psmr.pencil.modes.ringdown import fit_mode
+from psmr.pencil.modes.spectrum import modes_of
+from psmr.pencil.operator.closed_form import stability_polynomial
 from tests.pencil.oracle import partition, random_dae
 
 

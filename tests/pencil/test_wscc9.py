@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import partitioning
-from psmr.grid.initialise import build
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.march import march
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.pencil import deformation, fit_mode
-from psmr.pencil.spectrum import modes_of
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.pencil import fit_mode
+from psmr.pencil.deformation.deformation import deformation
+from psmr.pencil.modes.spectrum import modes_of
 
 # h_fast [s], h_slow [s], Table 2 of Huang and Tzounas (PF-based x and y) [%], exact pencil [%]. The exact
 # figures were measured with another implementation on a case of the same dominant mode.

@@ -7,8 +7,8 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.numerics.march import march
-from psmr.pencil.singular import slow_manifold_map
+from psmr.numerics.run.integrate import march
+from psmr.pencil.operator.closed_form import slow_manifold_map
 from psmr.reproduce import gil_findings, gil_formulas
 from psmr.reproduce import gil_sanfelice_nikravesh as gil
 from psmr.reproduce.papers import reproduce

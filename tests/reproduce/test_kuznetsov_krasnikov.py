@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from psmr.numerics.adaptive import Adaptive
-from psmr.numerics.arc_length import ArcLength
-from psmr.numerics.march import march
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.adaptive import Adaptive
+from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.reproduce import kuznetsov_krasnikov as kk
 from psmr.reproduce.systems import edsberg
 from psmr.reproduce.systems.van_der_pol import van_der_pol

@@ -10,8 +10,8 @@ import pytest
 
 import psmr
 from psmr import cli
-from psmr.grid.chain import chain
-from psmr.grid.tables import LineRow, LoadRow
+from psmr.grid.case.tables import LineRow, LoadRow
+from psmr.grid.synthetic.chain import chain
 from psmr.io.read import read_case
 from psmr.study.check import check
 from tests.grid.test_equilibrium import with_device

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.dae.assemble import assemble
+from psmr.dae.system.assemble import assemble
 from psmr.errors import EventError
-from psmr.grid.loads import ZipLoad
-from psmr.grid.tables import DeviceRow, LoadRow, ShuntRow
-from psmr.numerics.balance import consistent
-from psmr.study.schedule import after, schedule
+from psmr.grid.case.tables import DeviceRow, LoadRow, ShuntRow
+from psmr.grid.models.loads.zip import ZipLoad
+from psmr.numerics.solve.algebraic_solve import consistent
+from psmr.study.events.schedule import after, schedule
 from tests.grid.test_motors import ROW
 from tests.sundials import solver
 

@@ -10,10 +10,10 @@ import partitioning
 import psmr
 from psmr import cli
 from psmr.errors import SchemeError
-from psmr.numerics.march import march
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.study.cost import kicked
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
 from psmr.study.explain import explain
+from psmr.study.tuning.cost import kicked
 
 
 @pytest.fixture(params=["wscc9", "wscc9-ibr"], scope="module")

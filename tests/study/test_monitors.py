@@ -8,8 +8,8 @@ import pytest
 import psmr
 from psmr.cli.entry import main
 from psmr.errors import InputError, SimulationError
-from psmr.study.study import read_study
-from psmr.study.watching import Watching
+from psmr.study.file.study import read_study
+from psmr.study.monitors.watching import Watching
 
 SCHEME = psmr.SingleRate("TM", 0.005)
 # G2 and G3 lose step with G1 when a fault at bus 7 lasts three times as long as in the book.

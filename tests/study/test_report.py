@@ -6,9 +6,9 @@ import pytest
 
 import psmr
 from psmr.errors import InputError
-from psmr.study.canvas import save
-from psmr.study.oneline import one_line, plants
-from psmr.study.plots import trajectories
+from psmr.study.output.canvas import save
+from psmr.study.output.oneline import one_line, plants
+from psmr.study.output.plots import trajectories
 
 
 def texts(figure):
@@ -31,7 +31,7 @@ def test_the_page_stands_alone_and_says_everything(fault_run, system, tmp_path):
 
 
 def test_names_in_the_page_are_escaped(fault_run, tmp_path):
-    from psmr.study.report import run_page
+    from psmr.study.output.report import run_page
 
     assert "<b>" not in run_page(fault_run, title="a<b>c")
 

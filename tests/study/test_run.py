@@ -7,7 +7,7 @@ import pytest
 
 import psmr
 from psmr.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError, StudyError
-from psmr.study.files import atomic, check_writable
+from psmr.study.output.files import atomic, check_writable
 
 
 def test_an_event_stands_twice_and_changes_what_it_should(fault_run):
@@ -122,7 +122,7 @@ def test_an_unstable_scheme_is_warned_about_before_the_run(system):
 
 
 def test_a_large_system_says_that_it_has_no_certificate(system, scheme, monkeypatch):
-    import psmr.study.certificate as module
+    import psmr.study.record.certificate as module
 
     monkeypatch.setattr(module, "LARGEST", 50)
     certificate = module.certify(system, scheme)

@@ -3,8 +3,8 @@ import pytest
 from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate
 from psmr.errors import StudyError
 from psmr.io.read import CaseFile
-from psmr.study.recipe import Split
-from psmr.study.study import Output, read_study
+from psmr.study.file.recipe import Split
+from psmr.study.file.study import Output, read_study
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.dae.component import Component, Parameter
+from psmr.dae.declare.component import Component, Parameter
 from psmr.errors import EventError, StudyError
-from psmr.numerics.march import Change, march
+from psmr.numerics.run.integrate import Change, march
+from psmr.study.events.schedule import schedule
 from psmr.study.events.series import read_points
-from psmr.study.schedule import schedule
-from psmr.study.study import read_study
+from psmr.study.file.study import read_study
 from tests import systems
 
 ROWS = ((0.1, 1.25), (0.3, 1.5), (0.35, 1.4), (0.8, 1.6))

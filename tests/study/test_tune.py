@@ -10,13 +10,12 @@ import psmr
 from psmr import cli
 from psmr.errors import InputError, SchemeError
 from psmr.io.read import CaseFile
-from psmr.study import candidates
-from psmr.study import tune as tune_module
-from psmr.study.execute import prepare
-from psmr.study.study import read_study
-from psmr.study.tune import tune
-from psmr.study.tuned import confirm, pareto, write_study
-from psmr.study.tuning import Target
+from psmr.study.file.study import read_study
+from psmr.study.run.execute import prepare
+from psmr.study.tuning.tune import tune
+from psmr.study.tuning.tuned import confirm, pareto, write_study
+from psmr.study.tuning.tuning import Target, candidates
+from psmr.study.tuning.tuning import tune as tune_module
 from tests.pencil.oracle import ode
 
 
@@ -123,7 +122,7 @@ def test_band_without_modes(system):
 
 
 def test_unstable_system_is_named(wscc9):
-    from psmr.dae.linear_system import linear_system
+    from psmr.dae.system.linear_system import linear_system
 
     system = linear_system(ode(np.array([[0.0, 1.0], [-64.0, 0.4]])))
     with pytest.raises(InputError, match=r"unstable to begin with: mode 0\.2 ± j7\.997"):

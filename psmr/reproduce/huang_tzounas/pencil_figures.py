@@ -9,7 +9,7 @@ import pandas as pd
 
 from psmr.reproduce.huang_tzounas.setting import Setting
 from psmr.reproduce.huang_tzounas.sweeps import MANY, RATIOS, STEP_PAIRS, SWING, Spectrum
-from psmr.study.canvas import COLOURS, FAINT, GRID, INK, new_figure, styled
+from psmr.study.output.canvas import COLOURS, FAINT, GRID, INK, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

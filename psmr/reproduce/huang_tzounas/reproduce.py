@@ -21,7 +21,7 @@ from psmr.reproduce.huang_tzounas.run_figures import (
 )
 from psmr.reproduce.huang_tzounas.setting import settings
 from psmr.reproduce.reproduction import Reproduction
-from psmr.study.canvas import close, save
+from psmr.study.output.canvas import close, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

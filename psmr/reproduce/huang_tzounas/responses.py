@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from psmr.dae.kernels import Kernels, residual
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.dae.compile.kernels import Kernels, residual
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
 from psmr.reproduce.huang_tzounas.setting import EVENTS, Reals, Setting
 from psmr.reproduce.huang_tzounas.sweeps import lag_of_jump
-from psmr.study.run import Run
+from psmr.study.run.run import Run
 
 RESPONSES = (("load trip", "TM"), ("load trip", "BEM"), ("fault", "TM"), ("fault", "BEM"))  # figures 7 to 10
 PREDICTORS = ("BEM", "TM")

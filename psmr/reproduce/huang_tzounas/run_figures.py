@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from psmr.reproduce.huang_tzounas.responses import Curve
-from psmr.study.canvas import COLOURS, FAINT, FAST, INK, new_figure, styled
+from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

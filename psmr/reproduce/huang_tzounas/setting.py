@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 import partitioning
 from partitioning import Partition
-from psmr.dae.linear import LinearDae
-from psmr.dae.system import System
+from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.system import System
 from psmr.errors import InputError
-from psmr.grid.initialise import build
+from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.march import march
-from psmr.numerics.scheme import Multirate, SingleRate
-from psmr.pencil.deformation import deformation
-from psmr.pencil.report import Deformation, Pencil
-from psmr.pencil.ringdown import fit_mode
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.pencil.deformation.deformation import deformation
+from psmr.pencil.modes.ringdown import fit_mode
+from psmr.pencil.report.report import Deformation, Pencil
 from psmr.study.events import Event, Fault, LoadTrip
-from psmr.study.run import Run
-from psmr.study.simulate import simulate
+from psmr.study.run.run import Run
+from psmr.study.run.simulate import simulate
 
 Reals = NDArray[np.float64]
 Scheme = SingleRate | Multirate

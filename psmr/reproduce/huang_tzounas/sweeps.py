@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from psmr.pencil.report import Deformation, Pencil
+from psmr.pencil.report.report import Deformation, Pencil
 from psmr.reproduce.huang_tzounas.setting import Setting, dominant, percent
 
 STEP_PAIRS = ((0.005, 0.001), (0.01, 0.002), (0.04, 0.008))  # h_slow, h_fast in s, figure 2

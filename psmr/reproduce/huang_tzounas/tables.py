@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from partitioning import Partition
-from psmr.numerics.march import march
-from psmr.numerics.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import march
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
 from psmr.reproduce.huang_tzounas.setting import KICK, Scheme, Setting, dominant, percent
 
 # Table 2 as printed: h_fast, h_slow in s, relative deformation in percent with the algebraic variables

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.assemble import assemble
-from psmr.dae.component import Component, Parameter, positive
-from psmr.dae.device import Device
-from psmr.dae.system import System
+from psmr.dae.declare.component import Component, Parameter, positive
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
+from psmr.dae.system.system import System
 
 Reals = NDArray[np.float64]
 EPSILON = 0.003125

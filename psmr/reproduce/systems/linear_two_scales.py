@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from psmr.dae.assemble import assemble
-from psmr.dae.component import Component, Parameter, nonnegative, nonzero
-from psmr.dae.device import Device
-from psmr.dae.system import System
+from psmr.dae.declare.component import Component, Parameter, nonnegative, nonzero
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
+from psmr.dae.system.system import System
 
 
 class LinearTwoScales(Component):

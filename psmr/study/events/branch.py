@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from psmr.dae.system import System
+from psmr.dae.system.system import System
 from psmr.errors import EventError
-from psmr.numerics.march import Change
+from psmr.numerics.run.integrate import Change
 from psmr.study.events.event import check_after, check_time
-from psmr.study.network import Branch, find_branch
+from psmr.study.topology.network import Branch, find_branch
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
-from psmr.dae.system import System
+from psmr.dae.system.system import System
 from psmr.errors import EventError
-from psmr.numerics.march import Change
+from psmr.numerics.run.integrate import Change
 
 
 class Event(Protocol):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from psmr.dae.system import System
+from psmr.dae.system.system import System
 from psmr.errors import EventError
-from psmr.numerics.march import Change
+from psmr.numerics.run.integrate import Change
 from psmr.study.events.branch import in_service
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
-from psmr.study.network import find_branch, find_bus
+from psmr.study.topology.network import find_branch, find_bus
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from psmr.dae.system import System
-from psmr.numerics.march import Change
+from psmr.dae.system.system import System
+from psmr.numerics.run.integrate import Change
 from psmr.study.events.event import Lasting, check_time
-from psmr.study.plants import find_plant
+from psmr.study.topology.plants import find_plant
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from psmr.dae.device import Device
-from psmr.dae.system import System
+from psmr.dae.declare.device import Device
+from psmr.dae.system.system import System
 from psmr.errors import EventError
-from psmr.numerics.march import Change
+from psmr.numerics.run.integrate import Change
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
-from psmr.study.network import find_bus, find_loads, is_motor
+from psmr.study.topology.network import find_bus, find_loads, is_motor
 
 
 @dataclass(frozen=True)

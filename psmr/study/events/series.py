@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from psmr.dae.system import System
+from psmr.dae.system.system import System
 from psmr.errors import EventError, nearest
-from psmr.numerics.march import Change
+from psmr.numerics.run.integrate import Change
 from psmr.study.events.event import check_finite
 from psmr.study.events.load import ramp
-from psmr.study.network import is_load, is_motor
+from psmr.study.topology.network import is_load, is_motor
 
 Point = tuple[float, float]
 

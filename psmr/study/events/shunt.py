@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from psmr.dae.system import System
+from psmr.dae.system.system import System
 from psmr.errors import EventError, nearest
-from psmr.numerics.march import Change
+from psmr.numerics.run.integrate import Change
 from psmr.study.events.event import Lasting, check_time
-from psmr.study.network import shunts
+from psmr.study.topology.network import shunts
 
 
 @dataclass(frozen=True)

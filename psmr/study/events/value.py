@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from psmr.dae.system import System
+from psmr.dae.system.system import System
 from psmr.errors import EventError, InputError, nearest
-from psmr.numerics.changes import objection
-from psmr.numerics.march import Change
+from psmr.numerics.run.discontinuities import objection
+from psmr.numerics.run.integrate import Change
 from psmr.study.events.event import Lasting, check_finite, check_time
 
 

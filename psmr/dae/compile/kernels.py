@@ -1,0 +1,150 @@
+"""The compiled face of a system: kernels called by address through a table, on a system or on a block of it.
+
+A row of the table is one component with all its devices::
+
+    residual, jacobian, constant jacobian (addresses), number of devices, index, row, slot, parameters
+    (pointers)
+
+The residual has one more entry than there are rows and the Jacobian one more than it has non-zeros: the last
+entry takes what a block does not want, so that a device that owns one fast row needs no test in its kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from psmr.dae.compile.cache import lean
+
+Indices = NDArray[np.uint32]
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Kernels:
+    """What a compiled loop needs of a system, or of the block of it with chosen rows and variables.
+
+    Attributes
+    ----------
+    table
+        (G, 8) addresses and pointers, a row a component; see the module's text.
+    rows, nnz
+        Number of residual rows and of Jacobian entries; buffers are one longer.
+    states
+        The first `states` rows and variables are states and their equations.
+    indptr, indices
+        CSC pattern of the Jacobian in compact numbering, row indices ascending, the diagonal of the state
+        rows and the columns of the variables that limit them included.
+    row_indices, variables
+        Position of each row in the residual of the whole system, of each column in w.
+    lower, upper
+        (states,) constant non-windup limits, infinite where there are none.
+    lower_at, upper_at
+        (states,) positions in w of the limits that move, -1 for the others.
+    lower_slot, upper_slot
+        (states,) places in the Jacobian of the entries in the columns of those limits; the last entry where
+        a limit is constant or no variable of the block.
+    bounded
+        States that have a limit, in compact numbering.
+    selected, parameters
+        Which devices of each component take part, and their parameter values (loaded by `load`).
+    ones
+        Jacobian entries that are 1: they keep the algebraic variables of devices out of service.
+    keep
+        Arrays that the table points to.
+    """
+
+    table: NDArray[np.int64]
+    rows: int
+    nnz: int
+    states: int
+    indptr: Indices
+    indices: Indices
+    row_indices: Indices
+    variables: Indices
+    lower: Reals
+    upper: Reals
+    lower_at: NDArray[np.intp]
+    upper_at: NDArray[np.intp]
+    lower_slot: NDArray[np.intp]
+    upper_slot: NDArray[np.intp]
+    bounded: Indices
+    selected: tuple[NDArray[np.intp], ...]
+    parameters: tuple[Reals, ...]
+    ones: Indices
+    keep: tuple[Any, ...]
+
+    def load(self, parameters: Sequence[Reals]) -> None:
+        """Copy the parameter matrices of the system, one a component, into the table's own."""
+        for own, chosen, given in zip(self.parameters, self.selected, parameters, strict=True):
+            own[:] = given[chosen]
+
+    def write_constant(self, w: Reals, out: Reals) -> None:
+        """Write the entries of the Jacobian that do not change within a span; ``out`` has one entry more."""
+        constant_jacobian(self.table, w, out)
+        out[self.ones] = 1.0
+
+
+@intrinsic
+def _call(  # type: ignore[no-untyped-def]
+    typing_context, address, count, index, target, parameters, w, out
+):
+    """Call a kernel by its address."""
+    signature = types.void(types.int64, *(types.int64,) * 6)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        integer = ir.IntType(64)
+        function = ir.FunctionType(ir.VoidType(), [integer] * 6).as_pointer()
+        builder.call(builder.inttoptr(arguments[0], function), arguments[1:])
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+# Columns of the table.
+_RESIDUAL, _JACOBIAN, _CONSTANT, _COUNT, _INDEX, _ROW, _SLOT, _PARAMETERS = range(8)
+
+
+@lean
+def _evaluate(table, kernel, target, w, out):  # type: ignore[no-untyped-def]
+    """Call one kind of kernel for every component that has it; it adds to the entries named by `target`."""
+    for k in range(table.shape[0]):
+        if table[k, kernel] != 0:
+            _call(
+                table[k, kernel],
+                table[k, _COUNT],
+                table[k, _INDEX],
+                table[k, target],
+                table[k, _PARAMETERS],
+                w.ctypes.data,
+                out.ctypes.data,
+            )
+
+
+@lean
+def residual(table, w, out):  # type: ignore[no-untyped-def]
+    """Write the residual: raw state derivatives, then the algebraic residuals; ``out`` has one entry more."""
+    out[:] = 0.0
+    _evaluate(table, _RESIDUAL, _ROW, w, out)
+
+
+@lean
+def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
+    """Write the entries of the Jacobian that depend on parameters only; ``out`` has one entry more."""
+    out[:] = 0.0
+    _evaluate(table, _CONSTANT, _SLOT, w, out)
+
+
+@lean
+def jacobian(table, constant, w, out):  # type: ignore[no-untyped-def]
+    """Write the Jacobian from its constant part and the varying entries; ``out`` has one entry more."""
+    for i in range(out.size):
+        out[i] = constant[i]
+    _evaluate(table, _JACOBIAN, _SLOT, w, out)

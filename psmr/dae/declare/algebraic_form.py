@@ -1,0 +1,125 @@
+"""The algebraic form of a component: what is left of its equations where a time constant is zero.
+
+A first-order block t x' = u - x is written x' = (u - x) / t. Where t is zero x is an algebraic variable, and
+its residual 0 = u - x is the same expression evaluated with t = 1; a non-windup limit, be it a parameter or a
+variable, is then a plain limiter on it. An integrator x' = k u whose gain or flag is zero keeps the value 0.
+The form is a class of its own, made once for each set of variables that it concerns: nothing divides by zero,
+nothing is approximated by a small time constant, and the kernels hold no case distinctions.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+from psmr.dae.declare.component import Component, Terms, parameters_of, rows_of
+from psmr.dae.declare.structure import structure_for
+
+
+def form_for(component: type[Component], values: Mapping[str, float]) -> type[Component]:
+    """Return `component` with the structure of `values`, in algebraic form where time constants are zero."""
+    component = structure_for(component, values)
+    vanished = tuple(s for s, constants in component.lags.items() if all(values[c] == 0 for c in constants))
+    idle = tuple((s, gain) for s in component.integrals for gain in _zeros(component, s, values))
+    if not (vanished or idle):
+        return component
+    return algebraic_form(component, vanished, idle)  # type: ignore[arg-type]  # a class is hashable
+
+
+def _zeros(component: type[Component], state: str, values: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the first gain or flag of an integrator that is zero, if one is."""
+    gains = component.integrals[state]
+    names = (gains,) if isinstance(gains, str) else gains
+    return tuple(name for name in names if values[name] == 0)[:1]
+
+
+def _limited(m: Any, x: Any, lower: Any, upper: Any) -> Any:
+    """Return x within its limits, of which one may be open (None)."""
+    if lower is None:
+        return m.min(x, upper)
+    return m.max(x, lower) if upper is None else m.clip(x, lower, upper)
+
+
+def _stay_zero(value: float) -> str | None:
+    return None if value == 0 else "must be 0 in this algebraic form; give the case another value"
+
+
+@functools.cache
+def algebraic_form(
+    component: type[Component], vanished: tuple[str, ...], idle: tuple[tuple[str, str], ...] = ()
+) -> type[Component]:
+    """Return `component` with some states as algebraic variables.
+
+    Parameters
+    ----------
+    component
+        The declaration.
+    vanished
+        States whose time constants (`Component.lags`) are zero.
+    idle
+        Integrators of which a gain or flag (`Component.integrals`) is zero, with its name.
+    """
+    states = component.states
+    resting = tuple(s for s, _ in idle)
+    moved = tuple(s for s in states if s in vanished or s in resting)
+    kept = tuple(s for s in states if s not in moved)
+    ones = tuple(sorted({c for s in vanished for c in component.lags[s]}))
+    bounds = tuple((s, *component.limits[s]) for s in vanished if s in component.limits and s not in resting)
+    # The functions themselves stand in the closures, so that the hash of the kernels sees them.
+    inner, first_guess = component.equations, component.guess
+    constants = tuple(parameters_of(component))
+
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the equations with the residuals of the former states at the end."""
+        unit = SimpleNamespace(**(vars(p) | dict.fromkeys(ones, 1)))
+        derivatives, residuals, injections = inner(m, v, unit)
+        found = dict(zip(states, derivatives, strict=True))
+        found.update({s: -getattr(v, s) for s in resting})
+        for s, low, high in bounds:
+            x = getattr(v, s)
+            sides = (b and getattr(p if b in constants else v, b) for b in (low, high))
+            found[s] = _limited(m, x + found[s], *sides) - x
+        return tuple(found[s] for s in kept), (*residuals, *(found[s] for s in moved)), injections
+
+    def guess(terminal: Any, p: Any) -> Mapping[str, float]:
+        """Return the component's own guess; an idle integrator starts at zero."""
+        unit = SimpleNamespace(**(vars(p) | dict.fromkeys(ones, 1)))
+        return dict(first_guess(terminal, unit)) | dict.fromkeys(resting, 0.0)
+
+    declared = parameters_of(component)
+    fixed = (*ones, *(gain for _, gain in idle))
+    name = f"{component.__name__}_algebraic_{'_'.join(moved)}"
+    origin = (component.__module__.replace(".", "/"), component.__qualname__)
+    return type(
+        name,
+        (component,),
+        {
+            "__doc__": f"{component.__name__} where {', '.join(moved)} are algebraic. {component.__doc__}",
+            "__module__": __name__,
+            "__qualname__": ":".join((*origin, ",".join(vanished), ",".join(map("=".join, idle)))),
+            "states": kept,
+            "algebraic": (*component.algebraic, *moved),
+            "rows": (*rows_of(component), *moved),
+            "limits": {s: names for s, names in component.limits.items() if s not in moved},
+            "lags": {},
+            "integrals": {},
+            "equations": staticmethod(equations),
+            "guess": staticmethod(guess),
+            **{c: replace(declared[c], check=_stay_zero) for c in fixed},
+        },
+    )
+
+
+def __getattr__(name: str) -> type[Component]:
+    """Return the form that a pickle names: module:component:vanished:idle."""
+    if name.count(":") != 3:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, kind, *sets = name.split(":")
+    component: type[Component] = getattr(importlib.import_module(module.replace("/", ".")), kind)
+    vanished, idle = (tuple(part.split(",")) if part else () for part in sets)
+    pairs = tuple(tuple(pair.split("=")) for pair in idle)
+    return algebraic_form(component, vanished, pairs)  # type: ignore[arg-type]

@@ -1,0 +1,232 @@
+"""How a component is declared: names, parameters with units, and one plain function of its equations.
+
+Residual, exact Jacobian, initialisation and the equations in the documentation all come from this one text.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+Check = Callable[[float], str | None]
+Terms = tuple[Any, ...]
+
+
+def positive(value: float) -> str | None:
+    """Return what would be right where `value` is not above zero."""
+    return None if value > 0 else "must be > 0"
+
+
+def nonnegative(value: float) -> str | None:
+    """Return what would be right where `value` is below zero."""
+    return None if value >= 0 else "must be >= 0"
+
+
+def nonpositive(value: float) -> str | None:
+    """Return what would be right where `value` is above zero."""
+    return None if value <= 0 else "must be <= 0"
+
+
+def nonzero(value: float) -> str | None:
+    """Return what would be right where `value` is zero."""
+    return None if value != 0 else "must not be 0"
+
+
+def fraction(value: float) -> str | None:
+    """Return what would be right where `value` is outside [0, 1]."""
+    return None if 0 <= value <= 1 else "must be between 0 and 1"
+
+
+def whole(low: int, high: int) -> Check:
+    """Return the check for a whole number from `low` to `high`: a code, an order."""
+
+    def check(value: float) -> str | None:
+        good = value == int(value) and low <= value <= high
+        return None if good else f"must be a whole number from {low} to {high}"
+
+    return check
+
+
+def flag(value: float) -> str | None:
+    """Return what would be right where `value` is neither 0 nor 1."""
+    return None if value in (0.0, 1.0) else "must be 0 or 1"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A constant of a component, declared as a class attribute that bears its name.
+
+    Attributes
+    ----------
+    unit
+        Unit, with its per-unit base where that is not the system's (``"pu on machine base"``).
+    doc
+        What it is, in a few words.
+    check
+        Returns what would be right where a value is wrong, otherwise None. Finiteness is always required.
+    default
+        Value taken where the case does not give one; None where it must.
+    """
+
+    unit: str
+    doc: str
+    check: Check | None = None
+    default: float | None = None
+
+    def objection(self, value: object) -> str | None:
+        """Return what would be right where `value` cannot be taken, otherwise None."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return f"must be a number, not {type(value).__name__}"
+        if not math.isfinite(value):
+            return "must be finite"
+        return self.check(float(value)) if self.check else None
+
+
+class Component:
+    """A kind of device, declared and never instantiated.
+
+    A subclass names its variables and writes `equations`; parameters are class attributes of type
+    `Parameter`.
+
+    Attributes
+    ----------
+    states
+        Differential variables.
+    algebraic
+        Algebraic variables.
+    inputs
+        Variables read from other devices. An input that nothing provides is *held*: it keeps one value until
+        an event changes it, and initialisation may solve for it (a set-point).
+    outputs
+        Rows of other devices to which this one adds its injections, for instance the current balances of a
+        bus.
+    rows
+        Names of the algebraic residual rows; the names in `algebraic` when left out.
+    optional
+        Constants for inputs that nothing provides and that are no set-points.
+    limits
+        Non-windup limits: state -> names of the (lower, upper) bounds, None where that side is open. A bound
+        is a parameter, or a variable that the device reads: then the limit moves with it. `equations` returns
+        the raw derivative; the DAE is x = bound in place of it where x is at a limit and the derivative would
+        take it beyond. Where the bounds cross, the upper one holds.
+    lags
+        States that vanish with their time constants: state -> names of the time constants. Where all of them
+        are zero, the state is an algebraic variable (see `psmr.dae.declare.algebraic_form`).
+    integrals
+        Integrators that a zero gain or flag leaves out: state -> its name, or names of which one is zero.
+    ramps
+        Rates of change: parameters without which, all of them zero, no equation reads the time.
+    structural
+        Whole-number parameters that choose the variables, for instance a code; `shape` says what each choice
+        has (see `psmr.dae.declare.structure`).
+    buses
+        Parameters that number a bus, 0 for the device's own: parameter -> the inputs that read the real and
+        the imaginary part of the voltage there.
+    together
+        Own variables that a partition keeps on one side.
+    units
+        Unit of a variable where it is not ``"pu"``.
+    """
+
+    states: ClassVar[tuple[str, ...]] = ()
+    algebraic: ClassVar[tuple[str, ...]] = ()
+    inputs: ClassVar[tuple[str, ...]] = ()
+    outputs: ClassVar[tuple[str, ...]] = ()
+    rows: ClassVar[tuple[str, ...]] = ()
+    optional: ClassVar[Mapping[str, float]] = {}
+    limits: ClassVar[Mapping[str, tuple[str | None, str | None]]] = {}
+    lags: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    integrals: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
+    ramps: ClassVar[tuple[str, ...]] = ()
+    structural: ClassVar[tuple[str, ...]] = ()
+    buses: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    together: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    units: ClassVar[Mapping[str, str]] = {}
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the state derivatives, the algebraic residuals and the injections.
+
+        Parameters
+        ----------
+        m
+            Mathematical functions: ``sin cos tan exp log sqrt atan2 where ge le min max clip``.
+        v
+            Variables by name: states, algebraic, inputs, and the time ``v.t`` in s.
+        p
+            Parameters by name.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Return what is wrong between the values of several parameters, and what would be right."""
+        return None
+
+    @staticmethod
+    def shape(*choice: int) -> Mapping[str, Any]:
+        """Return the attributes of the class that the values of `structural` ask for."""
+        return {}
+
+    @staticmethod
+    def at_start(v: Mapping[str, float], p: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the parameters that the start decides, from the states and algebraic variables there."""
+        return {}
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, float]:
+        """Return a starting guess for the equilibrium by variable name, nothing more."""
+        return {}
+
+
+def improper(p: Mapping[str, float], *pairs: tuple[str, str]) -> str | None:
+    """Return the objection to a lead without its lag: (lead, lag) names of time constants."""
+    for lead, lag in pairs:
+        if p[lag] == 0 and p[lead] != 0:
+            return f"{lag} = 0 and {lead} = {p[lead]:g}: {lag} must be > 0 where {lead} is not 0"
+    return None
+
+
+def crossed(p: Mapping[str, float], *pairs: tuple[str, str]) -> str | None:
+    """Return the objection to limits that leave nothing between them: names of (lower, upper) limits."""
+    for low, high in pairs:
+        if p[low] >= p[high]:
+            return f"{low} = {p[low]:g}: must be below {high} = {p[high]:g}"
+    return None
+
+
+def parameters_of(component: type[Component]) -> dict[str, Parameter]:
+    """Return the parameters of a component in the order of their declaration, those of its bases first."""
+    return dict(_declared(component))  # type: ignore[arg-type]  # a class is hashable
+
+
+@functools.cache
+def _declared(component: type[Component]) -> tuple[tuple[str, Parameter], ...]:
+    found: dict[str, Parameter] = {}
+    for base in reversed(component.__mro__):
+        found.update({name: value for name, value in vars(base).items() if isinstance(value, Parameter)})
+    return tuple(found.items())
+
+
+def bounds_of(component: type[Component], state: str, values: Mapping[str, float]) -> tuple[float, float]:
+    """Return the non-windup limits of a state, infinite on an open side or where `values` lacks the bound."""
+    low, high = (name or "" for name in component.limits.get(state, (None, None)))
+    return (values.get(low, -math.inf), values.get(high, math.inf))
+
+
+def rows_of(component: type[Component]) -> tuple[str, ...]:
+    """Return the names of the algebraic residual rows of a component."""
+    return component.rows or component.algebraic
+
+
+def local_variables(component: type[Component]) -> tuple[str, ...]:
+    """Return every variable a device reads, in the order of its index row: own, inputs, time."""
+    return (*component.states, *component.algebraic, *component.inputs, "t")
+
+
+def local_rows(component: type[Component]) -> tuple[str, ...]:
+    """Return every residual row a device writes to, in the order of its row table: own, then outputs."""
+    return (*component.states, *rows_of(component), *component.outputs)

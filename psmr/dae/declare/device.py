@@ -1,0 +1,72 @@
+"""A device: one named instance of a component, with its numbers and its wiring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from psmr.dae.declare.algebraic_form import form_for
+from psmr.dae.declare.component import Component, parameters_of
+from psmr.errors import InputError, nearest
+
+
+@dataclass(frozen=True)
+class Device:
+    """A component with a name, parameter values and connections.
+
+    Attributes
+    ----------
+    name
+        Unique name; variables are called ``"name.variable"``.
+    component
+        The declaration; its structure where that is a choice, its algebraic form where a time constant is
+        zero (`psmr.dae.declare.structure`, `psmr.dae.declare.algebraic_form`).
+    parameters
+        Value of each parameter, in the units of its declaration; declared defaults may be left out.
+    connections
+        Input -> ``"device.variable"`` that it reads, output -> ``"device.row"`` that it adds to. Inputs left
+        out are held.
+
+    Raises
+    ------
+    InputError
+        For a missing, unknown or impossible parameter value, and for a connection the component does not
+        have.
+    """
+
+    name: str
+    component: type[Component]
+    parameters: Mapping[str, float]
+    connections: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        declared = parameters_of(self.component)
+        kind = self.component.__name__
+        for key in self.parameters:
+            if key not in declared:
+                raise InputError(f"{self.name}: {kind} has no parameter {key!r}{nearest(key, declared)}")
+        values: dict[str, float] = {}
+        for key, parameter in declared.items():
+            value = self.parameters.get(key, parameter.default)
+            if value is None:
+                raise InputError(
+                    f"{self.name}.{key}: missing; {kind} needs the {parameter.doc} in {parameter.unit}"
+                )
+            wrong = parameter.objection(value)
+            if wrong:
+                raise InputError(
+                    f"{self.name}.{key} = {value!r}: {wrong} ({parameter.doc}, {parameter.unit})"
+                )
+            values[key] = float(value)
+        if wrong := self.component.conflict(values):
+            raise InputError(f"{self.name}: {wrong}")
+        object.__setattr__(self, "component", form_for(self.component, values))
+        ports = (*self.component.inputs, *self.component.outputs)
+        for port in self.connections:
+            if port not in ports:
+                raise InputError(f"{self.name}: {kind} has no input or output {port!r}{nearest(port, ports)}")
+        missing = [port for port in self.component.outputs if port not in self.connections]
+        if missing:
+            raise InputError(f"{self.name}: output {missing[0]!r} is not connected; {kind} must add to a row")
+        object.__setattr__(self, "parameters", values)
+        object.__setattr__(self, "connections", dict(self.connections))

@@ -1,0 +1,1 @@
+"""Systems: devices assembled to a DAE with names, and the DAE linearised."""

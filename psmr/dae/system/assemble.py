@@ -1,0 +1,172 @@
+"""From devices to a system: number variables and rows, resolve the wiring, group devices by component."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.compile.codegen import compile_component
+from psmr.dae.compile.kernels import Reals
+from psmr.dae.declare.component import Component, bounds_of, local_rows, parameters_of, rows_of
+from psmr.dae.declare.device import Device
+from psmr.dae.system.system import Group, System
+from psmr.errors import InputError, nearest
+
+
+def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None, name: str = "") -> System:
+    """Join devices into one DAE.
+
+    Parameters
+    ----------
+    devices
+        With unique names; their order is the order of the variables.
+    start
+        Starting values by full name of states, algebraic variables and held inputs; 0 where left out, and the
+        declared constant for optional inputs.
+    name
+        Name of the case.
+
+    Raises
+    ------
+    InputError
+        For a duplicate device, a connection to something that is not there, a starting value that is not
+        finite or that belongs to nothing, with the nearest known name.
+    """
+    _check_unique([device.name for device in devices])
+    names_x = tuple(f"{d.name}.{v}" for d in devices for v in d.component.states)
+    names_y = tuple(f"{d.name}.{v}" for d in devices for v in d.component.algebraic)
+    names_g = tuple(f"{d.name}.{r}" for d in devices for r in rows_of(d.component))
+    names_u = tuple(f"{d.name}.{v}" for d in devices for v in d.component.inputs if v not in d.connections)
+    variables = {v: i for i, v in enumerate((*names_x, *names_y, *names_u))}
+    rows = {r: i for i, r in enumerate((*names_x, *names_g))}
+
+    groups, parameters = [], []
+    for component in dict.fromkeys(device.component for device in devices):
+        members = [device for device in devices if device.component is component]
+        index = [_positions(d, variables, time=len(variables)) for d in members]
+        row = [_row_positions(d, rows) for d in members]
+        declared = parameters_of(component)
+        groups.append(
+            Group(
+                compile_component(component),  # type: ignore[arg-type]  # a class is hashable
+                tuple(d.name for d in members),
+                np.array(index, dtype=np.uint32).reshape(len(members), -1),
+                np.array(row, dtype=np.uint32).reshape(len(members), -1),
+            )
+        )
+        values = [[d.parameters[p] for p in declared] for d in members]
+        parameters.append(np.array(values, dtype=float).reshape(len(members), len(declared)))
+
+    lower, upper = _limits(devices)
+    lower_at, upper_at = _moving_limits(devices, variables)
+    return System(
+        names_x=names_x,
+        names_y=names_y,
+        names_u=names_u,
+        names_g=names_g,
+        w0=_starting_values(devices, variables, start or {}),
+        groups=tuple(groups),
+        parameters=tuple(parameters),
+        together=_together(devices, variables, len(names_x) + len(names_y)),
+        lower=lower,
+        upper=upper,
+        lower_at=lower_at,
+        upper_at=upper_at,
+        devices=tuple(devices),
+        name=name,
+    )
+
+
+def _check_unique(names: list[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"two devices are called {name!r}; names must be unique")
+        seen.add(name)
+
+
+def _positions(device: Device, variables: Mapping[str, int], time: int) -> list[int]:
+    component = device.component
+    own = [variables[f"{device.name}.{v}"] for v in (*component.states, *component.algebraic)]
+    read = [_resolve(device, v, variables) for v in component.inputs]
+    return [*own, *read, time]
+
+
+def _row_positions(device: Device, rows: Mapping[str, int]) -> list[int]:
+    component = device.component
+    own = [rows[f"{device.name}.{r}"] for r in (*component.states, *rows_of(component))]
+    written = [_resolve(device, r, rows) for r in component.outputs]
+    assert len(own) + len(written) == len(local_rows(component))
+    return own + written
+
+
+def _resolve(device: Device, port: str, known: Mapping[str, int]) -> int:
+    target = device.connections.get(port, f"{device.name}.{port}")
+    if target not in known:
+        raise InputError(
+            f"{device.name}.{port} is connected to {target!r}, which is not there{nearest(target, known)}"
+        )
+    return known[target]
+
+
+def _limits(devices: Sequence[Device]) -> tuple[Reals, Reals]:
+    """Return (n,) lower and upper non-windup limits that are parameters."""
+    lower, upper = [], []
+    for device in devices:
+        for state in device.component.states:
+            low, high = bounds_of(device.component, state, device.parameters)
+            if low > high:
+                names = device.component.limits[state]
+                raise InputError(
+                    f"{device.name}: the lower limit {names[0]} = {low:g} is above "
+                    f"the upper limit {names[1]} = {high:g}"
+                )
+            lower.append(low)
+            upper.append(high)
+    return np.array(lower, dtype=float), np.array(upper, dtype=float)
+
+
+def _moving_limits(
+    devices: Sequence[Device], variables: Mapping[str, int]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return (n,) positions in w of the lower and upper limits that are variables, -1 for the others."""
+    places = [
+        [
+            -1 if bound is None or bound in device.parameters else _resolve(device, bound, variables)
+            for bound in device.component.limits.get(state, (None, None))
+        ]
+        for device in devices
+        for state in device.component.states
+    ]
+    lower_at, upper_at = np.array(places, dtype=np.intp).reshape(-1, 2).T
+    return lower_at, upper_at
+
+
+def _together(devices: Sequence[Device], variables: Mapping[str, int], size: int) -> NDArray[np.intp]:
+    labels = np.arange(size)
+    for device in devices:
+        for bundle in device.component.together:
+            places = [variables[f"{device.name}.{v}"] for v in bundle]
+            labels[places] = labels[places[0]]
+    return labels
+
+
+def _starting_values(
+    devices: Sequence[Device], variables: Mapping[str, int], start: Mapping[str, float]
+) -> Reals:
+    w = np.zeros(len(variables) + 1)
+    for device in devices:
+        component: type[Component] = device.component
+        for port, value in component.optional.items():
+            if port not in device.connections:
+                w[variables[f"{device.name}.{port}"]] = value
+    for name, value in start.items():
+        if name not in variables:
+            raise InputError(f"start: there is no variable {name!r}{nearest(name, variables)}")
+        if not math.isfinite(value):
+            raise InputError(f"start: {name} = {value!r}; it must be finite")
+        w[variables[name]] = value
+    return w

@@ -1,0 +1,309 @@
+"""A system: a semi-explicit index-1 DAE  x' = f(x, y), 0 = g(x, y)  with names and kernels.
+
+All variables stand in one buffer w = (x, y, u, t): states, algebraic variables, held inputs, time. Nothing
+after this point knows that the system is a power system.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from psmr.dae.compile.codegen import CompiledComponent
+from psmr.dae.compile.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual
+from psmr.dae.compile.restrict import restrict
+from psmr.dae.declare.component import parameters_of
+from psmr.dae.declare.device import Device
+from psmr.dae.declare.mathematics import NEAR
+from psmr.dae.system.linear import LinearDae
+from psmr.errors import InputError, nearest
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """All devices of one component: where they read, where they write, their numbers.
+
+    Attributes
+    ----------
+    compiled
+        Kernels of the component.
+    names
+        Device names, a row each in what follows.
+    index
+        (count, variables) positions in w of what a device reads.
+    row
+        (count, rows) positions in the residual of what it adds to.
+    """
+
+    compiled: CompiledComponent
+    names: tuple[str, ...]
+    index: Indices
+    row: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A DAE with names and compiled kernels; made by `psmr.dae.system.assemble.assemble` or `psmr.build`.
+
+    Attributes
+    ----------
+    names_x, names_y, names_u, names_g
+        Names of the n states, m algebraic variables, k held inputs and m algebraic equations,
+        ``"device.variable"``.
+    w0
+        (n + m + k + 1,) starting values: states, algebraic variables, held inputs, time.
+    groups, parameters
+        Devices by component, and a (count, parameters) matrix for each group.
+    together
+        (n + m,) labels; variables with one label stay on one side of a partition.
+    lower, upper
+        (n,) non-windup limits that are constant, infinite where there are none.
+    lower_at, upper_at
+        (n,) positions in w of the limits that move with a variable, -1 for the others; see `limits`.
+    devices
+        What the system was assembled from.
+    name
+        Name of the case.
+    """
+
+    names_x: tuple[str, ...]
+    names_y: tuple[str, ...]
+    names_u: tuple[str, ...]
+    names_g: tuple[str, ...]
+    w0: Reals
+    groups: tuple[Group, ...]
+    parameters: tuple[Reals, ...]
+    together: NDArray[np.intp]
+    lower: Reals
+    upper: Reals
+    lower_at: NDArray[np.intp]
+    upper_at: NDArray[np.intp]
+    devices: tuple[Device, ...] = field(repr=False)
+    name: str = ""
+
+    def __repr__(self) -> str:
+        return f"System({self.name!r}, n={self.n}, m={self.m}, k={self.k})"
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return len(self.names_x)
+
+    @property
+    def m(self) -> int:
+        """Number of algebraic variables."""
+        return len(self.names_y)
+
+    @property
+    def k(self) -> int:
+        """Number of held inputs."""
+        return len(self.names_u)
+
+    @property
+    def x0(self) -> Reals:
+        """(n,) states at the start."""
+        return self.w0[: self.n].copy()
+
+    @property
+    def y0(self) -> Reals:
+        """(m,) algebraic variables at the start."""
+        return self.w0[self.n : self.n + self.m].copy()
+
+    @property
+    def u0(self) -> Reals:
+        """(k,) held inputs at the start."""
+        return self.w0[self.n + self.m : -1].copy()
+
+    @functools.cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate((*self.names_x, *self.names_y, *self.names_u))}
+
+    @functools.cached_property
+    def _devices(self) -> dict[str, tuple[int, int]]:
+        return {name: (g, row) for g, group in enumerate(self.groups) for row, name in enumerate(group.names)}
+
+    @functools.cached_property
+    def _kernels(self) -> Kernels:
+        return self.kernels()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Addresses and pointers are of this process: another one makes its own.
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_kernels", "groups")}
+        return state | {"groups": [(g.compiled.component, g.names, g.index, g.row) for g in self.groups]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from psmr.dae.compile.codegen import compile_component
+
+        groups = tuple(Group(compile_component(c), *rest) for c, *rest in state.pop("groups"))
+        self.__dict__.update(state, groups=groups)
+
+    def index(self, name: str) -> int:
+        """Return the position in w of a variable or held input.
+
+        Raises
+        ------
+        InputError
+            For a name that is not there, with the nearest known one.
+        """
+        if name not in self._places:
+            raise InputError(
+                f"{self.name or 'the system'} has no variable {name!r}{nearest(name, self._places)}"
+            )
+        return self._places[name]
+
+    def parameter_place(self, device: str, parameter: str) -> tuple[int, int, int]:
+        """Return (group, row, column) of a device's parameter in `parameters`.
+
+        Raises
+        ------
+        InputError
+            For a device or parameter that is not there, with the nearest known one.
+        """
+        if device in self._devices:
+            g, row = self._devices[device]
+            known = tuple(parameters_of(self.groups[g].compiled.component))
+            if parameter not in known:
+                raise InputError(f"{device} has no parameter {parameter!r}{nearest(parameter, known)}")
+            return g, row, known.index(parameter)
+        names = [d.name for d in self.devices]
+        raise InputError(f"{self.name or 'the system'} has no device {device!r}{nearest(device, names)}")
+
+    def parameter(self, device: str, parameter: str) -> float:
+        """Return the value of a device's parameter."""
+        group, row, column = self.parameter_place(device, parameter)
+        return float(self.parameters[group][row, column])
+
+    def buffer(
+        self,
+        x: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        u: ArrayLike | None = None,
+        t: float = 0.0,
+    ) -> Reals:
+        """Return a buffer w with the given parts, those of the start where they are left out."""
+        w = self.w0.copy()
+        parts = ((x, 0, self.n, "x"), (y, self.n, self.m, "y"), (u, self.n + self.m, self.k, "u"))
+        for part, first, count, name in parts:
+            if part is not None:
+                values = np.asarray(part, dtype=float)
+                if values.shape != (count,):
+                    raise InputError(f"{name} has shape {values.shape}, needed is ({count},)")
+                w[first : first + count] = values
+        w[-1] = t
+        return w
+
+    @property
+    def limited(self) -> NDArray[np.bool_]:
+        """(n,) whether a state has a non-windup limit."""
+        return np.asarray(np.isfinite(self.lower) | np.isfinite(self.upper) | self.limits_move)
+
+    @property
+    def limits_move(self) -> NDArray[np.bool_]:
+        """(n,) whether a limit of the state moves with a variable."""
+        return np.asarray((self.lower_at >= 0) | (self.upper_at >= 0))
+
+    def limits(self, w: Reals, constant: tuple[Reals, Reals] | None = None) -> tuple[Reals, Reals]:
+        """Return the (n,) lower and upper non-windup limits at a buffer w.
+
+        Parameters
+        ----------
+        w
+            Values of the variables that limits move with.
+        constant
+            Those that do not move; `lower` and `upper` where left out.
+        """
+        lower, upper = constant or (self.lower, self.upper)
+        return (
+            np.where(self.lower_at >= 0, w[self.lower_at], lower),
+            np.where(self.upper_at >= 0, w[self.upper_at], upper),
+        )
+
+    def residual(self, w: Reals) -> Reals:
+        """Return (n + m,) raw derivatives (limits not applied) and algebraic residuals at a buffer w."""
+        out = np.empty(self.n + self.m + 1)
+        residual(self._kernels.table, np.ascontiguousarray(w, dtype=float), out)
+        return out[:-1]
+
+    def f(self, x: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Reals:
+        """Return (n,) derivatives, the variable's unit per second; 0 where a constant limit holds the state.
+
+        At a limit that moves the raw derivative is returned: how fast the limit moves is not in x and y.
+        """
+        w = self.buffer(x, y, u, t)
+        raw = self.residual(w)[: self.n]
+        return np.where(self._held(w, raw, (self.lower, self.upper)), 0.0, raw)
+
+    def g(self, x: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Reals:
+        """Return (m,) residuals of the algebraic equations."""
+        return self.residual(self.buffer(x, y, u, t))[self.n :]
+
+    def _held(
+        self, w: Reals, raw: Reals, limits: tuple[Reals, Reals], push: float = 0.0
+    ) -> NDArray[np.bool_]:
+        x, (lower, upper) = w[: self.n], limits
+        return np.asarray(((x >= upper) & (raw > push)) | ((x <= lower) & (raw < -push)))
+
+    def kernels(self, parameters: Sequence[Reals] | None = None) -> Kernels:
+        """Return the compiled face of the whole system, with other parameter matrices where given."""
+        everything = np.arange(self.n + self.m)
+        return restrict(self, parameters, everything, everything)
+
+    def jacobian(self, w: Reals) -> sparse.csc_matrix:
+        """Return the (n + m, n + m) Jacobian of `f` and `g` with respect to x and y at a buffer w.
+
+        A state at a constant limit is held (its row is zero) where its derivative points outward by more
+        than `NEAR`. At rest at a limit the derivative is zero up to rounding, and the Jacobian is that of the
+        inside. A state between two equal limits is held.
+        """
+        kernels = self._kernels
+        w = np.ascontiguousarray(w, dtype=float)
+        constant, values = np.empty(kernels.nnz + 1), np.empty(kernels.nnz + 1)
+        constant_jacobian(kernels.table, w, constant)
+        jacobian(kernels.table, constant, w, values)
+        size = self.n + self.m
+        matrix = sparse.csc_matrix((values[:-1], kernels.indices, kernels.indptr), shape=(size, size))
+        held = np.zeros(size, dtype=bool)
+        raw = self.residual(w)[: self.n]
+        held[: self.n] = self._held(w, raw, (self.lower, self.upper), NEAR)
+        held[: self.n] |= self.lower >= self.upper
+        matrix.data[held[matrix.indices]] = 0.0
+        return matrix
+
+    def linearise(self, x: ArrayLike | None = None, y: ArrayLike | None = None) -> LinearDae:
+        """Return the DAE linearised at (x, y), by default at the starting point.
+
+        Raises
+        ------
+        InputError
+            Where a limit that moves holds a state: there the state is no differential variable.
+        """
+        w, n = self.buffer(x, y), self.n
+        raw, constant = self.residual(w)[:n], (self.lower, self.upper)
+        for i in np.flatnonzero(self._held(w, raw, self.limits(w), NEAR) & ~self._held(w, raw, constant)):
+            raise InputError(
+                f"{self.names_x[i]} = {w[i]:g} is held at a limit that moves, no state of its own there; "
+                "linearise at a point within the limit"
+            )
+        matrix = self.jacobian(w)
+        return LinearDae(
+            fx=sparse.csc_matrix(matrix[:n, :n]),
+            fy=sparse.csc_matrix(matrix[:n, n:]),
+            gx=sparse.csc_matrix(matrix[n:, :n]),
+            gy=sparse.csc_matrix(matrix[n:, n:]),
+            names_x=self.names_x,
+            names_y=self.names_y,
+            names_g=self.names_g,
+            groups=self.together,
+        )
+
+    def with_start(
+        self, x: ArrayLike | None = None, y: ArrayLike | None = None, u: ArrayLike | None = None
+    ) -> System:
+        """Return the same system with other starting values."""
+        return replace(self, w0=self.buffer(x, y, u))

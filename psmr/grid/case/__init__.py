@@ -1,0 +1,1 @@
+"""Cases: tables of buses, branches and plants, checked."""

@@ -1,0 +1,176 @@
+"""What must hold between the rows of a case."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import networkx as nx
+
+from psmr.errors import CaseError, nearest
+from psmr.grid.case.tables import GeneratorRow, Row, Tables
+from psmr.grid.models.catalogue import HOLDING_VOLTAGE, SOURCES, component_named
+
+
+def check_case(case: Tables) -> None:
+    """Raise CaseError for the first contradiction between the rows of a case."""
+    place = case.source or case.name
+    for name in ("base_mva", "frequency_hz"):
+        value = getattr(case, name)
+        if not (math.isfinite(value) and value > 0):
+            raise CaseError(f"{place}: {name} = {value!r}: must be a finite number > 0")
+    if not case.buses:
+        raise CaseError(f"{place}: there is no bus; add a [[bus]] table for each")
+    check_unique(case)
+    check_references(case)
+    check_plants(case)
+    check_islands(case)
+
+
+def check_unique(case: Tables) -> None:
+    """Raise CaseError where two buses have one number or two devices one name."""
+    numbers: dict[int, Row] = {}
+    for bus in case.buses:
+        if bus.number in numbers:
+            raise CaseError(f"{bus.place}: number = {bus.number}: taken by {numbers[bus.number].place}")
+        numbers[bus.number] = bus
+    names: dict[str, Row] = {}
+    for name, row in _named(case):
+        if name in names:
+            raise CaseError(
+                f"{row.place}: name = {name!r}: taken by {names[name].place}; give one of them another name"
+                " (or another `circuit`, for a parallel branch)"
+            )
+        names[name] = row
+
+
+def _named(case: Tables) -> Iterator[tuple[str, Row]]:
+    for table in (case.buses, case.branches, case.shunts, case.loads):
+        for row in table:
+            yield row.name, row
+    for generator in case.generators:
+        for device in generator.devices:
+            yield device.name, device
+    seen: dict[str, Row] = {}
+    for generator in case.generators:
+        if generator.name in seen:
+            raise CaseError(
+                f"{generator.place}: name = {generator.name!r}: taken by {seen[generator.name].place}"
+            )
+        seen[generator.name] = generator
+
+
+def check_references(case: Tables) -> None:
+    """Raise CaseError where a row names a bus that is not there."""
+    numbers = {bus.number for bus in case.buses}
+    columns: list[tuple[Any, str, int]] = [
+        (row, key, getattr(row, key)) for row in case.branches for key in ("from_bus", "to_bus")
+    ]
+    columns += [
+        (row, "bus", row.bus) for table in (case.shunts, case.loads, case.generators) for row in table
+    ]
+    columns += [
+        (device, key, int(device.parameters[key]))
+        for generator in case.generators
+        for device in generator.devices
+        for key in component_named(device.role, device.type).buses
+        if device.parameters.get(key)
+    ]
+    for row, key, number in columns:
+        if number not in numbers:
+            hint = nearest(str(number), map(str, sorted(numbers)))
+            raise CaseError(f"{row.place}: {key} = {number}: there is no bus with this number{hint}")
+
+
+def check_plants(case: Tables) -> None:
+    """Raise CaseError where a plant has two devices of one role, or controls with nothing to control."""
+    for generator in case.generators:
+        roles = [device.role for device in generator.devices]
+        for device in generator.devices:
+            if roles.count(device.role) > 1:
+                raise CaseError(f"{device.place}: {generator.name} has more than one {device.role}; keep one")
+        _check_asked_of_control(generator)
+        sources = [role for role in roles if role in SOURCES]
+        if roles and len(sources) != 1:
+            found = " and a ".join(sources) or "neither"
+            raise CaseError(
+                f"{generator.place}: a plant needs one machine or one converter; {generator.name} has "
+                f"{'a ' if sources else ''}{found}"
+            )
+    at_bus: dict[int, list] = {}
+    for generator in case.generators:
+        at_bus.setdefault(generator.bus, []).append(generator)
+    for number, group in at_bus.items():
+        _check_voltage_integrators(number, group)
+        held = [g for g in group if g.control != "pq"]
+        for g in held[1:]:
+            if g.v != held[0].v:
+                raise CaseError(
+                    f"{g.place}: v = {g.v:g}: {held[0].name} holds bus {number} at {held[0].v:g}; one"
+                    " voltage for a bus"
+                )
+        for g in group:
+            if len(held) > 1 and g.control != "pq" and g.rating_mva == 0:
+                raise CaseError(
+                    f"{g.place}: rating_mva is missing; {len(held)} generators share the power of bus"
+                    f" {number}"
+                )
+
+
+def _check_asked_of_control(generator: GeneratorRow) -> None:
+    """Raise CaseError where a plant control gives a reactive power to a control of the power factor."""
+    if "plant_control" not in [device.role for device in generator.devices]:
+        return
+    for device in generator.devices:
+        if device.parameters.get("pf_flag"):
+            raise CaseError(
+                f"{device.place}: pf_flag = 1: the plant control of {generator.name} asks for reactive power,"
+                " which a control of the power factor does not take; set pf_flag = 0, or remove the plant"
+                " control"
+            )
+
+
+def _check_voltage_integrators(number: int, group: Sequence[GeneratorRow]) -> None:
+    """Raise CaseError where two converters integrate the error of one voltage: any split of Q serves both."""
+    types = {component.__name__ for component in HOLDING_VOLTAGE}
+    found = [(g, d) for g in group for d in g.devices if d.type in types]
+    if len(found) > 1:
+        (first, _), (second, device) = found[:2]
+        raise CaseError(
+            f"{device.place}: type = {device.type!r}: {first.name} and {second.name} both integrate the"
+            f" error of the voltage at bus {number}, and nothing says how they share reactive power; make one"
+            " of them a GridFollowingConverter, or join them into one"
+        )
+
+
+def check_islands(case: Tables) -> None:
+    """Raise CaseError where an island has no slack bus, or two."""
+    network = nx.Graph()
+    network.add_nodes_from(bus.number for bus in case.buses)
+    network.add_edges_from((row.from_bus, row.to_bus) for row in case.branches if row.status)
+    slacks = {g.bus: g for g in case.generators if g.control == "slack"}
+    where = {bus.number: bus.where for bus in case.buses}
+    for island in nx.connected_components(network):
+        found = sorted(island & slacks.keys())
+        buses = _enumerate(sorted(island))
+        if not found:
+            first = where[min(island)] or case.source or case.name
+            raise CaseError(
+                f'{first}: the island of {buses} has no slack; set control = "slack"'
+                " on one of its generators, or connect it (a branch out of service has status = 0)"
+            )
+        if len(found) > 1:
+            second = slacks[found[1]]
+            raise CaseError(
+                f"{second.place}: control = 'slack': the island of {buses} has a slack at bus {found[0]}"
+                f' ({slacks[found[0]].name}) already; make one of them "pv"'
+            )
+
+
+def _enumerate(numbers: list[int]) -> str:
+    """Return "bus 4" or "buses 1, 2, 3, ... (9 in all)"."""
+    if len(numbers) == 1:
+        return f"bus {numbers[0]}"
+    shown = ", ".join(map(str, numbers[:5]))
+    return f"buses {shown}" + (f", ... ({len(numbers)} in all)" if len(numbers) > 5 else "")

@@ -1,0 +1,333 @@
+"""The tables of a case: frozen rows in the units engineers write (MW, Mvar, degrees, per unit).
+
+A row knows where it was read (`where`), so that every objection names file, line and table. Checks that need
+one row are made when the row is made.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from typing import Any
+
+from psmr.errors import CaseError, nearest
+from psmr.grid.models.catalogue import LOAD_ROLES, PREFIXES, ROLES, role_parameters
+
+CONTROLS = ("slack", "pv", "pq")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table; `where` says where it was read and takes no part in comparison."""
+
+    _: KW_ONLY
+    where: str = field(default="", compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, float):
+                self.require(math.isfinite(value) or "limit" in item.metadata, item.name, "must be finite")
+
+    def require(self, good: bool, name: str, right: str) -> None:
+        """Raise CaseError naming the row, the field, its value and what would be right, unless `good`."""
+        if not good:
+            value = getattr(self, name)
+            raise CaseError(f"{self.place}: {name} = {value!r}: {right}")
+
+    @property
+    def place(self) -> str:
+        """Where the row is: file and line where it was read, otherwise its kind and name."""
+        name = getattr(self, "name", "")
+        return f"{self.where or type(self).__name__}{f' ({name})' if name else ''}"
+
+
+def _check_name(row: Any) -> None:
+    right = "must be a name without dots or blanks"
+    row.require(isinstance(row.name, str) and bool(re.fullmatch(r"[^\s.]+", row.name)), "name", right)
+
+
+@dataclass(frozen=True)
+class BusRow(Row):
+    """A bus: its number, base voltage in kV (only for labels), name ``bus<number>`` unless given."""
+
+    number: int
+    base_kv: float = 0.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.number > 0, "number", "must be > 0")
+        self.require(self.base_kv >= 0, "base_kv", "must be >= 0 (0: unknown)")
+        object.__setattr__(self, "name", self.name or f"bus{self.number}")
+        _check_name(self)
+
+
+@dataclass(frozen=True)
+class BranchRow(Row):
+    """What lines and transformers have in common, per unit on the system base."""
+
+    from_bus: int
+    to_bus: int
+    x: float
+    r: float = 0.0
+    b: float = 0.0
+    g: float = 0.0
+    status: int = 1
+    circuit: int = 1
+    name: str = ""
+
+    kind = "branch"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        circuit = "" if self.circuit == 1 else f"-{self.circuit}"
+        default = f"{self.kind}{self.from_bus}-{self.to_bus}{circuit}"
+        object.__setattr__(self, "name", self.name or default)
+        _check_name(self)
+        self.require(self.from_bus != self.to_bus, "to_bus", "must be another bus than the branch begins at")
+        zero = "the branch has no impedance; join the two buses, or give it a small x such as 1e-4"
+        self.require(self.r != 0 or self.x != 0, "x", zero)
+        self.require(self.x != 0, "x", "must not be 0")
+        self.require(self.status in (0, 1), "status", "must be 1 (in service) or 0 (out of service)")
+        self.require(self.circuit > 0, "circuit", "must be > 0")
+
+
+@dataclass(frozen=True)
+class LineRow(BranchRow):
+    """A line as a pi circuit; b and g are totals, half at each end. Named ``line<from>-<to>`` by default."""
+
+    kind = "line"
+
+
+@dataclass(frozen=True)
+class TransformerRow(BranchRow):
+    """A two-winding transformer with its tap at the from bus; b and g magnetise, there too."""
+
+    tap: float = 1.0
+    shift_deg: float = 0.0
+
+    kind = "transformer"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.tap > 0, "tap", "must be > 0")
+
+
+@dataclass(frozen=True)
+class ShuntRow(Row):
+    """A constant admittance at a bus, given as MW and Mvar (positive: capacitor) at 1 pu voltage."""
+
+    bus: int
+    g_mw: float = 0.0
+    b_mvar: float = 0.0
+    status: int = 1
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "name", self.name or f"shunt{self.bus}")
+        _check_name(self)
+        self.require(self.status in (0, 1), "status", "must be 1 (in service) or 0 (out of service)")
+
+
+@dataclass(frozen=True)
+class DeviceRow(Row):
+    """A dynamic device of a plant: its role, its component, its parameters as the component declares them."""
+
+    name: str
+    role: str
+    type: str
+    parameters: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_name(self)
+        roles = {**ROLES, **LOAD_ROLES}
+        if self.role not in roles:
+            raise CaseError(
+                f"{self.place}: there is no role {self.role!r}{nearest(self.role, roles)}; known:"
+                f" {', '.join(roles)}"
+            )
+        kinds = {component.__name__: component for component in roles[self.role]}
+        if self.type not in kinds:
+            known = ", ".join(kinds)
+            raise CaseError(
+                f"{self.place}: type = {self.type!r} is no {self.role}{nearest(self.type, kinds)}; known:"
+                f" {known}"
+            )
+        declared = role_parameters(kinds[self.type])
+        for key in self.parameters:
+            if key not in declared:
+                raise CaseError(f"{self.place}: {self.type} has no parameter {key!r}{nearest(key, declared)}")
+        for key, parameter in declared.items():
+            if key not in self.parameters:
+                if parameter.default is None:
+                    raise CaseError(
+                        f"{self.place}: {key} is missing; {self.type} needs it: {parameter.doc}, in"
+                        f" {parameter.unit}"
+                    )
+                continue
+            wrong = parameter.objection(self.parameters[key])
+            if wrong:
+                raise CaseError(
+                    f"{self.place}: {key} = {self.parameters[key]!r}: {wrong} ({parameter.doc},"
+                    f" {parameter.unit})"
+                )
+        object.__setattr__(self, "parameters", {k: float(v) for k, v in self.parameters.items()})
+        values = {k: p.default for k, p in declared.items() if p.default is not None} | dict(self.parameters)
+        if conflict := kinds[self.type].conflict(values):
+            raise CaseError(f"{self.place}: {conflict}")
+
+
+@dataclass(frozen=True)
+class LoadRow(Row):
+    """A load: its power at the voltage `v_0`, and how it follows the voltage.
+
+    Where `v_0` is None, the powers are those at the power flow's own voltage, whatever it turns out to be.
+
+    Given are either `p_zip` and `q_zip`, the three fractions of constant impedance, current and power, which
+    add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage; or a `motor`, which bears the name
+    of its load and has no v_min. Named ``load<bus>`` unless given.
+    """
+
+    bus: int
+    p_mw: float
+    q_mvar: float
+    p_zip: tuple[float, ...] = ()
+    q_zip: tuple[float, ...] = ()
+    v_min: float = 0.7
+    name: str = ""
+    exponent_p: float | None = None
+    exponent_q: float | None = None
+    motor: DeviceRow | None = None
+    v_0: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "name", self.name or f"load{self.bus}")
+        _check_name(self)
+        self.require(self.v_min > 0, "v_min", "must be > 0")
+        self.require(self.v_0 is None or self.v_0 > 0, "v_0", "must be > 0")
+        if self.motor is not None:
+            self._check_motor(self.motor)
+        elif self.exponential:
+            for key in ("exponent_p", "exponent_q"):
+                self.require(getattr(self, key) is not None, key, "must be given: both exponents, or neither")
+            self._left_out("p_zip", "q_zip", beside="exponent_p and exponent_q")
+        else:
+            self._check_parts()
+
+    def _left_out(self, *keys: str, beside: str) -> None:
+        for key in keys:
+            self.require(getattr(self, key) in ((), None), key, f"must be left out beside {beside}")
+
+    def _check_motor(self, motor: DeviceRow) -> None:
+        self._left_out("p_zip", "q_zip", "exponent_p", "exponent_q", "v_0", beside="a motor")
+        self.require(motor.role in LOAD_ROLES, "motor", f"must have one of the roles {', '.join(LOAD_ROLES)}")
+        self.require(self.p_mw > 0, "p_mw", "must be > 0: it says what the motor drives")
+        self.require(self.v_min == LoadRow.v_min, "v_min", "must be left out: a motor goes on by itself")
+        object.__setattr__(self, "motor", replace(motor, name=self.name))
+
+    def _check_parts(self) -> None:
+        for key in ("p_zip", "q_zip"):
+            parts = getattr(self, key)
+            good = len(parts) == 3 and all(math.isfinite(x) and 0 <= x <= 1 for x in parts)
+            self.require(good, key, "must be three fractions (impedance, current, power) between 0 and 1")
+            # Fractions are written in decimals: their sum is 1 up to their rounding.
+            self.require(abs(sum(parts) - 1) < 1e-9, key, f"must add up to 1, not {sum(parts):g}")
+
+    @property
+    def exponential(self) -> bool:
+        """Whether the powers are powers of the voltage."""
+        return not (self.exponent_p is None and self.exponent_q is None)
+
+    @property
+    def impedance(self) -> bool:
+        """Whether the load is a constant impedance at every voltage."""
+        if self.exponential:
+            return self.exponent_p == self.exponent_q == 2
+        return bool(self.p_zip) and self.p_zip[0] == self.q_zip[0] == 1
+
+    @property
+    def constant_power(self) -> bool:
+        """Whether the powers are the same at every voltage above v_min."""
+        if self.exponential:
+            return self.exponent_p == self.exponent_q == 0
+        return bool(self.p_zip) and self.p_zip[2] == self.q_zip[2] == 1
+
+
+@dataclass(frozen=True)
+class GeneratorRow(Row):
+    """A plant: what the power flow prescribes at its bus, and its dynamic devices.
+
+    control is ``"slack"`` (voltage and angle), ``"pv"`` (power and voltage) or ``"pq"`` (power). Generators
+    at one bus share what the power flow leaves open in proportion to `rating_mva`, by default the s_n of
+    their machine or converter.
+    """
+
+    name: str
+    bus: int
+    control: str
+    p_mw: float = 0.0
+    q_mvar: float = 0.0
+    v: float = 1.0
+    angle_deg: float = 0.0
+    q_min_mvar: float = field(default=-math.inf, metadata={"limit": True})
+    q_max_mvar: float = field(default=math.inf, metadata={"limit": True})
+    rating_mva: float = 0.0
+    devices: tuple[DeviceRow, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_name(self)
+        right = f"must be one of {', '.join(CONTROLS)}{nearest(str(self.control), CONTROLS)}"
+        self.require(self.control in CONTROLS, "control", right)
+        self.require(self.v > 0, "v", "must be > 0")
+        self.require(not math.isnan(self.q_min_mvar), "q_min_mvar", "must be a number")
+        right = f"must be at least q_min_mvar = {self.q_min_mvar:g}"
+        self.require(self.q_max_mvar >= self.q_min_mvar, "q_max_mvar", right)
+        own = sum(device.parameters.get("s_n", 0.0) for device in self.devices)
+        object.__setattr__(self, "rating_mva", self.rating_mva or own)
+        self.require(self.rating_mva >= 0, "rating_mva", "must be > 0")
+
+
+def device_name(generator: str, role: str) -> str:
+    """Return a device's name where the case gives none: G1, AVR1, GOV1, PSS1; for a plant X: X, AVR-X."""
+    if role not in PREFIXES:
+        return generator
+    number = re.fullmatch(r"G(\d+)", generator)
+    return PREFIXES[role] + (number[1] if number else f"-{generator}")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Network, loads and plants, rows checked one by one; `psmr.grid.case.case.Case` checks the whole.
+
+    Attributes
+    ----------
+    name, source
+        What it is called, and the file it was read from (empty where there is none).
+    base_mva, frequency_hz
+        Base of the per-unit system and nominal frequency.
+    buses, lines, transformers, shunts, loads, generators
+        The tables.
+    """
+
+    name: str
+    base_mva: float
+    frequency_hz: float
+    buses: tuple[BusRow, ...]
+    lines: tuple[LineRow, ...] = ()
+    transformers: tuple[TransformerRow, ...] = ()
+    shunts: tuple[ShuntRow, ...] = ()
+    loads: tuple[LoadRow, ...] = ()
+    generators: tuple[GeneratorRow, ...] = ()
+    source: str = field(default="", compare=False)
+
+    @property
+    def branches(self) -> tuple[BranchRow, ...]:
+        """Lines and transformers."""
+        return (*self.lines, *self.transformers)

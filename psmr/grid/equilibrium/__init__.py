@@ -1,0 +1,1 @@
+"""The equilibrium of a device or plant, with its set-points unknown."""

@@ -1,0 +1,1 @@
+"""Models of devices, one family a folder."""

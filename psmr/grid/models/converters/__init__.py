@@ -1,0 +1,1 @@
+"""Converters that follow the grid or form it."""

@@ -1,0 +1,74 @@
+"""The bus-fed static excitation system of the standard library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.declare.component import Component, Parameter, Terms, crossed, improper, nonnegative, positive
+from psmr.grid.models.blocks import lag, lead_lag, washout
+
+
+class EXST1(Component):
+    """Bus-fed static excitation system, IEEE type ST1 (1981), with the rectifier's limits on v_f.
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m      v_ref + v_s - v_m - feedback -> limits [v_i_min, v_i_max]
+        -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a) -> v_a
+        v_a -> limits [|v| v_r_min - k_c i_f, |v| v_r_max - k_c i_f] -> v_f
+        feedback = s k_f/(1 + s t_f) v_f
+
+    i_f is the field current of the machine. Source: IEEE Committee Report, Excitation System Models for Power
+    System Stability Studies (1981), type ST1; PSS/E, Model Library, EXST1.
+    """
+
+    states = ("v_m", "x_l", "v_a", "x_f")
+    algebraic = ("v_f",)
+    inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
+    optional = {"v_s": 0.0}
+    lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_a": ("t_a",)}
+
+    t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
+    v_i_max = Parameter("pu", "upper limit of the voltage error", positive)
+    v_i_min = Parameter("pu", "lower limit of the voltage error")
+    t_c = Parameter("s", "lead time constant", nonnegative)
+    t_b = Parameter("s", "lag time constant", nonnegative)
+    k_a = Parameter("pu", "gain of the regulator", positive)
+    t_a = Parameter("s", "time constant of the regulator", nonnegative)
+    v_r_max = Parameter("pu", "upper limit of the field voltage at rated bus voltage")
+    v_r_min = Parameter("pu", "lower limit of the field voltage at rated bus voltage")
+    k_c = Parameter("pu", "regulation of the rectifier", nonnegative)
+    k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
+    t_f = Parameter("s", "time constant of the rate feedback", positive)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a lead without its lag and to crossed limits."""
+        limits = (("v_i_min", "v_i_max"), ("v_r_min", "v_r_max"))
+        return crossed(p, *limits) or improper(p, ("t_c", "t_b"))
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of transducer, lead-lag, regulator and feedback, and the field voltage."""
+        magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
+        washed, d_f = washout(v.v_f, v.x_f, p.t_f)
+        error = m.clip(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, p.v_i_min, p.v_i_max)
+        led, d_l = lead_lag(error, v.x_l, p.t_c, p.t_b)
+        drop = p.k_c * v.i_f
+        limited = m.clip(v.v_a, magnitude * p.v_r_min - drop, magnitude * p.v_r_max - drop)
+        return (
+            (lag(magnitude, v.v_m, p.t_r), d_l, lag(p.k_a * led, v.v_a, p.t_a), d_f),
+            (limited - v.v_f,),
+            (),
+        )
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the field voltage that the machine needs."""
+        v_f = terminal.signals.get("v_f", 1.0)
+        v_m = np.abs(terminal.voltage)
+        signals = {"v_a": v_f, "x_f": v_f, "v_f": v_f}
+        return signals | {"v_m": v_m, "x_l": v_f / p.k_a, "v_ref": v_m + v_f / p.k_a}

@@ -1,0 +1,1 @@
+"""Loads: ZIP, exponential, induction motors."""

@@ -1,0 +1,126 @@
+"""The network: buses, lines, transformers and shunts as balances of current in rectangular coordinates.
+
+All quantities are per unit on the system base. The equations are linear in the voltages. A bus has the
+balance of the imaginary current in the row of ``v_re`` and that of the real current in the row of ``v_im``:
+the large susceptances then stand on the diagonal of the Jacobian. Injections are positive into the bus.
+Source: Kundur (1994), chapter 6; tap and phase shift as in Zimmerman and Murillo-Sanchez, MATPOWER
+User's Manual, section 3.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative, nonzero, positive
+
+
+def in_or_out(value: float) -> str | None:
+    """Return what would be right where a status is neither 0 nor 1."""
+    return None if value in (0.0, 1.0) else "must be 1 (in service) or 0 (out of service)"
+
+
+def series_admittance(p: Any) -> tuple[Any, Any]:
+    """Return (g, b) of the series impedance r + j x, zero where the branch is out of service."""
+    square = p.r**2 + p.x**2
+    return p.status * p.r / square, -p.status * p.x / square
+
+
+class Bus(Component):
+    """A bus: voltage phasor v_re + j v_im, the sum of injected currents, and a fault admittance to ground.
+
+    0 = sum of currents into the bus - (g_fault + j b_fault)(v_re + j v_im)
+    """
+
+    algebraic = ("v_re", "v_im")
+    rows = ("i_im", "i_re")
+    together = (("v_re", "v_im"),)
+
+    g_fault = Parameter("pu", "conductance of a fault to ground", nonnegative, default=0.0)
+    b_fault = Parameter("pu", "susceptance of a fault to ground (negative for a reactance)", default=0.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the current that the fault takes; everything else is added by the devices at the bus."""
+        i_re = p.g_fault * v.v_re - p.b_fault * v.v_im
+        i_im = p.g_fault * v.v_im + p.b_fault * v.v_re
+        return (), (-i_im, -i_re), ()
+
+
+class Line(Component):
+    """A line between bus i and bus j as a pi circuit with lumped parameters (Kundur 1994, chapter 6)."""
+
+    inputs = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
+    outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j")
+
+    r = Parameter("pu", "series resistance")
+    x = Parameter("pu", "series reactance", nonzero)
+    b = Parameter("pu", "total charging susceptance, half at each end", default=0.0)
+    g = Parameter("pu", "total shunt conductance, half at each end", default=0.0)
+    status = Parameter("1", "1 in service, 0 out of service", in_or_out, default=1.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the currents into both buses."""
+        g, b = series_admittance(p)
+        g_end, b_end = g + p.status * p.g / 2, b + p.status * p.b / 2
+        return (
+            (),
+            (),
+            (
+                g * v.v_re_j - b * v.v_im_j - (g_end * v.v_re_i - b_end * v.v_im_i),
+                g * v.v_im_j + b * v.v_re_j - (g_end * v.v_im_i + b_end * v.v_re_i),
+                g * v.v_re_i - b * v.v_im_i - (g_end * v.v_re_j - b_end * v.v_im_j),
+                g * v.v_im_i + b * v.v_re_i - (g_end * v.v_im_j + b_end * v.v_re_j),
+            ),
+        )
+
+
+class Transformer(Component):
+    """A two-winding transformer with an ideal complex tap a = tap exp(j shift) at bus i.
+
+    i_i = (y + y_m) / tap^2 v_i - y / conj(a) v_j        (into the transformer)
+    i_j = y v_j - y / a v_i
+
+    with y = 1 / (r + j x) and the magnetising admittance y_m = g + j b on the side of bus i, behind the tap.
+    """
+
+    inputs = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
+    outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j")
+
+    r = Parameter("pu", "series resistance", default=0.0)
+    x = Parameter("pu", "series reactance", nonzero)
+    tap = Parameter("1", "off-nominal turns ratio at bus i", positive, default=1.0)
+    shift = Parameter("rad", "phase by which bus i leads", default=0.0)
+    g = Parameter("pu", "magnetising conductance", default=0.0)
+    b = Parameter("pu", "magnetising susceptance", default=0.0)
+    status = Parameter("1", "1 in service, 0 out of service", in_or_out, default=1.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the currents into both buses."""
+        g, b = series_admittance(p)
+        c, s = m.cos(p.shift) / p.tap, m.sin(p.shift) / p.tap
+        # The voltage of bus i behind the tap, v_i / a, and the current through the series impedance to bus j.
+        e_re, e_im = v.v_re_i * c + v.v_im_i * s, v.v_im_i * c - v.v_re_i * s
+        d_re, d_im = e_re - v.v_re_j, e_im - v.v_im_j
+        i_re, i_im = g * d_re - b * d_im, g * d_im + b * d_re
+        g_m, b_m = p.status * p.g, p.status * p.b
+        k_re, k_im = i_re + g_m * e_re - b_m * e_im, i_im + g_m * e_im + b_m * e_re
+        return (), (), (-(k_re * c - k_im * s), -(k_im * c + k_re * s), i_re, i_im)
+
+
+class Shunt(Component):
+    """A constant admittance to ground: a capacitor (b > 0), a reactor (b < 0), a conductance."""
+
+    inputs = ("v_re", "v_im")
+    outputs = ("i_re", "i_im")
+
+    g = Parameter("pu", "conductance", default=0.0)
+    b = Parameter("pu", "susceptance, positive for a capacitor", default=0.0)
+    status = Parameter("1", "1 in service, 0 out of service", in_or_out, default=1.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the current into the bus."""
+        g, b = p.status * p.g, p.status * p.b
+        return (), (), (-(g * v.v_re - b * v.v_im), -(g * v.v_im + b * v.v_re))

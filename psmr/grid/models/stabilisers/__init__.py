@@ -1,0 +1,17 @@
+"""Power system stabilisers: they give the exciter a signal `v_s`.
+
+A stabiliser with input codes measures, by code: 1 the deviation of the rotor's speed in pu; 2 that of the
+bus's frequency in pu, s/(1 + s t_f) on the angle of the voltage; 3 the machine's electrical power at its
+terminals in pu on its base; 4 the turbine's torque without that power; 5 the magnitude of the bus's voltage
+in pu; 6 its derivative in pu/s, s/(1 + s t_f). The bus of 2, 5 and 6 may be another than the machine's. The
+sections below show such a stabiliser with its signals open, as u; a device has the inputs of its codes in
+their place.
+"""
+
+from psmr.grid.models.stabilisers.ieeest import IEEEST
+from psmr.grid.models.stabilisers.pss2a import PSS2A
+from psmr.grid.models.stabilisers.speed import PssSpeed
+from psmr.grid.models.stabilisers.st2cut import ST2CUT
+from psmr.grid.models.stabilisers.stab2a import STAB2A
+
+__all__ = ["IEEEST", "PSS2A", "ST2CUT", "STAB2A", "PssSpeed"]

@@ -1,0 +1,110 @@
+"""What is off at the start of a case, and everything that was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from psmr.dae.system.system import System
+from psmr.grid.case.case import Case
+from psmr.grid.powerflow.powerflow import PowerFlow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ERROR, WARNING = "error", "warning"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is off.
+
+    Attributes
+    ----------
+    level
+        ``"error"``: the case cannot be simulated from this start. ``"warning"``: it can, and its user should
+        know.
+    topic
+        What it is about: ``"power flow"``, ``"voltage"``, ``"reactive power"``, ``"rating"``, ``"load"``,
+        ``"devices"``, ``"equilibrium"``, ``"limit"``, ``"residual"``.
+    name
+        Name of the bus, generator, load or device.
+    message
+        What, where, by how much, and what to try.
+    size
+        By how much, to order the findings of one topic.
+    """
+
+    level: str
+    topic: str
+    name: str
+    message: str
+    size: float = 0.0
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The modes at the start, as information.
+
+    Attributes
+    ----------
+    unstable
+        Eigenvalues with a positive real part.
+    looked_at
+        How many eigenvalues were computed, of how many states.
+    words
+        Which, in words.
+    """
+
+    unstable: int
+    looked_at: int
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found at the start of a case.
+
+    Attributes
+    ----------
+    case
+        The case.
+    flow
+        Its power flow; None where it has no solution.
+    islands
+        Number of islands.
+    findings
+        What is off, errors first.
+    variables
+        A row per state, algebraic variable, set-point and limiter input of the devices: ``device``,
+        ``model``, ``variable``, ``kind``, ``value``, ``unit``, ``residual``, ``lower``, ``upper`` and
+        ``limit`` (``"at"``, ``"near"``, ``"outside"`` and the limit's name).
+    system
+        The system at its equilibrium; None where it has none.
+    modes
+        Its modes; None where they were not looked at.
+    """
+
+    case: Case
+    flow: PowerFlow | None
+    islands: int
+    findings: tuple[Finding, ...]
+    variables: pd.DataFrame = field(repr=False)
+    system: System | None = None
+    modes: Modes | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether the case can be simulated from this start."""
+        return not any(finding.level == ERROR for finding in self.findings)
+
+    def about(self, *topics: str) -> tuple[Finding, ...]:
+        """Return the findings on some topics."""
+        return tuple(finding for finding in self.findings if finding.topic in topics)
+
+
+def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return findings with errors first, topics in the order in which they came, the largest first."""
+    topics = list(dict.fromkeys(finding.topic for finding in findings))
+    return tuple(sorted(findings, key=lambda f: (f.level != ERROR, topics.index(f.topic), -f.size)))

@@ -1,0 +1,116 @@
+"""From a case to a system at its equilibrium."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.linalg import splu
+
+from psmr.dae.system.assemble import assemble
+from psmr.dae.system.system import System
+from psmr.errors import InitialisationError
+from psmr.grid.case.case import Case
+from psmr.grid.equilibrium.decided import decide
+from psmr.grid.equilibrium.equilibrium import ROUNDING, Reals, solve_plants
+from psmr.grid.equilibrium.margins import settle
+from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
+from psmr.grid.start.plants import bus_start, check_load, generator_plant, motor_plant
+from psmr.grid.start.wiring import network_devices
+
+RESIDUAL = 1e-10
+"""Largest residual of the whole system at its start."""
+
+
+def build(case: Case, flow: PowerFlow | None = None) -> System:
+    """Return the system of a case at the equilibrium that belongs to its power flow.
+
+    Devices are numbered in the order buses, branches, shunts, loads, plants. States, algebraic variables and
+    set-points of a plant, or of a motor, are solved jointly on its components' own equations.
+
+    Parameters
+    ----------
+    case
+        The case; every generator has a machine or a converter.
+    flow
+        A power flow of this case, solved with other options; by default the plain one.
+
+    Warns
+    -----
+    PsmrWarning
+        Where devices start at their limits (the linearisation there is that of the inside), and where a
+        parameter stands for what holds the start.
+
+    Raises
+    ------
+    PowerFlowError
+        Where the power flow has no solution.
+    InitialisationError
+        Where a plant has no equilibrium, or devices start outside their limits (by how much), or the whole
+        system keeps a residual (device, variable, value).
+    CaseError
+        Where a generator has no dynamic devices, a load's voltage is below its v_min, or a motor cannot take
+        its power.
+    """
+    flow = power_flow(case) if flow is None else flow
+    voltage = flow.by_number()
+    for load in case.loads:
+        check_load(load, voltage[load.bus])
+    plants = [
+        generator_plant(case, row, voltage, complex(p, q))
+        for row, p, q in zip(case.generators, flow.p, flow.q, strict=True)
+    ]
+    motors = [motor_plant(case, row, voltage[row.bus]) for row in case.loads if row.motor is not None]
+    start = solve_plants([*motors, *plants])
+    before, plants = plants, decide(plants, start)
+    start |= solve_plants([new for new, old in zip(plants, before, strict=True) if new != old])
+    start |= bus_start(case, flow)
+    dynamic = [device for plant in plants for device in plant.devices]
+    found = polish(assemble([*network_devices(case, flow), *dynamic], start, name=case.name))
+    system = settle(found, dynamic)
+    if (system.x0 != found.x0).any():
+        system = polish(system)
+    check_residual(system)
+    return system
+
+
+def polish(system: System) -> System:
+    """Return the system with its algebraic variables solved once more, all together.
+
+    Raises
+    ------
+    InitialisationError
+        Where they are not determined.
+    """
+    x, y = system.x0, system.y0
+    # Two Newton steps: the start is good to 1e-11, the first squares that, the second confirms.
+    for _ in range(2):
+        w = system.buffer(x, y)
+        try:
+            lu = splu(system.jacobian(w)[system.n :, system.n :].tocsc())
+        except RuntimeError as error:
+            raise InitialisationError(
+                f"{system.name}: the algebraic equations are singular at the start; does a bus"
+                " have nothing that fixes its voltage, or a device a variable that nothing determines?"
+            ) from error
+        y = y - lu.solve(system.residual(w)[system.n :])
+    return system.with_start(x, y)
+
+
+def allowed_residual(system: System) -> Reals:
+    """Return (n + m,) residuals allowed at the start: `RESIDUAL`, or the rounding of a very fast state."""
+    rate = abs(system.jacobian(system.w0)).max(axis=1).toarray().ravel()
+    return np.maximum(RESIDUAL, ROUNDING * rate)
+
+
+def check_residual(system: System) -> None:
+    """Raise InitialisationError naming the worst equation where that is above what is allowed."""
+    residual = np.concatenate([system.f(system.x0, system.y0), system.g(system.x0, system.y0)])
+    names = (*system.names_x, *system.names_g)
+    error = np.where(np.isfinite(residual), np.abs(residual), np.inf)
+    allowed = allowed_residual(system)
+    worst = int(np.argmax(error / allowed))
+    if error[worst] > allowed[worst]:
+        raise InitialisationError(
+            f"{system.name}: {names[worst]} has the residual {error[worst]:.3g} at the start, above"
+            f" {allowed[worst]:g}; the power flow"
+            " and the devices do not describe one equilibrium"
+        )

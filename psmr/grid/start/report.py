@@ -1,0 +1,41 @@
+"""The report on the start of a case: as text, and as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from psmr.grid.start.findings import Found
+from psmr.grid.start.report_text import report_text
+
+
+class Report(Found):
+    """The start of a case; for its fields see `psmr.grid.start.findings.Found`."""
+
+    def text(self, everything: bool = False) -> str:
+        """Return the report as text: a summary and what is off, or every variable as well."""
+        return report_text(self, everything)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def record(self) -> dict[str, Any]:
+        """Return the report as plain values by name."""
+        flow = self.flow
+        return {
+            "case": self.case.name,
+            "good": self.good,
+            "power_flow": None
+            if flow is None
+            else {
+                "iterations": flow.iterations,
+                "mismatch": flow.mismatch,
+                "islands": self.islands,
+                "buses": flow.buses().reset_index().to_dict("records"),
+                "generators": flow.generators().reset_index().to_dict("records"),
+                "loads": flow.loads().reset_index().to_dict("records"),
+            },
+            "findings": [asdict(finding) for finding in self.findings],
+            "modes": None if self.modes is None else asdict(self.modes),
+            "variables": self.variables.to_dict("records"),
+        }

@@ -1,0 +1,1 @@
+"""Made systems: typical dynamics on a power flow, coupled copies."""

@@ -1,0 +1,1 @@
+"""MATPOWER case files."""

@@ -1,0 +1,1 @@
+"""PSS/E RAW and DYR files."""

@@ -1,0 +1,212 @@
+"""PSS/E DYR files: the dynamic devices of the plants in a RAW file.
+
+A record is ``bus 'MODEL' id values /`` and goes on over lines up to its slash. It belongs to the generator of
+this bus and identifier; records of generators out of service are passed over. Source: Siemens PTI, PSS/E
+Program Operation Manual, dynamics data input.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from psmr.errors import CaseError, PsmrWarning, nearest
+from psmr.grid.case.tables import DeviceRow, GeneratorRow, device_name
+from psmr.grid.models.catalogue import SOURCES
+from psmr.io.psse.conventions import meant
+from psmr.io.psse.models import MODELS, component_for, parameters
+from psmr.io.psse.record import Record, name_part
+from psmr.io.text import read_text
+
+_TOKEN = re.compile(r"'([^']*)'|\"([^\"]*)\"|(/)|([^\s,'\"/]+)|[\s,]+")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What dynamic data need of a generator: its row, its base in MVA, and its impedance per unit on it.
+
+    `row` is None for a generator out of service.
+    """
+
+    row: GeneratorRow | None
+    mbase: float
+    zr: float
+    zx: float
+    stepped: bool
+    where: str
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A record: where it begins, and its words with the line of each."""
+
+    path: str
+    line: int
+    words: tuple[tuple[int, str], ...]
+
+    @property
+    def where(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    def head(self) -> Record:
+        return Record(self.path, self.line, "dyr", ("bus", "model", "id"), [word for _, word in self.words])
+
+
+class _Skip:
+    """Warns of each thing that is left out, or raises CaseError where that was not asked for."""
+
+    def __init__(self, allowed: bool) -> None:
+        self.allowed = allowed
+
+    def __call__(self, what: str, remedy: str) -> None:
+        if not self.allowed:
+            raise CaseError(f"{what}; {remedy}")
+        warnings.warn(f"{what}; left out", PsmrWarning, stacklevel=3)
+
+
+def read_dyr(
+    path: str | Path, units: Mapping[tuple[int, str], Unit], skip_unknown_models: bool = False
+) -> Iterator[GeneratorRow]:
+    """Yield the generators in service with the devices that a DYR file gives them.
+
+    Parameters
+    ----------
+    path
+        The file.
+    units
+        The generators of the RAW file by bus and identifier.
+    skip_unknown_models
+        Leave out devices whose model psmr does not know, with a warning for each. A plant whose machine is
+        left out keeps no controllers either, one whose exciter is left out no stabiliser.
+
+    Raises
+    ------
+    CaseError
+        For a model that is not known, a record of a generator that the RAW file does not have, a generator
+        without a machine, a stabiliser without an exciter, two devices of one role, a record with too few or
+        too many values, a value that its parameter forbids; names file and line.
+    """
+    skip = _Skip(skip_unknown_models)
+    found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
+    for entry in _entries(str(path), read_text(path)):
+        placed = _device(entry, units, skip)
+        if placed is None:
+            continue
+        key, device = placed
+        plant = found.setdefault(key, {})
+        if device.role in plant:
+            raise CaseError(
+                f"{device.where}: {device.type}: {plant[device.role].where} gives this generator a"
+                f" {device.role} already; keep one"
+            )
+        plant[device.role] = device
+    for key, unit in units.items():
+        if unit.row is None:
+            continue
+        plant = found.get(key, {})
+        if not plant.keys() & set(SOURCES):
+            what = f"{unit.where}: {path} has no machine for generator {key[1]!r} at bus {key[0]}"
+            skip(what, "add its record, or put the generator out of service")
+            for device in plant.values():
+                warnings.warn(
+                    f"{device.where}: {device.type}: has no machine; left out", PsmrWarning, stacklevel=2
+                )
+            plant = {}
+        elif "stabiliser" in plant and "exciter" not in plant:
+            lone = plant.pop("stabiliser")
+            skip(
+                f"{lone.where}: {lone.type}: its generator has no exciter", "add one, or take the record out"
+            )
+        yield dataclasses.replace(unit.row, devices=tuple(plant.values()))
+
+
+def _device(
+    entry: _Entry, units: Mapping[tuple[int, str], Unit], skip: _Skip
+) -> tuple[tuple[int, str], DeviceRow] | None:
+    """Return the device of a record and whose it is; None where it is left out."""
+    head = entry.head()
+    model = head.text("model").upper()
+    if not model:
+        raise CaseError(f"{entry.where}: must be a record: bus 'MODEL' id values /")
+    known = component_for(model)
+    if known is None:
+        skip(
+            f"{entry.where}: psmr has no model {model!r}{nearest(model, filter(component_for, MODELS))}",
+            "take it out, or skip unknown models with a warning (--skip-unknown-models)",
+        )
+        return None
+    bus, ident = head.bus("bus"), name_part(head.text("id", "1"))
+    unit = units.get((bus, ident))
+    if unit is None:
+        there = ", ".join(repr(i) for b, i in units if b == bus) or "none"
+        raise CaseError(
+            f"{entry.where}: {model}: there is no generator {ident!r} at bus {bus} in the RAW file"
+            f" (at this bus: {there})"
+        )
+    values = _values(entry, model, skip)
+    if unit.row is None or values is None:
+        return None
+    if unit.stepped:
+        what = f"{unit.where}: has a step-up transformer of its own (XT), which psmr does not model"
+        skip(what, "make it a transformer, or skip it")
+    role, component = known
+    values |= {name: 0.0 for name in component.buses if values.get(name) == bus}
+    given, notes = meant(model, parameters(component, values, unit.mbase, unit.zr, unit.zx))
+    for note in notes:
+        warnings.warn(f"{entry.where}: {model}: {note}", PsmrWarning, stacklevel=4)
+    name = device_name(unit.row.name, role)
+    return (bus, ident), DeviceRow(name, role, component.__name__, given, where=entry.where)
+
+
+def _values(entry: _Entry, model: str, skip: _Skip) -> dict[str, float] | None:
+    """Return the values of a record by the names of its parameters; None where it is left out."""
+    names = MODELS[model].split()
+    words = entry.words[3:]
+    if len(words) != len(names):
+        plain = " ".join(name.lstrip("-").partition("=")[0] for name in names)
+        raise CaseError(
+            f"{entry.where}: {model}: has {len(words)} values; must have {len(names)}: {plain};"
+            " does the record end with a slash?"
+        )
+    values = {}
+    for name, (line, word) in zip(names, words, strict=True):
+        if name.startswith("-"):
+            continue
+        name, _, fixed = name.partition("=")
+        record = Record(entry.path, line, model, (name,), (word,))
+        value = record.real(name)
+        if not fixed:
+            values[name] = value
+        elif value != float(fixed):
+            skip(str(record.error(name, f"psmr has this model only with {fixed}")), "take it out, or skip it")
+            return None
+    return values
+
+
+def _entries(path: str, lines: list[str]) -> Iterator[_Entry]:
+    """Yield the records of a file."""
+    held: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, start=1):
+        position = 0
+        while position < len(line):
+            match = _TOKEN.match(line, position)
+            if match is None:
+                raise CaseError(
+                    f"{path}:{number}: a quotation mark at {line[position:][:20]!r} is not closed"
+                )
+            position = match.end()
+            if match[3]:
+                # What follows a slash is a comment.
+                if held:
+                    yield _Entry(path, held[0][0], tuple(held))
+                held = []
+                break
+            word = next((part for part in (match[1], match[2], match[4]) if part is not None), None)
+            if word is not None:
+                held.append((number, word.strip()))
+    if held:
+        raise CaseError(f"{path}:{held[0][0]}: the record does not end with a slash; is the file whole?")

@@ -1,0 +1,93 @@
+"""The records of a PSS/E DYR file: which values a model's record has, and which parameters they are.
+
+Source: Siemens PTI, PSS/E Model Library, the data sheets of the models. A name in the list is a parameter of
+the component that `psmr.grid.models.catalogue` has under the model's name. ``name=value`` is a value that
+must be as given, for the component has no such option; ``-name`` one that changes nothing in psmr.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from psmr.dae.declare.component import Component
+from psmr.grid.models.catalogue import ROLES, role_parameters
+
+_SATURATION = "-switch e_1 se_1 e_2 se_2"
+_ELECTRICAL = "v_dip v_up t_rv dbd1 dbd2 k_qv iqh1 iql1 v_ref0"
+_LOOPS = "t_p q_max q_min v_max v_min k_qp k_qi k_vp k_vi"
+_ORDER = "t_iq dp_max dp_min p_max p_min i_max t_pord"
+_POINTS = " ".join(f"v{axis}{k} i{axis}{k}" for axis in "qp" for k in (1, 2, 3, 4))
+_DC = f"t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f {_SATURATION}"
+
+MODELS: Mapping[str, str] = {
+    "GENROU": "t_d01 t_d02 t_q01 t_q02 h d x_d x_q x_d1 x_q1 x_2 x_l s_10 s_12",
+    "GENSAL": "t_d01 t_d02 t_q02 h d x_d x_q x_d1 x_2 x_l s_10 s_12",
+    "GENCLS": "h d",
+    "SEXS": "ta_tb t_b k t_e e_min e_max",
+    "IEEET1": f"t_r k_a t_a v_r_max v_r_min k_e t_e k_f t_f {_SATURATION}",
+    "IEEEX1": _DC,
+    "EXDC2": _DC,
+    "ESDC2A": _DC,
+    "EXST1": "t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c k_f t_f",
+    "ESST3A": "t_r v_i_max v_i_min k_m t_c t_b k_a t_a v_r_max v_r_min k_g k_p k_i v_b_max k_c x_l v_g_max"
+    " theta_p_deg t_m v_m_max v_m_min",
+    "ESST4B": "t_r k_pr k_ir v_r_max v_r_min t_a k_pm k_im v_m_max v_m_min k_g k_p k_i v_b_max k_c x_l"
+    " theta_p_deg",
+    "EXAC1": "t_r t_b t_c k_a t_a v_r_max v_r_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2",
+    "AC8B": "t_r k_pr k_ir k_dr t_dr v_pid_max v_pid_min v_r_max v_r_min v_fe_max v_e_min t_a k_a t_e k_c k_d"
+    " k_e e_1 se_1 e_2 se_2",
+    "TGOV1": "r t_1 v_max v_min t_2 t_3 d_t",
+    "IEEEG1": "bus2=0 -id2 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2=0 t_5 k_3 k_4=0 t_6 k_5 k_6=0"
+    " t_7 k_7 k_8=0",
+    "HYGOV": "r_perm r_temp t_r t_f t_g velm g_max g_min t_w a_t d_turb q_nl",
+    "GAST": "r t_1 t_2 t_3 a_t k_t v_max v_min d_turb",
+    "IEESGO": "t_1 t_2 t_3 t_4 t_5 t_6 k_1 k_2 k_3 p_max p_min",
+    "IEEEST": "input bus a_1 a_2 a_3 a_4 a_5 a_6 t_1 t_2 t_3 t_4 t_5 t_6 k_s l_s_max l_s_min v_cu v_cl",
+    "ST2CUT": "input_1 bus_1 input_2 bus_2 k_1 k_2 t_1 t_2 t_3 t_4 t_5 t_6 t_7 t_8 t_9 t_10"
+    " l_s_max l_s_min v_cu v_cl",
+    "PSS2A": "input_1 bus_1 input_2 bus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1"
+    " t_1 t_2 t_3 t_4 v_st_max v_st_min",
+    "STAB2A": "k_2 t_2 k_3 t_3 k_4 k_5 t_5 h_lim",
+    "REGCA1": "lvplsw t_g rrpwr brkpt zerox lvpl1 v_olim lvpnt1 lvpnt0 i_olim t_fltr k_hv"
+    " iqrmax iqrmin -accel",
+    "REECA1": f"bus_v=0 pf_flag v_flag q_flag p_flag=0 pq_flag {_ELECTRICAL} -iq_frz t_hld=0 t_hld2=0"
+    f" {_LOOPS} v_ref1 {_ORDER} {_POINTS}",
+    "REECB1": f"bus_v=0 pf_flag v_flag q_flag pq_flag {_ELECTRICAL} {_LOOPS} {_ORDER}",
+    "REPCA1": "bus from_bus=0 to_bus=0 -circuit vc_flag ref_flag f_flag t_fltr k_p k_i t_ft t_fv v_frz r_c"
+    " x_c k_c e_max e_min dbd1 dbd2 q_max q_min k_pg k_ig t_p fdbd1 fdbd2 fe_max fe_min p_max p_min"
+    " t_g d_dn d_up",
+}
+"""Model to the names of its values, in their order, after bus, name and machine identifier."""
+
+_COMPONENTS = {"GENCLS": ("GENCLS", "ClassicalMachine")}
+
+
+def component_for(model: str) -> tuple[str, type[Component]] | None:
+    """Return (role, component) of a model, or None where the catalogue has none or its record is unknown."""
+    if model not in MODELS:
+        return None
+    for name in _COMPONENTS.get(model, (model,)):
+        for role, kinds in ROLES.items():
+            for kind in kinds:
+                if kind.__name__ == name:
+                    return role, kind
+    return None
+
+
+def parameters(
+    component: type[Component], values: Mapping[str, float], mbase: float, zr: float, zx: float
+) -> dict[str, float]:
+    """Return the component's parameters: those of the record, and the machine's base and impedance.
+
+    The impedance that the network file gives a generator is, per unit on its base, the stator resistance and,
+    for the classical machine, the transient reactance.
+    """
+    found = dict(values)
+    if "ta_tb" in found:
+        found["t_a"] = found.pop("ta_tb") * found["t_b"]
+    for name in [name for name in found if name.endswith("_deg")]:
+        found[name.removesuffix("_deg")] = math.radians(found.pop(name))
+    declared = role_parameters(component)
+    outside = {"s_n": mbase, "r_a": zr, "x_d1": zx}
+    return {name: value for name, value in outside.items() if name in declared} | found

@@ -1,0 +1,90 @@
+"""Write the devices of plants as PSS/E DYR records: what `psmr.io.psse.dyr` reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from psmr.errors import CaseError
+from psmr.grid.case.case import Case
+from psmr.grid.case.tables import DeviceRow
+from psmr.grid.models.catalogue import role_parameters
+from psmr.io.psse.models import MODELS, component_for, parameters
+
+
+def dyr_text(case: Case, units: Mapping[str, tuple[int, str]]) -> str:
+    """Return the records of all plants' devices, empty where there are none.
+
+    Parameters
+    ----------
+    case
+        The case.
+    units
+        Bus and identifier of each generator, by its name.
+
+    Raises
+    ------
+    CaseError
+        Naming every device that PSS/E has no model of, or whose parameters its record has no place for.
+    """
+    records, wrong = [], []
+    for generator in case.generators:
+        bus, ident = units[generator.name]
+        for device in generator.devices:
+            try:
+                model, values = _record(device)
+            except CaseError as error:
+                wrong.append(str(error))
+                continue
+            numbers = " ".join(repr(value) for value in values)
+            records.append(f"{bus} '{model}' '{ident}' {numbers} /\n")
+    if wrong:
+        raise CaseError("; ".join(wrong) + "; keep the case as .toml, or choose other models")
+    return "".join(records)
+
+
+def _record(device: DeviceRow) -> tuple[str, list[float]]:
+    """Return a device's model and the values of its record."""
+    model = _MODEL_OF.get(device.type)
+    if model is None:
+        raise CaseError(f"{device.place}: PSS/E has no model of {device.type}")
+    component = component_for(model)[1]  # type: ignore[index]
+    own = _full(component, device.parameters)
+    values: dict[str, float] = {}
+    written: list[float] = []
+    for name in MODELS[model].split():
+        plain, _, fixed = name.partition("=")
+        idle = name.startswith("-")
+        value = float(fixed) if fixed else 0.0 if idle else _value(plain, own)
+        written.append(value)
+        if not idle and not fixed:
+            values[plain] = value
+    # Read back: what the record has no place for would be lost.
+    back = _full(
+        component,
+        parameters(component, values, own.get("s_n", 0.0), own.get("r_a", 0.0), own.get("x_d1", 0.0)),
+    )
+    for name, value in own.items():
+        if not math.isclose(back[name], value, rel_tol=1e-12):
+            raise CaseError(
+                f"{device.place}: {name} = {value:g}: a record of {model} makes it {back[name]:g}"
+            )
+    return model, written
+
+
+def _value(name: str, own: Mapping[str, float]) -> float:
+    """Return a value of a record from the component's parameters, the inverse of `psse_models.parameters`."""
+    if name == "ta_tb":
+        return own["t_a"] / own["t_b"] if own["t_b"] else 0.0
+    if name.endswith("_deg"):
+        return math.degrees(own[name.removesuffix("_deg")])
+    return own[name]
+
+
+def _full(component: type, given: Mapping[str, float]) -> dict[str, float]:
+    """Return all parameters of a device, with the defaults of those not given."""
+    defaults = {k: p.default for k, p in role_parameters(component).items() if p.default is not None}
+    return defaults | dict(given)
+
+
+_MODEL_OF = {found[1].__name__: model for model in MODELS if (found := component_for(model))}

@@ -1,0 +1,1 @@
+"""The loop over time: spans between discontinuities, what is recorded and counted."""

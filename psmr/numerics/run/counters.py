@@ -1,0 +1,108 @@
+"""How much work a run was, counted where it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from psmr.numerics.solve.block import FACTORISATIONS, ITERATIONS, REFRESHES, RESIDUALS, SOLVES, Block
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Work of a run. A *role* is what a block of equations was solved for.
+
+    Roles are ``"step"`` (all rows, single rate; in a multirate run the evaluation of f at t),
+    ``"predictor"``, ``"fast"``, ``"slow"``, ``"algebraic"`` (g = 0 after an explicit stage or predictor) and
+    ``"event"`` (g = 0 at the start and after each change).
+
+    Attributes
+    ----------
+    steps
+        Accepted steps of the smallest size: single-rate steps, or fast steps of the last pass of each macro
+        step.
+    macro_steps
+        Accepted macro steps; equal to `steps` for single rate.
+    newton_iterations, residuals, solves
+        By role.
+    factorisations
+        By matrix order. Those at the start and after changes are not among them but under ``"event"`` below.
+    factorisations_by_role
+        By role.
+    orders
+        Matrix order of each role.
+    corrections
+        Repetitions of macro steps.
+    refreshes
+        Factorisations beyond what the Newton policy plans, since convergence was slow or a limit was reached
+        or left.
+    repivots
+        Factorisations with new pivots, the first one of each block included.
+    seconds
+        Wall time.
+    rejected
+        Steps that an adaptive method tried and took back.
+    reversals
+        Accepted steps of an adaptive method or along the arc that turned back on the step before (negative
+        inner product of the two changes of states and time). A resolved solution makes none; a large share is
+        *chatter* about a slow manifold.
+    """
+
+    steps: int
+    macro_steps: int
+    newton_iterations: Mapping[str, int]
+    residuals: Mapping[str, int]
+    solves: Mapping[str, int]
+    factorisations: Mapping[int, int]
+    factorisations_by_role: Mapping[str, int]
+    orders: Mapping[str, int]
+    corrections: int
+    refreshes: int
+    repivots: int
+    seconds: float
+    rejected: int = 0
+    reversals: int = 0
+
+    @property
+    def chatter(self) -> float:
+        """Share of the steps that turned back on the step before them."""
+        return self.reversals / max(1, self.steps)
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Iterable[Block],
+        steps: int,
+        macro_steps: int,
+        corrections: int,
+        repivots: int,
+        seconds: float,
+        rejected: int = 0,
+        reversals: int = 0,
+    ) -> Counters:
+        """Collect what the blocks counted."""
+        counted = {block.role: (block.size, block.arrays.counts) for block in blocks}
+
+        def by_role(place: int) -> dict[str, int]:
+            return {role: int(count[place]) for role, (_, count) in counted.items()}
+
+        by_order: dict[int, int] = {}
+        for role, (size, count) in counted.items():
+            if role != "event" and count[FACTORISATIONS]:
+                by_order[size] = by_order.get(size, 0) + int(count[FACTORISATIONS])
+        return cls(
+            steps=steps,
+            macro_steps=macro_steps,
+            newton_iterations=by_role(ITERATIONS),
+            residuals=by_role(RESIDUALS),
+            solves=by_role(SOLVES),
+            factorisations=by_order,
+            factorisations_by_role=by_role(FACTORISATIONS),
+            orders={role: size for role, (size, _) in counted.items()},
+            corrections=corrections,
+            refreshes=sum(by_role(REFRESHES).values()),
+            repivots=repivots,
+            seconds=seconds,
+            rejected=rejected,
+            reversals=reversals,
+        )

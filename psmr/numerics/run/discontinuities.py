@@ -1,0 +1,226 @@
+"""Changes at their instants: checked before the run, applied in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.declare.algebraic_form import form_for
+from psmr.dae.declare.component import local_variables, parameters_of
+from psmr.dae.system.system import System
+from psmr.errors import EventError, SimulationError, nearest
+from psmr.numerics.run.engine import Engine, autonomous
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.solve.algebraic_solve import balance
+from psmr.numerics.solve.block import Block, Ramp
+from psmr.numerics.solve.newton import MOST_ROUNDS
+from psmr.numerics.steppers.explicit_engine import FlowEngine
+
+Reals = NDArray[np.float64]
+
+# A limit that moved by less, relative to max(1, |x|), moved by rounding: the tolerance of `balance`.
+SAME_LIMIT = 1e-12
+
+
+@dataclass
+class Now:
+    """What the changes up to an instant have made of the system, beside parameters and inputs.
+
+    Attributes
+    ----------
+    out
+        Devices out of service.
+    ramps
+        Held inputs that ramp, by their position in w; see `psmr.numerics.solve.block.Block.load`.
+    """
+
+    out: set[str] = field(default_factory=set)
+    ramps: dict[int, Ramp] = field(default_factory=dict)
+
+
+def instants_of(
+    system: System, changes: Sequence[Change], t_start: float, t_end: float, same: float
+) -> dict[float, list[Change]]:
+    """Return the changes by instant; instants closer than `same` in s are one.
+
+    Raises
+    ------
+    EventError
+        For a change outside the run, of a variable that is no held input, or to a value that the component
+        does not take.
+    InputError
+        For a device, parameter or input that is not there, with the nearest known name.
+    """
+    instants: dict[float, list[Change]] = {}
+    held = range(system.n + system.m, system.n + system.m + system.k)
+    for change in sorted(changes, key=lambda change: change.t):
+        if not t_start <= change.t <= t_end:
+            raise EventError(
+                f"{change}: t = {change.t:g} s is outside the run from {t_start:g} s to {t_end:g} s"
+            )
+        for device, parameter, value in change.parameters:
+            wrong = objection(system, device, parameter, value)
+            if wrong:
+                raise EventError(f"{change}: {device}.{parameter} = {value:g}: {wrong}")
+        for name, _ in (*change.inputs, *change.rates):
+            if system.index(name) not in held:
+                raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
+        _check_out(system, change)
+        near = (t_start, float(t_end), *list(instants)[-1:])
+        instant = next((t for t in near if abs(t - change.t) <= same), change.t)
+        instants.setdefault(float(instant), []).append(change)
+    return instants
+
+
+def _check_out(system: System, change: Change) -> None:
+    """Raise EventError where what goes out of service is not there, or would leave others without a row."""
+    known = {device.name: device for device in system.devices}
+    for name in change.out:
+        if name not in known:
+            raise EventError(f"{change}: there is no device {name!r}{nearest(name, known)}")
+    for device in system.devices if change.out else ():
+        for port in device.component.outputs:
+            target = device.connections[port].rpartition(".")[0]
+            if target in change.out and device.name not in change.out:
+                raise EventError(
+                    f"{change}: {device.name} adds to an equation of {target}, which cannot go out of "
+                    "service without it"
+                )
+
+
+def objection(system: System, device: str, parameter: str, value: float) -> str | None:
+    """Return what would be right where a device cannot take a parameter's value during a run."""
+    group, row, _ = system.parameter_place(device, parameter)
+    component = system.groups[group].compiled.component
+    declared = parameters_of(component)
+    if parameter in component.buses:
+        return "is a connection, which stays during a run; give the case this value"
+    values = dict(zip(declared, map(float, system.parameters[group][row]), strict=True))
+    changed = values | {parameter: float(value)}
+    if form_for(component, changed) is not component:
+        return "zero makes the block algebraic, which cannot begin during a run; give the case this value"
+    return declared[parameter].objection(float(value)) or component.conflict(changed)
+
+
+def apply_changes(
+    system: System,
+    changes: list[Change],
+    parameters: list[Reals],
+    engine: Engine | FlowEngine,
+    event: Block,
+    w: Reals,
+    now: Now,
+) -> int:
+    """Apply the changes of one instant and solve g = 0 after it; return the number of repivots.
+
+    States are continuous, but a state beyond a limit that was changed, or that moved with what changed, is at
+    that limit at once. `now` is brought up to date.
+
+    Raises
+    ------
+    EventError
+        When a lower limit ends above its upper one.
+    SimulationError, SingularError
+        When the algebraic equations have no solution after the change.
+    """
+    what = ", ".join(map(str, changes))
+    before = limits(system, parameters)
+    for change in changes:
+        for device, parameter, value in change.parameters:
+            group, row, column = system.parameter_place(device, parameter)
+            parameters[group][row, column] = value
+    lower, upper = limits(system, parameters)
+    for i in np.flatnonzero(lower > upper):
+        raise EventError(
+            f"{what}: the lower limit {lower[i]:g} of {system.names_x[i]} is above the upper one {upper[i]:g}"
+        )
+    moved = np.flatnonzero((lower != before[0]) | (upper != before[1]))
+    w[moved] = np.clip(w[moved], lower[moved], upper[moved])
+    _set_inputs(system, changes, w, now)
+    leaving = {name for change in changes for name in change.out} - now.out
+    if leaving:
+        now.out |= leaving
+        engine.take_out(system, parameters, w, now.out)
+        event.take_out(system, parameters, w, now.out)
+    for block in (*engine.blocks.values(), event):
+        block.load(parameters, lower, upper, now.ramps, w)
+    engine.forget(autonomous(system, parameters) and not now.ramps)
+    return balance_within_limits(system, event, w, what, (lower, upper), now.out)
+
+
+def balance_within_limits(
+    system: System,
+    event: Block,
+    w: Reals,
+    what: str,
+    constant: tuple[Reals, Reals],
+    out: Collection[str] = (),
+) -> int:
+    """Solve g = 0 and put the states onto limits that moved past them; return the number of repivots.
+
+    Parameters
+    ----------
+    what
+        The occasion, for messages.
+    constant
+        (n,) limits that do not move.
+    out
+        Devices out of service: their states stay.
+
+    Raises
+    ------
+    SimulationError, SingularError
+        As `psmr.numerics.solve.algebraic_solve.balance`; and where each solution moves the limits again.
+    """
+    repivots = balance(event, w, what)
+    places = np.flatnonzero(system.limits_move)
+    moving = np.array([i for i in places if system.names_x[i].rpartition(".")[0] not in out], dtype=np.intp)
+    before = w[moving]
+    for _ in range(MOST_ROUNDS):
+        lower, upper = system.limits(w, constant)
+        x = np.clip(before, lower[moving], upper[moving])
+        far = np.abs(x - w[moving]) > SAME_LIMIT * np.maximum(1.0, np.abs(x))
+        w[moving] = x
+        if not far.any():
+            return repivots
+        repivots += balance(event, w, what)
+    worst = system.names_x[moving[int(far.argmax())]]
+    raise SimulationError(
+        f"{what} (t = {w[-1]:.6g} s): {worst} and its limit, of which one moves the other, have not settled "
+        f"after {MOST_ROUNDS} rounds; is there a point at which the state is within its limit?"
+    )
+
+
+def _set_inputs(system: System, changes: list[Change], w: Reals, now: Now) -> None:
+    """Write the held inputs as they are from now on, and let begin and end what ramps."""
+    t = float(w[-1])
+    for place, (value, rate, since) in now.ramps.items():
+        w[place] = value + rate * (t - since)
+    for change in changes:
+        for name, value in change.inputs:
+            place = system.index(name)
+            w[place] = value
+            now.ramps.pop(place, None)
+        for name, rate in change.rates:
+            place = system.index(name)
+            now.ramps.pop(place, None)
+            if rate != 0:
+                now.ramps[place] = (float(w[place]), rate, t)
+
+
+def limits(system: System, parameters: Sequence[Reals]) -> tuple[Reals, Reals]:
+    """Return (n,) lower and upper constant non-windup limits for the given parameter matrices."""
+    lower, upper = system.lower.copy(), system.upper.copy()
+    for group, matrix in zip(system.groups, parameters, strict=True):
+        component = group.compiled.component
+        variables, names = local_variables(component), tuple(parameters_of(component))
+        for state, (low, high) in component.limits.items():
+            places = group.index[:, variables.index(state)]
+            if low in names:
+                lower[places] = matrix[:, names.index(low)]
+            if high in names:
+                upper[places] = matrix[:, names.index(high)]
+    return lower, upper

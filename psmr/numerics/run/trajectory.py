@@ -1,0 +1,97 @@
+"""What goes into a march beside system and scheme, and what comes out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.errors import EventError
+from psmr.numerics.run.counters import Counters
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Change:
+    """New values of parameters and held inputs, and devices that go out of service, from an instant on.
+
+    Attributes
+    ----------
+    t
+        Instant in s.
+    parameters
+        (device, parameter, value) triples.
+    inputs
+        (full name of a held input, value) pairs.
+    label
+        Words for messages and plots.
+    out
+        Names of devices that go out of service for the rest of the run: they inject nothing, and their own
+        variables keep their last values.
+    rates
+        (full name of a held input, rate per second) pairs: the input changes linearly from here on, until a
+        change gives it another rate. One that is set (`inputs`) and has no rate here stands still.
+
+    Raises
+    ------
+    EventError
+        For a time or value that is not finite.
+    """
+
+    t: float
+    parameters: tuple[tuple[str, str, float], ...] = ()
+    inputs: tuple[tuple[str, float], ...] = ()
+    label: str = ""
+    out: tuple[str, ...] = ()
+    rates: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.t):
+            raise EventError(f"{self}: t = {self.t!r}; it must be a finite time in s")
+        named = [(f"{device}.{name}", value) for device, name, value in self.parameters] + [
+            *self.inputs,
+            *((f"rate of {name}", rate) for name, rate in self.rates),
+        ]
+        for name, value in named:
+            if not math.isfinite(value):
+                raise EventError(f"{self}: {name} = {value!r}; it must be finite")
+
+    def __str__(self) -> str:
+        return self.label or f"change at t = {self.t:g} s"
+
+
+class Watch(Protocol):
+    """What looks at the accepted points of a march and may end it."""
+
+    def begin(self, t: float) -> None:
+        """Take note that the changes at t in s, if any, are made."""
+
+    def look(self, t: Reals, points: Reals) -> int | None:
+        """Return which of (K,) times and (K, n + m) points is the last one of the run, None to go on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """The result of a march: a row per accepted step, and two at the instant of a change.
+
+    Attributes
+    ----------
+    t
+        (K,) times in s.
+    x, y
+        (K, n) states and (K, m) algebraic variables.
+    counters
+        Work done.
+    h
+        Step size of the scheme in s (the macro step of a multirate one).
+    """
+
+    t: Reals
+    x: Reals
+    y: Reals
+    counters: Counters
+    h: float

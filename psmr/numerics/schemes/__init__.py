@@ -1,0 +1,1 @@
+"""Schemes: a frozen record each, with the coefficients of its method."""

@@ -1,0 +1,90 @@
+"""The record of an explicit method that chooses its own steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from psmr.errors import SchemeError
+from psmr.numerics.schemes.scheme import NEWTONS, Newton, _choice, _positive
+
+ADAPTIVE_METHODS = ("RK54", "Adams")
+
+# About a second of a small system; a run that needs more says so rather than going on unseen.
+MOST_STEPS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    r"""Advance every variable explicitly, with steps that keep the local error below a tolerance.
+
+    Parameters
+    ----------
+    method
+        ``"RK54"``, the Runge-Kutta pair of Dormand and Prince, order 5 with an error estimate of order 4; or
+        ``"Adams"``, Adams-Bashforth-Moulton of order 1 to 12 in PECE form, two evaluations a step.
+    rtol, atol
+        The root mean square over the states of error / (atol + rtol \|x\|) is kept below 1 at each step.
+    longest
+        Longest step in s.
+    most_steps
+        Steps after which a run that has not reached its end fails.
+    newton, tolerance
+        How g = 0 is solved at every evaluation, as in `SingleRate`; `tolerance` must not be above `rtol`.
+
+    Raises
+    ------
+    SchemeError
+        For an unknown choice or a value out of range.
+
+    Notes
+    -----
+    On a stiff system the step is that of the stability limit, whatever the tolerance: an explicit method
+    stays explicit. A state that meets its limit is held there; the error control shortens the steps around
+    that instant. A limit that moves with a variable is refused: no stage has the derivative of a state on it.
+    """
+
+    method: str = "RK54"
+    rtol: float = 1e-6
+    atol: float = 1e-9
+    longest: float = math.inf
+    most_steps: int = MOST_STEPS
+    newton: Newton = "very dishonest"
+    tolerance: float = 1e-10
+
+    def __post_init__(self) -> None:
+        _choice("method", self.method, ADAPTIVE_METHODS)
+        _choice("newton", self.newton, NEWTONS)
+        for field in ("rtol", "atol", "tolerance"):
+            _positive(field, getattr(self, field), "")
+        if self.longest != math.inf:
+            _positive("longest", self.longest, "s")
+        whole_steps(self.most_steps)
+        # An increment below the rounding of a number cannot be told from an error.
+        if self.rtol < 100 * np.finfo(float).eps:
+            raise SchemeError(
+                f"rtol = {self.rtol:g}: must be at least 2.3e-14, a hundred times the rounding of a number"
+            )
+        if self.tolerance > self.rtol:
+            raise SchemeError(
+                f"tolerance = {self.tolerance:g} of Newton is above rtol = {self.rtol:g}: the algebraic"
+                " variables would carry "
+                "a larger error than the steps are chosen for; take tolerance <= rtol"
+            )
+
+    @property
+    def step(self) -> float:
+        """NaN: the time between two points is found in the run."""
+        return math.nan
+
+    def __str__(self) -> str:
+        name = {"RK54": "Runge-Kutta 5(4)", "Adams": "Adams PECE"}[self.method]
+        return f"adaptive {name}, rtol = {self.rtol:g}, atol = {self.atol:g}"
+
+
+def whole_steps(value: object) -> None:
+    """Raise SchemeError where a number of steps is none."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise SchemeError(f"most_steps = {value!r}: must be a whole number >= 1")

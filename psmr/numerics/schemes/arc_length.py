@@ -1,0 +1,143 @@
+"""The record of a run along the arc of the solution, the "best argument" of Kuznetsov and Krasnikov."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from psmr.errors import SchemeError, nearest
+from psmr.numerics.schemes.adaptive import MOST_STEPS, Adaptive, whole_steps
+from psmr.numerics.schemes.scheme import NEWTONS, Newton, SingleRate, _choice, _positive
+
+ONE_STEP = ("FEM", "RK2", "RK4")
+
+
+@dataclass(frozen=True)
+class ArcLength:
+    """Advance states and time by an explicit method over the arc length of the solution.
+
+    With d lambda^2 = sum_i (w_i dx_i)^2 + (w_t dt)^2 the system becomes dx/d lambda = f / v, dt/d lambda = 1
+    / v, v^2 = sum_i (w_i f_i)^2 + w_t^2 (Kuznetsov and Krasnikov, equation (13), with weights): where the
+    solution is steep, t waits. Algebraic variables are solved at every evaluation and have no part in the
+    length. The end of the run and every change are met exactly, by a shortened step.
+
+    Parameters
+    ----------
+    method
+        ``"FEM"``, ``"RK2"``, ``"RK4"`` with a fixed step, or an `Adaptive`.
+    h
+        Step in lambda; of an adaptive method the longest, without which a step can go far past the end.
+    weights
+        w_i of every state, or by full name of a state, 1 where left out. They make unlike units comparable.
+    weight_t
+        w_t in 1/s.
+    most_steps
+        Steps after which a run that has not reached its end fails; of an adaptive method in place of its own.
+    newton, tolerance
+        How g = 0 is solved at every evaluation, as in `SingleRate`; those of an adaptive method are its own.
+
+    Raises
+    ------
+    SchemeError
+        For an unknown choice or a value out of range.
+
+    Notes
+    -----
+    Near an equilibrium f = 0 and dt = d lambda / w_t: the wrapper is then its base method with the step h /
+    w_t, and what the pencil says of that method holds (`base`). A steep boundary layer is where it helps. On
+    a stiff slow manifold the long steps go across and not along: the solution *chatters* about the manifold
+    at about +- h / (2 w_i), bounded, though every step is linearly unstable. The counters of a run say how
+    often a step turned back on the one before it.
+    """
+
+    method: str | Adaptive
+    h: float
+    weights: float | Mapping[str, float] = 1.0
+    weight_t: float = 1.0
+    most_steps: int = MOST_STEPS
+    newton: Newton = "very dishonest"
+    tolerance: float = 1e-10
+
+    def __post_init__(self) -> None:
+        if isinstance(self.method, Adaptive):
+            if self.method.longest != math.inf:
+                raise SchemeError(
+                    f"method: longest = {self.method.longest:g} s of the adaptive method has no meaning"
+                    " along the arc; "
+                    "h of ArcLength limits its steps"
+                )
+        else:
+            _choice("method", self.method, ONE_STEP)
+        _positive("h", self.h, "")
+        _positive("weight_t", self.weight_t, "1/s")
+        _positive("tolerance", self.tolerance, "")
+        _choice("newton", self.newton, NEWTONS)
+        whole_steps(self.most_steps)
+        if isinstance(self.weights, Mapping):
+            object.__setattr__(self, "weights", Weights(self.weights))
+            for name, weight in self.weights.items():
+                _weight(f"weights[{name!r}]", weight)
+        else:
+            _weight("weights", self.weights)
+
+    @property
+    def base(self) -> SingleRate | Adaptive | None:
+        """The method it is near an equilibrium, with step h / w_t; None for RK2, none of `SingleRate`."""
+        if isinstance(self.method, Adaptive):
+            return self.method
+        if self.method == "RK2":
+            return None
+        return SingleRate(self.method, self.h / self.weight_t, self.newton, self.tolerance)
+
+    def vector(self, names_x: tuple[str, ...]) -> np.ndarray:
+        """Return (n + 1,) weights of the named states and of time.
+
+        Raises
+        ------
+        SchemeError
+            For the weight of a state that is not there, with the nearest known one.
+        """
+        named = self.weights if isinstance(self.weights, Mapping) else {}
+        for name in named:
+            if name not in names_x:
+                raise SchemeError(f"weights: there is no state {name!r}{nearest(name, names_x)}")
+        usual = 1.0 if isinstance(self.weights, Mapping) else float(self.weights)
+        return np.array([*(named.get(name, usual) for name in names_x), self.weight_t], dtype=float)
+
+    @property
+    def step(self) -> float:
+        """NaN: the time between two points is found in the run."""
+        return math.nan
+
+    def __str__(self) -> str:
+        method = (
+            f"{self.method}, steps up to" if isinstance(self.method, Adaptive) else f"{self.method}, step"
+        )
+        weights = (
+            f"by state ({len(self.weights)})" if isinstance(self.weights, Mapping) else f"{self.weights:g}"
+        )
+        return f"arc length, {method} {self.h:g}, weights {weights}, of time {self.weight_t:g} 1/s"
+
+
+class Weights(dict[str, float]):
+    """Weights by name that can be hashed, as a frozen record needs; not to be changed."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[type[Weights], tuple[dict[str, float]]]:
+        return Weights, (dict(self),)
+
+    def __setitem__(self, name: str, value: float) -> None:
+        raise TypeError("the weights of a scheme do not change; make another scheme")
+
+
+def _weight(field: str, value: object) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value < 0:  # type: ignore[arg-type, operator]
+        raise SchemeError(
+            f"{field} = {value!r}: must be a finite number >= 0 (0 leaves a state out of the length)"
+        )

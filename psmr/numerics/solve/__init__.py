@@ -1,0 +1,1 @@
+"""One implicit stage solved: blocks of equations, Newton, sparse LU, algebraic equations after an event."""

@@ -1,0 +1,161 @@
+"""Explicit Runge-Kutta methods along time or arc, with or without step-size control, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psmr.dae.compile.cache import compiled
+from psmr.numerics.solve.block import VALID
+from psmr.numerics.solve.newton import DONE, NO_PIVOTS
+from psmr.numerics.step.one_step import BLOCK
+from psmr.numerics.steppers.flow import (
+    ACCEPTED,
+    EVALUATED,
+    FULL,
+    REJECTED,
+    SPENT,
+    VANISHED,
+    accept,
+    error_norm,
+    follow,
+    put,
+)
+from psmr.numerics.steppers.landing import HIGH, MOST_TRIES, bracket, narrow, next_trial
+
+# Step-size control (Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, section II.4): aim
+# at this part of the step that would just do, and change it by no more than these factors at a time.
+SAFETY, LEAST_CHANGE, MOST_CHANGE = 0.9, 0.2, 10.0
+
+# Where a trial step has no algebraic solution or leaves the finite numbers there is no error estimate to go
+# by.
+RETREAT = 0.25
+
+
+@compiled
+def runge_kutta_step(whole, algebraic, A, b, difference, h, w, rules, progress, stages, new):  # type: ignore[no-untyped-def]
+    """Try a step h from progress.z: point in w, its derivative in stages[s]; return (status, error norm)."""
+    z, size = progress.z, progress.z.size
+    s = b.size
+    stages[0, :] = progress.rate
+    for i in range(1, s + 1):
+        for q in range(size):
+            total = 0.0
+            for j in range(i):
+                weight = A[i, j] if i < s else b[j]
+                total += weight * stages[j, q]
+            new[q] = z[q] + h * total
+        status = put(whole, algebraic, new, w, rules)
+        if status != DONE:
+            return status, np.inf
+        follow(whole, w, rules, stages[i])
+        progress.counts[EVALUATED] += 1
+    if difference.size == 0:
+        return DONE, 0.0
+    for q in range(size):
+        total = 0.0
+        for j in range(s + 1):
+            total += difference[j] * stages[j, q]
+        new[q] = w[q] if q < size - 1 else w[-1]
+        stages[s + 1, q] = h * total
+    return DONE, error_norm(stages[s + 1], z, new, rules)
+
+
+@compiled
+def first_step(whole, algebraic, power, ahead, w, rules, progress, stages, new):  # type: ignore[no-untyped-def]
+    """Put a first step into progress.h[0] (Hairer, Norsett and Wanner I, section II.4); return a status.
+
+    `ahead` is the longest step that makes sense: what is left of the span along time.
+    """
+    z, rate, size = progress.z, progress.rate, progress.z.size
+    stages[0, :] = 0.0
+    value, slope = error_norm(z, z, z, rules), error_norm(rate, z, z, rules)
+    h = min(1e-6 if value < 1e-5 or slope < 1e-5 else 0.01 * value / slope, ahead)
+    for q in range(size):
+        new[q] = z[q] + h * rate[q]
+    before = w.copy()
+    status = put(whole, algebraic, new, w, rules)
+    curvature = 0.0
+    if status == DONE:
+        follow(whole, w, rules, stages[1])
+        progress.counts[EVALUATED] += 1
+        for q in range(size):
+            stages[0, q] = stages[1, q] - rate[q]
+        curvature = error_norm(stages[0], z, z, rules) / h
+    w[:] = before
+    whole.memory[VALID] = 0.0
+    algebraic.memory[VALID] = 0.0
+    if status % BLOCK == NO_PIVOTS:
+        return status
+    steepest = max(slope, curvature)
+    better = max(1e-6, 1e-3 * h) if steepest <= 1e-15 else (0.01 / steepest) ** power
+    progress.h[0] = min(100.0 * h, better, ahead, rules.longest)
+    return DONE
+
+
+@compiled
+def run_runge_kutta(  # type: ignore[no-untyped-def]
+    whole, algebraic, A, b, difference, power, end, w, rules, progress, stages, new, times, rows
+):
+    """Step until t = end or the rows are full; return (rows filled, status).
+
+    `power` is 1 / (order of the estimate + 1); with an empty `difference` every step has the size
+    progress.h[0].
+    """
+    n, size = whole.known.size, rows.shape[1]
+    controlled = difference.size > 0
+    filled, refused, reason = 0, False, DONE
+    before = w.copy()
+    while progress.z[n] < end:
+        if filled == times.size:
+            return filled, FULL
+        if progress.counts[ACCEPTED] + progress.counts[REJECTED] >= rules.most:
+            return filled, SPENT
+        h = min(progress.h[0], rules.longest)
+        last = not rules.arc and progress.z[n] + h * (1.0 + 1e-9) >= end
+        if last:
+            h = end - progress.z[n]
+        # Along the arc s has no origin, and t may move by less than its rounding while x jumps.
+        if not h > (4e-16 * abs(progress.z[n]) if not rules.arc else 0.0):
+            return filled, VANISHED if reason == DONE else reason
+        before[:] = w
+        status, error = runge_kutta_step(
+            whole, algebraic, A, b, difference, h, w, rules, progress, stages, new
+        )
+        if status == DONE and error <= 1.0 and rules.arc and w[-1] > end:
+            found = bracket(progress.z[n], h, w[-1], end)
+            for _ in range(MOST_TRIES):
+                h = next_trial(found)
+                if h == 0.0 or status != DONE:
+                    break
+                status, _error = runge_kutta_step(
+                    whole, algebraic, A, b, difference, h, w, rules, progress, stages, new
+                )
+                narrow(found, h, w[-1] - end, end)
+            h = found[HIGH]
+            if status == DONE:
+                status, _error = runge_kutta_step(
+                    whole, algebraic, A, b, difference, h, w, rules, progress, stages, new
+                )
+            last = True
+        if status == DONE and error <= 1.0:
+            if last:
+                w[-1] = end
+            progress.rate[:] = stages[b.size]
+            accept(whole, w, rules, progress, h)
+            times[filled] = w[-1]
+            rows[filled, :] = w[:size]
+            filled += 1
+            if controlled and not last:
+                change = MOST_CHANGE if error == 0.0 else min(MOST_CHANGE, SAFETY * error ** (-power))
+                progress.h[0] = h * (min(1.0, change) if refused else max(LEAST_CHANGE, change))
+            refused, reason = False, DONE
+            continue
+        w[:] = before
+        whole.memory[VALID] = 0.0
+        algebraic.memory[VALID] = 0.0
+        if status % BLOCK == NO_PIVOTS or not controlled:
+            return filled, status
+        progress.counts[REJECTED] += 1
+        refused, reason = True, status
+        progress.h[0] = h * (max(LEAST_CHANGE, SAFETY * error ** (-power)) if np.isfinite(error) else RETREAT)
+    return filled, DONE

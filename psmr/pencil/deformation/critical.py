@@ -1,0 +1,267 @@
+"""The largest step with which a scheme stays stable on a linearised system, and the mode that goes first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.system.linear import LinearDae
+from psmr.errors import InputError, SchemeError
+from psmr.numerics.schemes.scheme import Multirate
+from psmr.pencil.deformation.deformation import LARGEST
+from psmr.pencil.modes.matching import Match, match
+from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers_of
+from psmr.pencil.modes.verdict import excess_of, mode_text
+from psmr.pencil.operator.closed_form import operator_step, shortest_step, with_step
+from psmr.pencil.operator.equations import Scheme
+from psmr.pencil.operator.operator import correction_rate, step_operator
+
+# The search goes up by this factor until it meets an unstable step; a window of instability narrower than
+# that, below the step it returns, can be missed.
+FACTOR = 1.15
+
+# Width of the final bracket relative to the step.
+RELATIVE = 1e-6
+
+VARY = ("step", "ratio")
+
+
+@dataclass(frozen=True)
+class CriticalStep:
+    """The end of stability of a scheme on a system.
+
+    Attributes
+    ----------
+    h
+        Largest stable step in s: h_slow of multirate, the step of any other scheme (of a run along the arc
+        the time that it takes at an equilibrium, h / weight_t); infinite where the scheme is stable up to
+        `searched`.
+    h_fast
+        The fast step that belongs to it in s; equal to `h` for single rate.
+    unstable
+        Smallest unstable step met in s (h_slow for multirate): the critical step lies between `h` and this.
+    searched
+        (first, last) step tried in s.
+    multiplier
+        The z that leaves the unit circle, at the step `unstable`; None without an end.
+    mode
+        The mode of the system in 1/s that it belongs to; None for a spurious multiplier.
+    variable
+        The variable with the largest share in it.
+    scheme
+        The scheme that was asked about.
+    diverges
+        Whether it is the corrections that no longer converge, with every multiplier still inside.
+    """
+
+    h: float
+    h_fast: float
+    unstable: float
+    searched: tuple[float, float]
+    multiplier: complex | None
+    mode: complex | None
+    variable: str
+    scheme: Scheme
+    diverges: bool = False
+
+    @property
+    def way(self) -> str:
+        """``"alternating"`` (z leaves at -1), ``"monotone"`` (at 1) or ``"oscillating"``."""
+        assert self.multiplier is not None
+        angle = abs(np.angle(self.multiplier))
+        return "alternating" if angle > math.pi - 0.1 else "monotone" if angle < 1e-9 else "oscillating"
+
+    def __str__(self) -> str:
+        name = "h_slow" if isinstance(self.scheme, Multirate) else "h"
+        if not math.isfinite(self.h):
+            return f"{self.scheme}: stable up to {name} = {self.searched[1]:g} s, the largest step tried"
+        fast = "" if name == "h" else f", h_fast = {self.h_fast:.6g} s"
+        if self.diverges:
+            words = f"At {self.unstable:.6g} s the corrections of a macro step diverge"
+            return f"{self.scheme}: stable up to {name} = {self.h:.6g} s{fast}. {words}"
+        assert self.multiplier is not None
+        who = "a spurious multiplier" if self.mode is None else f"mode {mode_text(self.mode)}"
+        return (
+            f"{self.scheme}: stable up to {name} = {self.h:.6g} s{fast}. At {self.unstable:.6g} s {who}, "
+            f"mostly in "
+            f"{self.variable}, grows ({self.way})"
+        )
+
+
+def critical_step(
+    system: Any,
+    scheme: Scheme,
+    vary: str = "step",
+    first: float | None = None,
+    last: float = 1.0,
+) -> CriticalStep:
+    """Return the largest step for which a scheme stays stable, by bracketing on the multipliers.
+
+    The step grows by 15 % at a time from `first` until a multiplier leaves the unit circle, then the bracket
+    is halved to 1e-6 of the step.
+
+    Parameters
+    ----------
+    system
+        A `System`, linearised where it stands, or a `LinearDae`, of at most 2,000 variables.
+    scheme
+        What is asked about; its own step says nothing but `ratio`, and h_fast for ``vary="ratio"``.
+    vary
+        ``"step"``: h, with partition, micro steps and weights as they are; of multirate h_slow and h_fast
+        together at the given ratio. ``"ratio"``: h_slow at the given h_fast, so that the ratio is the whole
+        number searched for.
+    first, last
+        Smallest and largest step (h, h_slow) to try in s. First is a thousandth of `last` unless given, or
+        the step that has room for the micro steps of SMES where that is longer.
+
+    Returns
+    -------
+    CriticalStep
+
+    Raises
+    ------
+    InputError
+        For steps that are none, a system of more than 2,000 variables, one that is unstable to begin with
+        (naming the mode), or a scheme that is unstable at the first step already.
+    SchemeError
+        For an unknown `vary`, or ``"ratio"`` of single rate.
+    SingularError
+        For a singular gy.
+    """
+    linear: LinearDae = system.linearise() if hasattr(system, "linearise") else system
+    if vary not in VARY:
+        raise SchemeError(f"vary = {vary!r}: must be one of {', '.join(map(repr, VARY))}")
+    if vary == "ratio" and not isinstance(scheme, Multirate):
+        raise SchemeError("vary = 'ratio': a single-rate scheme has none; leave it out")
+    if linear.n + linear.m > LARGEST:
+        raise InputError(
+            f"{linear.n + linear.m} variables are more than the {LARGEST} for which every multiplier is "
+            f"computed; "
+            "psmr.deformation(..., modes=...) judges single steps at that size"
+        )
+    smallest = scheme.h_fast if vary == "ratio" else max(1e-3 * last, shortest_step(scheme))  # type: ignore[union-attr]
+    first = smallest if first is None else first
+    for name, value in (("last", last), ("first", first)):
+        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+            raise InputError(f"{name} = {value!r}: must be a finite number > 0 in s")
+    if first > last:
+        raise InputError(f"first = {first:g} s is beyond last = {last:g} s")
+    modes = modes_of(linear)
+    refuse_unstable(modes)
+    judge = _Judge(linear, modes, scheme, vary)
+    return _by_ratio(judge, first, last) if vary == "ratio" else _by_step(judge, first, last)
+
+
+def refuse_unstable(modes: Modes) -> None:
+    """Raise InputError naming the mode where a system is unstable to begin with."""
+    growing = [s for s in modes.s if s.real > modes.zero and s.imag >= 0.0]
+    if growing:
+        raise InputError(
+            f"the system is unstable to begin with: mode {mode_text(complex(growing[0]))} grows; no step can "
+            f"be "
+            "judged by stability there. Linearise at another point"
+        )
+
+
+class _Judge:
+    """Whether a step is stable, with what is needed to name the culprit."""
+
+    def __init__(self, linear: LinearDae, modes: Modes, scheme: Scheme, vary: str) -> None:
+        self.linear, self.modes, self.scheme, self.vary = linear, modes, scheme, vary
+        self.h_fast = scheme.h_fast if isinstance(scheme, Multirate) else 0.0
+
+    def at(self, step: float) -> Scheme:
+        """Return the scheme with another step (h, h_slow, or the ratio as a number)."""
+        if not isinstance(self.scheme, Multirate):
+            return with_step(self.scheme, step)
+        if self.vary == "ratio":
+            return replace(self.scheme, h_slow=round(step) * self.h_fast, ratio=round(step))
+        return replace(self.scheme, h_slow=step)
+
+    def spectrum(self, step: float) -> tuple[Multipliers, Match, np.ndarray]:
+        """Return the multipliers, their modes, and |z| - 1 beyond rounding."""
+        scheme = self.at(step)
+        numerical = multipliers_of(step_operator(self.linear, scheme), self.linear.n + self.linear.m)
+        matched = match(self.modes, numerical, operator_step(scheme))
+        return numerical, matched, excess_of(self.modes, numerical, matched, operator_step(scheme))
+
+    def stable(self, step: float) -> bool:
+        """Return whether no multiplier lies outside the unit circle."""
+        return not self.diverges(step) and bool((self.spectrum(step)[2] <= 0.0).all())
+
+    def diverges(self, step: float) -> bool:
+        """Return whether corrections to convergence do not end."""
+        iterated = getattr(self.scheme, "corrections", 0) == "converge"
+        return iterated and correction_rate(self.linear, self.at(step)) >= 1.0
+
+    def result(self, good: float, bad: float, searched: tuple[float, float]) -> CriticalStep:
+        """Return the record, with the multiplier that is outside at the step `bad`."""
+        if not math.isfinite(bad):
+            return CriticalStep(math.inf, math.inf, math.inf, searched, None, None, "", self.scheme)
+        stable, unstable = self.at(good), self.at(bad)
+        h_fast = stable.h_fast if isinstance(stable, Multirate) else operator_step(stable)
+        if self.diverges(bad):
+            return CriticalStep(
+                stable.step, h_fast, unstable.step, searched, None, None, "", self.scheme, diverges=True
+            )
+        numerical, matched, excess = self.spectrum(bad)
+        j = int(np.argmax(excess))
+        owner = np.flatnonzero(matched.partner == j)
+        mode = complex(self.modes.s[owner[0]]) if len(owner) else None
+        if mode is not None:
+            mode = complex(mode.real, abs(mode.imag))
+        names = self.linear.names_x + self.linear.names_y
+        variable = names[int(np.argmax(numerical.participation[: len(names), j]))]
+        return CriticalStep(
+            operator_step(stable),
+            h_fast,
+            operator_step(unstable),
+            searched,
+            complex(numerical.z[j]),
+            mode,
+            variable,
+            self.scheme,
+        )
+
+
+def _by_step(judge: _Judge, first: float, last: float) -> CriticalStep:
+    good, bad = _first_unstable(judge, lambda k: min(first * FACTOR**k, last), first, last)
+    while math.isfinite(bad) and bad - good > RELATIVE * good:
+        middle = math.sqrt(good * bad)
+        good, bad = (middle, bad) if judge.stable(middle) else (good, middle)
+    return judge.result(good, bad, (first, last))
+
+
+def _by_ratio(judge: _Judge, first: float, last: float) -> CriticalStep:
+    begin, end = max(1, round(first / judge.h_fast)), max(1, math.floor(last / judge.h_fast * (1.0 + 1e-9)))
+    good, bad = _first_unstable(judge, lambda k: float(min(begin + k, end)), float(begin), float(end))
+    return judge.result(good, bad, (begin * judge.h_fast, end * judge.h_fast))
+
+
+def _first_unstable(
+    judge: _Judge, step: Callable[[int], float], first: float, last: float
+) -> tuple[float, float]:
+    """Return the last stable and the first unstable step going up, infinite where there is none."""
+    if not judge.stable(first):
+        bad = judge.result(first, first, (first, first))
+        if bad.diverges:
+            raise InputError(
+                f"{judge.at(first)}: the corrections diverge at the first step already; try a smaller one"
+            )
+        who = "a spurious multiplier" if bad.mode is None else f"mode {mode_text(bad.mode)}"
+        raise InputError(
+            f"{judge.at(first)}: unstable at the first step already: {who}, mostly in {bad.variable}, grows, "
+            f"|z| = {abs(bad.multiplier or 0.0):.6g}; try a smaller first step, or another partition"
+        )
+    good, k = first, 0
+    while good < last:
+        k += 1
+        tried = step(k)
+        if not judge.stable(tried):
+            return good, tried
+        good = tried
+    return good, math.inf

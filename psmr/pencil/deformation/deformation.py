@@ -1,0 +1,160 @@
+"""How much a scheme bends the modes of a system: the deformation report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from psmr.dae.system.linear import LinearDae
+from psmr.errors import SchemeError
+from psmr.pencil.deformation.at_size import deformation_at_size
+from psmr.pencil.modes.choice import ModeChoice
+from psmr.pencil.modes.columns import deformation_columns
+from psmr.pencil.modes.matching import ZERO_MODE, Match, match
+from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers_of
+from psmr.pencil.modes.verdict import judge, stable_and_radius
+from psmr.pencil.operator.closed_form import operator_step, remarks
+from psmr.pencil.operator.equations import Scheme
+from psmr.pencil.operator.operator import correction_rate, step_operator
+from psmr.pencil.operator.published import WARNING, published_multipliers
+from psmr.pencil.report.report import Deformation, Pencil, dominant_row
+
+PENCILS = ("exact", "published")
+
+# The step operator is dense, with all its eigenvalues: ten seconds and 0.3 GB at this order.
+LARGEST = 2000
+DEFAULT_COUNT = 20
+
+
+def deformation(
+    linear: LinearDae,
+    scheme: Scheme,
+    pencil: Pencil = "exact",
+    modes: ModeChoice | Mapping[str, Any] | int | Iterable[complex] | None = None,
+) -> Deformation:
+    """Compare the modes of a linearised system with what a scheme makes of them.
+
+    Every mode, from dense matrices; with `modes` only the chosen ones, from sparse matrices, at any size. A
+    system of more than 2,000 variables takes the sparse path in any case, and the report says so.
+
+    Parameters
+    ----------
+    linear
+        The system, linearised at its equilibrium.
+    scheme
+        Any scheme but an adaptive one, which has no step operator.
+    pencil
+        ``"exact"``: the step the simulator takes. ``"published"``: appendix B of Huang and Tzounas, to
+        reproduce their figures; it describes one fast step, and the report says so.
+    modes
+        A `psmr.ModeChoice`, its fields as a dictionary, a number (so many least damped) or a sequence of
+        values in 1/s (the mode nearest to each). Not with the published pencil.
+
+    Returns
+    -------
+    Deformation
+
+    Raises
+    ------
+    SchemeError
+        For a partition of another system, an unknown pencil, or a scheme the published pencil does not cover.
+    SingularError
+        When an equation of the step has no unique solution.
+    InputError
+        For a chosen mode that does not exist, or a band without modes.
+    """
+    if pencil not in PENCILS:
+        raise SchemeError(f"pencil = {pencil!r}: must be one of {', '.join(map(repr, PENCILS))}")
+    size = linear.n + linear.m
+    if modes is not None or size > LARGEST:
+        if pencil == "published":
+            raise SchemeError(
+                f"pencil = 'published': only for all modes of a system of at most {LARGEST} variables (this "
+                f"one has "
+                f"{size}); leave it out for the exact pencil"
+            )
+
+        return deformation_at_size(linear, scheme, *_chosen(modes, size))
+    known, numerical, step, rate = _spectra(linear, scheme, pencil)
+    matched = match(known, numerical, step)
+    stable, radius = stable_and_radius(known, numerical, matched, step)
+    verdict, warnings = judge(known, numerical, matched, step, rate, linear.names_x + linear.names_y)
+    table, multipliers = _table(known, numerical, matched)
+    return Deformation(
+        scheme=scheme,
+        pencil=pencil,
+        step=step,
+        table=table,
+        multipliers=multipliers,
+        dominant=dominant_row(table),
+        stable=stable and rate < 1.0,
+        spectral_radius=radius,
+        spurious=_spurious(numerical, matched, step, linear.names_x + linear.names_y),
+        verdict=verdict,
+        warnings=((WARNING,) if pencil == "published" else ()) + warnings + remarks(scheme),
+    )
+
+
+def _chosen(wanted: Any, size: int) -> tuple[ModeChoice, tuple[str, ...]]:
+    if wanted is not None:
+        return ModeChoice.of(wanted), ()
+    return ModeChoice(least_damped=DEFAULT_COUNT), (
+        f"{size} variables are more than the {LARGEST} for which every mode is computed: the sparse path was "
+        f"taken, "
+        f"and only the {DEFAULT_COUNT} least damped modes are here; choose others with modes=.",
+    )
+
+
+def spectral_radius(linear: LinearDae, scheme: Scheme) -> float:
+    """Return the largest |z| of the step operator, as `Deformation.spectral_radius`; above 1 is unstable.
+
+    Raises
+    ------
+    SchemeError
+        For a partition of another system.
+    SingularError
+        When an equation of the step has no unique solution.
+    """
+    modes, numerical, step, _ = _spectra(linear, scheme, "exact")
+    return stable_and_radius(modes, numerical, match(modes, numerical, step), step)[1]
+
+
+def _spectra(linear: LinearDae, scheme: Scheme, pencil: Pencil) -> tuple[Modes, Multipliers, float, float]:
+    """Modes, multipliers, the time between them in s, and the correction rate where it decides (else 0)."""
+    modes = modes_of(linear)
+    if pencil == "published":
+        return modes, published_multipliers(linear, scheme), scheme.h_fast, 0.0  # type: ignore[union-attr]
+    iterated = getattr(scheme, "corrections", 0) == "converge"
+    numerical = multipliers_of(step_operator(linear, scheme), linear.n + linear.m)
+    return modes, numerical, operator_step(scheme), correction_rate(linear, scheme) if iterated else 0.0
+
+
+def _table(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[pd.DataFrame, np.ndarray]:
+    zero = np.array([status == ZERO_MODE for status in matched.status])
+    rows = np.flatnonzero((modes.s.imag >= 0.0) | zero)
+    s = np.where(zero, 0.0, modes.s)[rows]
+    s_hat = matched.s_numerical[rows]
+    table = deformation_columns(s, s_hat, [matched.status[k] for k in rows])
+    partner = matched.partner[rows]
+    z = np.full(len(rows), np.nan + 0j)
+    z[partner >= 0] = numerical.z[partner[partner >= 0]]
+    return table, z
+
+
+def _spurious(numerical: Multipliers, matched: Match, step: float, names: tuple[str, ...]) -> pd.DataFrame:
+    z = numerical.z[matched.spurious]
+    s_hat = np.log(z) / step
+    largest = np.abs(numerical.vectors[:, matched.spurious]).argmax(axis=0) if len(z) else []
+    return pd.DataFrame(
+        {
+            "real_z": z.real,
+            "imag_z": z.imag,
+            "magnitude": np.abs(z),
+            "real_numerical": s_hat.real,
+            "imag_numerical": s_hat.imag,
+            "dominant_variable": [names[k] for k in largest],
+        }
+    )

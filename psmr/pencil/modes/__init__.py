@@ -1,0 +1,1 @@
+"""Modes of a linearised DAE: spectrum, choice, matching with multipliers."""

@@ -1,0 +1,116 @@
+"""Which numerical eigenvalue belongs to which mode.
+
+A step operator is no function of the state matrix, so the nearest value alone picks wrong partners: the
+assignment is one to one over all modes at once, and weighs the shape of a mode (eigenvector and participation
+factors) as much as its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from psmr.pencil.modes.spectrum import Modes, Multipliers
+
+REPRESENTED = "represented"
+ZERO_MODE = "zero mode"
+NOT_REPRESENTED = "not represented"
+
+# The unwrapped logarithm jumps by 2 pi / h across the negative real axis. A mode of 2.07 or fewer samples per
+# period (0.1 rad from the axis) can be read on either side of it, and its frequency means nothing.
+NEGATIVE_AXIS = 0.1
+
+# Of a cost of at most 2. A pair above this shares neither shape nor place: better left apart, and said to be.
+UNLIKE = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """The assignment of multipliers to modes.
+
+    Attributes
+    ----------
+    partner
+        (n,) position of the multiplier of each mode, -1 where none is left.
+    s_numerical
+        (n,) the mode as the scheme shows it in 1/s, NaN where it is not represented.
+    status
+        (n,) ``"represented"``, ``"zero mode"``, or ``"not represented: <why>"``.
+    spurious
+        Positions of the multipliers that belong to no mode.
+    """
+
+    partner: np.ndarray
+    s_numerical: np.ndarray
+    status: tuple[str, ...]
+    spurious: np.ndarray
+
+
+def match(modes: Modes, numerical: Multipliers, step: float) -> Match:
+    """Assign multipliers to modes one to one and take the unwrapped logarithm.
+
+    Parameters
+    ----------
+    modes, numerical
+        Eigenvalues and vectors of the state matrix and of the step operator.
+    step
+        Time in s over which a multiplier acts.
+    """
+    partner = np.full(len(modes.s), -1)
+    cost = assignment_cost(modes, numerical, step)
+    nobody = np.full((len(modes.s), len(modes.s)), UNLIKE)
+    rows, columns = linear_sum_assignment(np.hstack([cost, nobody]))
+    partner[rows] = np.where(columns < len(numerical.z), columns, -1)
+    s_numerical = np.full(len(modes.s), np.nan + 0j)
+    status = []
+    for k, (s, j) in enumerate(zip(modes.s, partner, strict=True)):
+        z = numerical.z[j] if j >= 0 else 0.0
+        words = status_of(s, z, step, modes.zero)
+        if not words.startswith(NOT_REPRESENTED):
+            s_numerical[k] = unwrapped_logarithm(z, s, step)
+        status.append(words)
+    spurious = np.setdiff1d(np.arange(len(numerical.z)), partner)
+    return Match(partner, s_numerical, tuple(status), spurious)
+
+
+def assignment_cost(modes: Modes, numerical: Multipliers, step: float) -> np.ndarray:
+    """Return the (n, k) cost of each pair: 1 - similarity of the shapes, plus distance of the places; 0 to 2.
+
+    The similarity is the mean of the modal assurance criterion |v^H u|^2 of eigenvectors of length 1 and of
+    the overlap of the participation factors, which no choice of units changes. The distance is
+    |s_hat - s| / (|s_hat| + |s|) for a mode that the step resolves, and |z - exp(s h)| for one that is over
+    within a step, whose s_hat says nothing; 1 / (1 + |s| h) leads from one to the other.
+    """
+    alike = np.abs(modes.vectors.conj().T @ numerical.vectors) ** 2
+    states = numerical.participation[: len(modes.s)]
+    overlap = np.minimum(modes.participation[:, :, None], states[:, None, :]).sum(axis=0)
+    s, z = modes.s[:, None], numerical.z[None, :]
+    s_hat = unwrapped_logarithm(z, s, step)
+    resolved = 1.0 / (1.0 + np.abs(s) * step)
+    distance = resolved * np.abs(s_hat - s) / (np.abs(s_hat) + np.abs(s) + modes.zero)
+    # A mode that grows beyond any float is as far as can be.
+    ahead = np.exp(np.minimum(s.real * step, 50.0) + 1j * s.imag * step)
+    distance += (1.0 - resolved) * np.minimum(np.abs(z - ahead), 1.0)
+    return 1.0 - 0.5 * (alike + overlap) + distance
+
+
+def unwrapped_logarithm(z: np.ndarray | complex, s: np.ndarray | complex, step: float) -> np.ndarray:
+    """Return log(z) / step with 2 pi k / step added so that the imaginary part is nearest to that of s."""
+    principal = np.log(np.asarray(z, dtype=complex)) / step
+    turn = 2.0 * np.pi / step
+    return principal + 1j * turn * np.round((np.imag(s) - principal.imag) / turn)
+
+
+def status_of(s: complex, z: complex, step: float, zero: float) -> str:
+    """Say whether a multiplier shows a mode, and if not why."""
+    if abs(s) <= zero:
+        return ZERO_MODE
+    if z == 0.0:
+        return f"{NOT_REPRESENTED}: no multiplier is like it"
+    if abs(s.imag) * step > np.pi:
+        return f"{NOT_REPRESENTED}: |Im s| h = {abs(s.imag) * step:.3g} > pi, |z| = {abs(z):.3g}"
+    if abs(np.angle(z)) > np.pi - NEGATIVE_AXIS:
+        return f"{NOT_REPRESENTED}: z on the negative real axis, |z| = {abs(z):.3g}"
+    return REPRESENTED

@@ -1,0 +1,134 @@
+"""Eigenvalues with what is needed to trust them: vectors, and how far rounding may have moved each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from psmr.dae.system.linear import LinearDae
+from psmr.errors import SingularError
+
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Eigenvalues of the state matrix.
+
+    Attributes
+    ----------
+    s
+        (n,) eigenvalues in 1/s, by descending real part.
+    vectors
+        (n + m, n) their right eigenvectors, continued to the algebraic variables; a column has length 1.
+    participation
+        (n, n) share of each state (row) in each mode; a column adds up to 1.
+    zero
+        |s| below this is 0 within rounding, in 1/s. A double zero (angle and speed reference of a system
+        without governors) is a Jordan block, whose computed eigenvalues lie sqrt(eps |A|^2) away from 0
+        (Golub and Van Loan, section 7.2).
+    """
+
+    s: np.ndarray
+    vectors: np.ndarray
+    participation: np.ndarray
+    zero: float
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """Non-zero eigenvalues of a step operator.
+
+    Attributes
+    ----------
+    z
+        (k,) eigenvalues, by descending magnitude.
+    vectors
+        (n + m, k) the part of their eigenvectors that belongs to w = (x, y); a column has length 1.
+    participation
+        (n + m, k) share of each variable of w in each; with that of older points a column adds up to 1.
+    error
+        (k,) first-order bound of the rounding error of each z: order * eps * |T| / |left . right| (Golub and
+        Van Loan, section 7.2.2), at most that of a Jordan block of two.
+    """
+
+    z: np.ndarray
+    vectors: np.ndarray
+    participation: np.ndarray
+    error: np.ndarray
+
+
+def modes_of(linear: LinearDae) -> Modes:
+    """Compute the eigenvalues of A = fx - fy gy^-1 gx and their vectors in all n + m variables.
+
+    Raises
+    ------
+    SingularError
+        When gy is singular: the DAE is not of index 1 at this point.
+    """
+    n, m = linear.n, linear.m
+    follow = np.zeros((m, n))  # y = follow x
+    if m:
+        try:
+            follow = -splu(sp.csc_matrix(linear.gy)).solve(linear.gx.toarray())
+        except RuntimeError as error:
+            raise SingularError(
+                f"gy of order {m} is singular: the algebraic equations do not determine the algebraic "
+                "variables here (the DAE is not of index 1)"
+            ) from error
+    state_matrix = linear.fx.toarray() + linear.fy @ follow
+    s, left, vectors = scipy.linalg.eig(state_matrix, left=True, right=True)
+    order = np.lexsort((-s.imag, np.abs(s.imag), -s.real))
+    full = np.vstack([vectors, follow @ vectors])[:, order]
+    zero = np.sqrt(EPS) * np.linalg.norm(state_matrix, 2)
+    return Modes(s[order], full / np.linalg.norm(full, axis=0), _shares(left, vectors)[:, order], float(zero))
+
+
+def multipliers_of(operator: np.ndarray, size: int) -> Multipliers:
+    """Compute the non-zero eigenvalues of a step operator whose state begins with w of length `size`.
+
+    Most eigenvalues of a step operator are exactly 0 (algebraic variables and history leave no trace).
+    Computed as they stand they scatter around 0 up to sqrt(eps); so the null space is taken off first.
+    """
+    cores, bases = _without_null_space(operator)
+    core = cores[-1]
+    z, left, right = scipy.linalg.eig(core, left=True, right=True)
+    norm = np.linalg.norm(core, 2) if len(core) else 0.0
+    cosine = np.abs(np.einsum("ij,ij->j", left.conj(), right))
+    first_order = len(core) * EPS * norm / np.maximum(cosine, EPS)
+    error = np.minimum(first_order, np.sqrt(len(core) * EPS) * norm)
+    for core, basis in zip(cores[-2::-1], bases[::-1], strict=True):
+        right = basis @ right
+        left = core.T @ basis @ left / z.conj()  # so that left^H core = z left^H
+    vectors, shares = right[:size], _shares(left, right)[:size]
+    order = np.lexsort((-z.imag, -np.abs(z)))
+    lengths = np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(float).tiny)
+    return Multipliers(z[order], (vectors / lengths)[:, order], shares[:, order], error[order])
+
+
+def _shares(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Participation factors |left * right|, unit-free, each column divided by its sum."""
+    product = np.abs(left.conj() * right)
+    return product / np.maximum(product.sum(axis=0), np.finfo(float).tiny)
+
+
+def _without_null_space(matrix: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Take the null space off a matrix until it is regular; its non-zero eigenvalues stay.
+
+    With the columns of Q spanning the range of T, T Q u = z Q u for every eigenvector u of C = Q^T T Q.
+    Returned are the matrices T, C, ... (the last regular) and the Q between each two.
+    """
+    cores, bases = [matrix], []
+    noise = len(matrix) * EPS * np.linalg.norm(matrix, 2)
+    while len(cores[-1]):
+        q, r, _ = scipy.linalg.qr(cores[-1], mode="economic", pivoting=True)
+        rank = int(np.count_nonzero(np.abs(np.diag(r)) > noise))
+        if rank == len(cores[-1]):
+            break
+        bases.append(q[:, :rank])
+        cores.append(bases[-1].T @ cores[-1] @ bases[-1])
+    return cores, bases

@@ -1,0 +1,94 @@
+"""Stable or not, and who is to blame: the system or the scheme."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psmr.pencil.modes.matching import NOT_REPRESENTED, ZERO_MODE, Match
+from psmr.pencil.modes.spectrum import Modes, Multipliers
+
+
+def stable_and_radius(
+    modes: Modes, numerical: Multipliers, matched: Match, step: float
+) -> tuple[bool, float]:
+    """Return whether no multiplier is outside the unit circle, and the largest |z|.
+
+    A multiplier on the unit circle within its rounding error counts as on it; so does that of a zero mode (z
+    = 1) within what rounding has done to s itself.
+    """
+    excess = excess_of(modes, numerical, matched, step)
+    if not len(excess):
+        return True, 0.0
+    return bool((excess <= 0.0).all()), float((1.0 + excess).max())
+
+
+def judge(
+    modes: Modes, numerical: Multipliers, matched: Match, step: float, rate: float, names: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the verdict (one sentence) and what else must be said."""
+    excess = excess_of(modes, numerical, matched, step)
+    owner = {int(j): k for k, j in enumerate(matched.partner) if j >= 0}
+    growing = [k for k, s in enumerate(modes.s) if s.real > modes.zero and s.imag >= 0.0]
+    outside = [j for j in np.argsort(-excess) if excess[j] > 0.0 and numerical.z[j].imag >= 0.0]
+    blamed = [j for j in outside if owner.get(int(j)) not in growing]
+    notes = []
+    if growing:
+        listed = ", ".join(mode_text(modes.s[k]) for k in growing[:3])
+        notes.append(f"The system itself is unstable: mode {listed}.")
+        hidden = [k for k in growing if excess[matched.partner[k]] <= 0.0 or matched.partner[k] < 0]
+        if hidden:
+            notes.append(f"The scheme hides this: it damps mode {mode_text(modes.s[hidden[0]])}.")
+    if any(status == ZERO_MODE for status in matched.status):
+        count = sum(status == ZERO_MODE for status in matched.status)
+        notes.append(
+            f"{count} zero mode{'s' if count > 1 else ''} (z = 1): common angle or speed, not an instability."
+        )
+    lost = [
+        k for k, s in enumerate(matched.status) if s.startswith(NOT_REPRESENTED) and modes.s[k].imag >= 0.0
+    ]
+    if lost:
+        fastest = ", ".join(mode_text(modes.s[k]) for k in lost[:3])
+        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+        notes.append(f"Not represented at this step: {fastest}{more}.")
+
+    if rate >= 1.0:
+        verdict = (
+            f"Unusable: the corrections diverge (error times {rate:.3g} at each); "
+            "try a smaller h_slow, another partition, or a fixed number of corrections."
+        )
+    elif blamed:
+        j = int(blamed[0])
+        verdict = (
+            f"Unstable: {_culprit(j, modes, numerical, owner, names)} grows, |z| = {abs(numerical.z[j]):.6g}."
+        )
+    elif outside:
+        verdict = f"Unstable, as the system is: |z| = {abs(numerical.z[outside[0]]):.6g}."
+    else:
+        largest = float((1.0 + excess).max()) if len(excess) else 0.0
+        verdict = f"Stable: spectral radius {largest:.8g} with a step of {step:g} s."
+    return verdict, tuple(notes)
+
+
+def mode_text(s: complex) -> str:
+    """Write a mode, ``-0.196 ± j8.373 1/s``."""
+    return f"{s.real:.4g} ± j{abs(s.imag):.4g} 1/s" if s.imag else f"{s.real:.4g} 1/s"
+
+
+def excess_of(modes: Modes, numerical: Multipliers, matched: Match, step: float) -> np.ndarray:
+    """Return |z| - 1 of each multiplier, and 0 where rounding explains the difference."""
+    allowance = numerical.error.copy()
+    for k, status in enumerate(matched.status):
+        if status == ZERO_MODE and matched.partner[k] >= 0:
+            j = matched.partner[k]
+            allowance[j] = max(allowance[j], np.expm1(modes.zero * step))
+    excess = np.abs(numerical.z) - 1.0
+    return np.where(np.abs(excess) <= allowance, 0.0, excess)
+
+
+def _culprit(
+    j: int, modes: Modes, numerical: Multipliers, owner: dict[int, int], names: tuple[str, ...]
+) -> str:
+    if j in owner:
+        return f"mode {mode_text(modes.s[owner[j]])}, damped in the system,"
+    variable = names[int(np.abs(numerical.vectors[:, j]).argmax())]
+    return f"a spurious mode of the scheme (mostly in {variable})"

@@ -1,0 +1,1 @@
+"""The linear map of one step, as equations, matrix, pencil and function."""

@@ -1,0 +1,122 @@
+"""One step of a scheme as a map on vectors: the step operator without its matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, SuperLU
+
+from psmr.dae.system.linear import LinearDae
+from psmr.errors import SchemeError
+from psmr.pencil.operator.equations import NEW, Scheme, StepEquations, step_equations
+from psmr.pencil.operator.operator import factorised
+
+# Corrections to convergence stop when one of them changes the slow values by less than this share: above the
+# rounding of a few solves, far below the residual asked of a mode.
+AGREED = 1e-14
+MOST_CORRECTIONS = 300
+
+
+@dataclass(frozen=True, eq=False)
+class StepMap:
+    """The linear map state(t) -> state(t + h) with every matrix factorised once.
+
+    Attributes
+    ----------
+    size
+        Length of w = (x, y).
+    sizes
+        Lengths of the blocks of the state: w, and with the spline the slow parts at t - h and t - 2h.
+    slow
+        Positions in w of the slow variables that the spline remembers.
+    apply
+        Takes (sum(sizes),) real or complex, returns the same.
+    """
+
+    size: int
+    sizes: tuple[int, ...]
+    slow: np.ndarray
+    apply: Callable[[np.ndarray], np.ndarray]
+
+    @property
+    def order(self) -> int:
+        """Length of the state."""
+        return sum(self.sizes)
+
+    def operator(self) -> LinearOperator:
+        """Return the map as scipy's iterative solvers take it, for real vectors."""
+        return LinearOperator((self.order, self.order), matvec=self.apply, dtype=float)
+
+    def extended(self, w: np.ndarray, z: complex) -> np.ndarray:
+        """Continue the part w of an eigenvector with multiplier z to the remembered parts of the state."""
+        return np.concatenate([w, *(w[self.slow] / z ** (k + 1) for k in range(len(self.sizes) - 1))])
+
+
+def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
+    """Return the map of one step; its matrix is `psmr.step_operator`.
+
+    Raises
+    ------
+    SchemeError
+        For a partition of another system, or corrections that diverge when they are applied.
+    SingularError
+        When an equation of the step has no unique solution.
+    """
+    step = step_equations(linear, scheme)
+    size = linear.n + linear.m
+    sizes = (
+        size,
+        *(e.matrix.shape[0] for name in step.successors[1:] for e in step.equations if e.unknown == name),
+    )
+    slow = np.zeros(0, dtype=int)
+    if len(sizes) > 1:
+        slow = np.flatnonzero(~np.concatenate([scheme.split.fast_x, scheme.split.fast_y]))  # type: ignore[union-attr]
+    factors: dict[int, SuperLU] = {}  # the r fast points share one matrix object
+    for equation in step.equations:
+        if id(equation.matrix) not in factors:
+            factors[id(equation.matrix)] = factorised(equation)
+    ends = np.cumsum(sizes)[:-1]
+
+    def real(columns: np.ndarray) -> np.ndarray:
+        blocks = dict(zip(step.state, np.split(columns, ends), strict=True))
+        return _advance(step, factors, blocks) if step.slow is None else _converged(step, factors, blocks)
+
+    def apply(state: np.ndarray) -> np.ndarray:
+        if np.iscomplexobj(state):
+            both = real(np.column_stack([state.real, state.imag]))
+            return both[:, 0] + 1j * both[:, 1]
+        return real(np.asarray(state, dtype=float).reshape(-1, 1))[:, 0]
+
+    return StepMap(size, sizes, slow, apply)
+
+
+def _advance(step: StepEquations, factors: dict[int, SuperLU], known: dict[str, np.ndarray]) -> np.ndarray:
+    """Solve the block rows one after another."""
+    blocks = dict(known)
+    for equation in step.equations:
+        right = sum(term @ blocks[block] for block, term in equation.terms)
+        blocks[equation.unknown] = factors[id(equation.matrix)].solve(np.ascontiguousarray(right))
+    return np.vstack([blocks[name] for name in step.successors])
+
+
+def _converged(step: StepEquations, factors: dict[int, SuperLU], known: dict[str, np.ndarray]) -> np.ndarray:
+    """Correct until the predicted and the solved slow values agree, as the simulator does."""
+    guess = known[step.state[0]]
+    last = np.inf
+    for _ in range(MOST_CORRECTIONS):
+        after = _advance(step, factors, known | {NEW: guess})
+        w = after[: len(guess)]
+        change = float(np.abs(w[step.slow] - guess[step.slow]).max(initial=0.0))
+        guess = w
+        if change <= AGREED * np.abs(w).max() or (
+            change >= last and change <= 1e3 * AGREED * np.abs(w).max()
+        ):
+            return after
+        last = change
+    raise SchemeError(
+        f"the corrections of a macro step do not converge (last change {change:.3g} after "
+        f"{MOST_CORRECTIONS}); "
+        "try a smaller h_slow, another partition, or a fixed number of corrections"
+    )

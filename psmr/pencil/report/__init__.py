@@ -1,0 +1,1 @@
+"""The report on mode deformation: record, figures, page, terminal."""

@@ -1,0 +1,282 @@
+"""The two figures of a deformation report: the eigenvalue map and the deformation of each mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psmr.pencil.modes.matching import REPRESENTED, ZERO_MODE
+from psmr.pencil.report.reported import Reported
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+EXACT = "#1f4e79"  # dark blue: the system
+NUMERICAL = "#d1495b"  # red: the scheme
+GREY = "#8a8f98"
+RAYS = (0.02, 0.05, 0.1, 0.2, 0.4)  # damping ratios drawn in the map
+# A deformation that the eye can tell from none in a bar chart of all modes; smaller ones are a bar of this
+# length.
+SMALLEST = 1e-6
+OVERDAMPED = 0.7  # a pair with more damping than this overshoots by less than 5 %: no oscillation to the eye
+ARROW = 12.0  # pixels between two marks that leave room for an arrow
+
+
+def eigenvalue_map(report: Reported, ax: Axes | None = None) -> Figure:
+    """Draw the modes s beside what the scheme makes of them, with arrows between them and damping rays.
+
+    Only the upper half plane is drawn. Modes that are not represented are grey squares.
+
+    Parameters
+    ----------
+    report
+        A `psmr.pencil.report.report.Deformation`.
+    ax
+        Axes for the oscillations, on linear scales. Without it a new figure, with the whole spectrum, stiff
+        modes included, beside them: linear near 0 and logarithmic beyond.
+
+    Returns
+    -------
+    Figure
+    """
+    if ax is not None:
+        _oscillations(report, ax)
+        ax.legend(loc="upper left", fontsize=8.5, framealpha=0.9, edgecolor="none")
+        return ax.get_figure(root=True)  # type: ignore[return-value]
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.5, 4.9), layout="constrained")
+    near, whole = figure.subplots(1, 2, width_ratios=(1.2, 1.0))
+    _oscillations(report, near)
+    _whole_spectrum(report, whole)
+    entries = {
+        label: handle
+        for axes in (near, whole)
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        list(entries.values()), list(entries), loc="outside lower center", ncols=4, frameon=False, fontsize=9
+    )
+    return figure
+
+
+def _oscillations(report: Reported, ax: Axes) -> None:
+    """Draw the oscillatory modes on linear scales, and the real ones that fall into the same window."""
+    s, s_hat = _modes(report)
+    oscillating = (s.imag > 0.0) & (report.table["damping_ratio"].to_numpy() < OVERDAMPED)
+    if not oscillating.any():
+        oscillating = np.ones(len(s), dtype=bool)
+    window = np.concatenate([s[oscillating], s_hat[oscillating & ~np.isnan(s_hat)]])
+    left, right, top = window.real.min(), max(window.real.max(), 0.0), max(window.imag.max(), 0.1)
+    width = max(right - left, 0.1)
+    ax.set_xlim(left - 0.15 * width, right + 0.12 * width)
+    ax.set_ylim(-0.05 * top, 1.15 * top)
+    _damping_rays(ax, np.linspace(0.0, 1.15 * top, 50))
+    _points(report, ax)
+    hidden = int((s.real < left - 0.15 * width).sum())
+    if hidden:
+        ax.annotate(
+            f"\N{LEFTWARDS ARROW} {hidden} faster",
+            (0.01, 0.015),
+            xycoords="axes fraction",
+            fontsize=8,
+            color=GREY,
+        )
+    if report.dominant is not None:
+        ax.annotate(
+            "least damped",
+            (report.dominant["real"], report.dominant["imag"]),
+            xytext=(-12, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontsize=8.5,
+            color=EXACT,
+            bbox={"fc": "white", "ec": "none", "pad": 0.8},
+        )
+    ax.set_title(f"Oscillations, {report.pencil} pencil", loc="left", fontsize=11)
+
+
+def _whole_spectrum(report: Reported, ax: Axes) -> None:
+    """Draw every mode, on scales that are linear near 0 and logarithmic beyond."""
+    s, s_hat = _modes(report)
+    oscillating = s[s.imag > 0]
+    linear_x = _power_of_ten(np.abs(oscillating.real).min() if len(oscillating) else 1.0)
+    linear_y = _power_of_ten(oscillating.imag.min() if len(oscillating) else 1.0)
+    both = np.concatenate([s, s_hat[~np.isnan(s_hat)]])
+    top = 2.0 * max(both.imag.max(initial=0.0), linear_y)
+    ax.set_xscale("symlog", linthresh=linear_x, linscale=0.6)
+    ax.set_yscale("symlog", linthresh=linear_y, linscale=0.6)
+    ax.set_xlim(
+        2.0 * min(both.real.min(initial=0.0), -linear_x), max(2.0 * both.real.max(initial=0.0), linear_x)
+    )
+    ax.set_ylim(-0.35 * linear_y, top)
+    imag = np.concatenate([np.linspace(0.0, linear_y, 40), np.geomspace(linear_y, top, 120)])
+    _damping_rays(ax, imag, labels=False)
+    _points(report, ax)
+    ax.set_title("All modes", loc="left", fontsize=11)
+
+
+def _points(report: Reported, ax: Axes) -> None:
+    """Draw system, scheme, arrows between them where there is room for one, and what has no partner."""
+    s, s_hat = _modes(report)
+    status = report.table["status"].to_numpy()
+    shown, zero = status == REPRESENTED, status == ZERO_MODE
+    lost = ~shown & ~zero
+    ax.axvspan(0.0, ax.get_xlim()[1], color=NUMERICAL, alpha=0.06, lw=0, zorder=0)
+    ax.axvline(0.0, color="black", lw=0.8, zorder=1)
+    ax.axhline(0.0, color="black", lw=0.8, zorder=1)
+    for a, b in zip(s[shown], s_hat[shown], strict=True):
+        ends = ax.transData.transform([(a.real, a.imag), (b.real, b.imag)])
+        if np.hypot(*(ends[1] - ends[0])) > ARROW:
+            style = {
+                "arrowstyle": "-|>",
+                "color": GREY,
+                "lw": 1.0,
+                "shrinkA": 4,
+                "shrinkB": 3,
+                "mutation_scale": 8,
+            }
+            ax.annotate("", xy=(b.real, b.imag), xytext=(a.real, a.imag), arrowprops=style, zorder=2)
+    ax.plot(
+        s.real[shown], s.imag[shown], "o", ms=7, mfc="white", mec=EXACT, mew=1.6, label="system", zorder=3
+    )
+    ax.plot(
+        s_hat.real[shown], s_hat.imag[shown], "x", ms=6, color=NUMERICAL, mew=1.7, label="scheme", zorder=4
+    )
+    for chosen, marker, label in ((lost, "s", "system, not represented"), (zero, "D", "zero mode")):
+        if chosen.any():
+            ax.plot(
+                s.real[chosen],
+                s.imag[chosen],
+                marker,
+                ms=6,
+                mfc="white",
+                mec=GREY,
+                mew=1.4,
+                ls="",
+                label=label,
+                zorder=3,
+            )
+    ax.set_xlabel("real part [1/s]")
+    ax.set_ylabel("imaginary part [rad/s]")
+    _plain_ticks(ax)
+
+
+def _modes(report: Reported) -> tuple[np.ndarray, np.ndarray]:
+    """Return the modes of the system and of the scheme, (rows,) each, in the upper half plane."""
+    table = report.table
+    s = table["real"].to_numpy() + 1j * table["imag"].to_numpy()
+    return s, table["real_numerical"].to_numpy() + 1j * np.abs(table["imag_numerical"].to_numpy())
+
+
+def deformation_bars(report: Reported, ax: Axes | None = None) -> Figure:
+    """Draw the relative deformation of every mode as a bar on a logarithmic scale, fastest mode on top.
+
+    Red for a mode that the scheme damps less than the system (the unsafe direction), blue
+    for one it damps more. The least-damped oscillation is set in bold.
+
+    Parameters
+    ----------
+    report
+        A `psmr.pencil.report.report.Deformation`.
+    ax
+        Axes to draw on; a new figure without it.
+
+    Returns
+    -------
+    Figure
+    """
+    table = report.table[report.table["status"] != ZERO_MODE]
+    table = table.iloc[np.argsort(np.hypot(table["real"], table["imag"]), kind="stable")]
+    ax = _axes(ax, (8.0, 1.2 + 0.27 * max(len(table), 4)))
+    size = 100.0 * np.maximum(table["relative_deformation"].to_numpy(), SMALLEST)
+    unsafe = table["real_deformation"].to_numpy() > 0.0
+    shown = (table["status"] == REPRESENTED).to_numpy()
+    place = np.arange(len(table))
+    floor = 10.0 ** np.floor(np.log10(np.nanmin(size, initial=1.0))) / 2.0
+    ceiling = 10.0 ** np.ceil(np.log10(np.nanmax(size, initial=1.0)) + 0.35)
+    for chosen, colour, label in (
+        (shown & ~unsafe, EXACT, "damped more than in the system"),
+        (shown & unsafe, NUMERICAL, "damped less"),
+    ):
+        if chosen.any():
+            ax.barh(place[chosen], size[chosen] - floor, left=floor, height=0.66, color=colour, label=label)
+    ax.set_xscale("log")
+    ax.set_xlim(floor, ceiling)
+    for k in place:
+        if shown[k]:
+            ax.annotate(
+                f"{'< ' if size[k] <= 100.0 * SMALLEST else ''}{size[k]:.2g} %",
+                (size[k], k),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+            )
+        else:
+            ax.annotate(
+                "not represented", (floor, k), xytext=(4, 0), textcoords="offset points", va="center",
+                fontsize=8, color=GREY, style="italic",
+            )  # fmt: skip
+    labels = [
+        f"{real:.4g} ± j{imag:.4g}" if imag else f"{real:.4g}"
+        for real, imag in zip(table["real"], table["imag"], strict=True)
+    ]
+    ax.set_yticks(place, labels, fontsize=8.5)
+    if report.dominant is not None:
+        ax.get_yticklabels()[list(table.index).index(report.dominant.name)].set_fontweight("bold")
+    ax.set_ylim(-0.6, len(table) - 0.4)
+    ax.grid(axis="x", color="#e3e5e8", lw=0.8)
+    ax.set_axisbelow(True)
+    ax.set_xlabel("relative deformation |ŝ - s| / |s| [%]")
+    ax.set_ylabel("mode [1/s]")
+    ax.set_title("Deformation of each mode", loc="left", fontsize=11)
+    if shown.any():
+        inch = ax.get_figure(root=True).get_figheight()  # type: ignore[union-attr]
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.6 / inch), ncols=2, frameon=False, fontsize=9)
+    ax.tick_params(axis="y", length=0)
+    _plain_ticks(ax, y=False)
+    return ax.get_figure(root=True)  # type: ignore[return-value]
+
+
+def _damping_rays(ax: Axes, imag: np.ndarray, labels: bool = True) -> None:
+    """Draw lines of equal damping ratio, straight on linear scales, with their values at the edge."""
+    left, top = ax.get_xlim()[0], ax.get_ylim()[1]
+    for ratio in RAYS:
+        real = -ratio / np.sqrt(1.0 - ratio**2) * imag
+        ax.plot(real, imag, color="#b9bec6", lw=0.7, ls=(0, (4, 3)), zorder=1)
+        inside = np.flatnonzero((imag < 0.96 * top) & (real > 0.97 * left))
+        if labels and len(inside):
+            k = inside[-1]
+            ax.annotate(
+                f"{100 * ratio:g} %", (real[k], imag[k]), fontsize=7.5, color=GREY, ha="center", va="center",
+                bbox={"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none"}, zorder=1,
+            )  # fmt: skip
+
+
+def _power_of_ten(value: float) -> float:
+    """Return the power of ten at or below a value: where a symmetric logarithmic scale turns linear."""
+    return float(10.0 ** np.floor(np.log10(max(value, 1e-12))))
+
+
+def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    if ax is not None:
+        return ax
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained").add_subplot()
+
+
+def _plain_ticks(ax: Any, y: bool = True) -> None:
+    """Write 0.1, 1, 10 in place of powers of ten, and no box above and to the right."""
+    from matplotlib.ticker import FuncFormatter
+
+    plain = FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+    ax.xaxis.set_major_formatter(plain)
+    if y:
+        ax.yaxis.set_major_formatter(plain)
+    ax.spines[["top", "right"]].set_visible(False)

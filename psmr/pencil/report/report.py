@@ -1,0 +1,126 @@
+"""The deformation report as a record: what a scheme does to each mode, and how to write it down."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from psmr.errors import InputError
+from psmr.pencil.operator.equations import Scheme
+from psmr.pencil.report.terminal import terminal_report
+
+Pencil = Literal["exact", "published"]
+
+
+@dataclass(frozen=True, eq=False)
+class Deformation:
+    """What one scheme does to the modes of one linearised system.
+
+    Attributes
+    ----------
+    scheme
+        The scheme that is judged.
+    pencil
+        ``"exact"`` or ``"published"``.
+    step
+        Time in s over which a multiplier acts: the (macro) step; the fast step for the published pencil.
+    table
+        A row per mode by descending real part; of a conjugate pair the one with positive imaginary part, and
+        a row for every zero mode. Columns: ``real`` (1/s), ``imag`` (rad/s), ``frequency_hz``,
+        ``damping_ratio`` of the system; ``real_numerical``, ``imag_numerical``, ``frequency_hz_numerical``,
+        ``damping_ratio_numerical`` of the mode as the scheme shows it; ``relative_deformation`` = |s_hat - s|
+        / |s|, ``real_deformation`` = Re(s_hat - s) / |s|
+        (above 0: less damped than the system) and ``imag_deformation`` = Im(s_hat - s) / |s|, all fractions;
+        ``damping_error``, the damping ratio of s_hat less that of s (0.01: one percentage point), and
+        ``frequency_error``, the relative change of the frequency (NaN for a real mode);
+        ``status``: ``"represented"``, ``"zero mode"`` (|s| is 0 within rounding, so that a relative figure
+        has no meaning and is NaN), or ``"not represented: <why>, |z| = ..."`` (no s_hat). With chosen modes
+        also ``residual`` = |T v - z v| / |v| of each pair of the scheme, and ``mode_residual`` of that of the
+        system, relative to the terms of J w = s E w.
+    multipliers
+        (rows,) complex, the z of each row of the table; NaN where none is left.
+    dominant
+        The row of the least-damped oscillatory mode, None for a system without oscillation.
+    stable
+        Whether no multiplier lies outside the unit circle beyond its rounding error (and corrections that are
+        to be converged do converge).
+    spectral_radius
+        Largest |z|; one that differs from 1 by no more than its rounding error counts as 1.
+    spurious
+        A row per multiplier that belongs to no mode: ``real_z``, ``imag_z``, ``magnitude``,
+        ``real_numerical``, ``imag_numerical`` (principal logarithm), ``dominant_variable``.
+    verdict
+        One sentence.
+    warnings
+        What the reader must know besides.
+    """
+
+    scheme: Scheme
+    pencil: Pencil
+    step: float
+    table: pd.DataFrame = field(repr=False)
+    multipliers: np.ndarray = field(repr=False)
+    dominant: pd.Series | None = field(repr=False)
+    stable: bool
+    spectral_radius: float
+    spurious: pd.DataFrame = field(repr=False)
+    verdict: str
+    warnings: tuple[str, ...] = ()
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as CSV in full precision.
+
+        Raises
+        ------
+        InputError
+            When the file cannot be written.
+        """
+        write_text(path, self.table.to_csv(index=False))
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write one self-contained HTML page: verdict, both figures, both tables.
+
+        Raises
+        ------
+        InputError
+            When the file cannot be written.
+        """
+        # matplotlib takes half a second to import and is needed for the page alone.
+        from psmr.pencil.report.page import page
+
+        write_text(path, page(self))
+
+    def __str__(self) -> str:
+        return terminal_report(self)
+
+
+def dominant_row(table: pd.DataFrame) -> pd.Series | None:
+    """Return the row of the least damped oscillatory mode, None where nothing oscillates."""
+    oscillating = np.flatnonzero(table["imag"] > 0.0)
+    if not len(oscillating):
+        return None
+    least = oscillating[np.argmin(table["damping_ratio"].to_numpy()[oscillating])]
+    return table.iloc[int(least)]
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a whole file or nothing: to a neighbour first, then renamed.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be written.
+    """
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror}; choose another folder") from error

@@ -1,0 +1,30 @@
+"""What the terminal, the page and the figures read of a deformation report."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import pandas as pd
+
+
+class Reported(Protocol):
+    """The fields that are shown of `psmr.pencil.report.report.Deformation`; see there for their meaning."""
+
+    @property
+    def scheme(self) -> Any: ...  # noqa: D102
+    @property
+    def pencil(self) -> str: ...  # noqa: D102
+    @property
+    def step(self) -> float: ...  # noqa: D102
+    @property
+    def table(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def dominant(self) -> pd.Series | None: ...  # noqa: D102
+    @property
+    def stable(self) -> bool: ...  # noqa: D102
+    @property
+    def spurious(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def verdict(self) -> str: ...  # noqa: D102
+    @property
+    def warnings(self) -> tuple[str, ...]: ...  # noqa: D102

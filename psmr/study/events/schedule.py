@@ -1,0 +1,165 @@
+"""All events of a run together: changes in order of time, checked before any time is simulated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from psmr.dae.system.system import System
+from psmr.errors import EventError
+from psmr.numerics.run.integrate import Change
+from psmr.study.events import Event, TimeSeries
+from psmr.study.topology.islands import refuse_dead_islands
+
+KINDS = (
+    "Fault, LoadTrip, LoadRamp, LineTrip, GeneratorTrip, ShuntSwitch, SetPoint, ParameterStep or TimeSeries"
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A change and the event that makes it."""
+
+    change: Change
+    event: Event
+
+
+def schedule(
+    system: System, events: Iterable[Event], t_end: float, dead_islands: bool = False
+) -> tuple[Change, ...]:
+    """Return the changes of all events in order of time, those of one instant merged into one.
+
+    An event finds the system as the events before it have left it: a load trip after a ramp takes its part of
+    the load that the ramp has made.
+
+    Parameters
+    ----------
+    system, events, t_end
+        As in `psmr.study.run.simulate.simulate`.
+    dead_islands
+        Whether the events may leave a part of the network without a source (the run then ends there).
+
+    Raises
+    ------
+    EventError
+        For an event that names something that is not there, lies at or after the end of the run, contradicts
+        another event, or leaves part of the network without a source.
+    """
+    entries: list[Entry] = []
+    for event in sorted(map(_event, events), key=lambda event: event.start):
+        earlier = sorted((entry.change for entry in entries), key=lambda change: change.t)
+        now = after(system, [change for change in earlier if change.t <= event.start])
+        entries += [Entry(change, event) for change in _checked(event, now, t_end)]
+    entries.sort(key=lambda entry: entry.change.t)
+    _refuse_overlaps(entries)
+    _refuse_absent(entries)
+    changes = _merged([entry.change for entry in entries])
+    if not dead_islands:
+        refuse_dead_islands(system, changes)
+    return changes
+
+
+def after(system: System, changes: Sequence[Change]) -> System:
+    """Return the system with the parameters and held inputs that the changes have made."""
+    if not changes:
+        return system
+    parameters, w0 = [matrix.copy() for matrix in system.parameters], system.w0.copy()
+    for change in changes:
+        for device, name, value in change.parameters:
+            group, row, column = system.parameter_place(device, name)
+            parameters[group][row, column] = value
+        for name, value in change.inputs:
+            w0[system.index(name)] = value
+    return replace(system, parameters=tuple(parameters), w0=w0)
+
+
+def _event(event: Event) -> Event:
+    if not callable(getattr(event, "changes", None)):
+        raise EventError(f"{event!r} is no event; use psmr.{KINDS}")
+    return event
+
+
+def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
+    changes = event.changes(system)
+    if isinstance(event, TimeSeries):  # a recording may go on after the run
+        changes = (*changes[:1], *(change for change in changes[1:] if change.t < t_end))
+    for change in changes:
+        if change.t >= t_end:
+            raise EventError(
+                f"{event}: {change.label!r} at t = {change.t:g} s would never be seen, the run ends at t_end "
+                f"= {t_end:g} s; move the event or lengthen the run"
+            )
+    return changes
+
+
+def _touched(change: Change) -> Iterator[tuple[str, str, float | None]]:
+    """Yield (device, parameter or input, value) of what a change sets; None for what it lets ramp."""
+    yield from change.parameters
+    for name, value in change.inputs:
+        device, _, port = name.rpartition(".")
+        yield device, port, value
+    for name, _ in change.rates:
+        device, _, port = name.rpartition(".")
+        yield device, port, None
+
+
+def _refuse_overlaps(entries: Sequence[Entry]) -> None:
+    """Refuse an event that sets what another one has changed and is not done with.
+
+    Branches may be taken out by two events, a line trip and the clearing of a fault for instance.
+    """
+    spans: dict[tuple[str, str], dict[int, list[Entry]]] = {}
+    for entry in entries:
+        for device, name, _ in _touched(entry.change):
+            if name != "status":
+                spans.setdefault((device, name), {}).setdefault(id(entry.event), []).append(entry)
+    for (device, name), held in spans.items():
+        for (before, last), (following, _) in _pairs(held.values()):
+            start = following.change.t
+            if start < last.change.t or start == before.change.t:
+                raise EventError(
+                    f"{following.event} ({following.change.label}, t = {start:g} s) overlaps with "
+                    f"{before.event}: both change {device}.{name}; combine them into one event or "
+                    "separate them in time"
+                )
+
+
+def _pairs(held: Iterable[Sequence[Entry]]) -> Iterator[tuple[tuple[Entry, Entry], tuple[Entry, Entry]]]:
+    """Yield the (first, last) entries of neighbouring events, in the order in which they begin."""
+    spans = sorted(((own[0], own[-1]) for own in held), key=lambda span: span[0].change.t)
+    yield from itertools.pairwise(spans)
+
+
+def _refuse_absent(entries: Sequence[Entry]) -> None:
+    """Refuse an event on a device that an earlier one has taken out of service."""
+    out: dict[str, Entry] = {}
+    for entry in entries:
+        named = (*(device for device, _, _ in _touched(entry.change)), *entry.change.out)
+        for device in named:
+            if device in out and out[device].event is not entry.event:
+                gone = out[device]
+                raise EventError(
+                    f"{entry.event} ({entry.change.label}, t = {entry.change.t:g} s): {device} is out of "
+                    f"service since t = {gone.change.t:g} s ({gone.event}); drop one of the two events or "
+                    "move it before the other"
+                )
+        out |= dict.fromkeys(entry.change.out, entry)
+
+
+def _merged(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """Join the changes of one instant, so that the algebraic equations are solved once for all of them."""
+    merged: list[Change] = []
+    for change in changes:
+        if merged and merged[-1].t == change.t:
+            last = merged.pop()
+            change = Change(
+                change.t,
+                last.parameters + change.parameters,
+                last.inputs + change.inputs,
+                "; ".join(filter(None, (last.label, change.label))),
+                last.out + change.out,
+                last.rates + change.rates,
+            )
+        merged.append(change)
+    return tuple(merged)

@@ -1,0 +1,180 @@
+"""Monitors at work: what they look for in the points of a run, and what they saw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.system import System
+from psmr.numerics.run.integrate import Change
+from psmr.study.topology.islands import absent, islands
+from psmr.study.topology.network import buses
+from psmr.study.topology.plants import plants
+
+Reals = NDArray[np.float64]
+
+# Rounding of the times of the points, far below any step.
+SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What ended a run.
+
+    Attributes
+    ----------
+    t
+        Time in s.
+    monitor
+        Which monitor, in words.
+    what
+        Which machines, bus or buses.
+    value, limit, unit
+        What was seen there and where the monitor draws the line, in its unit; None where it is no number.
+    """
+
+    t: float
+    monitor: str
+    what: str
+    value: float | None = None
+    limit: float | None = None
+    unit: str = ""
+
+    def __str__(self) -> str:
+        seen = (
+            "" if self.value is None else f" = {self.value:.4g} {self.unit}, limit {self.limit:g} {self.unit}"
+        )
+        return f"{self.monitor}: {self.what}{seen}"
+
+
+class Look(Protocol):
+    """A monitor at work in a run."""
+
+    def begin(self, t: float) -> None:
+        """Take note that the changes up to t in s are made."""
+
+    def first(self, t: Reals, points: Reals) -> tuple[int, Stop] | None:
+        """Return the first of (K,) times and (K, n + m) points at which the run ends, and why."""
+
+
+class AngleLook:
+    """Looks for two machines in one island whose angles differ by more than a limit in rad."""
+
+    def __init__(self, limit: float, system: System, changes: Sequence[Change]) -> None:
+        self.limit, self.system = limit, system
+        self.changes = [
+            change
+            for change in changes
+            if change.out or any(name == "status" for _, name, _ in change.parameters)
+        ]
+        self.machines = [plant for plant in plants(system).values() if plant.machine]
+        self.groups: list[tuple[tuple[str, ...], NDArray[np.intp]]] = []
+        self.out: frozenset[str] | None = None
+
+    def begin(self, t: float) -> None:
+        """See `Look`."""
+        out = absent(self.system, [change for change in self.changes if change.t <= t])
+        if out == self.out:
+            return
+        self.out, self.groups = out, []
+        for island in islands(self.system, out):
+            names = tuple(p.name for p in self.machines if p.bus in island and p.name not in out)
+            places = np.array([self.system.index(f"{name}.delta") for name in names], dtype=np.intp)
+            if len(names) > 1:
+                self.groups.append((names, places))
+
+    def first(self, t: Reals, points: Reals) -> tuple[int, Stop] | None:
+        """See `Look`."""
+        found: tuple[int, Stop] | None = None
+        for names, places in self.groups:
+            angles = points[:, places]
+            spread = angles.max(axis=1) - angles.min(axis=1)
+            over = np.flatnonzero(spread > self.limit)
+            if over.size and (found is None or over[0] < found[0]):
+                k = int(over[0])
+                ahead, behind = names[int(angles[k].argmax())], names[int(angles[k].argmin())]
+                value, limit = math.degrees(spread[k]), math.degrees(self.limit)
+                found = k, Stop(float(t[k]), "angle spread", f"{ahead} - {behind}", value, limit, "deg")
+        return found
+
+
+class VoltageLook:
+    """Looks for a bus whose voltage has stayed below `v_min` in pu for `duration` in s."""
+
+    def __init__(self, v_min: float, duration: float, system: System, changes: Sequence[Change]) -> None:
+        self.v_min, self.duration = v_min, duration
+        self.faults = [
+            (change.t, device, name, value)
+            for change in changes
+            for device, name, value in change.parameters
+            if name in ("g_fault", "b_fault")
+        ]
+        self.names = buses(system)
+        self.re, self.im = (
+            np.array([system.index(f"{name}.{part}") for name in self.names]) for part in ("v_re", "v_im")
+        )
+        self.since = np.full(len(self.names), math.inf)  # first point at which it was low without a break
+        self.faulted = np.zeros(len(self.names), dtype=bool)
+
+    def begin(self, t: float) -> None:
+        """See `Look`."""
+        fault: dict[str, dict[str, float]] = {}
+        for instant, device, name, value in self.faults:
+            if instant <= t:
+                fault.setdefault(device, {})[name] = value
+        self.faulted[:] = [any(fault.get(name, {}).values()) for name in self.names]
+
+    def first(self, t: Reals, points: Reals) -> tuple[int, Stop] | None:
+        """See `Look`."""
+        square = points[:, self.re] ** 2 + points[:, self.im] ** 2
+        low = (square < self.v_min**2) & ~self.faulted
+        found: tuple[int, Stop] | None = None
+        for bus in map(int, np.flatnonzero(low.any(axis=0))):
+            began = self._began(bus, t, low[:, bus])
+            late = np.flatnonzero(low[:, bus] & (t - began >= self.duration - SAME))
+            if late.size and (found is None or late[0] < found[0]):
+                k = int(late[0])
+                what = f"{self.names[bus]} below {self.v_min:g} pu for {t[k] - began[k]:.4g} s, v"
+                v = math.sqrt(square[k, bus])
+                found = k, Stop(float(t[k]), "voltage collapse", what, v, self.v_min, "pu")
+            self.since[bus] = began[-1]
+        self.since[~low[-1]] = math.inf
+        return found
+
+    def _began(self, bus: int, t: Reals, low: NDArray[np.bool_]) -> Reals:
+        """Return for each point since when the voltage has been low there, if it is."""
+        fine = np.maximum.accumulate(np.where(low, -1, np.arange(len(t))))  # last point that was not low
+        earlier = self.since[bus] if math.isfinite(self.since[bus]) else t[0]
+        return np.where(fine < 0, earlier, t[np.minimum(fine + 1, len(t) - 1)])
+
+
+class Watching:
+    """All monitors of a run at work; see `psmr.numerics.run.trajectory.Watch`.
+
+    Attributes
+    ----------
+    stop
+        What ended the run, None while it goes on.
+    """
+
+    def __init__(self, looks: Iterable[Look]) -> None:
+        self.looks = tuple(looks)
+        self.stop: Stop | None = None
+
+    def begin(self, t: float) -> None:
+        """See `psmr.numerics.run.trajectory.Watch`."""
+        for look in self.looks:
+            look.begin(t)
+
+    def look(self, t: Reals, points: Reals) -> int | None:
+        """See `psmr.numerics.run.trajectory.Watch`."""
+        found = [seen for seen in (look.first(t, points) for look in self.looks) if seen is not None]
+        if not found:
+            return None
+        last, self.stop = min(found, key=lambda seen: seen[0])
+        return last

@@ -1,0 +1,113 @@
+"""The look that all figures of a study share, and how a figure becomes text or a file."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from psmr.study.output.files import atomic
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Blue and red mean slow and fast in a partition as they mean system and scheme in a deformation report; the
+# lines of a trajectory begin with the same pair. Neighbours in the list differ in lightness as well, for
+# readers who see no hue.
+COLOURS = ("#1f4e79", "#d1495b", "#2a9d6f", "#e09f3e", "#7b5ea7", "#4ea5d9", "#8a5a44", "#5b6472", "#9aa437")
+INK, FAINT, GRID, FAST, SLOW = "#1c2330", "#6b7280", "#e3e5e8", "#d1495b", "#1f4e79"
+
+STYLE: Any = {
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 9.0,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": FAINT,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.direction": "out",
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "lines.linewidth": 1.3,
+    "lines.solid_joinstyle": "round",
+    "savefig.dpi": 160,
+    # Text stays text: small files that can be searched, and the reader's own fonts.
+    "svg.fonttype": "none",
+    # The same figure gives the same file, so that a picture under version control changes only when it does.
+    "svg.hashsalt": "psmr",
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in the common look without touching the caller's settings."""
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure, size in inches; pyplot shows it where the caller has loaded pyplot."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        figure: Figure = pyplot.figure(figsize=(width, height), layout="constrained")
+        return figure
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Plain
+
+    plain = Plain(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(plain)
+    return plain
+
+
+def bare(axes: Axes) -> None:
+    """Take frame, ticks and grid off axes that hold a drawing."""
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+
+
+def svg_of(figure: Figure) -> str:
+    """Return a figure as an ``<svg>`` element for an HTML page."""
+    buffer = io.StringIO()
+    with styled():
+        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def png_of(figure: Figure) -> str:
+    """Return a figure as a ``data:`` address of a PNG picture."""
+    buffer = io.BytesIO()
+    with styled():
+        figure.savefig(buffer, format="png", bbox_inches="tight")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure in the format of the path's suffix, whole or not at all."""
+    with atomic(path) as temporary, styled():
+        meta: dict[str, Any] = {"metadata": {"Date": None}} if temporary.suffix == ".svg" else {}
+        figure.savefig(temporary, bbox_inches="tight", **meta)
+
+
+def close(figure: Figure) -> None:
+    """Let pyplot forget a figure that was only made for a file."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close(figure)

@@ -1,0 +1,222 @@
+"""The partition drawn on the one-line graph: which buses, machines and controls are fast."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from partitioning import Partition
+from psmr.dae.system.system import System
+from psmr.errors import InputError
+from psmr.study.output.canvas import FAINT, FAST, INK, SLOW, bare, new_figure, styled
+from psmr.study.topology.network import at_buses, branches, buses, graph, is_load
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Point = tuple[float, float]
+
+# Angle between two plants at one bus in rad: their rings and captions stay apart.
+FAN = 1.1
+
+# Buses up to which names can be read in the drawing.
+LABELLED = 60
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A source at a bus with the controls that are wired to it, and how many of their states are fast."""
+
+    name: str
+    bus: str
+    devices: tuple[str, ...]
+    fast: int
+    states: int
+    note: str
+
+
+def one_line(system: System, split: Partition, *, width: float = 7.2, height: float = 5.4) -> Figure:
+    """Return a figure of the network in which colour says which side of the partition a thing is on.
+
+    A bus is fast when its voltage is; the ring of a plant shows the share of its states that are fast.
+
+    Raises
+    ------
+    InputError
+        For a system without buses, and for a partition of another system.
+    """
+    if not buses(system):
+        raise InputError("the system has no buses, there is no one-line graph to draw")
+    if (split.names_x, split.names_y) != (system.names_x, system.names_y):
+        raise InputError("the partition belongs to another system; its names are not those of this one")
+    with styled():
+        figure = new_figure(width, height)
+        ax = figure.subplots()
+        bare(ax)
+        where = _layout(system)
+        scale = _spacing(where)
+        for branch in branches(system):
+            _branch(ax, where[branch.ends[0]], where[branch.ends[1]], branch.kind == "Transformer", scale)
+        fast = {name for name, side in zip(split.names_y, split.fast_y, strict=True) if side}
+        centre = _mean(list(where.values()))
+        small = len(where) <= LABELLED
+        for bus, there in at_buses(system).items():
+            _bus(ax, bus if small else "", where[bus], f"{bus}.v_re" in fast, scale, centre)
+            if any(map(is_load, there)):
+                _load(ax, where[bus], centre, scale)
+        every = plants(system, split)
+        for plant in every:
+            beside = [p for p in every if p.bus == plant.bus]
+            turn = FAN * (beside.index(plant) - (len(beside) - 1) / 2)
+            _plant(ax, plant, where[plant.bus], centre, scale, turn, small)
+        ax.margins(0.06)
+        _legend(ax, split)
+        title = "\n".join(filter(None, (system.name, textwrap.fill(str(split), int(13 * width)))))
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
+    return figure
+
+
+def plants(system: System, split: Partition) -> tuple[Plant, ...]:
+    """Return the plants of a system with their share of fast states."""
+    side = dict(zip(split.names_x, split.fast_x.tolist(), strict=True))
+    wires = _wires(system)
+    controls = {d.name: d for d in system.devices if d.component.states}
+    found = []
+    taken: set[str] = set()
+    for bus, there in at_buses(system).items():
+        for source in (d for d in there if d.component.states):
+            members = [controls[name] for name in _reached(source.name, wires, taken) if name in controls]
+            taken |= {d.name for d in members}
+            flags = {d.name: [side[f"{d.name}.{state}"] for state in d.component.states] for d in members}
+            partly = [f"{name} {sum(f)}/{len(f)}" for name, f in flags.items() if any(f)]
+            fast, states = (sum(map(count, flags.values())) for count in (sum, len))
+            note = ", ".join(partly) or "all slow"
+            found.append(Plant(source.name, bus, tuple(flags), fast, states, note))
+    return tuple(found)
+
+
+def _wires(system: System) -> dict[str, list[str]]:
+    """Return for each device those it is wired to, in their order, the network left out."""
+    network = set(buses(system)) | {branch.name for branch in branches(system)}
+    wires: dict[str, list[str]] = {d.name: [] for d in system.devices if d.name not in network}
+    for device in system.devices:
+        for target in device.connections.values():
+            other = target.rpartition(".")[0]
+            if other in wires and device.name in wires:
+                wires[device.name].append(other)
+                wires[other].append(device.name)
+    return wires
+
+
+def _reached(source: str, wires: dict[str, list[str]], taken: set[str]) -> list[str]:
+    """Return a source and every device that its wires lead to, nearest first."""
+    reached, ahead = [source], [source]
+    while ahead:
+        ahead = [
+            n for n in dict.fromkeys(o for here in ahead for o in wires[here]) if n not in {*reached, *taken}
+        ]
+        reached += ahead
+    return reached
+
+
+def _layout(system: System) -> dict[str, Point]:
+    import networkx as nx
+
+    simple = nx.Graph(graph(system))
+    # Kamada-Kawai keeps graph distances and costs n^3; a spring layout with a fixed seed serves large
+    # networks.
+    place = nx.kamada_kawai_layout(simple) if len(simple) <= 300 else nx.spring_layout(simple, seed=1)
+    return {bus: (float(x), float(y)) for bus, (x, y) in place.items()}
+
+
+def _spacing(where: dict[str, Point]) -> float:
+    """Return the unit in which symbols are drawn: a part of the typical distance between neighbours."""
+    points = list(where.values())
+    if len(points) == 1:
+        return 0.2
+    nearest = [min(math.dist(p, q) for q in points if q is not p) for p in points]
+    return 0.5 * sorted(nearest)[len(nearest) // 2]
+
+
+def _branch(ax: Axes, a: Point, b: Point, transformer: bool, scale: float) -> None:
+    from matplotlib.patches import Circle
+
+    ax.plot([a[0], b[0]], [a[1], b[1]], color=FAINT, lw=1.1, zorder=1, solid_capstyle="round")
+    if not transformer:
+        return
+    length = math.dist(a, b) or 1.0
+    unit = ((b[0] - a[0]) / length, (b[1] - a[1]) / length)
+    radius = 0.13 * scale
+    for shift in (-0.6 * radius, 0.6 * radius):
+        centre = ((a[0] + b[0]) / 2 + shift * unit[0], (a[1] + b[1]) / 2 + shift * unit[1])
+        ax.add_patch(Circle(centre, radius, fc="white", ec=FAINT, lw=1.0, zorder=2, fill=shift < 0))
+    for shift in (-0.6 * radius, 0.6 * radius):
+        centre = ((a[0] + b[0]) / 2 + shift * unit[0], (a[1] + b[1]) / 2 + shift * unit[1])
+        ax.add_patch(Circle(centre, radius, fc="none", ec=FAINT, lw=1.0, zorder=2.1))
+
+
+def _bus(ax: Axes, name: str, at: Point, fast: bool, scale: float, centre: Point) -> None:
+    half = 0.3 * scale
+    colour = FAST if fast else SLOW
+    ax.plot([at[0] - half, at[0] + half], [at[1], at[1]], color=colour, lw=5, zorder=3, solid_capstyle="butt")
+    # Towards the middle of the drawing, where plants and loads do not hang.
+    below = at[1] > centre[1]
+    text = name.removeprefix("bus")
+    ax.annotate(
+        text, at, xytext=(0, -7 if below else 7), textcoords="offset points", ha="center",
+        va="top" if below else "bottom", fontsize=8, color=INK, zorder=4,
+    )  # fmt: skip
+
+
+def _plant(ax: Axes, plant: Plant, at: Point, centre: Point, scale: float, turn: float, small: bool) -> None:
+    from matplotlib.patches import Circle, Wedge
+
+    spot = _outward(at, centre, 0.9 * scale, turn)
+    ax.plot([at[0], spot[0]], [at[1], spot[1]], color=FAINT, lw=1.1, zorder=1)
+    radius = 0.3 * scale
+    ax.add_patch(Circle(spot, radius, fc="white", ec="none", zorder=2.5))
+    share = plant.fast / plant.states
+    ring = 0.3 * radius
+    ax.add_patch(Wedge(spot, radius, 0, 360, width=ring, fc=SLOW, ec="none", zorder=3))
+    if share:
+        ax.add_patch(Wedge(spot, radius, 90 - 360 * share, 90, width=ring, fc=FAST, ec="none", zorder=3.1))
+    if not small:
+        return
+    ax.annotate(plant.name, spot, ha="center", va="center", fontsize=8, color=INK, zorder=4)
+    upward = spot[1] >= at[1]
+    ax.annotate(
+        f"{plant.fast} of {plant.states} fast\n{plant.note}", (spot[0], spot[1] + (radius if upward else
+        -radius)), xytext=(0, 4 if upward else -4), textcoords="offset points", ha="center", va="bottom" if
+        upward else "top", fontsize=7.5, color=FAINT,
+    )  # fmt: skip
+
+
+def _load(ax: Axes, at: Point, centre: Point, scale: float) -> None:
+    upward = at[1] > centre[1]
+    tip = 0.5 * scale if upward else -0.5 * scale
+    ax.annotate(
+        "", (at[0], at[1] + tip), xytext=at,
+        arrowprops={"arrowstyle": "-|>", "color": FAINT, "lw": 1.1, "shrinkA": 0, "shrinkB": 0,
+        "mutation_scale": 11}, zorder=1,
+    )  # fmt: skip
+
+
+def _legend(ax: Axes, split: Partition) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=FAST, lw=5, label="fast"), Line2D([], [], color=SLOW, lw=5, label="slow")]
+    ax.legend(handles=handles, loc="lower right", handlelength=1.0)
+
+
+def _outward(at: Point, centre: Point, distance: float, turn: float) -> Point:
+    """Return the point at a distance from a bus, away from the middle of the drawing, turned by an angle."""
+    direction = math.atan2(at[1] - centre[1], at[0] - centre[0]) if at != centre else math.pi / 2
+    return at[0] + distance * math.cos(direction + turn), at[1] + distance * math.sin(direction + turn)
+
+
+def _mean(points: Sequence[Point]) -> Point:
+    return sum(p[0] for p in points) / len(points), sum(p[1] for p in points) / len(points)

@@ -1,0 +1,43 @@
+"""What plots and reports read of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from numpy.typing import NDArray
+
+from psmr.study.events import Event
+from psmr.study.monitors.watching import Stop
+from psmr.study.record.certificate import Certificate, Scheme
+from psmr.study.record.signals import Signals
+from psmr.study.record.stats import Stats
+
+
+class Recorded(Protocol):
+    """The fields of `psmr.study.run.run.Run` that are shown; see there for the meaning of each."""
+
+    @property
+    def t(self) -> NDArray: ...  # noqa: D102
+    @property
+    def x(self) -> NDArray: ...  # noqa: D102
+    @property
+    def y(self) -> NDArray: ...  # noqa: D102
+    @property
+    def signals(self) -> Signals: ...  # noqa: D102
+    @property
+    def units(self) -> Mapping[str, str]: ...  # noqa: D102
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def scheme(self) -> Scheme: ...  # noqa: D102
+    @property
+    def events(self) -> tuple[Event, ...]: ...  # noqa: D102
+    @property
+    def instants(self) -> tuple[tuple[float, str], ...]: ...  # noqa: D102
+    @property
+    def stopped(self) -> Stop | None: ...  # noqa: D102
+    @property
+    def certificate(self) -> Certificate | None: ...  # noqa: D102
+    @property
+    def stats(self) -> Stats: ...  # noqa: D102

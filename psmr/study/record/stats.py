@@ -1,0 +1,136 @@
+"""The work of a run, beside what single rate at the fast step would have cost."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from psmr.numerics.run.counters import Counters
+from psmr.numerics.schemes.scheme import Multirate
+from psmr.study.record.certificate import Scheme
+
+ROLES = {
+    "step": "whole system",
+    "predictor": "predictor",
+    "algebraic": "algebraic equations",
+    "fast": "fast set",
+    "slow": "slow set",
+    "event": "start and events",
+}
+HEAD = ("solved for", "order", "residuals", "Newton iterations", "factorisations", "solves")
+
+
+@dataclass(frozen=True)
+class Volume:
+    """Work in matrix rows, each call counted with the order of its block.
+
+    Sparse residuals, factorisations and solves cost time in proportion to the rows, as long as fill-in stays
+    low.
+    """
+
+    residuals: float
+    factorisations: float
+    solves: float
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Work counters of a run.
+
+    Attributes
+    ----------
+    counters
+        What the integrator counted, by role and by matrix order.
+    volume
+        The same in matrix rows.
+    single_rate
+        What single rate at the fast step would have cost in matrix rows: as many iterations and
+        factorisations per step as the fast set needed here. An estimate; None for a single-rate run.
+    h_fast
+        The step of that single rate in s.
+    """
+
+    counters: Counters
+    volume: Volume
+    single_rate: Volume | None = None
+    h_fast: float = 0.0
+
+    @classmethod
+    def of(cls, counters: Counters, scheme: Scheme, size: int) -> Stats:
+        """Return the work of a run of `scheme` on a system of `size` = n + m variables."""
+        orders = counters.orders
+
+        def rows(count: Any) -> float:
+            return float(sum(number * orders[role] for role, number in count.items()))
+
+        volume = Volume(
+            rows(counters.residuals), rows(counters.factorisations_by_role), rows(counters.solves)
+        )
+        if not isinstance(scheme, Multirate):
+            return cls(counters, volume)
+        # Without a fast set every variable takes the macro step; its counts are then those of the slow set.
+        role, steps = ("fast", counters.steps) if orders.get("fast") else ("slow", counters.macro_steps)
+        passes = steps * (1 + counters.corrections / max(1, counters.macro_steps))
+        share = size * counters.steps / max(1.0, passes)
+        single = Volume(
+            share * counters.residuals.get(role, 0),
+            share * counters.factorisations_by_role.get(role, 0),
+            share * counters.solves.get(role, 0),
+        )
+        return cls(counters, volume, single, scheme.h_fast)
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return the work by role as texts: heads and rows."""
+        c = self.counters
+        rows: list[tuple[str, ...]] = [
+            (
+                words,
+                str(c.orders[role]),
+                str(c.residuals[role]),
+                str(c.newton_iterations[role]),
+                str(c.factorisations_by_role[role]),
+                str(c.solves[role]),
+            )
+            for role, words in [(role, ROLES.get(role, role)) for role in c.orders]
+            if c.orders[role] and c.residuals[role] + c.solves[role] > 0
+        ]
+        return HEAD, rows
+
+    def notes(self) -> tuple[str, ...]:
+        """Return the rest in sentences: steps, time, and the comparison with single rate."""
+        c = self.counters
+        steps = f"{c.steps} steps"
+        if self.single_rate is not None:
+            steps = f"{c.macro_steps} macro steps, {c.steps} fast steps, {c.corrections} corrections"
+        if c.rejected or c.reversals:
+            steps += f" and {c.rejected} rejected, {100 * c.chatter:.0f} % turned back"
+        lines = [f"{steps}, {c.refreshes} refreshed factorisations, {c.seconds:.3f} s"]
+        if self.single_rate is not None:
+            parts = [
+                f"{name} {_ratio(getattr(self.volume, name), getattr(self.single_rate, name))}"
+                for name in ("residuals", "factorisations", "solves")
+            ]
+            lines.append(f"of single rate at {self.h_fast:g} s (estimate, matrix rows): {', '.join(parts)}")
+        return tuple(lines)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return table and notes as lines of text."""
+        head, rows = self.table()
+        widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
+
+        def line(row: tuple[str, ...]) -> str:
+            first = f"{row[0]:<{widths[0]}}"
+            return "  ".join([first, *(f"{cell:>{w}}" for cell, w in zip(row[1:], widths[1:], strict=True))])
+
+        return (line(head), *(line(row) for row in rows), *self.notes())
+
+    def record(self) -> dict[str, Any]:
+        """Return everything as plain numbers by name."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def _ratio(mine: float, other: float) -> str:
+    return f"{100 * mine / other:.0f} %" if other else "-"

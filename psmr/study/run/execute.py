@@ -1,0 +1,129 @@
+"""Carry a study out: case to system, recipe to scheme, run to files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from psmr.dae.system.system import System
+from psmr.errors import StudyError
+from psmr.io.read import CaseFile
+from psmr.study.file.recipe import Recipe
+from psmr.study.file.study import Output, Study
+from psmr.study.output.files import check_writable
+from psmr.study.record.signals import Signals
+from psmr.study.run.run import Run, require_pyarrow
+from psmr.study.run.simulate import simulate
+
+
+def load_system(file: CaseFile) -> System:
+    """Return the system of a case file at its equilibrium."""
+    from psmr.grid.powerflow.powerflow import power_flow
+    from psmr.grid.start.initialise import build
+
+    case = file.read()
+    return build(case, power_flow(case, file.reactive_limits))
+
+
+def prepare(study: Study) -> tuple[System, Recipe]:
+    """Return the system of a study and the recipe of its scheme."""
+    return load_system(study.case), study.recipe
+
+
+def run_study(
+    study: Study,
+    folder: str | Path | None = None,
+    progress: Callable[[float], None] | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> tuple[System, Run, tuple[Path, ...]]:
+    """Run a study and write what it asks for.
+
+    Parameters
+    ----------
+    study
+        From `read_study`.
+    folder
+        Takes the place of the study's own output folder.
+    progress
+        Called with the time reached in s.
+    extra
+        Outputs asked for beside the study's own, by the field names of `Output`.
+
+    Returns
+    -------
+    System, Run, tuple of Path
+        The system, the run, and the files written.
+
+    Raises
+    ------
+    StudyError
+        For a study without a simulation, and for a folder that cannot be written; before the run.
+    """
+    if study.t_end is None:
+        raise StudyError(
+            f"{study.source}: there is nothing to run; add [simulation] with t_end, "
+            "or ask for `psmr deformation` of it"
+        )
+    output = _output_of(study, folder, extra or {})
+    if output:
+        check_writable(output.folder)
+    system, recipe = prepare(study)
+    if output:
+        _check_output(output, system)
+    scheme = recipe.scheme(system.linearise())
+    run = simulate(
+        system,
+        scheme,
+        study.t_end,
+        study.events,
+        all=study.fast_points,
+        progress=progress,
+        monitors=study.monitors,
+    )
+    return system, run, write_outputs(run, output, system, study.name) if output else ()
+
+
+def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]) -> Output | None:
+    if folder is not None:
+        extra = {**extra, "folder": str(folder)}
+    if study.output:
+        return replace(study.output, **extra)
+    if extra and folder is None:
+        raise StudyError(
+            f"{study.source}: there is no folder for {', '.join(extra)}; add [output], or give -o FOLDER"
+        )
+    return Output(**extra) if extra else None
+
+
+def _check_output(output: Output, system: System) -> None:
+    """Find a misspelt signal and a missing writer before the run, not after half of the files are written."""
+    Signals(system.names_x, system.names_y).select(output.signals)
+    if output.parquet:
+        require_pyarrow()
+
+
+def write_outputs(run: Run, output: Output, system: System, title: str) -> tuple[Path, ...]:
+    """Write the files that an output table asks for, each whole or not at all, and return their paths."""
+    place = Path(output.folder)
+    files = []
+    if output.csv:
+        files.append(place / "run.csv")
+        run.to_csv(files[-1], output.signals)
+    if output.parquet:
+        files.append(place / "run.parquet")
+        run.to_parquet(files[-1], output.signals)
+    if output.figure != "none":
+        from psmr.study.output.canvas import close, save
+
+        files.append(place / f"run.{output.figure}")
+        figure = run.plot(output.signals, title=title)
+        save(figure, files[-1])
+        close(figure)
+    if output.html:
+        from psmr.study.output.report import run_page, write_page
+
+        files.append(place / "report.html")
+        write_page(files[-1], run_page(run, system, title, output.signals))
+    return tuple(files)

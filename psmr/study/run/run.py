@@ -1,0 +1,169 @@
+"""A run: what a simulation gives back, as arrays, as tables, as files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.errors import PsmrError
+from psmr.study.events import Event
+from psmr.study.monitors.watching import Stop
+from psmr.study.output.files import atomic
+from psmr.study.record.certificate import Certificate, Scheme
+from psmr.study.record.signals import Signals
+from psmr.study.record.stats import Stats
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The result of a simulation.
+
+    Attributes
+    ----------
+    t
+        (K,) accepted times in s. The instant of an event stands twice: the row before it and the row after.
+    x, y
+        (K, n) states and (K, m) algebraic variables.
+    names_x, names_y
+        Their names, ``"device.variable"``.
+    scheme, events
+        What was asked for.
+    instants
+        (time, label) of every change that an event made.
+    stats
+        Work counters, beside what single rate would have cost.
+    certificate
+        How much the scheme deforms the modes; None where it was not asked for.
+    stopped
+        What a monitor ended the run by; None where it came to its end.
+    units
+        Units of the variables that are not in pu.
+    name
+        Name of the system.
+    """
+
+    t: NDArray[np.float64]
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    names_x: tuple[str, ...]
+    names_y: tuple[str, ...]
+    scheme: Scheme
+    events: tuple[Event, ...]
+    instants: tuple[tuple[float, str], ...]
+    stats: Stats
+    certificate: Certificate | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    stopped: Stop | None = None
+
+    def __post_init__(self) -> None:
+        # A state that left the finite numbers must never look like a result.
+        for values, names in ((self.x, self.names_x), (self.y, self.names_y)):
+            bad = ~np.isfinite(values)
+            if bad.any():
+                row, column = np.argwhere(bad)[0]
+                raise PsmrError(
+                    f"{names[column]} = {values[row, column]} at t = {self.t[row]:g} s; the run left the "
+                    "finite numbers, take a smaller step"
+                )
+
+    def __repr__(self) -> str:
+        return (
+            f"Run({self.name!r}, {len(self.t)} points to t = {self.t[-1]:g} s, {len(self.names_x)} states, "
+            f"{len(self.names_y)} algebraic variables, {self.scheme})"
+        )
+
+    @property
+    def signals(self) -> Signals:
+        """Names of everything the run holds, with the bus voltages ``"bus5.v"``, ``"bus5.angle"``."""
+        return Signals(self.names_x, self.names_y)
+
+    def values(self, names: str | Iterable[str]) -> NDArray[np.float64]:
+        """Return (K, j) values of the j signals that names or patterns mean (see `frame`)."""
+        return self.signals.values(self.signals.select(names), self.x, self.y)
+
+    def frame(self, names: str | Iterable[str] | None = None) -> pd.DataFrame:
+        """Return signals as a table, a row per accepted time.
+
+        Parameters
+        ----------
+        names
+            Names or patterns: ``"G1.omega"``, ``"*.omega"``, ``["bus5.v", "G*.delta"]``; None: every signal.
+
+        Raises
+        ------
+        InputError
+            For a name that means nothing, with the nearest known one.
+        """
+        import pandas as pd
+
+        chosen = self.signals.select(names)
+        values = self.signals.values(chosen, self.x, self.y)
+        return pd.DataFrame(values, index=pd.Index(self.t, name="t"), columns=list(chosen))
+
+    def to_csv(self, path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> None:
+        """Write signals as CSV, first column ``t`` in s, every digit; the file appears whole or not at all.
+
+        Raises
+        ------
+        InputError
+            For a name that means nothing, or a folder that cannot be written.
+        """
+        chosen = self.signals.select(names)
+        values = np.column_stack([self.t, self.signals.values(chosen, self.x, self.y)])
+        with atomic(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+            file.write(",".join(["t", *chosen]) + "\n")
+            # repr gives the shortest text that reads back as the same number.
+            file.writelines(",".join(map(repr, row)) + "\n" for row in values.tolist())
+
+    def to_parquet(self, path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> None:
+        """Write signals as Parquet, column ``t`` first; the file appears whole or not at all.
+
+        Raises
+        ------
+        PsmrError
+            When pyarrow is not installed.
+        InputError
+            For a name that means nothing, or a folder that cannot be written.
+        """
+        require_pyarrow()
+        table = self.frame(names).reset_index()
+        with atomic(path) as temporary:
+            table.to_parquet(temporary, engine="pyarrow", index=False)
+
+    def plot(self, names: str | Iterable[str] | None = None, **options: Any) -> Figure:
+        """Return a figure over time, events marked; see `psmr.study.output.plots.trajectories`."""
+        from psmr.study.output.plots import trajectories
+
+        return trajectories(self, names, **options)
+
+    def to_html(self, path: str | os.PathLike[str], system: Any = None) -> None:
+        """Write a report on the run, one page with figures; see `psmr.study.output.report.run_page`."""
+        from psmr.study.output.report import run_page, write_page
+
+        write_page(path, run_page(self, system))
+
+    def summary(self) -> str:
+        """Return what a terminal shows of the run."""
+        from psmr.study.output.report import run_text
+
+        return run_text(self)
+
+
+def require_pyarrow() -> None:
+    """Raise PsmrError where Parquet files cannot be written."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise PsmrError(
+            "Parquet files need pyarrow, which is not installed; pip install 'psmr[parquet]', or write CSV"
+        ) from error

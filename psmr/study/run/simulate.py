@@ -1,0 +1,182 @@
+"""A run from a system, a scheme and events: checked, certified, marched."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable
+
+from numpy.typing import ArrayLike
+
+from psmr.dae.system.system import System
+from psmr.errors import InputError, PsmrError, PsmrWarning, SchemeError
+from psmr.numerics.run.integrate import march
+from psmr.numerics.run.trajectory import Trajectory
+from psmr.study.events import Event
+from psmr.study.events.schedule import schedule
+from psmr.study.monitors.monitors import Island, Monitor
+from psmr.study.monitors.watching import Stop, Watching
+from psmr.study.record.certificate import Scheme, certify
+from psmr.study.record.signals import units_of
+from psmr.study.record.stats import Stats
+from psmr.study.run.run import Run
+from psmr.study.topology.islands import first_dead_island
+
+# A solution that is resolved turns back on itself at a few corners at most, not at every tenth step.
+CHATTER = 0.1
+
+# The argument of `simulate` bears the same name.
+_certify = certify
+
+
+def simulate(
+    system: System,
+    scheme: Scheme,
+    t_end: float,
+    events: Iterable[Event] = (),
+    start: tuple[ArrayLike, ArrayLike] | None = None,
+    all: bool = False,
+    progress: Callable[[float], None] | None = None,
+    certify: bool = True,
+    partial: bool = False,
+    monitors: Iterable[Monitor] = (),
+) -> Run:
+    """Simulate a system from t = 0 to `t_end`.
+
+    Parameters
+    ----------
+    system
+        The DAE, at its equilibrium.
+    scheme
+        `SingleRate`, `Multirate`, `Smes`, `SlowManifold`, `ArcLength` or `Adaptive`.
+    t_end
+        Length of the run in s.
+    events
+        `Fault`, `LoadTrip`, `LoadRamp`, `LineTrip`, `GeneratorTrip`, `ShuntSwitch`, `SetPoint`,
+        `ParameterStep`, `TimeSeries`; checked together before the run.
+    start
+        (x, y), (n,) states and (m,) algebraic variables, instead of the equilibrium; y is made consistent
+        with x.
+    all
+        Record the fast points within a macro step as well, not only the accepted macro points.
+    progress
+        Called with the time reached in s, a few times per second of computing.
+    certify
+        Compute the deformation certificate before the run (a dense eigenvalue problem of the size of the
+        system).
+    partial
+        Keep the points up to a failure: `partial` of the error is then a `Run` to there.
+    monitors
+        `AngleSpread`, `VoltageCollapse`, `Island`: what ends the run early; `stopped` of the run says why.
+
+    Returns
+    -------
+    Run
+        Trajectory, work counters and certificate. At an event its instant stands twice, before and after.
+
+    Raises
+    ------
+    InputError
+        For a time, event or start that cannot be; before any time is simulated.
+    SimulationError
+        When a step does not converge: time, iteration, worst variable.
+
+    Warns
+    -----
+    PsmrWarning
+        When the pencil says that the scheme is unstable on this system, before the run; when a run along the
+        arc chattered, after it.
+    """
+    if (
+        isinstance(t_end, bool)
+        or not isinstance(t_end, int | float)
+        or not math.isfinite(t_end)
+        or t_end <= 0
+    ):
+        raise InputError(f"t_end = {t_end!r}: must be a finite number > 0 in s")
+    if not isinstance(getattr(scheme, "step", None), float):
+        raise SchemeError(
+            f"scheme: {type(scheme).__name__} is none; use psmr.SingleRate, Multirate, Smes,"
+            " SlowManifold, ArcLength "
+            "or Adaptive"
+        )
+    events = tuple(events)
+    monitors = _monitors(monitors)
+    changes = schedule(system, events, t_end, dead_islands=any(isinstance(m, Island) for m in monitors))
+    end, cut_off = t_end, None
+    if (dead := first_dead_island(system, changes)) is not None:
+        end, changes = dead.t, tuple(change for change in changes if change.t < dead.t)
+        cut_off = Stop(dead.t, "island", f"{dead.label} leaves {dead} without a source")
+        _refuse_stop_at_start(cut_off)
+    watching = Watching(look for m in monitors if (look := m.at_work(system, changes)) is not None)
+    certificate = _certify(system, scheme) if certify else None
+
+    def run_of(trajectory: Trajectory) -> Run:
+        return Run(
+            t=trajectory.t,
+            x=trajectory.x,
+            y=trajectory.y,
+            names_x=system.names_x,
+            names_y=system.names_y,
+            name=system.name,
+            scheme=scheme,
+            events=events,
+            instants=tuple(
+                (change.t, change.label)
+                for change in changes
+                if change.label and change.t <= trajectory.t[-1]
+            ),
+            stopped=watching.stop or cut_off,
+            stats=Stats.of(trajectory.counters, scheme, system.n + system.m),
+            certificate=certificate,
+            units=units_of(system.devices),
+        )
+
+    try:
+        trajectory = march(
+            system,
+            scheme,
+            end,
+            changes,
+            start=start,
+            every=all,
+            progress=progress,
+            partial=partial,
+            watch=watching if watching.looks else None,
+        )
+    except PsmrError as error:
+        if error.partial is not None:
+            error.partial = run_of(error.partial)
+        raise
+    _refuse_stop_at_start(watching.stop)
+    chatter = trajectory.counters.chatter
+    if chatter > CHATTER:
+        warnings.warn(
+            f"{100 * chatter:.0f} % of the steps turned back on the step before: the run chatters about a"
+            " slow manifold "
+            f"that its steps are too long for. Scheme: {scheme}; take a smaller h, a tighter tolerance,"
+            " or an implicit "
+            "scheme",
+            PsmrWarning,
+            stacklevel=2,
+        )
+    return run_of(trajectory)
+
+
+def _monitors(monitors: Iterable[Monitor]) -> tuple[Monitor, ...]:
+    monitors = tuple(monitors)
+    for monitor in monitors:
+        if not callable(getattr(monitor, "at_work", None)):
+            raise InputError(
+                f"{monitor!r} is no monitor; use psmr.AngleSpread, psmr.VoltageCollapse or psmr.Island"
+            )
+    return monitors
+
+
+def _refuse_stop_at_start(stop: Stop | None) -> None:
+    """Raise InputError where a monitor would end the run before it has begun."""
+    if stop is not None and stop.t <= 0:
+        raise InputError(
+            f"{stop} at t = 0: the run would end before it begins; give the monitor another limit, or leave "
+            "it or the event out"
+        )

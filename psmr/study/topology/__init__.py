@@ -1,0 +1,1 @@
+"""Buses, branches and plants of a system, and its islands."""

@@ -1,0 +1,177 @@
+"""What is connected to what: buses, branches and loads of a system, read from the wiring of its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from psmr.dae.declare.component import parameters_of
+from psmr.dae.declare.device import Device
+from psmr.dae.system.system import System
+from psmr.errors import EventError, nearest
+from psmr.grid.models.catalogue import LOAD_ROLES
+from psmr.grid.models.loads.zip import StaticLoad
+from psmr.grid.models.network import Bus, Shunt
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A line or transformer and the two buses it joins."""
+
+    name: str
+    kind: str
+    ends: tuple[str, str]
+
+
+def buses(system: System) -> tuple[str, ...]:
+    """Return the device names of the buses."""
+    return tuple(d.name for d in system.devices if issubclass(d.component, Bus))
+
+
+def branches(system: System) -> tuple[Branch, ...]:
+    """Return the devices that join two buses."""
+    found = []
+    for device in system.devices:
+        ends = (_owner(device, "v_re_i"), _owner(device, "v_re_j"))
+        if ends[0] and ends[1]:
+            found.append(Branch(device.name, device.component.__name__, ends))
+    return tuple(found)
+
+
+def at_buses(system: System) -> dict[str, list[Device]]:
+    """Return, for each bus, the devices that inject current into it, branches left out."""
+    found: dict[str, list[Device]] = {bus: [] for bus in buses(system)}
+    for device in system.devices:
+        bus = _owner(device, "i_re")
+        if bus in found:
+            found[bus].append(device)
+    return found
+
+
+def find_loads(system: System, bus: str, what: str) -> tuple[Device, ...]:
+    """Return the loads at a bus, motors included.
+
+    Raises
+    ------
+    EventError
+        When there are none, with the buses that have some.
+    """
+    there = {name: [d for d in devices if is_load(d)] for name, devices in at_buses(system).items()}
+    if not there[bus]:
+        loaded = [name for name, loads in there.items() if loads]
+        raise EventError(f"{what}: {bus} has no load; there are loads at {', '.join(loaded) or 'no bus'}")
+    return tuple(there[bus])
+
+
+def is_load(device: Device) -> bool:
+    """Return whether a device is a load: a static one, whose p and q a trip takes away, or a motor."""
+    return issubclass(device.component, StaticLoad) or is_motor(device)
+
+
+def is_motor(device: Device) -> bool:
+    """Return whether a device is a load with states of its own, which has no p and q."""
+    return issubclass(device.component, tuple(kind for kinds in LOAD_ROLES.values() for kind in kinds))
+
+
+def shunts(system: System) -> tuple[str, ...]:
+    """Return the device names of the shunts."""
+    return tuple(d.name for d in system.devices if issubclass(d.component, Shunt))
+
+
+def out_of_service(system: System) -> frozenset[str]:
+    """Return the names of the devices whose status is 0."""
+    found: list[str] = []
+    for group, values in zip(system.groups, system.parameters, strict=True):
+        names = tuple(parameters_of(group.compiled.component))
+        if "status" in names:
+            status = values[:, names.index("status")]
+            found += [name for name, value in zip(group.names, status, strict=True) if value == 0]
+    return frozenset(found)
+
+
+def graph(system: System, out: Iterable[str] = ()) -> nx.MultiGraph:
+    """Return buses and branches as a graph, without the branches in `out` and those out of service."""
+    import networkx as nx
+
+    net = nx.MultiGraph()
+    net.add_nodes_from(buses(system))
+    left_out = out_of_service(system) | set(out)
+    for branch in branches(system):
+        if branch.name not in left_out:
+            net.add_edge(*branch.ends, key=branch.name, kind=branch.kind)
+    return net
+
+
+def find_bus(system: System, bus: int | str, what: str) -> str:
+    """Return the device name of a bus given as ``5``, ``"5"`` or ``"bus5"``.
+
+    Raises
+    ------
+    EventError
+        When it is not there, with the nearest known one.
+    """
+    known = buses(system)
+    if str(bus) in known:
+        return str(bus)
+    if f"bus{bus}" in known:
+        return f"bus{bus}"
+    raise EventError(
+        f"{what}: there is no bus {bus!r} in "
+        f"{_title(system)}{nearest(str(bus), known) or nearest(f'bus{bus}', known)}"
+        f"{_listing('buses', known)}"
+    )
+
+
+def find_branch(system: System, line: str, what: str) -> Branch:
+    """Return the branch given by its device name (``"line5-7"``) or by its buses (``"5-7"``).
+
+    Raises
+    ------
+    EventError
+        When it is not there, with the nearest known one, or when several branches join the two buses.
+    """
+    every = branches(system)
+    for branch in every:
+        if branch.name == line:
+            return branch
+    wanted = [sorted(pair) for pair in _pairs(str(line), buses(system))]
+    found = [branch for branch in every if sorted(branch.ends) in wanted]
+    if len(found) == 1:
+        return found[0]
+    names = tuple(branch.name for branch in every)
+    if found:
+        raise EventError(
+            f"{what}: {len(found)} branches join the buses of {line!r}; name one of "
+            f"{', '.join(branch.name for branch in found)}"
+        )
+    raise EventError(
+        f"{what}: there is no line or transformer {line!r} in {_title(system)}"
+        f"{nearest(str(line), names) or nearest(f'line{line}', names)}{_listing('branches', names)}"
+    )
+
+
+def _pairs(text: str, known: Sequence[str]) -> list[tuple[str, str]]:
+    """Read ``"5-7"`` as a pair of bus names; a bus name may itself contain the dash."""
+
+    def full(part: str) -> str:
+        return part.strip() if part.strip() in known else f"bus{part.strip()}"
+
+    cuts = [i for i, letter in enumerate(text) if letter == "-"]
+    return [(full(text[:cut]), full(text[cut + 1 :])) for cut in cuts]
+
+
+def _owner(device: Device, port: str) -> str:
+    return device.connections.get(port, "").rpartition(".")[0]
+
+
+def _title(system: System) -> str:
+    return repr(system.name) if system.name else "the system"
+
+
+def _listing(noun: str, names: Sequence[str]) -> str:
+    """Name what there is, as long as a reader would read it."""
+    return f"; {noun}: {', '.join(names)}" if 0 < len(names) <= 20 else ""

@@ -1,0 +1,1 @@
+"""The cheapest scheme for an accuracy."""

@@ -1,0 +1,201 @@
+"""What a scheme costs on this machine: a model of the work of a macro step, calibrated on the real loops.
+
+A macro step of r fast steps with K corrections costs
+
+    start + (1 + K) (slow + r fast)            single rate: one step
+
+in seconds. The terms are the engine's own compiled loops, timed on a decaying oscillation for each partition
+and predictor, so that Newton iterations, factorisations by order and the overhead of a step are in them.
+Processor time is taken, the smallest of several runs: other programs slow a run down, none speeds it up.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partitioning import Partition
+from psmr.dae.system.system import System
+from psmr.errors import SimulationError, SingularError
+from psmr.numerics.run.engine import autonomous, make_engine
+from psmr.numerics.run.integrate import consistent
+from psmr.numerics.run.time_grid import Span
+from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.solve.newton import DONE, NO_PIVOTS
+from psmr.numerics.step.one_step import BLOCK
+from psmr.pencil.modes.spectrum import modes_of
+
+Reals = NDArray[np.float64]
+Key = tuple[Partition, str, str, str]
+Terms = tuple[float, float, float]
+
+# The oscillation that is timed: large enough that Newton iterates as it does after a disturbance, small
+# enough that no limit is reached (the largest variable moves by a hundredth).
+KICK = 1e-2
+
+NEVER = (math.inf, math.inf, math.inf)
+
+# Steps of a timed run, repetitions, and the ratios from which start and fast steps are told apart.
+STEPS, REPEATS, RATIOS = 50, 5, (2, 12)
+
+# Steps of the timed runs in s: the next one where the scheme is not stable with the first.
+TRIED = (0.02, 0.005, 0.001, 2e-4)
+
+
+@dataclass(frozen=True, eq=False)
+class CostModel:
+    """Seconds of work by scheme.
+
+    Attributes
+    ----------
+    single
+        Seconds a step, by method.
+    multirate
+        (start, slow, fast) in seconds, by (partition, predictor, predict, solution).
+    seconds
+        Processor time that the calibration took.
+    """
+
+    single: dict[str, float]
+    multirate: dict[Key, Terms]
+    seconds: float
+
+    def of(self, scheme: SingleRate | Multirate) -> float:
+        """Return the seconds of work for one second of simulated time, with every correction made.
+
+        Raises
+        ------
+        KeyError
+            For a method or a partition that was not calibrated.
+        """
+        if isinstance(scheme, SingleRate):
+            return self.single[scheme.method] / scheme.h
+        start, slow, fast = self.multirate[_key(scheme)]
+        passes = 1 + int(scheme.corrections)
+        return (start + passes * (slow + scheme.ratio * fast)) / scheme.h_slow
+
+
+def calibrate(system: System, schemes: Iterable[SingleRate | Multirate]) -> CostModel:
+    """Time what the given schemes are made of; steps, ratios and corrections of theirs do not matter.
+
+    Parameters
+    ----------
+    system
+        At its equilibrium.
+    schemes
+        Every method and every combination of partition, predictor and solution that will be asked for.
+    """
+    w = kicked(system)
+    schemes = list(schemes)
+    for kind in (SingleRate, Multirate):  # what is not compiled yet is compiled before the clock runs
+        first = next((scheme for scheme in schemes if isinstance(scheme, kind)), None)
+        if first is not None:
+            _timed(system, first, w, 1, steps=1)
+    began = time.process_time()
+    single: dict[str, float] = {}
+    multirate: dict[Key, Terms] = {}
+    for scheme in schemes:
+        if isinstance(scheme, SingleRate):
+            if scheme.method not in single:
+                single[scheme.method] = _first_stable(_step, system, scheme, w)[1]
+        elif _key(scheme) not in multirate:
+            multirate[_key(scheme)] = _first_stable(_terms, system, scheme, w)
+    return CostModel(single, multirate, time.process_time() - began)
+
+
+def kicked(system: System, near: complex | None = None, size: float = KICK) -> Reals:
+    """Return the start moved along a mode by `size` in its largest variable; y is consistent.
+
+    Parameters
+    ----------
+    near
+        The mode, in 1/s; the least damped oscillation where it is None.
+    """
+    modes = modes_of(system.linearise())
+    s = modes.s
+    if near is None:
+        oscillating = s.imag > 1e-6
+        ratio = np.where(oscillating, -s.real / np.maximum(np.abs(s), 1e-300), np.inf)
+        chosen = int(ratio.argmin())
+        if not oscillating.any():
+            chosen = int(np.argmin(np.where(np.abs(s) > modes.zero, np.abs(s), np.inf)))
+    else:
+        chosen = int(np.abs(s - near).argmin())
+    vector = modes.vectors[:, chosen].real
+    vector = size * vector / np.abs(vector).max()
+    x = system.x0 + vector[: system.n]
+    x = np.clip(x, *system.limits(system.w0))
+    return system.buffer(x, consistent(system, x, system.y0 + vector[system.n :]))
+
+
+def measured(system: System, scheme: SingleRate | Multirate, t_end: float) -> float:
+    """Return the processor time in s for one simulated second of the oscillation, by the clock."""
+    steps = max(1, round(t_end / scheme.step))
+    ratio = scheme.ratio if isinstance(scheme, Multirate) else 1
+    return _timed(system, scheme, kicked(system), ratio, steps) / scheme.step
+
+
+def _key(scheme: Multirate) -> Key:
+    # TM and BEM predict with the same work.
+    predictor = "FEM" if scheme.predictor == "FEM" else "implicit"
+    return (scheme.split, predictor, scheme.predict, scheme.solution)
+
+
+def _first_stable(timed: Callable[..., Terms], system: System, scheme: Any, w: Reals) -> Terms:
+    """Return what the first step that can be run takes, infinity where none can."""
+    for h in TRIED:
+        try:
+            return timed(system, scheme, w, h)
+        except (SimulationError, SingularError):
+            continue
+    return NEVER
+
+
+def _step(system: System, scheme: SingleRate, w: Reals, h: float) -> Terms:
+    return 0.0, _timed(system, replace(scheme, h=h), w, 1), 0.0
+
+
+def _terms(system: System, scheme: Multirate, w: Reals, h: float) -> Terms:
+    """Solve three timed runs for (start, slow, fast)."""
+    plain = replace(scheme, h_slow=h, ratio=RATIOS[0], corrections=0, interpolation="linear")
+    few, many = (_timed(system, plain, w, ratio) for ratio in RATIOS)
+    fast = max(0.0, (many - few) / (RATIOS[1] - RATIOS[0]))
+    # A correction can end early when it agrees; with an epsilon below rounding each is made.
+    again = _timed(system, replace(plain, corrections=1, epsilon=1e-300), w, RATIOS[0])
+    slow = max(0.0, again - few - RATIOS[0] * fast)
+    return max(0.0, few - slow - RATIOS[0] * fast), slow, fast
+
+
+def _timed(
+    system: System, scheme: SingleRate | Multirate, start: Reals, ratio: int, steps: int = STEPS
+) -> float:
+    """Return processor time in s for a macro step."""
+    parameters = [matrix.copy() for matrix in system.parameters]
+    engine: Any = make_engine(system, scheme, parameters, start.copy(), False)
+    h = scheme.step
+    span = Span(
+        h * np.arange(steps, dtype=float), np.full(steps, h), np.full(steps, ratio, np.int64), steps * h
+    )
+    record = np.empty((steps + 1, system.n + system.m))
+    best = np.inf
+    for _ in range(REPEATS + 1):  # the first one chooses pivots
+        w = start.copy()
+        engine.forget(autonomous(system, parameters))
+        done = 0
+        began = time.process_time()
+        while done < steps:
+            done, status = engine.advance(span, done, steps, w, record)
+            if status != DONE:
+                if status % BLOCK != NO_PIVOTS:
+                    raise SimulationError(
+                        f"{scheme}: the timed oscillation does not converge at t = {done * h:g} s"
+                    )
+                engine.blocks[status // BLOCK].repivot()
+        best = min(best, time.process_time() - began)
+    return best / steps
