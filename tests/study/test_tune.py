@@ -12,10 +12,11 @@ from psmr.errors import InputError, SchemeError
 from psmr.io.read import CaseFile
 from psmr.study.file.study import read_study
 from psmr.study.run.execute import prepare
+from psmr.study.tuning import candidates
+from psmr.study.tuning import tune as tune_module
 from psmr.study.tuning.tune import tune
 from psmr.study.tuning.tuned import confirm, pareto, write_study
-from psmr.study.tuning.tuning import Target, candidates
-from psmr.study.tuning.tuning import tune as tune_module
+from psmr.study.tuning.tuning import Target
 from tests.pencil.oracle import ode
 
 
