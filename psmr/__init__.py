@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from psmr.io.read import read_case
     from psmr.numerics.schemes.adaptive import Adaptive
     from psmr.numerics.schemes.arc_length import ArcLength
-    from psmr.numerics.schemes.scheme import Multirate, SingleRate
+    from psmr.numerics.schemes.multirate import Multirate
+    from psmr.numerics.schemes.single_rate import SingleRate
     from psmr.numerics.schemes.slow_manifold import SlowManifold
     from psmr.numerics.schemes.smes import Smes
     from psmr.pencil.deformation.critical import critical_step
@@ -90,13 +91,13 @@ _HOMES = {
     "LoadRamp": "psmr.study.events",
     "LoadTrip": "psmr.study.events",
     "ModeChoice": "psmr.pencil.modes.choice",
-    "Multirate": "psmr.numerics.schemes.scheme",
+    "Multirate": "psmr.numerics.schemes.multirate",
     "ParameterStep": "psmr.study.events",
     "PsmrError": "psmr.errors",
     "Run": "psmr.study.run.run",
     "SetPoint": "psmr.study.events",
     "ShuntSwitch": "psmr.study.events",
-    "SingleRate": "psmr.numerics.schemes.scheme",
+    "SingleRate": "psmr.numerics.schemes.single_rate",
     "SlowManifold": "psmr.numerics.schemes.slow_manifold",
     "Smes": "psmr.numerics.schemes.smes",
     "TimeSeries": "psmr.study.events",

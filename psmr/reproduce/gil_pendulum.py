@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import partitioning
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.reproduce.systems import pendulum
 
@@ -78,10 +78,10 @@ def pendulum_runs() -> PendulumRuns:
 
     system = pendulum.pendulum()
     split = partitioning.by_hand(system.linearise(), fast=pendulum.FAST)
-    ours = march(system, SlowManifold(split, H), T_END)
-    kept = march(system, SlowManifold(split, H, jacobian="kept"), T_END)
+    ours = integrate(system, SlowManifold(split, H), T_END)
+    kept = integrate(system, SlowManifold(split, H, jacobian="kept"), T_END)
     # Up to 0.08 s: the paper's figure ends where Runge-Kutta 4 leaves it.
-    rk4 = march(system, SingleRate("RK4", H), 0.08)
+    rk4 = integrate(system, SingleRate("RK4", H), 0.08)
     start = [system.x0[2], system.x0[5], *system.x0[6:]]
     reference = solve_ivp(pendulum.minimal, (0, T_END), start, "DOP853", t_eval=ours.t, **TIGHT)
     fine_t = np.arange(601) * 1e-4

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Trajectory
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.reproduce.kuznetsov_evidence import FARTHER, TABLE_1, Evidence
 from psmr.reproduce.kuznetsov_evidence import truncated as truncated
 from psmr.reproduce.reproduction import Reproduction
@@ -65,8 +65,8 @@ def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Re
     say("van der Pol")
     second = van_der_pol_table()
     farther = (
-        march(van_der_pol(), Adaptive("Adams", 1e-4, 1e-4), FARTHER),
-        march(van_der_pol(), ArcLength(Adaptive("Adams", 1e-4, 1e-4), LONGEST), FARTHER),
+        integrate(van_der_pol(), Adaptive("Adams", 1e-4, 1e-4), FARTHER),
+        integrate(van_der_pol(), ArcLength(Adaptive("Adams", 1e-4, 1e-4), LONGEST), FARTHER),
     )
     # Near x = 2.5 the right-hand side is small and d lambda = dt, so that the step is Euler's with s = -(1 +
     # t) / epsilon.
@@ -96,7 +96,7 @@ def table_one() -> tuple[dict[tuple[str, float], Trajectory], pd.DataFrame]:
     runs, rows = {}, []
     for method, h, printed, steps in TABLE_1:
         scheme = ArcLength("FEM", h) if method == "BP" else SingleRate("FEM", h)
-        run = runs[method, h] = march(layer.boundary_layer(), scheme, 1.0)
+        run = runs[method, h] = integrate(layer.boundary_layer(), scheme, 1.0)
         error = float(np.abs(run.x[:, 0] - layer.exact(run.t)).max())
         rows.append(
             {
@@ -119,7 +119,7 @@ def van_der_pol_table() -> pd.DataFrame:
     for tolerance in TOLERANCES:
         for name in ("Adams", "RK54"):
             method = Adaptive(name, tolerance, tolerance, tolerance=min(tolerance, 1e-10))
-            plain, arc = (march(van_der_pol(), s, VDP_END) for s in (method, ArcLength(method, LONGEST)))
+            plain, arc = (integrate(van_der_pol(), s, VDP_END) for s in (method, ArcLength(method, LONGEST)))
             work = [run.counters.residuals["step"] for run in (plain, arc)]
             errors = [float(np.abs(run.x[-1] - wanted).max()) for run in (plain, arc)]
             rows.append(_ratio(f"psmr {name}", tolerance, work, errors, arc.counters.chatter))
@@ -152,7 +152,9 @@ def edsberg_table() -> pd.DataFrame:
     wanted = float(edsberg.exact(EDSBERG_END))
     for name in ("Adams", "RK54"):
         method = Adaptive(name, EDSBERG_TOLERANCE, EDSBERG_TOLERANCE)
-        plain, arc = (march(edsberg.edsberg(), s, EDSBERG_END) for s in (method, ArcLength(method, LONGEST)))
+        plain, arc = (
+            integrate(edsberg.edsberg(), s, EDSBERG_END) for s in (method, ArcLength(method, LONGEST))
+        )
         work = [run.counters.residuals["step"] for run in (plain, arc)]
         errors = [abs(float(run.x[-1, 0]) - wanted) for run in (plain, arc)]
         rows.append(_ratio(f"psmr {name}", EDSBERG_TOLERANCE, work, errors, arc.counters.chatter))

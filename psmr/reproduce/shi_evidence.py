@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Trajectory
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.smes import Smes
 from psmr.reproduce.systems.adaptive_control import adaptive_control, reduced_control
 
@@ -73,7 +73,7 @@ def exact(y: float = 1.0, z: float = 0.0) -> Reference:
 
 def smfe(h: float, micro: int, every: bool = True, y: float = 1.0, z: float = 0.0) -> Trajectory:
     """Return the run of SMFE(Delta, N) with the paper's micro step epsilon * Delta."""
-    return march(adaptive_control(EPSILON, y=y, z=z), Smes(h, EPSILON * h, micro), T_END, every=every)
+    return integrate(adaptive_control(EPSILON, y=y, z=z), Smes(h, EPSILON * h, micro), T_END, every=every)
 
 
 def square_error(run: Trajectory, reference: Reference, points: int = GRID) -> float:
@@ -85,4 +85,4 @@ def square_error(run: Trajectory, reference: Reference, points: int = GRID) -> f
 
 def reduced(h: float) -> Trajectory:
     """Return forward Euler on the reduced system (23), as in figure 3."""
-    return march(reduced_control(), SingleRate("FEM", h), T_END)
+    return integrate(reduced_control(), SingleRate("FEM", h), T_END)

@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from psmr.errors import SimulationError
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Trajectory
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.smes import Smes
 from psmr.numerics.schemes.smes_search import smallest_micro
 from psmr.reproduce.reproduction import Reproduction
@@ -137,7 +137,7 @@ def _forward_euler(reference: Reference) -> dict[str, object]:
     grid = np.linspace(0.0, T_END, GRID)
     inside = np.array_split(grid, PARTS)
     for k in range(PARTS):
-        run = march(system, SingleRate("FEM", EPSILON), part, start=(state, []))
+        run = integrate(system, SingleRate("FEM", EPSILON), part, start=(state, []))
         here = inside[k]
         wanted = reference(here)
         # The system does not depend on time, so that each part starts its own clock.
@@ -173,7 +173,7 @@ def order_table(reference: Reference) -> pd.DataFrame:
     for base, nodes in (("FEM", "macro"), ("RK2", "macro"), ("RK4", "macro"), ("RK4", "settled")):
         last = np.nan
         for h in (0.2, 0.1, 0.05, 0.025, 0.0125):
-            run = march(adaptive_control(EPSILON), Smes(h, 0.9 * EPSILON, 7, base, nodes=nodes), T_END)
+            run = integrate(adaptive_control(EPSILON), Smes(h, 0.9 * EPSILON, 7, base, nodes=nodes), T_END)
             error = abs(float(run.x[-1, 0]) - wanted)
             rows.append(
                 {

@@ -13,11 +13,12 @@ from psmr.dae.compile.codegen import compile_component
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.linear_system import linear_system
 from psmr.grid.models.catalogue import components
-from psmr.numerics.run.engine import Scheme
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.adaptive import ADAPTIVE_METHODS, Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.scheme import Scheme
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
 
@@ -39,7 +40,7 @@ def warmup() -> str:
             Multirate(split, 0.1, 2, predictor=predictor, interpolation=interpolation, corrections=1)
         )
     for scheme in schemes:
-        march(system, scheme, 0.5)
+        integrate(system, scheme, 0.5)
     seconds = time.perf_counter() - began
     return f"{len(library)} components and the integrators are compiled in {folder()} ({seconds:.1f} s)"
 

@@ -24,7 +24,7 @@ import numpy as np
 
 import psmr
 from psmr.errors import PsmrWarning
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.study.output.canvas import COLOURS, INK, STYLE, new_figure, save, styled
 from tests.peers.andes_system import aligned, load, start
 from tests.peers.definitions import as_andes, same_options
@@ -113,8 +113,8 @@ def speeds(folder: Path) -> Iterator[list[str]]:
         system, _ = aligned(pair.raw_path, dyr)
         fault = psmr.Fault(bus=event.bus, start=event.start, clear=event.clear, x=event.x).changes(system)
         scheme = psmr.SingleRate("TM", STEP, tolerance=NEWTON)
-        own = median(lambda s=system, f=fault, m=scheme: cpu(lambda: march(s, m, T_END, f)))
-        counters = march(system, scheme, T_END, fault).counters
+        own = median(lambda s=system, f=fault, m=scheme: cpu(lambda: integrate(s, m, T_END, f)))
+        counters = integrate(system, scheme, T_END, fault).counters
         taken: list[int] = []
 
         def andes_run(

@@ -25,8 +25,9 @@ import psmr
 from psmr.dae.compile.cache import lean
 from psmr.dae.compile.kernels import jacobian, residual
 from psmr.numerics.run.counters import Counters
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.solve.block import make_block
 from psmr.numerics.solve.lu import refactor, solve
 from psmr.numerics.solve.newton import renew
@@ -107,8 +108,8 @@ def march_times(system: psmr.dae.system.system.System) -> list[tuple[str, float,
     def study(scheme: SingleRate | Multirate) -> tuple[float, float, Counters]:
         """Return (median, least) time in s, and the work of a study of 10,000 steps or more."""
         t_end = max(T_END, 1e4 * scheme.step)  # preparation in Python then is below 0.5 us a step
-        counters = march(system, scheme, t_end, changes).counters
-        return *median(lambda: cpu_time(lambda: march(system, scheme, t_end, changes)), 15), counters
+        counters = integrate(system, scheme, t_end, changes).counters
+        return *median(lambda: cpu_time(lambda: integrate(system, scheme, t_end, changes)), 15), counters
 
     # Newton to 1e-7 takes two iterations in most steps: the step that the target speaks of.
     for label, scheme, target in (
@@ -130,7 +131,7 @@ def march_times(system: psmr.dae.system.system.System) -> list[tuple[str, float,
         )
         if label == "TM step, 1 ms":
             one = SingleRate("TM", 1e-3)
-            whole = median(lambda: cpu_time(lambda: march(system, one, T_END, changes)), 15)  # noqa: B023
+            whole = median(lambda: cpu_time(lambda: integrate(system, one, T_END, changes)), 15)  # noqa: B023
             rows.append(("10 s of TM at 1 ms, preparation included [s]", *whole, "0.15"))
         if isinstance(scheme, SingleRate) and scheme.h == 5e-3:
             ten = middle / counters.steps * 1e7

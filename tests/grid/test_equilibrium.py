@@ -18,7 +18,7 @@ from psmr.grid.powerflow.powerflow import power_flow
 from psmr.grid.start.initialise import build, check_residual
 from psmr.grid.start.wiring import plant_devices
 from psmr.io.read import read_case
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.study.run.simulate import simulate
 from tests.grid.library import PARAMETERS
 

@@ -20,8 +20,8 @@ from psmr.grid.models.loads.motors import InductionMotor, pull_out_power, pull_o
 from psmr.grid.synthetic.chain import chain
 from psmr.io.read import read_case
 from psmr.io.write import write_case
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.single_rate import SingleRate
 from tests.grid.test_jacobians import Signal
 
 # Small industrial motor (type 1) of the IEEE Task Force on Load Representation, Standard load models for
@@ -242,12 +242,15 @@ def test_order_through_a_dip(case):
     changes = psmr.Fault(bus=8, start=0.1, clear=0.2, x=0.2).changes(system)
     t_end = 0.6
     ends = [
-        march(system, SingleRate("SDIRK2", h, tolerance=1e-13), t_end, changes).x[-1] for h in (2e-4, 1e-4)
+        integrate(system, SingleRate("SDIRK2", h, tolerance=1e-13), t_end, changes).x[-1]
+        for h in (2e-4, 1e-4)
     ]
     reference = ends[1] + (ends[1] - ends[0]) / 3
     steps = np.array([4e-3, 2e-3, 1e-3, 5e-4])
     errors = [
-        np.abs(march(system, SingleRate("TM", h, tolerance=1e-12), t_end, changes).x[-1] - reference).max()
+        np.abs(
+            integrate(system, SingleRate("TM", h, tolerance=1e-12), t_end, changes).x[-1] - reference
+        ).max()
         for h in steps
     ]
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(2, abs=0.2)

@@ -10,7 +10,8 @@ from partitioning import by_participation
 from psmr.errors import CaseError, InitialisationError
 from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.study.events import Fault
 from psmr.study.run.simulate import simulate
 

@@ -19,9 +19,9 @@ from psmr.grid.models.network import Bus
 from psmr.grid.models.stabilisers import IEEEST
 from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.single_rate import SingleRate
 from tests.grid.library import PARAMETERS, ZERO
 
 BUS = {port: f"bus.{port}" for port in ("v_re", "v_im", "i_re", "i_im")}
@@ -241,7 +241,7 @@ def test_a_run_does_not_change_the_form(wscc9, forms, value, message):
     system = build(plant(read_case(wscc9 / "wscc9.toml"), GENSAL, EXAC1, TGOV1, forms))
     change = Change(0.1, parameters=(("GOV1", "t_1", value),))
     with pytest.raises(EventError, match=message):
-        march(system, SingleRate("TM", h=0.01), 0.2, [change])
+        integrate(system, SingleRate("TM", h=0.01), 0.2, [change])
 
 
 def test_a_fault_with_an_open_limit(wscc9):
@@ -249,6 +249,6 @@ def test_a_fault_with_an_open_limit(wscc9):
     system = build(plant(read_case(wscc9 / "wscc9.toml"), GENSAL, EXAC1, TGOV1, False))
     dip = Change(0.1, parameters=(("bus5", "b_fault", -20.0),))
     clear = Change(0.15, parameters=(("bus5", "b_fault", 0.0),))
-    run = march(system, SingleRate("TM", h=0.005), 1.0, [dip, clear])
+    run = integrate(system, SingleRate("TM", h=0.005), 1.0, [dip, clear])
     assert np.isfinite(run.x).all()
     assert np.ptp(run.x[:, system.names_x.index("G1.omega")]) > 1e-4

@@ -8,10 +8,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from psmr.errors import SchemeError, SimulationError
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.adaptive import Adaptive
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.reproduce.systems.van_der_pol import van_der_pol
 from tests.systems import Blowup, Limited, NoRoot, forced, kaps, logistic, one, quadratic, two_rates
 
@@ -27,7 +27,7 @@ def at_end(run):
 def test_error_follows_the_tolerance(method, problem):
     given = problem()
     for tolerance in (1e-4, 1e-7, 1e-10):
-        run = march(given.system, Adaptive(method, tolerance, tolerance, tolerance=1e-13), given.t_end)
+        run = integrate(given.system, Adaptive(method, tolerance, tolerance, tolerance=1e-13), given.t_end)
         error = np.abs(at_end(run) - given.exact(given.t_end)).max()
         # A local tolerance; over these spans of a few time constants it adds up by less than a hundred.
         assert error < 100 * tolerance
@@ -38,7 +38,7 @@ def test_error_follows_the_tolerance(method, problem):
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-9])
 def test_runge_kutta_takes_the_steps_of_scipy(tolerance):
     # The same pair, norm and control (Hairer, Norsett and Wanner, section II.4): not close, the same.
-    run = march(van_der_pol(epsilon=0.01), Adaptive("RK54", tolerance, tolerance), 2.0)
+    run = integrate(van_der_pol(epsilon=0.01), Adaptive("RK54", tolerance, tolerance), 2.0)
     field = lambda t, y: [y[1], ((1 - y[0] ** 2) * y[1] - y[0]) / 0.01]  # noqa: E731
     other = solve_ivp(field, (0, 2.0), [2.0, -0.66], method="RK45", rtol=tolerance, atol=tolerance)
     assert run.counters.residuals["step"] == other.nfev
@@ -50,7 +50,7 @@ def test_adams_needs_fewer_evaluations_than_runge_kutta_at_tight_tolerance():
     given = forced()
     work = {}
     for method in METHODS:
-        run = march(given.system, Adaptive(method, 1e-11, 1e-11, tolerance=1e-12), 10.0)
+        run = integrate(given.system, Adaptive(method, 1e-11, 1e-11, tolerance=1e-12), 10.0)
         assert np.abs(at_end(run) - given.exact(10.0)).max() < 1e-9
         work[method] = run.counters.residuals["step"]
     assert work["Adams"] < 0.5 * work["RK54"]
@@ -72,7 +72,7 @@ def test_adams_is_as_good_as_vode_on_a_smooth_problem():
     from tests.numerics.test_smes import linear as modes_of
 
     system = linear_system(modes_of(1j)).with_start([1.0, 0.0])
-    run = march(system, Adaptive("Adams", 1e-9, 1e-9), 20.0)
+    run = integrate(system, Adaptive("Adams", 1e-9, 1e-9), 20.0)
     error = abs(run.x[-1, 0] - math.cos(20.0))
     assert error < 10 * error_vode
     assert run.counters.residuals["step"] < 2 * calls[0]
@@ -82,15 +82,15 @@ def test_adams_is_as_good_as_vode_on_a_smooth_problem():
 def test_against_a_fine_run_across_a_change(method):
     system = two_rates(tau=0.05)
     change = Change(0.4, inputs=(("D.v_ref", 1.3),))
-    run = march(system, Adaptive(method, 1e-9, 1e-9, tolerance=1e-12), 1.0, changes=[change])
-    fine = march(system, SingleRate("RK4", 5e-4, tolerance=1e-12), 1.0, changes=[change])
+    run = integrate(system, Adaptive(method, 1e-9, 1e-9, tolerance=1e-12), 1.0, changes=[change])
+    fine = integrate(system, SingleRate("RK4", 5e-4, tolerance=1e-12), 1.0, changes=[change])
     np.testing.assert_allclose(at_end(run), at_end(fine), atol=2e-8)
     assert np.count_nonzero(run.t == 0.4) == 2
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_limits_hold(method):
-    run = march(one(Limited, {"x": 0.0, "y": 0.0}), Adaptive(method, 1e-8, 1e-8), 8.0)
+    run = integrate(one(Limited, {"x": 0.0, "y": 0.0}), Adaptive(method, 1e-8, 1e-8), 8.0)
     assert run.x.max() == 0.5
     assert run.x.min() == -0.5
     np.testing.assert_allclose(run.y, 2 * run.x, atol=1e-14)
@@ -102,7 +102,7 @@ def test_limits_hold(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_longest_step_is_kept(method):
-    run = march(logistic().system, Adaptive(method, 1e-3, 1e-3, longest=0.05), 2.0)
+    run = integrate(logistic().system, Adaptive(method, 1e-3, 1e-3, longest=0.05), 2.0)
     assert np.diff(run.t).max() <= 0.05 + 1e-12
 
 
@@ -111,7 +111,7 @@ def test_a_solution_that_runs_to_infinity_is_named(method):
     with pytest.raises(
         SimulationError, match=r"t = 1\.0000\d* s of 2 s after .*has become rounding"
     ) as caught:
-        march(one(Blowup, {"x": 1.0}), Adaptive(method), 2.0, partial=True)
+        integrate(one(Blowup, {"x": 1.0}), Adaptive(method), 2.0, partial=True)
     kept = caught.value.partial
     inside = kept.t < 0.99
     np.testing.assert_allclose(kept.x[inside, 0], 1 / (1 - kept.t[inside]), rtol=1e-3)
@@ -122,7 +122,7 @@ def test_steps_that_are_spent_are_named(method):
     with pytest.raises(
         SimulationError, match=r"does not end within most_steps = 50; raise most_steps"
     ) as caught:
-        march(van_der_pol(), Adaptive(method, most_steps=50), 1.0)
+        integrate(van_der_pol(), Adaptive(method, most_steps=50), 1.0)
     assert caught.value.partial is None
 
 
@@ -142,7 +142,7 @@ def test_equations_without_a_solution_are_named():
 
     system = assemble([Device("D", Falling, {})], {"D.x": 1.0, "D.y": 0.7})
     with pytest.raises(SimulationError, match=r"t = 0\.69\d* s.*the algebraic equations"):
-        march(system, Adaptive("RK54"), 2.0)
+        integrate(system, Adaptive("RK54"), 2.0)
     assert NoRoot  # the case without any root fails at the start already
 
 

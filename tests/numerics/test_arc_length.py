@@ -8,11 +8,11 @@ import pytest
 
 import psmr
 from psmr.errors import PsmrWarning, SchemeError, SimulationError
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.reproduce.systems.boundary_layer import boundary_layer, exact
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic, two_rates
 
@@ -25,7 +25,7 @@ def test_order_on_odes_and_daes(problem, method, order):
     given = problem()
     steps, errors = 0.05 / 2.0 ** np.arange(5), []
     for h in steps:
-        run = march(given.system, ArcLength(method, h, tolerance=1e-12), given.t_end)
+        run = integrate(given.system, ArcLength(method, h, tolerance=1e-12), given.t_end)
         errors.append(np.abs(np.concatenate([run.x[-1], run.y[-1]]) - given.exact(given.t_end)).max())
         assert run.t[-1] == given.t_end
     slope = np.polyfit(np.log(steps), np.log(errors), 1)[0]
@@ -36,7 +36,7 @@ def test_order_on_odes_and_daes(problem, method, order):
 @pytest.mark.parametrize("problem", [logistic, forced, quadratic, kaps], ids=lambda p: p.__name__)
 def test_adaptive_methods_along_the_arc(name, problem):
     given = problem()
-    run = march(given.system, ArcLength(Adaptive(name, **TIGHT), 0.5), given.t_end)
+    run = integrate(given.system, ArcLength(Adaptive(name, **TIGHT), 0.5), given.t_end)
     assert run.t[-1] == given.t_end
     error = np.abs(np.concatenate([run.x[-1], run.y[-1]]) - given.exact(given.t_end)).max()
     assert error < 1e-7
@@ -46,7 +46,7 @@ def test_adaptive_methods_along_the_arc(name, problem):
 
 
 def test_every_step_has_the_length_h():
-    run = march(boundary_layer(), ArcLength("FEM", 0.05), 1.0)
+    run = integrate(boundary_layer(), ArcLength("FEM", 0.05), 1.0)
     lengths = np.hypot(np.diff(run.t), np.diff(run.x[:, 0]))
     np.testing.assert_allclose(lengths[:-1], 0.05, rtol=1e-12)
     assert lengths[-1] <= 0.05
@@ -57,7 +57,7 @@ def test_weights_measure_the_length():
     weights = {"D.angle": 2.0, "D.current": 0.0}
     scheme = ArcLength("FEM", 0.01, weights, weight_t=3.0)
     np.testing.assert_array_equal(scheme.vector(system.names_x), [2.0, 1.0, 0.0, 3.0])
-    run = march(system, scheme, 0.5)
+    run = integrate(system, scheme, 0.5)
     moved = np.column_stack([np.diff(run.x, axis=0), np.diff(run.t)]) * [2.0, 1.0, 0.0, 3.0]
     np.testing.assert_allclose(np.linalg.norm(moved, axis=1)[:-1], 0.01, rtol=1e-10)
 
@@ -67,7 +67,7 @@ def test_at_an_equilibrium_it_is_its_base_method():
     scheme = ArcLength("RK4", 0.1, weight_t=2.0)
     assert scheme.base == SingleRate("RK4", 0.05, "very dishonest")
     near = system.with_start([1.0 + 1e-7])
-    along, plain = march(near, scheme, 1.0), march(near, scheme.base, 1.0)
+    along, plain = integrate(near, scheme, 1.0), integrate(near, scheme.base, 1.0)
     np.testing.assert_allclose(along.t, plain.t, atol=1e-12)
     # The arc is longer than time by the square of the slope: 1e-14.
     np.testing.assert_allclose(along.x, plain.x, rtol=0, atol=1e-14)
@@ -76,13 +76,13 @@ def test_at_an_equilibrium_it_is_its_base_method():
 def test_changes_are_met_exactly():
     system = two_rates(tau=0.05)
     change = Change(1 / 3, inputs=(("D.v_ref", 1.3),))
-    fine = march(system, SingleRate("RK4", 5e-4, tolerance=1e-12), 1.0, changes=[change])
+    fine = integrate(system, SingleRate("RK4", 5e-4, tolerance=1e-12), 1.0, changes=[change])
     for scheme in (
         ArcLength("RK4", 0.01),
         ArcLength(Adaptive("Adams", **TIGHT), 0.2),
         ArcLength(Adaptive("RK54", **TIGHT), 0.2),
     ):
-        run = march(system, scheme, 1.0, changes=[change])
+        run = integrate(system, scheme, 1.0, changes=[change])
         assert np.count_nonzero(run.t == 1 / 3) == 2
         np.testing.assert_allclose(run.x[-1], fine.x[-1], atol=1e-6)
 
@@ -94,20 +94,20 @@ def test_limits_hold():
         ArcLength(Adaptive("Adams"), 0.2),
         ArcLength(Adaptive("RK54"), 0.2),
     ):
-        run = march(system, scheme, 8.0)
+        run = integrate(system, scheme, 8.0)
         assert run.x.max() == 0.5
         assert run.x.min() == -0.5
         np.testing.assert_allclose(run.y, 2 * run.x, atol=1e-14)
 
 
 def test_chatter_is_counted_and_bounded():
-    run = march(boundary_layer(), ArcLength("FEM", 0.2), 1.0)
+    run = integrate(boundary_layer(), ArcLength("FEM", 0.2), 1.0)
     assert run.counters.chatter > 0.9
     # Beyond the layer: about half a step on either side, though each step is unstable by a factor of -127.
     beyond = run.t[:-1] > 0.05
     off = np.abs(run.x[:-1, 0] - exact(run.t[:-1]))[beyond]
     assert 0.09 < off.max() < 0.11
-    smooth = march(logistic().system, ArcLength("FEM", 0.01), 2.0)
+    smooth = integrate(logistic().system, ArcLength("FEM", 0.01), 2.0)
     assert smooth.counters.reversals == 0
 
 
@@ -125,7 +125,7 @@ def test_a_run_that_would_not_end_says_so():
     with pytest.raises(
         SimulationError, match=r"of 3 s after 2000 steps .*most_steps = 2000.*runs to infinity: the arc is"
     ) as caught:
-        march(one(Blowup, {"x": 1.0}), scheme, 3.0)
+        integrate(one(Blowup, {"x": 1.0}), scheme, 3.0)
     assert caught.value.partial is None
     with pytest.raises(SimulationError, match=r"the run chatters") as caught:
         psmr.simulate(
@@ -158,7 +158,7 @@ def test_record_refuses_what_cannot_be(arguments, message):
 
 def test_weight_of_a_state_that_is_not_there():
     with pytest.raises(SchemeError, match=r"no state 'D.angel'; did you mean 'D.angle'"):
-        march(two_rates(), ArcLength("FEM", 0.1, {"D.angel": 1.0}), 1.0)
+        integrate(two_rates(), ArcLength("FEM", 0.1, {"D.angel": 1.0}), 1.0)
 
 
 def test_record_is_frozen_comparable_printable_and_picklable():

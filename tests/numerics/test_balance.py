@@ -9,8 +9,9 @@ import psmr
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.errors import SimulationError
-from psmr.numerics.run.integrate import Change, march
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.solve.algebraic_solve import consistent
 from tests import systems
 
@@ -26,7 +27,7 @@ def test_clearing_begins_again_from_the_undisturbed_system(wscc9):
     """Constant powers: from the voltages of the fault Newton finds nothing, from those before it it does."""
     system = with_constant_powers(wscc9)
     changes = psmr.Fault(bus=5, start=1.0, clear=1.1, x=0.05).changes(system)
-    run = march(system, SingleRate("TM", 5e-3), 1.1, changes)
+    run = integrate(system, SingleRate("TM", 5e-3), 1.1, changes)
     before, after = np.flatnonzero(np.isclose(run.t, 1.1))
     with pytest.raises(SimulationError, match="no solution near the last values"):
         consistent(system, run.x[before], run.y[before])
@@ -40,12 +41,12 @@ def test_devices_out_of_service_stay_where_newton_begins_again(wscc9):
     beside = Device("D", systems.Quadratic, {})
     system = assemble([*network.devices, beside], {**start, "D.x": 1.0, "D.y": 1.0})
     fault = psmr.Fault(bus=5, start=1.0, clear=1.1, x=0.05).changes(system)
-    run = march(system, SingleRate("TM", 5e-3), 1.1, [*fault, Change(1.1, out=("D",))])
+    run = integrate(system, SingleRate("TM", 5e-3), 1.1, [*fault, Change(1.1, out=("D",))])
     before, after = np.flatnonzero(np.isclose(run.t, 1.1))
     own = system.names_y.index("D.y")
     # x' = -y, y = x^2 from 1: y = 1 / (1 + t)^2
     assert run.y[before, own] == pytest.approx(1 / 2.1**2, rel=1e-4)
     assert run.y[after, own] == run.y[before, own]
-    without = march(system, SingleRate("TM", 5e-3), 1.1, fault)
+    without = integrate(system, SingleRate("TM", 5e-3), 1.1, fault)
     others = [i for i in range(system.m) if i != own]
     np.testing.assert_allclose(run.y[after, others], without.y[after, others], atol=1e-9)

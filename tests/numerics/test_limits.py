@@ -7,8 +7,10 @@ import pytest
 
 import partitioning
 from psmr.errors import EventError
-from psmr.numerics.run.integrate import Change, march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.tableaux import TABLEAUX
 from tests import systems
 
@@ -35,7 +37,7 @@ def schemes(h):
 
 @pytest.mark.parametrize("scheme", list(schemes(0.01)), ids=str)
 def test_both_limits_are_reached_held_and_left(scheme):
-    trajectory = march(systems.one(systems.Limited, {}), scheme, 10.0)
+    trajectory = integrate(systems.one(systems.Limited, {}), scheme, 10.0)
     x, reference = trajectory.x[:, 0], np.array([exact(t) for t in trajectory.t])
     assert x.max() == 0.5
     assert x.min() == -0.5
@@ -51,20 +53,20 @@ def test_both_limits_are_reached_held_and_left(scheme):
 def test_a_limit_that_is_never_reached_changes_nothing(method):
     wide = systems.one(systems.Limited, {}, low=-9.0, high=9.0)
     wider = systems.one(systems.Limited, {}, low=-99.0, high=99.0)
-    a, b = (march(s, SingleRate(method, 0.05), 5.0) for s in (wide, wider))
+    a, b = (integrate(s, SingleRate(method, 0.05), 5.0) for s in (wide, wider))
     np.testing.assert_array_equal(a.x, b.x)
 
 
 def test_a_state_that_starts_at_its_limit_stays_or_leaves():
     for u, end in ((1.0, 0.5), (-3.0, 0.5 - 3.0 * 0.1 + math.sin(0.1))):
         system = systems.one(systems.Limited, {"x": 0.5, "y": 1.0, "u": u})
-        x = march(system, SingleRate("TM", 0.001), 0.1).x[-1, 0]
+        x = integrate(system, SingleRate("TM", 0.001), 0.1).x[-1, 0]
         assert x == pytest.approx(end, abs=1e-6)  # second order: h^2 / 12
 
 
 def test_a_change_releases_a_held_state():
     system = systems.one(systems.Limited, {"u": 2.0})
-    trajectory = march(system, SingleRate("TM", 0.01), 2.0, [Change(1.0, inputs=(("D.u", -2.0),))])
+    trajectory = integrate(system, SingleRate("TM", 0.01), 2.0, [Change(1.0, inputs=(("D.u", -2.0),))])
     before = trajectory.t <= 1.0
     assert trajectory.x[before][-1, 0] == 0.5
     after = trajectory.t[~before]
@@ -78,34 +80,34 @@ def test_a_limit_can_be_changed_and_pulls_its_state_along():
     system = systems.one(systems.Limited, {"u": 2.0})
     changes = [Change(1.0, (("D", "high", 0.2),)), Change(2.0, (("D", "high", 0.9),))]
     for scheme in (SingleRate("TM", 0.01), Multirate(partitioning.all_fast(system.linearise()), 0.02, 2)):
-        trajectory = march(system, scheme, 3.0, changes)
+        trajectory = integrate(system, scheme, 3.0, changes)
         at = np.flatnonzero(trajectory.t == 1.0)
         np.testing.assert_array_equal(trajectory.x[at, 0], [0.5, 0.2])
         np.testing.assert_allclose(trajectory.y[at, 0], [1.0, 0.4], atol=1e-12)
         assert trajectory.x[trajectory.t > 2.0].max() == 0.9
     assert system.upper[0] == 0.5
     with pytest.raises(EventError, match=r"lower limit -0\.5 of D\.x is above the upper one -2"):
-        march(system, SingleRate("TM", 0.01), 3.0, [Change(1.0, (("D", "high", -2.0),))])
+        integrate(system, SingleRate("TM", 0.01), 3.0, [Change(1.0, (("D", "high", -2.0),))])
 
 
 def test_the_slow_and_the_fast_side_and_the_predictor_limit_alike():
     system = systems.one(systems.LimitedPair, {"v_ref": 2.0})
     linear = system.linearise()
-    reference = march(system, SingleRate("SDIRK2", 1e-4), 3.0)
+    reference = integrate(system, SingleRate("SDIRK2", 1e-4), 3.0)
     assert (reference.x.max(axis=0) == [1.0, 0.8]).all()
     for fast in (["D.fast"], ["D.slow"]):
         split = partitioning.by_hand(linear, fast)
         for predictor in ("FEM", "TM", "BEM"):
             for predict in ("all", "slow"):
                 scheme = Multirate(split, 0.01, 5, predictor=predictor, predict=predict)
-                trajectory = march(system, scheme, 3.0)
+                trajectory = integrate(system, scheme, 3.0)
                 assert (trajectory.x.max(axis=0) == [1.0, 0.8]).all()
                 np.testing.assert_allclose(trajectory.x, reference.x[::100], atol=0.05)
 
 
 def test_changes_of_the_held_set_are_counted_as_refreshes():
     system = systems.one(systems.LimitedPair, {"v_ref": 2.0})
-    counters = march(system, SingleRate("TM", 0.01, newton="very dishonest"), 3.0).counters
+    counters = integrate(system, SingleRate("TM", 0.01, newton="very dishonest"), 3.0).counters
     assert counters.refreshes > 0
     planned = 1
     assert counters.factorisations_by_role["step"] == planned + counters.refreshes

@@ -13,10 +13,12 @@ from psmr.dae.declare.component import Component, Parameter, nonnegative
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.errors import InputError, SchemeError, SimulationError
-from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
 from psmr.numerics.schemes.tableaux import TABLEAUX
@@ -57,7 +59,7 @@ def test_order_with_a_limit_met_followed_and_left(method, newton):
     # The limit is left on the grid, so that no step has a corner in it but the one that meets the limit.
     steps = 0.1 / 2.0 ** np.arange(4)
     schemes = [SingleRate(method, h, newton=newton, tolerance=1e-14) for h in steps]
-    ends = [march(chased(), scheme, 1.5).x[-1, 0] for scheme in schemes]
+    ends = [integrate(chased(), scheme, 1.5).x[-1, 0] for scheme in schemes]
     errors = np.abs(np.array(ends) - exact(1.5))
     slope = np.polyfit(np.log(steps), np.log(errors), 1)[0]
     assert slope == pytest.approx(TABLEAUX[method].order, abs=0.2)
@@ -72,7 +74,7 @@ SCHEMES = [
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 def test_the_state_is_on_the_limit_while_it_holds(scheme):
-    trajectory = march(chased(), scheme, 2.0)
+    trajectory = integrate(chased(), scheme, 2.0)
     t, x, high = trajectory.t, trajectory.x[:, 0], trajectory.y[:, 0]
     held = (t > MET + 0.01) & (t < LEFT - 0.01)
     assert held.sum() > 2
@@ -86,13 +88,13 @@ def test_the_state_is_on_the_limit_while_it_holds(scheme):
 @pytest.mark.parametrize("scheme", [Adaptive("RK54"), Adaptive("Adams"), ArcLength(Adaptive(), 1.0)], ids=str)
 def test_an_error_estimate_that_would_not_see_it_is_refused(scheme):
     with pytest.raises(SchemeError, match=r"D\.x has a limit that moves .* take a fixed-step scheme"):
-        march(chased(), scheme, 2.0)
+        integrate(chased(), scheme, 2.0)
 
 
 def test_the_newton_matrix_knows_the_limit():
     # All is linear: one iteration a step, and one more to learn the rate.
     system = systems.one(systems.Chased, {"x": 0.2, "high": 0.2})
-    trajectory = march(system, SingleRate("TM", 0.01), 0.9)
+    trajectory = integrate(system, SingleRate("TM", 0.01), 0.9)
     np.testing.assert_allclose(trajectory.x[:, 0], limit(trajectory.t), rtol=1e-14)
     assert trajectory.counters.newton_iterations["step"] == 90 + 1
 
@@ -114,7 +116,7 @@ def test_multirate_with_the_limit_on_either_side(source, fast):
     system = capped(source)
     split = partitioning.by_hand(system.linearise(), fast)
     for predictor in ("FEM", "TM", "BEM"):
-        trajectory = march(system, Multirate(split, 0.02, 4, predictor=predictor), 2.0, every=True)
+        trajectory = integrate(system, Multirate(split, 0.02, 4, predictor=predictor), 2.0, every=True)
         t = trajectory.t
         high, x, mirror = trajectory.x.T
         assert trajectory.x[:, 0] == pytest.approx(limit(t), rel=1e-12)
@@ -128,7 +130,7 @@ def test_multirate_with_the_limit_on_either_side(source, fast):
 
 def test_a_held_input_as_a_limit():
     change = Change(1.0, inputs=(("C.high", 0.1),))
-    trajectory = march(capped(None), SingleRate("TM", 0.01), 2.0, [change])
+    trajectory = integrate(capped(None), SingleRate("TM", 0.01), 2.0, [change])
     before = (trajectory.t > 0.3) & (trajectory.t < 1.0)
     np.testing.assert_array_equal(trajectory.x[before, 1], LEVEL)
     after = np.flatnonzero(trajectory.t == 1.0)[1]
@@ -136,7 +138,7 @@ def test_a_held_input_as_a_limit():
 
 
 def test_a_change_that_moves_the_limit_takes_the_state_along():
-    trajectory = march(chased(), SingleRate("TM", 0.01), 2.0, [Change(0.8, (("D", "level", 0.0),))])
+    trajectory = integrate(chased(), SingleRate("TM", 0.01), 2.0, [Change(0.8, (("D", "level", 0.0),))])
     at = np.flatnonzero(trajectory.t == 0.8)
     below = RATE * 0.8
     np.testing.assert_allclose(trajectory.x[at, 0], [limit(0.8), below], rtol=1e-10)
@@ -146,7 +148,7 @@ def test_a_change_that_moves_the_limit_takes_the_state_along():
 def test_a_device_out_of_service_keeps_its_state_beyond_the_limit():
     changes = [Change(0.5, out=("C",)), Change(0.6, (("R", "slope", -1.0),))]
     for scheme in (SingleRate("TM", 0.01), SingleRate("RK4", 0.01)):
-        trajectory = march(capped("copy"), scheme, 2.0, changes)
+        trajectory = integrate(capped("copy"), scheme, 2.0, changes)
         high, x, mirror = trajectory.x[trajectory.t >= 0.5].T
         assert high[-1] < x[-1]
         np.testing.assert_array_equal(x, x[0])
@@ -156,7 +158,7 @@ def test_a_device_out_of_service_keeps_its_state_beyond_the_limit():
 def test_a_limit_that_ramps():
     changes = [Change(0.0, rates=(("C.high", RATE),))]
     for method in ("TM", "RK4"):
-        trajectory = march(capped(None), SingleRate(method, 0.01), 2.0, changes)
+        trajectory = integrate(capped(None), SingleRate(method, 0.01), 2.0, changes)
         np.testing.assert_allclose(trajectory.x[:, 1], exact(trajectory.t), atol=1e-4)
         held = (trajectory.t > MET + 0.01) & (trajectory.t < LEFT - 0.01)
         np.testing.assert_allclose(trajectory.x[held, 1], limit(trajectory.t[held]), rtol=1e-12)
@@ -165,15 +167,15 @@ def test_a_limit_that_ramps():
 def test_a_limit_that_runs_from_its_state_is_an_error():
     system = systems.one(systems.Chased, {"high": 0.3}, pull=-1.5)
     with pytest.raises(SimulationError, match=r"D\.x and its limit, .* have not settled"):
-        march(system, SingleRate("TM", 0.01), 1.0, [Change(0.5, (("D", "level", -2.0),))])
-    with pytest.raises(SimulationError, match=r"have not settled after 100 rounds; take an implicit method"):
-        march(systems.one(systems.Chased, {"high": 0.3}, pull=1.1), SingleRate("RK4", 0.1), 1.0)
+        integrate(system, SingleRate("TM", 0.01), 1.0, [Change(0.5, (("D", "level", -2.0),))])
+    with pytest.raises(SimulationError, match=r"have not settled.* take an implicit method"):
+        integrate(systems.one(systems.Chased, {"high": 0.3}, pull=1.1), SingleRate("RK4", 0.1), 1.0)
 
 
 def test_a_start_beyond_the_limit_is_refused():
     system = systems.one(systems.Chased, {"x": 0.4, "high": 0.3})
     with pytest.raises(InputError, match=r"D\.x = 0\.4 is outside its limits \[-inf, 0\.1\]"):
-        march(system, SingleRate("TM", 0.01), 1.0)
+        integrate(system, SingleRate("TM", 0.01), 1.0)
 
 
 def test_linearisation():
@@ -196,7 +198,7 @@ def test_the_slow_manifold_scheme_follows_a_limit():
 
     system = systems.one(Follower, {"fast": 0.5, "slow": 1.0})
     split = partitioning.by_hand(system.linearise(), ["D.fast"])
-    trajectory = march(system, SlowManifold(split, 0.05), 1.0)
+    trajectory = integrate(system, SlowManifold(split, 0.05), 1.0)
     slow = np.exp(-0.5 * trajectory.t)
     np.testing.assert_allclose(trajectory.x[:, 1], slow, atol=1e-8)
     np.testing.assert_array_equal(trajectory.x[1:, 0], trajectory.x[1:, 1])

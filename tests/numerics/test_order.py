@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import partitioning
-from psmr.numerics.run.integrate import Change, march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.tableaux import TABLEAUX
 from tests import systems
 
@@ -32,7 +34,7 @@ def test_single_rate(method, problem, newton):
     p = problem()
     errors = []
     for h in STEPS:
-        trajectory = march(p.system, SingleRate(method, h, newton=newton, tolerance=TOLERANCE), p.t_end)
+        trajectory = integrate(p.system, SingleRate(method, h, newton=newton, tolerance=TOLERANCE), p.t_end)
         exact = np.array([p.exact(t) for t in trajectory.t])
         errors.append(np.abs(np.hstack([trajectory.x, trajectory.y]) - exact).max())
     assert slope(STEPS, errors) == pytest.approx(TABLEAUX[method].order, abs=0.2)
@@ -53,7 +55,7 @@ def test_single_rate_across_a_change(method, newton):
     for h in steps:
         system = systems.quadratic().system
         scheme = SingleRate(method, h, newton=newton, tolerance=TOLERANCE)
-        errors.append(final_error(march(system, scheme, 2.0, [change]), jump(2.0)))
+        errors.append(final_error(integrate(system, scheme, 2.0, [change]), jump(2.0)))
     assert slope(steps, errors) == pytest.approx(TABLEAUX[method].order, abs=0.2)
 
 
@@ -82,7 +84,7 @@ def test_multirate(predictor, solution, predict, interpolation, corrections):
             epsilon=1e-12,
             tolerance=1e-12,
         )
-        errors.append(final_error(march(system, scheme, 1.0), exact))
+        errors.append(final_error(integrate(system, scheme, 1.0), exact))
     assert slope(steps, errors) == pytest.approx(TABLEAUX[solution].order, abs=0.2)
 
 
@@ -96,7 +98,7 @@ def test_multirate_across_a_change(interpolation):
     errors = []
     for h in steps:
         scheme = Multirate(split, h, 4, predictor="TM", interpolation=interpolation, tolerance=1e-12)
-        errors.append(final_error(march(system, scheme, 1.0, [change]), exact))
+        errors.append(final_error(integrate(system, scheme, 1.0, [change]), exact))
     assert slope(steps, errors) == pytest.approx(2, abs=0.2)
 
 
@@ -106,6 +108,6 @@ def _reference(changes=()):
     system = systems.two_rates(tau=0.05)
     points = []
     for h in (1e-3, 5e-4):
-        trajectory = march(system, SingleRate("SDIRK2", h, tolerance=1e-14), 1.0, changes)
+        trajectory = integrate(system, SingleRate("SDIRK2", h, tolerance=1e-14), 1.0, changes)
         points.append(np.r_[trajectory.x[-1], trajectory.y[-1]])
     return points[1] + (points[1] - points[0]) / 3

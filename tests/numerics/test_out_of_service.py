@@ -11,10 +11,12 @@ import psmr
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.errors import EventError
-from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
 from tests import systems
@@ -81,11 +83,11 @@ def test_the_rest_runs_as_if_the_plant_had_never_been_there(system, plant, kind)
     make, parted = SCHEMES[kind]
     split = by_participation(system)
     trip = Change(TRIP, out=plant, label="G2 trips")
-    ours = march(system, make(split), END, [trip])
+    ours = integrate(system, make(split), END, [trip])
     before, after = np.flatnonzero(ours.t == TRIP)
     rest = without(system, plant, ours.x[before], ours.y[before])
     scheme = make(fast_side(rest, split, plant) if parted else None)
-    reference = march(rest, scheme, END - TRIP)
+    reference = integrate(rest, scheme, END - TRIP)
     every = slice(None)
     if isinstance(scheme, Adaptive):
         every = slice(-1, None)  # it measures the error over all states, also those that rest: other steps
@@ -118,8 +120,8 @@ FAST = [
 def test_a_plant_divided_over_both_sides_agrees_with_single_rate(system, plant, fast):
     split = partitioning.by_device(system.linearise(), fast)
     trip = [Change(TRIP, out=plant)]
-    ours = march(system, Multirate(split, 0.005, 1, predictor="TM", corrections="converge"), END, trip)
-    single = march(system, SingleRate("TM", 0.005), END, trip)
+    ours = integrate(system, Multirate(split, 0.005, 1, predictor="TM", corrections="converge"), END, trip)
+    single = integrate(system, SingleRate("TM", 0.005), END, trip)
     # With equal steps the corrected scheme is the trapezoidal rule on all rows.
     np.testing.assert_allclose(ours.x, single.x, atol=1e-6)
     np.testing.assert_allclose(ours.y, single.y, atol=1e-6)
@@ -140,13 +142,13 @@ def test_rows_are_paired_anew_where_the_sides_need_it(system, plant):
     )  # fmt: skip
     trip = [Change(TRIP, out=plant)]
     scheme = Multirate(split, 0.005, 1, predictor="TM", corrections="converge")
-    single = march(system, SingleRate("TM", 0.005), END, trip)
-    np.testing.assert_allclose(march(system, scheme, END, trip).x, single.x, atol=1e-6)
+    single = integrate(system, SingleRate("TM", 0.005), END, trip)
+    np.testing.assert_allclose(integrate(system, scheme, END, trip).x, single.x, atol=1e-6)
 
 
 def test_work_goes_on_being_counted(system, plant):
-    whole = march(system, SingleRate("TM", 0.01), 1.0).counters
-    tripped = march(system, SingleRate("TM", 0.01), 1.0, [Change(0.5, out=plant)]).counters
+    whole = integrate(system, SingleRate("TM", 0.01), 1.0).counters
+    tripped = integrate(system, SingleRate("TM", 0.01), 1.0, [Change(0.5, out=plant)]).counters
     assert tripped.orders == whole.orders
     assert tripped.steps == whole.steps
     assert tripped.newton_iterations["step"] > whole.newton_iterations["step"]
@@ -154,17 +156,17 @@ def test_work_goes_on_being_counted(system, plant):
 
 def test_trips_of_several_plants_and_twice_the_same(system, plant):
     g3 = tuple(d.name for d in system.devices if d.name in ("G3", "AVR3", "GOV3", "PSS3"))
-    both = march(
+    both = integrate(
         system, SingleRate("TM", 0.01), 0.5, [Change(0.1, out=plant), Change(0.2, out=(*g3, *plant))]
     )
-    one = march(system, SingleRate("TM", 0.01), 0.5, [Change(0.1, out=plant), Change(0.2, out=g3)])
+    one = integrate(system, SingleRate("TM", 0.01), 0.5, [Change(0.1, out=plant), Change(0.2, out=g3)])
     np.testing.assert_array_equal(both.x, one.x)
 
 
 def test_states_at_a_limit_stay_there():
     """The derivative is zero, so that no limit holds the state and it leaves none."""
     system = assemble([Device("D", systems.Limited, {})])
-    ours = march(system, SingleRate("TM", 0.01), 3.0, [Change(1.0, out=("D",))])
+    ours = integrate(system, SingleRate("TM", 0.01), 3.0, [Change(1.0, out=("D",))])
     assert ours.x[np.flatnonzero(ours.t == 1.0)[0]] == 0.5
     at = np.flatnonzero(ours.t == 1.0)[0]
     np.testing.assert_array_equal(ours.x[at:], np.broadcast_to(ours.x[at], ours.x[at:].shape))
@@ -172,8 +174,8 @@ def test_states_at_a_limit_stay_there():
 
 def test_what_cannot_go_out_is_refused(system):
     with pytest.raises(EventError, match="trip: there is no device 'G22'; did you mean 'G2'"):
-        march(system, SingleRate("TM", 0.01), 1.0, [Change(0.5, out=("G22",), label="trip")])
+        integrate(system, SingleRate("TM", 0.01), 1.0, [Change(0.5, out=("G22",), label="trip")])
     with pytest.raises(
         EventError, match="adds to an equation of bus5, which cannot go out of service without"
     ):
-        march(system, SingleRate("TM", 0.01), 1.0, [Change(0.5, out=("bus5",))])
+        integrate(system, SingleRate("TM", 0.01), 1.0, [Change(0.5, out=("bus5",))])

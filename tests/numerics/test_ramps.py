@@ -11,9 +11,11 @@ from psmr.dae.declare.component import Component, Parameter
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.errors import InputError
-from psmr.numerics.run.engine import autonomous
-from psmr.numerics.run.integrate import Change, march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.discontinuities import autonomous
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from tests.conftest import ROOT
 
@@ -41,7 +43,7 @@ def test_a_load_at_rest_leaves_the_system_autonomous(system):
 
 
 def test_a_ramp_is_continuous_where_it_begins_and_ends(system):
-    ours = march(system, SingleRate("TM", 0.01), 1.0, ramp(system, 0.25, 0.75, 0.4))
+    ours = integrate(system, SingleRate("TM", 0.01), 1.0, ramp(system, 0.25, 0.75, 0.4))
     for t in (0.25, 0.75):
         before, after = np.flatnonzero(ours.t == t)
         np.testing.assert_allclose(ours.y[after], ours.y[before], atol=1e-9)
@@ -61,7 +63,7 @@ SCHEMES = {
 
 @pytest.fixture(scope="module")
 def reference(system):
-    return march(system, SingleRate("RK4", 2e-4, tolerance=1e-13), 1.0, ramp(system, 0.2, 0.6, 1.0)).x[-1]
+    return integrate(system, SingleRate("RK4", 2e-4, tolerance=1e-13), 1.0, ramp(system, 0.2, 0.6, 1.0)).x[-1]
 
 
 @pytest.mark.parametrize("kind", SCHEMES)
@@ -69,7 +71,7 @@ def test_a_ramp_leaves_the_order_as_it_is(system, reference, kind):
     order, scheme = SCHEMES[kind]
     steps = np.array([4e-3, 2e-3, 1e-3, 5e-4])
     changes = ramp(system, 0.2, 0.6, 1.0)
-    ends = [march(system, scheme(system, h), 1.0, changes).x[-1] for h in steps]
+    ends = [integrate(system, scheme(system, h), 1.0, changes).x[-1] for h in steps]
     errors = np.abs(np.array(ends) - reference).max(axis=1)
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(order, abs=0.2)
 

@@ -12,10 +12,11 @@ from psmr.dae.declare.component import Component, Parameter
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.errors import SchemeError
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
-from psmr.numerics.schemes.slow_manifold import SlowManifold, eliminated
+from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.steppers.exponential import condition, integrals
+from psmr.numerics.steppers.manifold import eliminated
 from tests.systems import kaps, one, two_rates
 
 
@@ -84,7 +85,7 @@ def test_sparse_and_dense_elimination_agree(monkeypatch):
     matrix = system.linearise().jacobian()
     places = np.array([0, 1]), np.array([2])
     dense = eliminated(matrix, system.n, *places)
-    monkeypatch.setattr("psmr.numerics.schemes.slow_manifold.DENSE", 0)
+    monkeypatch.setattr("psmr.numerics.steppers.manifold.DENSE", 0)
     for a, b in zip(dense, eliminated(matrix, system.n, *places), strict=True):
         assert np.allclose(a, b, rtol=1e-13, atol=1e-13)
     A = system.linearise().state_matrix()
@@ -100,7 +101,7 @@ def test_order_one_on_a_nonlinear_dae(jacobian):
     steps = 0.02 / 2.0 ** np.arange(5)
     errors = []
     for h in steps:
-        end = march(problem.system, SlowManifold(fast, float(h), jacobian=jacobian), problem.t_end)
+        end = integrate(problem.system, SlowManifold(fast, float(h), jacobian=jacobian), problem.t_end)
         errors.append(np.abs(np.r_[end.x[-1], end.y[-1]] - problem.exact(problem.t_end)).max())
     slope = np.polyfit(np.log(steps), np.log(errors), 1)[0]
     assert slope == pytest.approx(1.0, abs=0.2)
@@ -110,14 +111,14 @@ def test_stiff_limit_has_runge_kuttas_accuracy_for_the_slow_states():
     # z rests on the manifold: what is left is Runge-Kutta 4 and terms of the size of the fast time constant.
     system = two_rates(tau=1e-6)
     fast = split(system, "D.current")
-    reference = march(system, psmr.SingleRate("SDIRK2", 1e-4), 1.0).x[-1]
-    end = march(system, SlowManifold(fast, 0.05), 1.0).x[-1]
+    reference = integrate(system, psmr.SingleRate("SDIRK2", 1e-4), 1.0).x[-1]
+    end = integrate(system, SlowManifold(fast, 0.05), 1.0).x[-1]
     assert np.abs(end - reference)[:2].max() < 1e-5
 
 
 def test_a_rest_that_moves_with_time_is_followed():
     system = one(Driven, {"x": 0.0, "z": 0.0}, rate=1000.0)
-    run = march(system, SlowManifold(split(system, "D.z"), 0.01), 2.0)
+    run = integrate(system, SlowManifold(split(system, "D.z"), 0.01), 2.0)
     rate, t = 1000.0, run.t
     # The forced response of z' = rate (sin t - z), the transient e^{-rate t} being gone after a step.
     exact = rate * (rate * np.sin(t) - np.cos(t)) / (1 + rate**2)
@@ -129,8 +130,8 @@ def test_limits_hold_and_are_left():
     system = one(Regulator, {"x": 0.0, "z": 0.0, "u": 0.2})
     changes = (Change(1.0, inputs=(("D.u", 2.0),)), Change(4.0, inputs=(("D.u", 0.4),)))
     scheme = SlowManifold(split(system, "D.z"), 0.02)
-    run = march(system, scheme, 8.0, changes)
-    reference = march(system, psmr.SingleRate("TM", 1e-3), 8.0, changes)
+    run = integrate(system, scheme, 8.0, changes)
+    reference = integrate(system, psmr.SingleRate("TM", 1e-3), 8.0, changes)
     z = run.x[:, 1]
     assert z.max() == 0.5  # exactly at the limit, never beyond
     assert np.ptp(z[(run.t > 1.1) & (run.t < 3.9)]) == 0.0
@@ -141,26 +142,26 @@ def test_limits_hold_and_are_left():
 def test_a_kept_linearisation_is_renewed_when_it_drifts():
     system = two_rates()
     fast = split(system, "D.current")
-    each = march(system, SlowManifold(fast, 0.01), 2.0)
-    kept = march(system, SlowManifold(fast, 0.01, jacobian="kept"), 2.0)
+    each = integrate(system, SlowManifold(fast, 0.01), 2.0)
+    kept = integrate(system, SlowManifold(fast, 0.01, jacobian="kept"), 2.0)
     made = [run.counters.factorisations_by_role["linearisation"] for run in (each, kept)]
     # One at every step and one that looks at the start; kept ones serve several steps each.
     assert made[0] == 201
     assert 1 < made[1] < 0.5 * made[0]
-    reference = march(system, psmr.SingleRate("TM", 1e-4), 2.0).x[-1]
+    reference = integrate(system, psmr.SingleRate("TM", 1e-4), 2.0).x[-1]
     errors = [np.abs(run.x[-1] - reference).max() for run in (each, kept)]
     assert errors[1] < 2 * errors[0]
 
 
 def test_a_linear_system_needs_one_linearisation():
     system = one(Regulator, {"x": 0.0, "z": 0.0, "u": 0.2}, low=-9.0, high=9.0)
-    run = march(system, SlowManifold(split(system, "D.z"), 0.01, jacobian="kept"), 1.0)
+    run = integrate(system, SlowManifold(split(system, "D.z"), 0.01, jacobian="kept"), 1.0)
     assert run.counters.factorisations_by_role["linearisation"] == 2  # a look at the start, and one
 
 
 def test_every_state_fast_is_the_exponential_euler_method():
     system = one(Regulator, {"x": 0.1, "z": 0.3, "u": 0.2}, low=-9.0, high=9.0)
-    run = march(system, SlowManifold(partitioning.all_fast(system.linearise()), 0.5), 1.0)
+    run = integrate(system, SlowManifold(partitioning.all_fast(system.linearise()), 0.5), 1.0)
     A = system.linearise().state_matrix()
     rest = np.linalg.solve(A, [0.0, -0.2 / 0.01])
     E, _, _ = integrals(A, 1.0)
@@ -172,7 +173,7 @@ def test_pure_integrators_are_refused_before_the_run():
     with pytest.raises(
         SchemeError, match=r"D\.z acts as a pure integrator in the fast set.*Take it out of the fast set"
     ):
-        march(system, SlowManifold(split(system, "D.z"), 0.01), 1.0)
+        integrate(system, SlowManifold(split(system, "D.z"), 0.01), 1.0)
 
 
 def test_a_partition_without_fast_states_is_refused():
@@ -184,7 +185,7 @@ def test_a_partition_without_fast_states_is_refused():
 def test_a_partition_of_another_system_is_refused():
     other = one(Driven, {"x": 0.0, "z": 0.0})
     with pytest.raises(SchemeError, match="another system"):
-        march(two_rates(), SlowManifold(split(other, "D.z"), 0.01), 1.0)
+        integrate(two_rates(), SlowManifold(split(other, "D.z"), 0.01), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -223,4 +224,4 @@ def test_a_step_that_leaves_the_finite_numbers_names_the_state():
 
     system = assemble([Device("D", Runaway, {})], {"D.x": 1.0, "D.z": 1.0})
     with pytest.raises(psmr.PsmrError, match=r"t = .*(D\.z|slow manifold)"):
-        march(system, SlowManifold(split(system, "D.z"), 0.05), 3.0)
+        integrate(system, SlowManifold(split(system, "D.z"), 0.05), 3.0)

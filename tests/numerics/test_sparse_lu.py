@@ -90,10 +90,11 @@ def test_ordering_is_a_permutation_that_saves_fill():
     rows = np.r_[np.arange(n), np.zeros(n, int), np.arange(n)]
     columns = np.r_[np.arange(n), np.arange(n), np.zeros(n, int)]
     matrix = sparse.csc_matrix((np.r_[np.full(n, 9.0), np.ones(2 * n)], (rows, columns)), (n, n))
-    order = ordering(matrix.indptr, matrix.indices)
+    order, entries = ordering(matrix.indptr, matrix.indices)
     assert sorted(order) == list(range(n))
     lu = factorise(matrix.indptr, matrix.indices, matrix.data, order)
-    assert lu.Li.size + lu.Ui.size == 2 * (n - 1)
+    assert lu.Lp[-1] + lu.Up[-1] == 2 * (n - 1)
+    assert entries == 2 * n - 1  # with the diagonal
 
 
 def test_singular_matrix_names_variable_and_equations():

@@ -5,8 +5,8 @@ import pytest
 
 import psmr
 from psmr.numerics.schemes.arc_length import ArcLength
-from psmr.numerics.schemes.scheme import SingleRate
-from psmr.numerics.schemes.stability import Spectrum, explicit_limit, longest_step, mode_words, polynomial
+from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.numerics.schemes.stability import Spectrum, longest_step, mode_words, polynomial
 from psmr.reproduce.systems.boundary_layer import EPSILON, boundary_layer
 from tests.numerics.test_smes import linear
 
@@ -44,12 +44,10 @@ def test_modes_in_words():
 
 def test_limit_is_said_for_explicit_methods_only():
     dae = linear(-1e3, -1.0)
-    assert explicit_limit(dae, SingleRate("RK4", 0.01)).startswith("RK4 is stable up to h = 0.00279 s")
-    assert explicit_limit(dae, ArcLength("FEM", 0.01, weight_t=2.0)).startswith(
-        "FEM is stable up to h = 0.004,"
-    )
-    assert explicit_limit(dae, SingleRate("TM", 0.01)) == ""
-    assert "with no step" in explicit_limit(linear(5j), SingleRate("FEM", 0.01))
+    assert SingleRate("RK4", 0.01).limit(dae).startswith("RK4 is stable up to h = 0.00279 s")
+    assert ArcLength("FEM", 0.01, weight_t=2.0).limit(dae).startswith("FEM is stable up to h = 0.004,")
+    assert SingleRate("TM", 0.01).limit(dae) == ""
+    assert "with no step" in SingleRate("FEM", 0.01).limit(linear(5j))
 
 
 def test_a_step_beyond_the_limit_is_warned_with_the_limit():

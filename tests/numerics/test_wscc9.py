@@ -7,8 +7,9 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.solve.algebraic_solve import consistent
 from tests import sundials
 
@@ -37,14 +38,16 @@ def slope(steps, errors):
 @pytest.fixture(scope="module")
 def reference(system, changes):
     """Extrapolate two SDIRK2 solutions at t = 2 s to third order: error of about 1e-11."""
-    ends = [march(system, SingleRate("SDIRK2", h, tolerance=1e-13), 2.0, changes).x[-1] for h in (1e-4, 5e-5)]
+    ends = [
+        integrate(system, SingleRate("SDIRK2", h, tolerance=1e-13), 2.0, changes).x[-1] for h in (1e-4, 5e-5)
+    ]
     return ends[1] + (ends[1] - ends[0]) / 3
 
 
 @pytest.mark.parametrize(("method", "order"), [("TM", 2), ("SDIRK2", 2), ("BEM", 1)])
 def test_order_across_the_fault_and_its_clearing(system, changes, reference, method, order):
     steps = np.array([2e-3, 1e-3, 5e-4, 2.5e-4, 1.25e-4])
-    ends = [march(system, SingleRate(method, h, tolerance=1e-12), 2.0, changes).x[-1] for h in steps]
+    ends = [integrate(system, SingleRate(method, h, tolerance=1e-12), 2.0, changes).x[-1] for h in steps]
     errors = np.abs(np.array(ends) - reference).max(axis=1)
     assert slope(steps, errors) == pytest.approx(order, abs=0.2)
 
@@ -59,19 +62,19 @@ def test_multirate_order_across_the_fault(system, changes, reference, solution, 
         scheme = Multirate(
             split, h, 4, predictor="TM", solution=solution, interpolation=interpolation, tolerance=1e-12
         )
-        errors.append(np.abs(march(system, scheme, 2.0, changes).x[-1] - reference).max())
+        errors.append(np.abs(integrate(system, scheme, 2.0, changes).x[-1] - reference).max())
     assert slope(steps, errors) == pytest.approx(order, abs=0.2)
 
 
 def test_at_rest_it_stays_at_rest(system):
-    trajectory = march(system, SingleRate("TM", 0.01), 1.0)
+    trajectory = integrate(system, SingleRate("TM", 0.01), 1.0)
     # The equilibrium is found to 1e-10 in the residual; 1 s does not make more of it.
     np.testing.assert_allclose(trajectory.x, np.broadcast_to(system.x0, trajectory.x.shape), atol=1e-9)
 
 
 def test_newton_policies_agree(system, changes):
     policies = ("honest", "dishonest", "very dishonest")
-    ends = [march(system, SingleRate("TM", 2e-3, newton=n), 2.0, changes).x for n in policies]
+    ends = [integrate(system, SingleRate("TM", 2e-3, newton=n), 2.0, changes).x for n in policies]
     # 1000 steps, each to the tolerance of 1e-10.
     for other in ends[1:]:
         np.testing.assert_allclose(other, ends[0], atol=1e-7)
@@ -90,7 +93,7 @@ def test_trajectory_against_sundials(system, changes, speeds):
     """TM at 0.5 ms is within 1e-5 pu of speed of IDA (BDF of variable order, rtol 1e-9)."""
     n, size = system.n, system.n + system.m
     t_end = 10.0
-    ours = march(system, SingleRate("TM", 5e-4), t_end, changes)
+    ours = integrate(system, SingleRate("TM", 5e-4), t_end, changes)
     now, x, y = system, system.x0, system.y0
     worst = 0.0
     for change, end in zip(changes, [*(c.t for c in changes[1:]), t_end], strict=True):

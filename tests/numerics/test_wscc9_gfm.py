@@ -8,8 +8,9 @@ import pytest
 import partitioning
 import psmr
 from psmr.dae.system.linear import modes
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.solve.algebraic_solve import consistent
 from tests.numerics.test_wscc9 import changed
 from tests.sundials import solver
@@ -78,7 +79,7 @@ def test_trajectory_against_sundials(system, changes):
     steps = (2e-4, 1e-4)
     errors = []
     for h in steps:
-        ours = march(system, SingleRate("TM", h), 1.0, changes)
+        ours = integrate(system, SingleRate("TM", h), 1.0, changes)
         errors.append(distances(system, against_sundials(system, changes, ours, 1.0)))
     # Measured at 0.1 ms: 5.2e-8 pu, 3.3e-7 pu, 6.0e-6 rad.
     assert errors[1]["speed"] < 1e-7
@@ -89,7 +90,7 @@ def test_trajectory_against_sundials(system, changes):
 
 
 def test_the_current_limit_is_reached(system, changes):
-    run = march(system, SingleRate("TM", 2e-4), 1.0, changes)
+    run = integrate(system, SingleRate("TM", 2e-4), 1.0, changes)
     current = np.hypot(*(run.x[:, system.index(f"C3.{name}")] for name in ("i_d", "i_q")))
     # The current follows its limited reference: some rounding of the corner, no more.
     assert 1.2 < current.max() < 1.21
@@ -102,8 +103,8 @@ def test_multirate_with_fast_inner_loops(system, changes):
     fast = {name for name, is_fast in zip(system.names_x, split.fast_x, strict=True) if is_fast}
     inner = {f"C3.{name}" for name in ("i_d", "i_q", "v_cd", "v_cq", "i_od", "i_oq")}
     assert fast == inner | {"AVR1.v_m", "AVR2.v_m"}
-    single = march(system, SingleRate("TM", 2e-4), 2.0, changes)
-    multi = march(system, Multirate(split, 2e-3, 10, predictor="TM", solution="TM"), 2.0, changes)
+    single = integrate(system, SingleRate("TM", 2e-4), 2.0, changes)
+    multi = integrate(system, Multirate(split, 2e-3, 10, predictor="TM", solution="TM"), 2.0, changes)
     events = [change.t for change in changes]
     rows = np.array([i for i, t in enumerate(multi.t) if np.abs(np.array(events) - t).min() > 1e-9])
     same = np.searchsorted(single.t, multi.t[rows] - 1e-9)

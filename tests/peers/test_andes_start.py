@@ -8,7 +8,7 @@ import pytest
 from psmr.errors import PsmrWarning
 from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.study.run.simulate import simulate
 
 andes = pytest.importorskip("andes")

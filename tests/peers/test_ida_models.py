@@ -12,7 +12,7 @@ import pytest
 
 import psmr
 from psmr.grid.models.catalogue import ROLES
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.algebraic_solve import consistent
 from tests.peers.plants import plant
@@ -76,7 +76,7 @@ def test_trajectory(name):
     system = plant(name)
     changes = disturbances(system)
     runs = [
-        march(system, psmr.SingleRate("TM", h, tolerance=1e-12), T_END, changes)
+        integrate(system, psmr.SingleRate("TM", h, tolerance=1e-12), T_END, changes)
         for h in FINE.get(name, STEPS)
     ]
     # Times of both runs, within the spans between changes.

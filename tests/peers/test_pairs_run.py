@@ -11,7 +11,7 @@ import pytest
 
 import psmr
 from psmr.errors import PsmrWarning
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from tests.peers.pairs import CASES, PAIRS, Pair
 
 pytestmark = [
@@ -59,7 +59,7 @@ def test_start_and_fault(name):
     system = psmr.build(case)
     assert np.abs(system.residual(system.w0)).max() < 1e-10
     fault = psmr.Fault(bus=FAULTS[name], start=1.0, clear=1.1)
-    run = march(system, psmr.SingleRate("TM", 5e-3), 10.0, fault.changes(system))
+    run = integrate(system, psmr.SingleRate("TM", 5e-3), 10.0, fault.changes(system))
     speeds = run.x[:, [i for i, state in enumerate(system.names_x) if state.endswith(".omega")]]
     assert run.t[-1] == 10.0
     # It was disturbed, and the machines are together at the end.

@@ -14,7 +14,7 @@ from scipy.interpolate import CubicSpline
 
 import psmr
 from psmr.dae.system.system import System
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from tests.peers.andes_system import in_andes_names, load, machines, start
 
 Reals = NDArray[np.float64]
@@ -98,7 +98,7 @@ def psmr_run(system: System, event: Disturbance, h: float, t_end: float) -> Samp
     fault = psmr.Fault(
         bus=event.bus, start=event.start, clear=event.clear, x=event.x, trip=event.trip and event.trip[0]
     )
-    found = march(system, psmr.SingleRate("TM", h, tolerance=1e-11), t_end, fault.changes(system))
+    found = integrate(system, psmr.SingleRate("TM", h, tolerance=1e-11), t_end, fault.changes(system))
     bus_of = {d.name: d.connections.get("v_re", "").rpartition(".")[0] for d in system.devices}
     number = {d.name: int(d.name.removeprefix("bus")) for d in system.devices if d.name.startswith("bus")}
     angles = [i for i, name in enumerate(system.names_x) if name.endswith(".delta")]

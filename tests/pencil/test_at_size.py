@@ -8,7 +8,8 @@ import psmr
 from psmr.errors import CaseError, InputError, SchemeError, SingularError
 from psmr.grid.case.tables import LineRow
 from psmr.grid.synthetic.chain import chain
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil import ModeChoice, step_operator
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.operator.step_map import step_map

@@ -9,8 +9,9 @@ import pytest
 import partitioning
 import psmr
 from psmr.errors import InputError, SchemeError
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil import critical_step, spectral_radius
 from psmr.pencil.modes.spectrum import modes_of
 from tests.pencil.oracle import ode
@@ -74,7 +75,7 @@ def test_the_simulation_agrees_on_both_sides(system, factor, grows):
     kick = 1e-5 * vector / np.abs(vector).max()
     start = (system.x0 + kick[: system.n], system.y0 + kick[system.n :])
     h = factor * found.h
-    run = march(system, replace(found.scheme, h_slow=h), 250 * h, start=start)
+    run = integrate(system, replace(found.scheme, h_slow=h), 250 * h, start=start)
     speed = run.x[:, system.names_x.index("G3.omega")] - run.x[:, system.names_x.index("G2.omega")]
     early, late = np.abs(speed[50:100]).max(), np.abs(speed[200:250]).max()
     assert (late > 1.5 * early) == grows

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from psmr.errors import InputError, SchemeError
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil import spectral_radius
 from psmr.pencil.deformation.deformation import deformation
 from tests.pencil.oracle import ode, partition, random_dae

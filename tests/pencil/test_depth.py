@@ -7,8 +7,9 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil import fit_mode
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.spectrum import modes_of
@@ -32,7 +33,7 @@ def ringdown(system, linear, scheme, size=1e-3, order=None):
     modes = modes_of(linear)
     shape = modes.vectors[: linear.n, np.abs(modes.s - mode).argmin()].real
     start = (system.x0 + size * shape / np.linalg.norm(shape), system.y0)
-    run = march(system, scheme, 8.0, start=start)
+    run = integrate(system, scheme, 8.0, start=start)
     first, second = (system.names_x.index(f"G{k}.omega") for k in (1, 2))
     signal = run.x[:, first] - run.x[:, second]
     return complex(row["real_numerical"], row["imag_numerical"]), fit_mode(run.t, signal, mode, order), mode

@@ -4,7 +4,8 @@ import matplotlib.figure
 import numpy as np
 import pytest
 
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.report.figures import deformation_bars, eigenvalue_map
 from tests.pencil.oracle import ode, partition, random_dae

@@ -5,7 +5,8 @@ import pytest
 import scipy.linalg
 
 from psmr.errors import SchemeError
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil import published_pencil
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.operator.published import published_multipliers

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from psmr.dae.system.linear_system import linear_system
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil import step_operator
 from tests.pencil.oracle import partition, random_dae
 
@@ -28,7 +29,7 @@ def system():
 
 def points(system, scheme):
     """Accepted points (STEPS + 1, n + m); from the second on y is what the scheme left, not that of x."""
-    run = march(system, scheme, STEPS * scheme.step, start=(START, np.zeros(LINEAR.m)))
+    run = integrate(system, scheme, STEPS * scheme.step, start=(START, np.zeros(LINEAR.m)))
     return np.hstack([run.x, run.y])
 
 

@@ -6,8 +6,9 @@ import pytest
 import partitioning
 from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil import fit_mode
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.spectrum import modes_of
@@ -84,7 +85,7 @@ def test_ringdown_of_the_nonlinear_run(system, linear, kick, pair, interpolation
     )
     row = deformation(linear, scheme).dominant
     predicted = complex(row["real_numerical"], row["imag_numerical"])
-    run = march(system, scheme, 8.0, start=(kick, system.y0))
+    run = integrate(system, scheme, 8.0, start=(kick, system.y0))
     first, second = (system.names_x.index(f"G{k}.omega") for k in (1, 2))
     fitted = fit_mode(run.t, run.x[:, first] - run.x[:, second], near=complex(row["real"], row["imag"]))
     assert fitted == pytest.approx(predicted, rel=1e-5)

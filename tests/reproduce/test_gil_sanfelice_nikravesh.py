@@ -7,8 +7,8 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.numerics.run.integrate import march
-from psmr.pencil.operator.closed_form import slow_manifold_map
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.steppers.manifold import slow_manifold_map
 from psmr.reproduce import gil_findings, gil_formulas
 from psmr.reproduce import gil_sanfelice_nikravesh as gil
 from psmr.reproduce.papers import reproduce
@@ -76,7 +76,7 @@ def test_the_printed_block_matrix_loses_the_accuracy():
 
 def test_the_pendulum_keeps_its_energy_and_its_joint_in_a_tight_run():
     system = pendulum.pendulum()
-    run = march(system, psmr.SingleRate("RK4", 5e-5), 0.5)
+    run = integrate(system, psmr.SingleRate("RK4", 5e-5), 0.5)
     energy = pendulum.energy(run.x)
     assert np.abs(energy - energy[0]).max() < 1e-9
     assert np.abs(run.x[:, 0] - np.sin(run.x[:, 2]) / 2).max() < 1e-10
@@ -106,7 +106,7 @@ def test_a_paper_that_is_not_there(tmp_path):
 def test_no_fast_set_of_the_pendulum_is_an_integrator():
     system = pendulum.pendulum()
     with pytest.raises(psmr.PsmrError, match="pure integrator"):
-        march(
+        integrate(
             system,
             psmr.SlowManifold(partitioning.by_hand(system.linearise(), ["P.r_x", "P.r_y"]), 0.005),
             1.0,

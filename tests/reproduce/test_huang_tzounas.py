@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from psmr.errors import InputError
-from psmr.numerics.schemes.scheme import SingleRate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.reproduce.huang_tzounas import setting as setting_module
 from psmr.reproduce.huang_tzounas.responses import (
     interpolation,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.reproduce import kuznetsov_krasnikov as kk
@@ -45,7 +45,7 @@ def test_digits_are_cut_off(value, printed, cut):
 
 def van_der_pol_ratio(tolerance):
     method = Adaptive("Adams", tolerance, tolerance)
-    plain, arc = (march(van_der_pol(), s, kk.VDP_END) for s in (method, ArcLength(method, kk.LONGEST)))
+    plain, arc = (integrate(van_der_pol(), s, kk.VDP_END) for s in (method, ArcLength(method, kk.LONGEST)))
     return plain.counters.residuals["step"] / arc.counters.residuals["step"], arc.counters.chatter
 
 

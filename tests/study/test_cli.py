@@ -178,7 +178,7 @@ def test_a_run_that_fails_has_code_1_and_writes_nothing(study, capsys, tmp_path,
     def fail(*_, **__):
         raise SimulationError("t = 0.1 s: no convergence")
 
-    monkeypatch.setattr("psmr.study.run.simulate.march", fail)
+    monkeypatch.setattr("psmr.study.run.simulate.integrate", fail)
     code, out, err = call(capsys, "run", study)
     assert (code, out, err) == (1, "", "psmr: error: t = 0.1 s: no convergence\n")
     assert not (tmp_path / "out").exists()

@@ -10,8 +10,9 @@ import partitioning
 import psmr
 from psmr import cli
 from psmr.errors import SchemeError
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.study.explain import explain
 from psmr.study.tuning.cost import kicked
 
@@ -40,7 +41,7 @@ def test_counted_matrices_are_those_of_the_run(system, split, options):
     scheme = Multirate(split, 0.01, 5, **options)
     w = kicked(system)  # at rest the corrections would agree at once
     start = (w[: system.n], w[system.n : system.n + system.m])
-    counters = march(system, scheme, 10 * scheme.step, start=start).counters
+    counters = integrate(system, scheme, 10 * scheme.step, start=start).counters
     assert counters.refreshes == 0
     expected = {order: 10 * count for order, count in explain(system, scheme).factorisations.items()}
     assert dict(counters.factorisations) == expected
@@ -49,7 +50,7 @@ def test_counted_matrices_are_those_of_the_run(system, split, options):
 @pytest.mark.parametrize("method", ["TM", "BEM", "SDIRK2", "FEM", "RK4"])
 def test_counted_matrices_of_single_rate(system, method):
     scheme = SingleRate(method, 5e-4)
-    run = march(system, scheme, 10 * scheme.step)
+    run = integrate(system, scheme, 10 * scheme.step)
     expected = {order: 10 * count for order, count in explain(system, scheme).factorisations.items()}
     assert dict(run.counters.factorisations) == expected
 
@@ -94,12 +95,12 @@ def test_everything_on_one_side(system):
 
 def test_partition_of_another_system_is_refused(system, split, wscc9):
     other = psmr.build(psmr.read_case(wscc9 / "sauer-pai.toml"))
-    with pytest.raises(SchemeError, match="partition is of another system"):
+    with pytest.raises(SchemeError, match=r"partition of .* of another system"):
         explain(other, Multirate(split, 0.05, 10))
 
 
 def test_unknown_scheme_is_refused(system):
-    with pytest.raises(SchemeError, match="a str scheme is not explained"):
+    with pytest.raises(SchemeError, match="a str is not a scheme"):
         explain(system, "TM")
 
 

@@ -8,7 +8,8 @@ import pytest
 import psmr
 from psmr.dae.declare.component import Component, Parameter
 from psmr.errors import EventError, StudyError
-from psmr.numerics.run.integrate import Change, march
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.run.trajectory import Change
 from psmr.study.events.schedule import schedule
 from psmr.study.events.series import read_points
 from psmr.study.file.study import read_study
@@ -102,7 +103,7 @@ def test_a_held_input_that_ramps_keeps_the_order(kind):
     ramp = [Change(0.0, rates=(("D.u", 1.0),)), Change(1.0, inputs=(("D.u", 1.0),))]
     errors, steps = [], np.array([0.2, 0.1, 0.05, 0.025])
     for h in steps:
-        run = march(system, scheme(split, h), 1.0, ramp)
+        run = integrate(system, scheme(split, h), 1.0, ramp)
         errors.append(abs(run.x[-1, 0] - exact(1.0)))
         np.testing.assert_allclose(run.y[:, 0], run.t * run.x[:, 0], atol=1e-10)
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(order, abs=0.25)
@@ -111,10 +112,10 @@ def test_a_held_input_that_ramps_keeps_the_order(kind):
 def test_a_ramp_of_one_input_goes_on_through_the_change_of_another(system):
     steps = [Change(0.55, parameters=(("load5", "p", 1.3),))]
     ramp = [Change(0.2, rates=(("AVR1.v_ref", 0.01),)), Change(0.8, rates=(("AVR1.v_ref", 0.0),))]
-    two = march(system, psmr.SingleRate("TM", 0.01), 1.0, [*ramp, *steps])
+    two = integrate(system, psmr.SingleRate("TM", 0.01), 1.0, [*ramp, *steps])
     start = dict(zip(system.names_u, system.u0, strict=True))["AVR1.v_ref"]
     again = Change(0.55, inputs=(("AVR1.v_ref", start + 0.0035),), rates=(("AVR1.v_ref", 0.01),))
-    three = march(system, psmr.SingleRate("TM", 0.01), 1.0, [*ramp, *steps, again])
+    three = integrate(system, psmr.SingleRate("TM", 0.01), 1.0, [*ramp, *steps, again])
     np.testing.assert_allclose(two.x, three.x, atol=1e-10)
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from psmr.numerics.solve.block import FACTORISATIONS, ITERATIONS, REFRESHES, RESIDUALS, SOLVES, Block
+from psmr.numerics.solve.block import Block
+from psmr.numerics.solve.records import (
+    DAMPED_SOLVES,
+    FACTORISATIONS,
+    HONEST_SOLVES,
+    ITERATIONS,
+    REFRESHES,
+    REPIVOTS,
+    RESIDUALS,
+    SOLVES,
+)
 
 
 @dataclass(frozen=True)
@@ -26,7 +36,7 @@ class Counters:
     newton_iterations, residuals, solves
         By role.
     factorisations
-        By matrix order. Those at the start and after changes are not among them but under ``"event"`` below.
+        By matrix order. Those at the start and after events are not among them but under ``"event"`` below.
     factorisations_by_role
         By role.
     orders
@@ -38,6 +48,13 @@ class Counters:
         or left.
     repivots
         Factorisations with new pivots, the first one of each block included.
+    honest, damped
+        Solves that Newton's policy did not get through: they were done again with a matrix at every iteration,
+        and where that failed too with damping (the jumps at events, which are always damped, aside).
+    divided, parts
+        Steps that could not be solved as a whole, and the parts in which they were taken.
+    divided_at
+        Starts in s of the first of these steps.
     seconds
         Wall time.
     rejected
@@ -62,6 +79,11 @@ class Counters:
     seconds: float
     rejected: int = 0
     reversals: int = 0
+    honest: int = 0
+    damped: int = 0
+    divided: int = 0
+    parts: int = 0
+    divided_at: tuple[float, ...] = ()
 
     @property
     def chatter(self) -> float:
@@ -74,14 +96,12 @@ class Counters:
         blocks: Iterable[Block],
         steps: int,
         macro_steps: int,
-        corrections: int,
-        repivots: int,
         seconds: float,
-        rejected: int = 0,
-        reversals: int = 0,
+        divided_at: tuple[float, ...] = (),
+        **choices: int,
     ) -> Counters:
-        """Collect what the blocks counted."""
-        counted = {block.role: (block.size, block.arrays.counts) for block in blocks}
+        """Collect what the blocks counted; `choices` are the other counts by name."""
+        counted = {block.role: (block.size, block.records.counts) for block in blocks}
 
         def by_role(place: int) -> dict[str, int]:
             return {role: int(count[place]) for role, (_, count) in counted.items()}
@@ -99,10 +119,11 @@ class Counters:
             factorisations=by_order,
             factorisations_by_role=by_role(FACTORISATIONS),
             orders={role: size for role, (size, _) in counted.items()},
-            corrections=corrections,
             refreshes=sum(by_role(REFRESHES).values()),
-            repivots=repivots,
+            repivots=sum(by_role(REPIVOTS).values()),
+            honest=sum(by_role(HONEST_SOLVES).values()),
+            damped=sum(n for role, n in by_role(DAMPED_SOLVES).items() if role != "event"),
             seconds=seconds,
-            rejected=rejected,
-            reversals=reversals,
+            divided_at=divided_at,
+            **({"corrections": 0} | choices),
         )

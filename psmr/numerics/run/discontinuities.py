@@ -1,4 +1,4 @@
-"""Changes at their instants: checked before the run, applied in it."""
+"""Changes at their instants, where a run is not smooth: checked before the run, applied in it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.declare.algebraic_form import form_for
-from psmr.dae.declare.component import local_variables, parameters_of
+from psmr.dae.declare.component import Component, local_variables, parameters_of
 from psmr.dae.system.system import System
 from psmr.errors import EventError, SimulationError, nearest
-from psmr.numerics.run.engine import Engine, autonomous
 from psmr.numerics.run.trajectory import Change
-from psmr.numerics.solve.algebraic_solve import balance
+from psmr.numerics.schemes.scheme import Engine
+from psmr.numerics.solve.algebraic_solve import algebraic_solve
 from psmr.numerics.solve.block import Block, Ramp
-from psmr.numerics.solve.newton import MOST_ROUNDS
-from psmr.numerics.steppers.explicit_engine import FlowEngine
+from psmr.numerics.step.machine import MOST_ROUNDS
 
 Reals = NDArray[np.float64]
 
-# A limit that moved by less, relative to max(1, |x|), moved by rounding: the tolerance of `balance`.
+# A limit that moved by less, relative to max(1, |x|), moved by rounding: the tolerance of `algebraic_solve`.
 SAME_LIMIT = 1e-12
 
 
@@ -109,12 +108,12 @@ def apply_changes(
     system: System,
     changes: list[Change],
     parameters: list[Reals],
-    engine: Engine | FlowEngine,
+    engine: Engine,
     event: Block,
     w: Reals,
     now: Now,
-) -> int:
-    """Apply the changes of one instant and solve g = 0 after it; return the number of repivots.
+) -> None:
+    """Apply the changes of one instant and solve g = 0 after it.
 
     States are continuous, but a state beyond a limit that was changed, or that moved with what changed, is at
     that limit at once. `now` is brought up to date.
@@ -148,18 +147,18 @@ def apply_changes(
     for block in (*engine.blocks.values(), event):
         block.load(parameters, lower, upper, now.ramps, w)
     engine.forget(autonomous(system, parameters) and not now.ramps)
-    return balance_within_limits(system, event, w, what, (lower, upper), now.out)
+    solve_within_limits(system, event, w, what, (lower, upper), now.out)
 
 
-def balance_within_limits(
+def solve_within_limits(
     system: System,
     event: Block,
     w: Reals,
     what: str,
     constant: tuple[Reals, Reals],
     out: Collection[str] = (),
-) -> int:
-    """Solve g = 0 and put the states onto limits that moved past them; return the number of repivots.
+) -> None:
+    """Solve g = 0 and put the states onto limits that moved past them.
 
     Parameters
     ----------
@@ -173,9 +172,9 @@ def balance_within_limits(
     Raises
     ------
     SimulationError, SingularError
-        As `psmr.numerics.solve.algebraic_solve.balance`; and where each solution moves the limits again.
+        As `psmr.numerics.solve.algebraic_solve.algebraic_solve`; and where each solution moves the limits again.
     """
-    repivots = balance(event, w, what)
+    algebraic_solve(event, w, what)
     places = np.flatnonzero(system.limits_move)
     moving = np.array([i for i in places if system.names_x[i].rpartition(".")[0] not in out], dtype=np.intp)
     before = w[moving]
@@ -185,8 +184,8 @@ def balance_within_limits(
         far = np.abs(x - w[moving]) > SAME_LIMIT * np.maximum(1.0, np.abs(x))
         w[moving] = x
         if not far.any():
-            return repivots
-        repivots += balance(event, w, what)
+            return
+        algebraic_solve(event, w, what)
     worst = system.names_x[moving[int(far.argmax())]]
     raise SimulationError(
         f"{what} (t = {w[-1]:.6g} s): {worst} and its limit, of which one moves the other, have not settled "
@@ -224,3 +223,20 @@ def limits(system: System, parameters: Sequence[Reals]) -> tuple[Reals, Reals]:
             if high in names:
                 upper[places] = matrix[:, names.index(high)]
     return lower, upper
+
+
+def autonomous(system: System, parameters: Sequence[Reals]) -> bool:
+    """Return whether no equation reads the time: f at the end of a step then serves the start of the next.
+
+    The parameters decide for components that read the time only while they ramp.
+    """
+    return not any(
+        group.compiled.timed and _ramps(group.compiled.component, matrix)
+        for group, matrix in zip(system.groups, parameters, strict=True)
+    )
+
+
+def _ramps(component: type[Component], matrix: Reals) -> bool:
+    declared = tuple(parameters_of(component))
+    rates = [declared.index(name) for name in component.ramps]
+    return not rates or bool(matrix[:, rates].any())

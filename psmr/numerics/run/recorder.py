@@ -1,4 +1,4 @@
-"""The points of a march, gathered piece by piece and watched as they come."""
+"""The points of a run, gathered piece by piece and watched as they come."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ class Piece(NamedTuple):
     ends: NDArray[np.int64]
 
 
-class Log:
+class Recorder:
     """Points in the order of time, and how many steps made them.
 
     Attributes
     ----------
     states, size
         Number of states n, and of states and algebraic variables n + m.
-    steps, macro_steps
+    steps, macro_steps, divided_at
         As in `Counters`.
     """
 
     def __init__(self, states: int, size: int, watch: Watch | None = None) -> None:
         self.states, self.size = states, size
         self.steps = self.macro_steps = 0
+        self.divided_at: tuple[float, ...] = ()
         self._stopped = False
         self._watch = watch
         self._times: list[Reals] = []
@@ -68,13 +69,23 @@ class Log:
             times, rows, steps = times[: last + 1], rows[: last + 1], min(steps, last + 1)
         self._keep(times, rows, steps, steps)
 
-    def add_piece(self, piece: Piece, ratios: NDArray[np.int64], first: int, done: int) -> None:
-        """Take the points of the steps first..done-1, of which ratios[k] were fast steps each."""
+    def add_piece(
+        self, piece: Piece, ratios: NDArray[np.int64], divided: NDArray[np.intp], first: int, done: int
+    ) -> None:
+        """Take the points of the steps first..done-1, of which ratios[k] were fast steps each.
+
+        Of the steps in `divided`, which were taken in parts, only the end is a point at its time.
+        """
         at = piece.ends[first + 1 : done + 1]
         last = self._look(piece.t[at], piece.rows[at]) if self._watch is not None else None
         if last is not None:
             done = first + last + 1
-        rows = slice(piece.ends[first] + 1, piece.ends[done] + 1)
+        self.divided_at += tuple(float(piece.t[piece.ends[k]]) for k in divided if k < done)
+        places = np.arange(piece.ends[first] + 1, piece.ends[done] + 1)
+        inner = [np.arange(piece.ends[k] + 1, piece.ends[k + 1]) for k in divided]
+        rows: slice | NDArray[np.intp] = slice(piece.ends[first] + 1, piece.ends[done] + 1)
+        if any(part.size for part in inner):
+            rows = np.setdiff1d(places, np.concatenate(inner))
         self._keep(piece.t[rows], piece.rows[rows], int(ratios[first:done].sum()), done - first)
 
     def _look(self, times: Reals, rows: Reals) -> int | None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
 from psmr.errors import SchemeError
-from psmr.numerics.schemes.scheme import NEWTONS, Newton, _choice, _positive
+from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
+from psmr.numerics.schemes.scheme import Scheme
+
+if TYPE_CHECKING:
+    from psmr.dae.system.linear import LinearDae
+    from psmr.dae.system.system import System
 
 ADAPTIVE_METHODS = ("RK54", "Adams")
 
@@ -17,7 +24,7 @@ MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class Adaptive(Scheme):
     r"""Advance every variable explicitly, with steps that keep the local error below a tolerance.
 
     Parameters
@@ -54,13 +61,16 @@ class Adaptive:
     newton: Newton = "very dishonest"
     tolerance: float = 1e-10
 
+    split: ClassVar[None] = None
+    ratio: ClassVar[int] = 1
+
     def __post_init__(self) -> None:
-        _choice("method", self.method, ADAPTIVE_METHODS)
-        _choice("newton", self.newton, NEWTONS)
+        choice("method", self.method, ADAPTIVE_METHODS)
+        choice("newton", self.newton, NEWTONS)
         for field in ("rtol", "atol", "tolerance"):
-            _positive(field, getattr(self, field), "")
+            positive(field, getattr(self, field))
         if self.longest != math.inf:
-            _positive("longest", self.longest, "s")
+            positive("longest", self.longest, "s")
         whole_steps(self.most_steps)
         # An increment below the rounding of a number cannot be told from an error.
         if self.rtol < 100 * np.finfo(float).eps:
@@ -74,14 +84,38 @@ class Adaptive:
                 "a larger error than the steps are chosen for; take tolerance <= rtol"
             )
 
+    chooses_steps: ClassVar[bool] = True
+
     @property
     def step(self) -> float:
         """NaN: the time between two points is found in the run."""
         return math.nan
 
+    def with_step(self, h: float) -> NoReturn:
+        """See `Scheme`: there is none to set."""
+        raise SchemeError(f"{self}: a method that chooses its own steps has none to set")
+
+    def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
+        """See `Scheme`: it finds its points as it goes."""
+        from psmr.numerics.steppers.flow_engine import Following
+
+        return Following(system, self, parameters, w)
+
+    def operator(self, linear: LinearDae) -> NoReturn:
+        """See `Scheme`: there is none."""
+        raise no_operator(self)
+
     def __str__(self) -> str:
         name = {"RK54": "Runge-Kutta 5(4)", "Adams": "Adams PECE"}[self.method]
         return f"adaptive {name}, rtol = {self.rtol:g}, atol = {self.atol:g}"
+
+
+def no_operator(scheme: Scheme) -> SchemeError:
+    """Return the error for a report on a method that chooses its own steps."""
+    return SchemeError(
+        f"{scheme}: a method that chooses its own steps has no step operator; its steps follow the tolerance, "
+        "and on a stiff system the stability limit of the method. For a report take a fixed-step method"
+    )
 
 
 def whole_steps(value: object) -> None:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psmr.errors import SchemeError, nearest
-from psmr.numerics.schemes.adaptive import MOST_STEPS, Adaptive, whole_steps
-from psmr.numerics.schemes.scheme import NEWTONS, Newton, SingleRate, _choice, _positive
+from psmr.numerics.schemes.adaptive import MOST_STEPS, Adaptive, no_operator, whole_steps
+from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
+from psmr.numerics.schemes.scheme import Scheme
+from psmr.numerics.schemes.single_rate import SingleRate
+
+if TYPE_CHECKING:
+    from psmr.dae.system.linear import LinearDae
+    from psmr.dae.system.system import System
 
 ONE_STEP = ("FEM", "RK2", "RK4")
 
 
 @dataclass(frozen=True)
-class ArcLength:
+class ArcLength(Scheme):
     """Advance states and time by an explicit method over the arc length of the solution.
 
     With d lambda^2 = sum_i (w_i dx_i)^2 + (w_t dt)^2 the system becomes dx/d lambda = f / v, dt/d lambda = 1
@@ -61,6 +68,9 @@ class ArcLength:
     newton: Newton = "very dishonest"
     tolerance: float = 1e-10
 
+    split: ClassVar[None] = None
+    ratio: ClassVar[int] = 1
+
     def __post_init__(self) -> None:
         if isinstance(self.method, Adaptive):
             if self.method.longest != math.inf:
@@ -70,11 +80,11 @@ class ArcLength:
                     "h of ArcLength limits its steps"
                 )
         else:
-            _choice("method", self.method, ONE_STEP)
-        _positive("h", self.h, "")
-        _positive("weight_t", self.weight_t, "1/s")
-        _positive("tolerance", self.tolerance, "")
-        _choice("newton", self.newton, NEWTONS)
+            choice("method", self.method, ONE_STEP)
+        positive("h", self.h)
+        positive("weight_t", self.weight_t, "1/s")
+        positive("tolerance", self.tolerance)
+        choice("newton", self.newton, NEWTONS)
         whole_steps(self.most_steps)
         if isinstance(self.weights, Mapping):
             object.__setattr__(self, "weights", Weights(self.weights))
@@ -107,10 +117,52 @@ class ArcLength:
         usual = 1.0 if isinstance(self.weights, Mapping) else float(self.weights)
         return np.array([*(named.get(name, usual) for name in names_x), self.weight_t], dtype=float)
 
+    chooses_steps: ClassVar[bool] = True
+
     @property
     def step(self) -> float:
         """NaN: the time between two points is found in the run."""
         return math.nan
+
+    @property
+    def operator_step(self) -> float:
+        """See `Scheme`: at an equilibrium, where nothing but t moves, a step of lambda is h / w_t in time."""
+        return self.h / self.weight_t
+
+    def with_step(self, h: float) -> ArcLength:
+        """See `Scheme`: the weights stay."""
+        return replace(self, h=h * self.weight_t)
+
+    def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
+        """See `Scheme`: it finds its points as it goes."""
+        from psmr.numerics.steppers.flow_engine import Following
+
+        return Following(system, self, parameters, w)
+
+    def operator(self, linear: LinearDae) -> np.ndarray:
+        """See `Scheme`: that of the base method with a step of h / w_t."""
+        from psmr.numerics.schemes.stability import explicit_operator
+
+        if isinstance(self.method, Adaptive):
+            raise no_operator(self)
+        return explicit_operator(linear, self.method, self.operator_step)
+
+    def remarks(self) -> tuple[str, ...]:
+        """See `Scheme`."""
+        return (
+            "Near an equilibrium nothing moves but time, so the arc is time itself: the run is its base method, "
+            f"{self.method} with a step of {self.operator_step:g} s, and the report is that method's. Away from "
+            "it the steps are shorter. Where the base method is unstable at this step the run does not grow but "
+            "chatters about the slow manifold; the run's counters say how often a step turned back.",
+        )
+
+    def limit(self, linear: LinearDae) -> str:
+        """See `Scheme`."""
+        from psmr.numerics.schemes.stability import explicit_limit
+
+        if isinstance(self.method, Adaptive):
+            return ""
+        return explicit_limit(linear, self.method, self.weight_t, "")
 
     def __str__(self) -> str:
         method = (

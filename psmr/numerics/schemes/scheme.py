@@ -1,191 +1,218 @@
-"""A scheme: one frozen record of every choice an integration makes.
+"""What a scheme is to everything else: a frozen record that yields the program of its step.
 
-The simulator and the pencil read the same record, so that a deformation report speaks of the run it stands
-beside.
+Nothing outside a scheme asks for its type. What the simulator, the pencil, the cost model and the explanation
+need of a scheme stands here; a scheme whose step is no program (matrix exponentials, steps that the error or the
+arc chooses) brings an engine and, where it has one, a step operator of its own.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from partitioning import Partition
-from psmr.errors import SchemeError
+import numpy as np
+from numpy.typing import NDArray
 
-Newton = Literal["honest", "dishonest", "very dishonest"]
+from psmr.errors import PsmrError, SchemeError
 
-ONE_STEP_METHODS = ("FEM", "TM", "BEM", "RK4", "SDIRK2")
-PREDICTORS = ("FEM", "TM", "BEM")
-SOLUTIONS = ("TM", "BEM")
-INTERPOLATIONS = ("linear", "spline")
-NEWTONS = ("honest", "dishonest", "very dishonest")
-PREDICTED = ("all", "slow")
+if TYPE_CHECKING:
+    from partitioning import Partition
+    from psmr.dae.system.linear import LinearDae
+    from psmr.dae.system.system import System
+    from psmr.numerics.solve.block import Block
+    from psmr.numerics.step.program import Program
+    from psmr.numerics.step.time_grid import TimeGrid
+
+Reals = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class SingleRate:
-    r"""Advance every variable with one step size.
+class Scheme:
+    """A scheme of integration; the base of every record of choices.
 
-    Parameters
+    Attributes
     ----------
-    method
-        ``"FEM"`` forward Euler, ``"TM"`` trapezoidal, ``"BEM"`` backward Euler, ``"RK4"`` classical
-        Runge-Kutta, ``"SDIRK2"`` two-stage stiffly accurate SDIRK of order 2, gamma = 1 - 1/sqrt(2).
-    h
-        Step size in s.
-    newton
-        When the Jacobian is refreshed: ``"honest"`` at every iteration, ``"dishonest"`` once per time step,
-        ``"very dishonest"`` when the convergence rate asks for it.
-    tolerance
-        Newton stops when the estimated error of w = (x, y), relative to max(1, \|w\|), is below this.
-
-    Raises
-    ------
-    SchemeError
-        For an unknown choice or a value out of range.
+    newton, tolerance
+        How stages are solved.
+    split
+        Partition into fast and slow variables; None for a scheme without one.
+    ratio
+        Fast steps in a step.
+    chooses_steps
+        Whether the times of its points are found in the run.
+    step_name, has_ratio
+        Name of the field that is its step, and whether `ratio` can be chosen.
     """
 
-    method: str
-    h: float
-    newton: Newton = "dishonest"
-    tolerance: float = 1e-10
-
-    def __post_init__(self) -> None:
-        _choice("method", self.method, ONE_STEP_METHODS)
-        _choice("newton", self.newton, NEWTONS)
-        _positive("h", self.h, "s")
-        _positive("tolerance", self.tolerance, "")
+    newton: str
+    tolerance: float
+    split: Partition | None
+    ratio: int
+    chooses_steps: ClassVar[bool] = False
+    step_name: ClassVar[str] = "h"
+    has_ratio: ClassVar[bool] = False
 
     @property
     def step(self) -> float:
-        """Time between two accepted points in s."""
-        return self.h
+        """Time between two accepted points in s; NaN where it is found in the run."""
+        raise NotImplementedError
 
-    def __str__(self) -> str:
-        return f"single rate {self.method}, h = {self.h:g} s, {self.newton} Newton"
+    @property
+    def h_fast(self) -> float:
+        """Smallest step in s."""
+        return self.step / self.ratio
 
+    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
+        """Return the program of a step of h in s.
 
-@dataclass(frozen=True)
-class Multirate:
-    """Advance the fast set with h_slow / ratio and the slow set with h_slow (Huang and Tzounas, section 2.2).
-
-    Parameters
-    ----------
-    split
-        Which variables are fast.
-    h_slow
-        Macro step in s.
-    ratio
-        Fast steps in a macro step; the fast step is ``h_slow / ratio``.
-    predictor
-        Method that predicts the slow variables at the end of the macro step: ``"FEM"``, ``"TM"`` or
-        ``"BEM"``.
-    solution
-        Method that solves the fast and the slow rows: ``"TM"`` or ``"BEM"``.
-    interpolation
-        Slow values within the macro step: ``"linear"`` or ``"spline"``, the cubic through the last three
-        accepted and the predicted value.
-    newton
-        As in `SingleRate`.
-    corrections
-        How often the slow solution may replace the prediction and the macro step be done again: 0, 1, 2, ...
-        or ``"converge"``, which repeats until they agree to `epsilon` and fails where that does not happen.
-    predict
-        ``"all"`` predicts every variable (the published form); ``"slow"`` holds the fast set while the slow
-        set is predicted, which keeps an explicit predictor usable beside very fast states.
-    epsilon
-        Corrections end when prediction and slow solution differ by less than this (infinity norm, per unit).
-    tolerance
-        As in `SingleRate`.
-
-    Raises
-    ------
-    SchemeError
-        For an unknown choice or a value out of range.
-    """
-
-    split: Partition
-    h_slow: float
-    ratio: int
-    predictor: str = "FEM"
-    solution: str = "TM"
-    interpolation: str = "linear"
-    newton: Newton = "dishonest"
-    corrections: int | Literal["converge"] = 0
-    predict: str = "all"
-    epsilon: float = 1e-9
-    tolerance: float = 1e-10
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.split, Partition):
-            raise SchemeError(
-                f"split: a Partition is needed, not {type(self.split).__name__}; "
-                "make one with partitioning.by_participation(linear, delta=...)"
-            )
-        _choice("predictor", self.predictor, PREDICTORS)
-        _choice("solution", self.solution, SOLUTIONS)
-        _choice("interpolation", self.interpolation, INTERPOLATIONS)
-        _choice("newton", self.newton, NEWTONS)
-        _choice("predict", self.predict, PREDICTED)
-        _positive("h_slow", self.h_slow, "s")
-        _positive("epsilon", self.epsilon, "pu")
-        _positive("tolerance", self.tolerance, "")
-        if isinstance(self.ratio, bool) or not isinstance(self.ratio, int) or self.ratio < 1:
-            raise SchemeError(
-                f"ratio = {self.ratio!r}: fast steps in a macro step must be a whole number >= 1, "
-                "so that h_slow is a multiple of the fast step"
-            )
-        whole = isinstance(self.corrections, int) and not isinstance(self.corrections, bool)
-        if self.corrections != "converge" and not (whole and self.corrections >= 0):  # type: ignore[operator]
-            raise SchemeError(f"corrections = {self.corrections!r}: must be 0, 1, 2, ... or 'converge'")
-
-    @classmethod
-    def from_steps(cls, split: Partition, h_slow: float, h_fast: float, **choices: object) -> Multirate:
-        """Make the scheme from both step sizes in s.
+        Parameters
+        ----------
+        h
+            Step in s; the usual one or a shortened one.
+        before
+            Distances in s from the start of the step back to the accepted points that are there.
 
         Raises
         ------
         SchemeError
-            When h_slow is not a whole multiple of h_fast.
+            For a scheme whose step is no program.
         """
-        _positive("h_slow", h_slow, "s")
-        _positive("h_fast", h_fast, "s")
-        ratio = round(h_slow / h_fast)
-        # 1e-9 is far above the rounding of two decimal literals and far below any intended difference.
-        if ratio < 1 or abs(ratio * h_fast - h_slow) > 1e-9 * h_slow:
-            below = max(1, math.floor(h_slow / h_fast))
-            raise SchemeError(
-                f"h_slow = {h_slow:g} s is not a whole multiple of h_fast = {h_fast:g} s; "
-                f"try h_slow = {below * h_fast:g} s or {(below + 1) * h_fast:g} s"
-            )
-        return cls(split, h_slow, ratio, **choices)  # type: ignore[arg-type]
+        raise SchemeError(f"{self}: its step is no program of stages, so it has no equations to show")
+
+    def steady_program(self) -> Program:
+        """Return the program of a usual step with all the history that it uses.
+
+        Raises
+        ------
+        SchemeError
+            For a scheme whose step is no program.
+        """
+        program = self.program(self.step)
+        if not program.memory:
+            return program
+        return self.program(self.step, tuple((k + 1) * self.step for k in range(program.memory)))
+
+    def within(self, h: float) -> Reals:
+        """Return the times in s of the points within a step of h in s; the last one is h."""
+        return np.array([h])
+
+    def engine(self, system: System, parameters: Sequence[Reals], w: Reals, every: bool) -> Engine:
+        """Return the scheme on a system, ready to run.
+
+        Raises
+        ------
+        SchemeError
+            For a partition of another system, or a system that the scheme cannot integrate.
+        """
+        from psmr.numerics.step.engine import Choices, ProgramEngine
+
+        choices = Choices(self.newton, self.tolerance)
+        return ProgramEngine(system, self.program, self.step, choices, self.split, parameters, w, every)
+
+    def operator(self, linear: LinearDae) -> Reals | None:
+        """Return the step operator (n + m, n + m) of a scheme whose step is no program; None where it is one.
+
+        Raises
+        ------
+        SchemeError
+            For a scheme that has none, or that does not fit the system.
+        """
+        return None
 
     @property
-    def h_fast(self) -> float:
-        """Fast step in s."""
-        return self.h_slow / self.ratio
+    def operator_step(self) -> float:
+        """Time in s that one application of the step operator spans."""
+        return self.step
 
     @property
-    def step(self) -> float:
-        """Time between two accepted points (the macro step) in s."""
-        return self.h_slow
+    def shortest_step(self) -> float:
+        """Step in s above which the scheme is defined."""
+        return 0.0
 
-    def __str__(self) -> str:
-        corrections = f"corrections: {self.corrections}" if self.corrections else "no corrections"
-        return (
-            f"multirate {self.predictor} predictor ({self.predict}), {self.solution} solution, "
-            f"{self.interpolation} interpolation, h_slow = {self.h_slow:g} s, ratio {self.ratio}, "
-            f"{corrections}, {self.newton} Newton"
-        )
+    def with_step(self, h: float) -> Scheme:
+        """Return the scheme with a step operator that spans h in s; all else stays."""
+        raise NotImplementedError
+
+    def with_ratio(self, ratio: int) -> Scheme:
+        """Return the scheme with another ratio at the same smallest step.
+
+        Raises
+        ------
+        SchemeError
+            For a scheme that has one step size.
+        """
+        raise SchemeError(f"{self}: has one step size and no ratio")
+
+    def converged(self) -> Scheme:
+        """Return the scheme with corrections until prediction and result agree.
+
+        Raises
+        ------
+        SchemeError
+            For a scheme that predicts nothing.
+        """
+        raise SchemeError(f"a {type(self).__name__} scheme has no corrections; pass a Multirate scheme")
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what a report on the scheme must say besides its figures."""
+        return ()
+
+    def limit(self, linear: LinearDae) -> str:
+        """Say up to which step the scheme is stable and what sets that; "" where there is nothing to say."""
+        return ""
 
 
-def _choice(field: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise SchemeError(f"{field} = {value!r}: must be one of {', '.join(map(repr, allowed))}")
+def require_scheme(scheme: object) -> Scheme:
+    """Return a scheme as it is; raise SchemeError for anything else."""
+    if isinstance(scheme, Scheme):
+        return scheme
+    what = f"the class {scheme.__name__}" if isinstance(scheme, type) else f"a {type(scheme).__name__}"
+    raise SchemeError(
+        f"{what} is not a scheme; make one with psmr.SingleRate, Multirate, Smes, SlowManifold, ArcLength "
+        "or Adaptive"
+    )
 
 
-def _positive(field: str, value: float, unit: str) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:
-        raise SchemeError(f"{field} = {value!r}: must be a finite number > 0{' in ' + unit if unit else ''}")
+class Engine(Protocol):
+    """A scheme on a system, ready to run."""
+
+    blocks: dict[int, Block]
+
+    def forget(self, autonomous: bool) -> None:
+        """Drop history, since w is about to jump; `autonomous` holds from here on."""
+
+    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+        """Make the blocks anew with the devices in `out` out of service."""
+
+    def counted(self) -> dict[str, int]:
+        """Return what `Counters` has beside the work of the blocks."""
+
+
+class GridEngine(Engine, Protocol):
+    """An engine whose points lie on a grid that is known before."""
+
+    def advance(
+        self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
+    ) -> tuple[int, int]:
+        """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
+
+    def divided(self, first: int, last: int) -> NDArray[np.intp]:
+        """Return which of the steps first..last-1 were taken in parts."""
+
+    def failed(self) -> tuple[Block, float, float]:
+        """Return the block in which the last step failed, the least part tried in s, and the last difference."""
+
+
+class FlowEngine(Engine, Protocol):
+    """An engine that finds its points as it goes."""
+
+    def begin(self, end: float, w: Reals) -> int:
+        """Start a span at the point in w; return a status."""
+
+    def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
+        """Step until t = end or `rows` is full; return (rows filled, status)."""
+
+    def failure(self, status: int, end: float, w: Reals) -> PsmrError:
+        """Return the error for a run that did not reach its end."""
+
+
+Progress = Callable[[float], Any]

@@ -8,20 +8,23 @@ paper's is epsilon * Delta.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
+from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.runge_kutta import EXPLICIT
-from psmr.numerics.schemes.scheme import NEWTONS, Newton, _choice, _positive
-from psmr.numerics.schemes.smes_search import BASES, NODES, choose, room_for_micro
+from psmr.numerics.schemes.scheme import Scheme
+from psmr.numerics.schemes.smes_search import BASES, NODES, choose, room_for_micro, setbacks
+from psmr.numerics.step.program import NEW, NOW, Instruction, Program, Rate, Repeat, Restore, Stage
 
 
 @dataclass(frozen=True)
-class Smes:
+class Smes(Scheme):
     """Let the fast modes die out in `micro` forward Euler steps of `delta`, then take one long step.
 
     With F the derivative (algebraic variables solved at every evaluation), E(v) = v + delta F(v) and E^N its
@@ -76,13 +79,16 @@ class Smes:
     tolerance: float = 1e-10
     nodes: str = "macro"
 
+    split: ClassVar[None] = None
+    ratio: ClassVar[int] = 1
+
     def __post_init__(self) -> None:
-        _positive("h", self.h, "s")
-        _positive("delta", self.delta, "s")
-        _positive("tolerance", self.tolerance, "")
-        _choice("base", self.base, BASES)
-        _choice("newton", self.newton, NEWTONS)
-        _choice("nodes", self.nodes, NODES)
+        positive("h", self.h, "s")
+        positive("delta", self.delta, "s")
+        positive("tolerance", self.tolerance)
+        choice("base", self.base, BASES)
+        choice("newton", self.newton, NEWTONS)
+        choice("nodes", self.nodes, NODES)
         if isinstance(self.micro, bool) or not isinstance(self.micro, int | np.integer) or self.micro < 1:
             raise SchemeError(
                 f"micro = {self.micro!r}: the number of micro steps must be a whole number >= 1; "
@@ -139,11 +145,11 @@ class Smes:
             Where no number N of micro steps with N delta < h makes the step stable, or only one that
             costs more than the base method alone with its longest stable step; names mode and damping.
         """
-        _positive("h", h, "s")
-        _choice("base", base, BASES)
-        _choice("nodes", nodes, NODES)
+        positive("h", h, "s")
+        choice("base", base, BASES)
+        choice("nodes", nodes, NODES)
         if delta is not None:
-            _positive("delta", delta, "s")
+            positive("delta", delta, "s")
         if not 0.0 <= margin < 1.0:
             raise SchemeError(
                 f"margin = {margin!r}: must be at least 0 and below 1, a fraction of the eigenvalues"
@@ -166,6 +172,51 @@ class Smes:
             return np.append(self.delta * np.arange(1, self.micro + 1), h)
         count = math.ceil(h / self.delta)
         return h * np.arange(1, count + 1) / count
+
+    def with_step(self, h: float) -> Smes:
+        """See `Scheme`: the micro steps stay."""
+        return replace(self, h=h)
+
+    @property
+    def shortest_step(self) -> float:
+        """See `Scheme`: room for the micro steps."""
+        # Two per cent beyond the step that micro steps fill, where nothing would be left for the long step.
+        return 1.02 * self.micro * self.delta / room_for_micro(self.base, 1.0)
+
+    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
+        """See `Scheme`: the formulas above; a step without room for the micro steps is equal ones."""
+        if not self.fits(h):
+            count = math.ceil(h / self.delta)
+            return Program((Restore("U1", NOW), self._settle("U1", 0.0, 1.0 / count, count, True)))
+        tableau, back = EXPLICIT[self.base], setbacks(self.base, self.nodes)
+        delta, spent = self.delta / h, self.micro * self.delta / h
+        instructions: list[Instruction] = [
+            Restore("U1", NOW),
+            self._settle("U1", 0.0, delta, self.micro, True),
+        ]
+        instructions.append(Rate("k1", "step"))
+        for i in range(1, tableau.stages):
+            c = float(tableau.c[i])
+            along, at = (c - back[i] * spent) / c, c - (back[i] - 1.0) * spent
+            rates = tuple((f"k{j + 1}", float(along * a)) for j, a in enumerate(tableau.A[i, :i]) if a)
+            name = f"U{i + 1}"
+            instructions += [
+                Stage("step", "all", name, "U1", rates, at=(float(at),), matrix="kept"),
+                self._settle(name, float(at), delta, self.micro, False),
+                Rate(f"k{i + 1}", "step"),
+            ]
+        weights = tuple((f"k{i + 1}", float((1.0 - spent) * b)) for i, b in enumerate(tableau.b) if b)
+        instructions.append(Stage("step", "all", NEW, "U1", weights, matrix="kept"))
+        return Program(tuple(instructions))
+
+    @staticmethod
+    def _settle(name: str, start: float, delta: float, count: int, first: bool) -> Repeat:
+        """Return `count` forward Euler steps of delta on the point `name`, from a time of `start`."""
+        matrix: Literal["first", "kept"] = "first" if first else "kept"
+        at = tuple(start + (j + 1) * delta for j in range(count))
+        rates = (("k", delta),)
+        micro = Stage("step", "all", name, name, rates, at=at, matrix=matrix, shown=first)
+        return Repeat(count, (Rate("k", "step"), micro))
 
     @property
     def evaluations(self) -> int:

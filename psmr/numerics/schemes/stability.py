@@ -10,9 +10,8 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.linear import LinearDae
-from psmr.numerics.schemes.arc_length import ArcLength
+from psmr.errors import SchemeError
 from psmr.numerics.schemes.runge_kutta import EXPLICIT
-from psmr.numerics.schemes.scheme import SingleRate
 
 # Where |R| is told from 1 by bisection: to the fourth digit of the step, which is more than a warning needs.
 LIMIT_DIGITS = 1e-4
@@ -125,18 +124,54 @@ def narrowest(eigenvalues: ArrayLike, method: str) -> tuple[float, complex]:
     return limits[at], complex(upper[at])
 
 
-def explicit_limit(linear: LinearDae, scheme: object) -> str:
-    """Say up to which step an explicit one-step method is stable and which mode sets that; "" for others."""
-    base = scheme.base if isinstance(scheme, ArcLength) else scheme
-    if not isinstance(base, SingleRate) or base.method not in EXPLICIT:
+def explicit_limit(linear: LinearDae, method: str, factor: float = 1.0, unit: str = " s") -> str:
+    """Say up to which step an explicit one-step method is stable and which mode sets that; "" for others.
+
+    The step is shown times `factor`, with its unit.
+    """
+    if method not in EXPLICIT:
         return ""
-    limit, mode = narrowest(Spectrum.of(linear).damped, base.method)
+    limit, mode = narrowest(Spectrum.of(linear).damped, method)
     if not math.isfinite(limit):
         return ""
     if limit == 0.0:
-        return f"or an implicit scheme: {base.method} damps the mode {mode_words(mode)} with no step"
-    factor, unit = (scheme.weight_t, "") if isinstance(scheme, ArcLength) else (1.0, " s")
+        return f"or an implicit scheme: {method} damps the mode {mode_words(mode)} with no step"
     return (
-        f"{base.method} is stable up to h = {factor * limit:.3g}{unit}, "
+        f"{method} is stable up to h = {factor * limit:.3g}{unit}, "
         f"where the mode {mode_words(mode)} sets the limit"
     )
+
+
+def stability_polynomial(matrix: NDArray[np.float64], method: str) -> NDArray[np.float64]:
+    """Return R(Z) = I + Z sum_i b_i k_i, k_i = I + Z sum_j A_ij k_j, of an explicit one-step method.
+
+    Raises
+    ------
+    SchemeError
+        For a method that is not an explicit one.
+    """
+    if method not in EXPLICIT:
+        raise SchemeError(
+            f"{method} is not an explicit method; {', '.join(EXPLICIT)} have a stability polynomial"
+        )
+    tableau, identity = EXPLICIT[method], np.eye(len(matrix))
+    stages: list[NDArray[np.float64]] = []
+    for row in tableau.A:
+        along = sum((a * k for a, k in zip(row, stages, strict=False)), 0.0 * identity)
+        stages.append(identity + matrix @ along)
+    return np.asarray(identity + matrix @ sum(b * k for b, k in zip(tableau.b, stages, strict=True)))
+
+
+def explicit_operator(linear: LinearDae, method: str, h: float) -> NDArray[np.float64]:
+    """Return the step operator (n + m, n + m) of an explicit method with a step of h in s."""
+    return with_algebraic(linear, stability_polynomial(h * linear.state_matrix(), method))
+
+
+def with_algebraic(linear: LinearDae, M: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return T (n + m, n + m) on (x, y) from M (n, n): y(t) is not read, y(t + h) solves g = 0."""
+    n, m = linear.n, linear.m
+    T = np.zeros((n + m, n + m))
+    T[:n, :n] = M
+    if m:
+        T[n:, :n] = -scipy.linalg.solve(linear.gy.toarray(), linear.gx @ M)
+    return T

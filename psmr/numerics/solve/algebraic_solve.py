@@ -7,78 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.dae.compile.cache import lean
-from psmr.dae.compile.kernels import jacobian
+from psmr.dae.compile.kernels import residual
 from psmr.dae.system.system import System
-from psmr.errors import PsmrError, SimulationError, SingularError
-from psmr.numerics.solve.block import FACTORISATIONS, ITERATIONS, SCALE, VALID, WORST, Block, make_block
-from psmr.numerics.solve.failure import balance_failure
-from psmr.numerics.solve.lu import refactor
-from psmr.numerics.solve.newton import (
-    DONE,
-    LEAST_DAMPING,
-    MOST_ITERATIONS,
-    NO_PIVOTS,
-    NOT_CONVERGED,
-    NOT_FINITE,
-    copy,
-    evaluate,
-    improve,
-)
+from psmr.errors import PsmrError, SingularError
+from psmr.numerics.solve.block import Block, make_block
+from psmr.numerics.solve.failure import algebraic_failure
+from psmr.numerics.solve.newton import HONEST
+from psmr.numerics.solve.records import KEPT
+from psmr.numerics.solve.solver import DAMPED
+from psmr.numerics.solve.status import DONE, NO_ROOM, SINGULAR
 
 Reals = NDArray[np.float64]
 
-# New pivots for one and the same solution or step: each block may need a first choice, and another one.
-MOST_REPIVOTS = 10
+# A hundredth of the default Newton tolerance of a step: the jump at an event is no place to save an iteration.
+TOLERANCE = 1e-12
 
-
-@lean
-def settle(block, w, tolerance):  # type: ignore[no-untyped-def]
-    """Solve F(w) = 0 for the block's variables, limits aside, from a guess that may be far off.
-
-    Damped Newton with the natural monotonicity test (Deuflhard, Newton Methods for Nonlinear Problems,
-    section 3.3): a damped step is taken when the update that the same matrix would make from there is
-    smaller. Returns as `newton`.
-    """
-    variables, start, full = block.variables, block.start, block.full
-    for _ in range(MOST_ITERATIONS):
-        block.memory[VALID] = 0.0
-        evaluate(block, w)
-        jacobian(block.table, block.constant, w, block.J)
-        block.memory[SCALE] = np.nan
-        if block.lu.D.size == 0:
-            return NO_PIVOTS
-        block.counts[FACTORISATIONS] += 1
-        if not refactor(block.lu, block.J):
-            return NO_PIVOTS
-        for i in range(variables.size):
-            start[i] = w[variables[i]]
-            block.defect[i] = block.F[i]
-        norm = improve(block, w)
-        block.counts[ITERATIONS] += 1
-        if not np.isfinite(norm):
-            return NOT_FINITE
-        copy(block.update, full)
-        damping = 1.0
-        while True:
-            block.memory[VALID] = 0.0
-            for i in range(variables.size):
-                w[variables[i]] = start[i] - damping * full[i]
-            evaluate(block, w)
-            for i in range(variables.size):
-                block.defect[i] = block.F[i]
-            after = improve(block, w)
-            if after <= (1.0 - 0.5 * damping) * norm or after < tolerance:
-                break
-            damping *= 0.5
-            if damping < LEAST_DAMPING:
-                block.memory[WORST] = norm
-                return NOT_CONVERGED
-        if damping == 1.0 and after < tolerance:
-            return DONE
-        for i in range(variables.size):
-            w[variables[i]] = start[i] - damping * full[i]
-    return NOT_CONVERGED
+# Continuation: the first step of its parameter, the least one, and the steps allowed. A path that needs steps
+# below the least one turns back, so that it does not lead to a solution.
+FIRST, LEAST, MOST_STEPS = 0.1, 1e-4, 200
 
 
 def consistent(
@@ -93,66 +39,94 @@ def consistent(
     Raises
     ------
     SimulationError
-        When Newton, damped, does not converge.
+        When no solution is found.
     SingularError
         When g_y is singular.
     """
     w = system.buffer(x, y, u, t)
-    balance(algebraic_block(system, system.parameters, w), w, "consistent values")
+    algebraic_solve(algebraic_block(system, system.parameters, w), w, "consistent values")
     return w[system.n : system.n + system.m]
 
 
-def balance(block: Block, w: Reals, what: str, tolerance: float = 1e-12) -> int:
-    r"""Solve F(w) = 0 for the block's variables in w, damped from a far guess; return the number of repivots.
+def algebraic_solve(block: Block, w: Reals, what: str) -> None:
+    """Solve F(w) = 0 for the block's variables in w, from a guess that may be far off: what w has.
 
-    The guess is what w has. The values at the end of a fault may be too far from those after it: where Newton
-    fails from them it begins again at the block's first solution, that of the undisturbed system, but for
-    devices out of service, whose variables stay.
-
-    The tolerance, relative to max(1, \|w\|), is a hundredth of the default Newton tolerance of a step: the
-    jump at an event is no place to save an iteration.
+    The values at the end of a fault may be too far from those after it. Where damped Newton fails from them
+    it begins again at the block's first solution, that of the undisturbed system (devices out of service
+    aside, whose variables stay); where that fails too, a continuation leads from the last values to the
+    solution: F(w) = (1 - s) F(last), with s from 0 to 1.
 
     Raises
     ------
     SimulationError
-        When Newton does not converge; `what` is the occasion in the message.
+        When none of these finds a solution; `what` is the occasion in the message.
     SingularError
         When the matrix is singular; names the variable.
     """
     if block.size == 0:
-        return 0
+        return
     last = w.copy()
-    repivots, failure = _settle_from(block, last, w, what, tolerance)
+    failure = _solve_from(block, last, w, what)
     if failure is not None and block.first is not None:
-        guess, solved = last.copy(), np.delete(block.arrays.variables, block.held_columns)
+        guess, solved = last.copy(), np.delete(block.records.matrix.variables, block.held_columns)
         guess[solved] = block.first[solved]
-        more, again = _settle_from(block, guess, w, what, tolerance)
-        repivots += more
-        failure = failure if again is not None else None
+        if _solve_from(block, guess, w, what) is None:
+            failure = None
+    if failure is not None and _continued(block, last, w):
+        failure = None
     if failure is not None:
         raise failure
     if block.first is None:
         block.first = w.copy()
     block.forget()
-    return repivots
 
 
-def _settle_from(
-    block: Block, guess: Reals, w: Reals, what: str, tolerance: float
-) -> tuple[int, PsmrError | None]:
-    """Solve from a guess, with new pivots where needed; return how often, and the error to raise if any."""
-    for repivots in range(MOST_REPIVOTS):
-        w[:] = guess
-        status = settle(block.arrays, w, tolerance)
+def _solve(block: Block, w: Reals) -> int:
+    while (status := block.solve(w, 0.0, HONEST, TOLERANCE, DAMPED)) == NO_ROOM:
+        block.make_room()
+    return status
+
+
+def _solve_from(block: Block, guess: Reals, w: Reals, what: str) -> PsmrError | None:
+    """Solve from a guess; return the error to raise if that fails."""
+    w[:] = guess
+    status = _solve(block, w)
+    if status == DONE:
+        return None
+    if status == SINGULAR:
+        return SingularError(f"{what} (t = {w[-1]:.6g} s): {block.singular(status)}")
+    return algebraic_failure(block, status, guess, w, what)
+
+
+def _continued(block: Block, last: Reals, w: Reals) -> bool:
+    """Follow the solution of F(w) = kept F(last) from kept = 1 to kept = 0; return whether it leads there."""
+    records = block.records
+    shift = np.empty(block.size + 1)
+    residual(records.matrix.table, last, shift)
+    if not np.isfinite(shift[:-1]).all():
+        return False
+    w[:] = last
+    kept, step, direction = 1.0, FIRST, None
+    for _ in range(MOST_STEPS):
+        before = w.copy()
+        target = max(0.0, kept - step)
+        if direction is not None:
+            w += (target - kept) * direction
+        block.records.work.shift[:] = shift[:-1]
+        block.records.memory[KEPT] = target
+        status = _solve(block, w)
+        block.records.memory[KEPT] = 0.0
+        if status == DONE and target == 0.0:
+            return True
         if status == DONE:
-            return repivots, None
-        if status != NO_PIVOTS:
-            return repivots, balance_failure(block, status, guess, w, what)
-        try:
-            block.repivot()
-        except SingularError as error:
-            raise SingularError(f"{what} (t = {w[-1]:.6g} s): {error}") from error
-    raise SimulationError(f"{what} (t = {w[-1]:.6g} s): no pivots suit the matrix on the way to a solution")
+            direction = (w - before) / (target - kept)
+            kept, step = target, 2.0 * step
+        else:
+            w[:] = before
+            step *= 0.5
+            if step < LEAST:
+                return False
+    return False
 
 
 def algebraic_block(system: System, parameters: Sequence[Reals], w: Reals) -> Block:

@@ -6,18 +6,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.compile.kernels import residual
-from psmr.errors import PsmrError, SimulationError
-from psmr.numerics.solve.block import WORST, WORST_AT, Block
-from psmr.numerics.solve.newton import (
-    LEAST_DAMPING,
-    MOST_ITERATIONS,
-    MOST_ROUNDS,
+from psmr.errors import PsmrError, SimulationError, SingularError
+from psmr.numerics.solve.block import Block
+from psmr.numerics.solve.newton import LEAST_DAMPING
+from psmr.numerics.solve.records import WORST, WORST_AT
+from psmr.numerics.solve.status import (
+    NOT_AGREED,
     NOT_CONVERGED,
     NOT_FINITE,
     NOT_SETTLED,
+    SINGULAR,
+    Status,
 )
 
 Reals = NDArray[np.float64]
+
+_REMEDY = {
+    NOT_SETTLED: "take an implicit method (TM, BEM, SDIRK2), which solves for both at once",
+    NOT_AGREED: "try a smaller h_slow, solution='TM', another partition or a fixed number of corrections",
+    NOT_FINITE: "try a smaller step, and look for a voltage that collapses or an unstable scheme",
+    NOT_CONVERGED: "try a smaller step, and look for a voltage that collapses: there may be no solution",
+}
 
 
 def worst_residual(block: Block, w: Reals) -> str:
@@ -33,53 +42,54 @@ def worst_residual(block: Block, w: Reals) -> str:
     return f"{block.rows[states + at]} = {part[at]:.3g}"
 
 
-def step_failure(block: Block, status: int, w: Reals, h: float, honest: bool) -> PsmrError:
-    """Return the error for a step that did not end.
+def worst_variable(block: Block) -> str:
+    """Return the variable of the last update that was largest."""
+    return block.columns[int(block.records.counts[WORST_AT])]
+
+
+def step_failure(block: Block, status: int, w: Reals, h: float, least: float, difference: float) -> PsmrError:
+    """Return the error for a step that did not end, not even subdivided.
 
     Parameters
     ----------
     block
         Block in whose solution it failed.
     status
-        `NOT_FINITE`, `NOT_CONVERGED` or `NOT_SETTLED`.
+        How it ended.
     w
         Buffer at the start of the step.
-    h
-        Step in s.
-    honest
-        Whether the Jacobian is already refreshed at every iteration.
+    h, least
+        Step in s, and the least part of it that was tried.
+    difference
+        Last difference of slow solution and prediction, where the corrections did not agree.
     """
-    count, memory = block.arrays.counts, block.arrays.memory
-    name = block.columns[int(count[WORST_AT])]
     where = f"t = {w[-1]:.6g} s, step {h:.3g} s, {block.purpose} ({block.size} unknowns)"
-    if status == NOT_SETTLED:
-        return SimulationError(
-            f"{where}: a state and its limit, of which one moves the other, have not settled after "
-            f"{MOST_ROUNDS} rounds; take an implicit method (TM, BEM, SDIRK2), which solves for both at once"
-        )
-    remedy = "try a smaller step" + ("" if honest else " or newton='honest'")
-    start = f"at the start of the step the largest algebraic residual is {worst_residual(block, w)}"
+    if least < h:
+        where += f", in parts down to {least:.3g} s"
+    sentence = Status(status).sentence
+    if status == SINGULAR:
+        return SingularError(f"{where}: {block.singular(status)}")
+    details = [sentence]
     if status == NOT_FINITE:
-        return SimulationError(
-            f"{where}: {name} left the finite numbers; {start}; {remedy}, "
-            "and look for a voltage that collapses or an unstable scheme"
+        details = [f"{worst_variable(block)} left the finite numbers."]
+    if status == NOT_CONVERGED:
+        update = block.records.memory[WORST]
+        details.append(
+            f"The largest update is still that of {worst_variable(block)}, {update:.3g} relative to"
+            f" max(1, |value|)."
         )
-    return SimulationError(
-        f"{where}: Newton did not converge in {MOST_ITERATIONS} iterations; the largest update is still "
-        f"that of {name}, {memory[WORST]:.3g} relative to max(1, |value|); {start}; {remedy}"
-    )
+    if status == NOT_AGREED:
+        details.append(
+            f"The slow solution still differs by {difference:.3g} from the prediction it came from."
+        )
+    if status in (NOT_FINITE, NOT_CONVERGED):
+        details.append(
+            f"At the start of the step the largest algebraic residual is {worst_residual(block, w)}."
+        )
+    return SimulationError(f"{where}: {' '.join(details)} Remedy: {_REMEDY[status]}")
 
 
-def disagreement(w: Reals, h: float, difference: float, epsilon: float) -> PsmrError:
-    """Return the error for corrections that do not converge; w is the buffer at its start."""
-    return SimulationError(
-        f"t = {w[-1]:.6g} s, macro step {h:.3g} s: the corrections do not converge: the slow solution still "
-        f"differs by {difference:.3g} from the prediction it came from (epsilon = {epsilon:g}); try "
-        "a smaller h_slow, solution='TM', another partition or a fixed number of corrections"
-    )
-
-
-def balance_failure(block: Block, status: int, before: Reals, after: Reals, what: str) -> PsmrError:
+def algebraic_failure(block: Block, status: int, before: Reals, after: Reals, what: str) -> PsmrError:
     """Return the error for algebraic equations without a solution near the guess.
 
     Parameters
@@ -89,12 +99,13 @@ def balance_failure(block: Block, status: int, before: Reals, after: Reals, what
     what
         Words for the occasion: the start, the label of a change.
     """
-    name = block.columns[int(block.arrays.counts[WORST_AT])]
-    reason = {
-        NOT_FINITE: f"{name} left the finite numbers",
-        NOT_CONVERGED: f"Newton stopped at {name} (update {block.arrays.memory[WORST]:.3g}), where not even "
-        f"{LEAST_DAMPING:g} of the step makes it better",
-    }[status]
+    name = worst_variable(block)
+    reason = f"{name} left the finite numbers"
+    if status == NOT_CONVERGED:
+        reason = (
+            f"Newton stopped at {name} (update {block.records.memory[WORST]:.3g}), where not even "
+            f"{LEAST_DAMPING:g} of the step makes it better, and no continuation leads on"
+        )
     return SimulationError(
         f"{what} (t = {before[-1]:.6g} s): the equations have no solution near the last values: {reason}; "
         f"residual at first {worst_residual(block, before)}, in the end {worst_residual(block, after)}; "

@@ -1,53 +1,57 @@
 """The first factorisation of a sparse matrix: pivots and pattern of the factors (Gilbert and Peierls, 1988).
 
 Left-looking by columns: a depth-first search through the factors so far finds the pattern of the next column
-in time proportional to the arithmetic, then the largest candidate or the diagonal becomes the pivot.
+in time proportional to the arithmetic, then the largest candidate or the diagonal becomes the pivot. Nothing
+is allocated, so that pivots can be chosen within a compiled Newton iteration.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from psmr.dae.compile.cache import compiled
+from psmr.dae.compile.cache import lean
+from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_FINITE, SINGULAR
+
+# A diagonal entry is the pivot unless it is 1000 times smaller than the largest candidate (KLU's default
+# threshold).
+PIVOT_THRESHOLD = 1e-3
+
+# Places in `Lu.state`.
+READY, FAILED_AT = range(2)
 
 
-@compiled
-def _grown(array, size):  # type: ignore[no-untyped-def]
-    longer = np.empty(size, array.dtype)
-    for i in range(array.size):
-        longer[i] = array[i]
-    return longer
-
-
-@compiled
-def _transposed(n, Ap, Ai, Ax):  # type: ignore[no-untyped-def]
-    Bp = np.zeros(n + 1, np.int64)
+@lean
+def _transpose(n, Ap, Ai, Ax, Bp, Bi, Bx, head):  # type: ignore[no-untyped-def]
+    """Write the transpose; its columns come out sorted."""
+    for i in range(n + 1):
+        Bp[i] = 0
     for p in range(Ap[n]):
         Bp[Ai[p] + 1] += 1
     for i in range(n):
         Bp[i + 1] += Bp[i]
-    head = Bp.copy()
-    Bi, Bx = np.empty(Ap[n], np.int64), np.empty(Ap[n])
+        head[i] = Bp[i]
     for j in range(n):
         for p in range(Ap[j], Ap[j + 1]):
             t = head[Ai[p]]
             head[Ai[p]] = t + 1
             Bi[t], Bx[t] = j, Ax[p]
-    return Bp, Bi, Bx
 
 
-@compiled
-def _sorted_columns(n, Ap, Ai, Ax):  # type: ignore[no-untyped-def]
-    Bp, Bi, Bx = _transposed(n, Ap, Ai, Ax)
-    return _transposed(n, Bp, Bi, Bx)
+@lean
+def _sort_columns(n, lu, Ap, Ai, Ax):  # type: ignore[no-untyped-def]
+    """Sort the rows within columns: ascending rows are a topological order, which refactor relies on."""
+    _transpose(n, Ap, Ai, Ax, lu.Tp, lu.Ti, lu.Tx, lu.head)
+    _transpose(n, lu.Tp, lu.Ti, lu.Tx, Ap, Ai, Ax, lu.head)
 
 
-@compiled
-def _reach(k, column, Ap, Ai, Lp, Li, nl, position, mark, stack, head, topological):  # type: ignore[no-untyped-def]
+@lean
+def _reach(k, column, lu, nl):  # type: ignore[no-untyped-def]
     """Find the pattern of column k by depth-first search; return (first in `topological`, end of L)."""
-    top = topological.size
-    for p in range(Ap[column], Ap[column + 1]):
-        row = Ai[p]
+    position, mark, stack, head, topological = lu.pivot_of, lu.mark, lu.stack, lu.head, lu.topological
+    Lp, Li = lu.Lp, lu.Li
+    top = mark.size
+    for p in range(lu.indptr[column], lu.indptr[column + 1]):
+        row = lu.indices[p]
         if mark[row] == k:
             continue
         mark[row] = k
@@ -81,27 +85,26 @@ def _reach(k, column, Ap, Ai, Lp, Li, nl, position, mark, stack, head, topologic
     return top, nl
 
 
-@compiled
-def first_factors(n, Ap, Ai, Ax, order, threshold):  # type: ignore[no-untyped-def]
-    """Left-looking LU; return (0 or 1 + the step without a pivot, factors with rows in pivot positions)."""
-    Lp, Up = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    capacity = 4 * Ap[n] + n
-    Li, Lx = np.empty(capacity, np.int64), np.empty(capacity)
-    Ui, Ux = np.empty(capacity, np.int64), np.empty(capacity)
-    D, x = np.empty(n), np.zeros(n)
-    position, mark = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
-    stack, head, topological = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+@lean
+def first_factors(lu, values):  # type: ignore[no-untyped-def]
+    """Factorise, choosing pivots; return DONE, SINGULAR or NOT_FINITE (which column: `lu.state`), NO_ROOM."""
+    n, x = lu.D.size, lu.work
+    Lp, Li, Lx, Up, Ui, Ux, D = lu.Lp, lu.Li, lu.Lx, lu.Up, lu.Ui, lu.Ux, lu.D
+    position, topological = lu.pivot_of, lu.topological
+    lu.state[READY] = 0
+    for i in range(n):
+        position[i] = lu.mark[i] = -1
+        x[i] = 0.0
     nl, nu = 0, 0
+    Lp[0] = Up[0] = 0
     for k in range(n):
-        column = order[k]
-        if nl + n > Li.size:
-            Li, Lx = _grown(Li, 2 * Li.size + n), _grown(Lx, 2 * Lx.size + n)
-        if nu + n > Ui.size:
-            Ui, Ux = _grown(Ui, 2 * Ui.size + n), _grown(Ux, 2 * Ux.size + n)
+        column = lu.order[k]
+        if nl + n > Li.size or nu + n > Ui.size:
+            return NO_ROOM
         first = nl
-        top, nl = _reach(k, column, Ap, Ai, Lp, Li, nl, position, mark, stack, head, topological)
-        for p in range(Ap[column], Ap[column + 1]):
-            x[Ai[p]] = Ax[p]
+        top, nl = _reach(k, column, lu, nl)
+        for p in range(lu.indptr[column], lu.indptr[column + 1]):
+            x[lu.indices[p]] = values[p]
         for t in range(top, n):
             row = topological[t]
             j, u = position[row], x[row]
@@ -110,15 +113,20 @@ def first_factors(n, Ap, Ai, Ax, order, threshold):  # type: ignore[no-untyped-d
             nu += 1
             for p in range(Lp[j], Lp[j + 1]):
                 x[Li[p]] -= Lx[p] * u
-        largest, pivot, diagonal = 0.0, -1, -1
+        largest, pivot, diagonal, finite = 0.0, -1, -1, True
         for p in range(first, nl):
-            if abs(x[Li[p]]) > largest:
-                largest, pivot = abs(x[Li[p]]), p
+            size = abs(x[Li[p]])
+            finite &= np.isfinite(size)
+            if size > largest:
+                largest, pivot = size, p
             if Li[p] == column:
                 diagonal = p
-        if pivot < 0 or not np.isfinite(largest):
-            return k + 1, Lp, Li, Lx, Up, Ui, Ux, D, position
-        if diagonal >= 0 and abs(x[column]) >= threshold * largest:
+        if pivot < 0 or not finite:
+            lu.state[FAILED_AT] = column
+            for p in range(first, nl):
+                x[Li[p]] = 0.0
+            return SINGULAR if finite else NOT_FINITE
+        if diagonal >= 0 and abs(x[column]) >= PIVOT_THRESHOLD * largest:
             pivot = diagonal
         row = Li[pivot]
         D[k] = 1.0 / x[row]
@@ -132,7 +140,11 @@ def first_factors(n, Ap, Ai, Ax, order, threshold):  # type: ignore[no-untyped-d
         Lp[k + 1], Up[k + 1] = nl, nu
     for p in range(nl):
         Li[p] = position[Li[p]]
-    # Ascending rows within a column are a topological order, which refactor relies on.
-    Lp, Li, Lx = _sorted_columns(n, Lp, Li, Lx)
-    Up, Ui, Ux = _sorted_columns(n, Up, Ui, Ux)
-    return 0, Lp, Li, Lx, Up, Ui, Ux, D, position
+    _sort_columns(n, lu, Lp, Li, Lx)
+    _sort_columns(n, lu, Up, Ui, Ux)
+    for i in range(n):
+        lu.position[i] = position[i]
+    for p in range(lu.rows.size):
+        lu.rows[p] = position[lu.indices[p]]
+    lu.state[READY] = 1
+    return DONE

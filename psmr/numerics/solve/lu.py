@@ -13,16 +13,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.dae.compile.cache import lean
 from psmr.errors import SingularError
-from psmr.numerics.solve.first_factors import first_factors
-
-# A diagonal entry is the pivot unless it is 1000 times smaller than the largest candidate (KLU's default
-# threshold).
-PIVOT_THRESHOLD = 1e-3
+from psmr.numerics.solve.first_factors import FAILED_AT, first_factors
+from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_FINITE
 
 # Multipliers of a factorisation with PIVOT_THRESHOLD stay below 1e3. Two decades beyond that, rounding of
 # 1e-16 is amplified to 1e-11, a tenth of the default Newton tolerance, and new pivots are due.
@@ -30,23 +28,30 @@ GROWTH_LIMIT = 1e5
 
 
 class Lu(NamedTuple):
-    """Factors of a sparse matrix and all that `refactor` and `solve` need.
+    """Factors of a sparse matrix and all that `first_factors`, `refactor` and `solve` need.
 
     Attributes
     ----------
-    indptr, rows
-        Columns of the matrix, and the pivot position of the row of each entry.
+    indptr, indices
+        The pattern (CSC).
+    rows
+        Pivot position of the row of each entry.
     order, position
         Column that is eliminated k-th, and the pivot position of each row.
     Lp, Li, Lx, Up, Ui, Ux
-        Strict triangles by column, in pivot positions.
+        Strict triangles by column, in pivot positions; the arrays have room for more.
     D
         Inverse pivots.
     work
         Zero vector, zero again after every call.
+    pivot_of, mark, stack, head, topological, Tp, Ti, Tx
+        Room of `first_factors`.
+    state
+        [whether pivots have been chosen, column at which that failed].
     """
 
     indptr: np.ndarray
+    indices: np.ndarray
     rows: np.ndarray
     order: np.ndarray
     position: np.ndarray
@@ -58,6 +63,15 @@ class Lu(NamedTuple):
     Ux: np.ndarray
     D: np.ndarray
     work: np.ndarray
+    pivot_of: np.ndarray
+    mark: np.ndarray
+    stack: np.ndarray
+    head: np.ndarray
+    topological: np.ndarray
+    Tp: np.ndarray
+    Ti: np.ndarray
+    Tx: np.ndarray
+    state: np.ndarray
 
 
 @lean
@@ -117,11 +131,12 @@ def solve(lu, b, out):  # type: ignore[no-untyped-def]
             y[Ui[s]] -= Ux[s] * v
 
 
-def ordering(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """Return the columns in the order of elimination: minimum degree on A + A^T.
+def ordering(indptr: NDArray[np.uint32], indices: NDArray[np.uint32]) -> tuple[NDArray[np.intp], int]:
+    """Return the columns in the order of elimination, minimum degree on A + A^T, and the entries of a factor.
 
     SuperLU computes it as a part of a factorisation; it gets a diagonally dominant matrix of the same
-    pattern, since the ordering depends on the pattern alone and must not fail on values.
+    pattern, since the ordering depends on the pattern alone and must not fail on values. The entries are
+    those of its larger factor.
     """
     n = len(indptr) - 1
     pattern = sparse.csc_matrix(
@@ -131,14 +146,76 @@ def ordering(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
     done = splu(
         dominant.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
-    return np.argsort(done.perm_c)
+    return np.argsort(done.perm_c), int(max(done.L.nnz, done.U.nnz))
+
+
+def make_lu(
+    indptr: NDArray[np.uint32],
+    indices: NDArray[np.uint32],
+    order: NDArray[np.intp] | None = None,
+    room: int | None = None,
+) -> Lu:
+    """Return the arrays of a factorisation of a square CSC pattern, not factorised yet.
+
+    Parameters
+    ----------
+    indptr, indices
+        The pattern of order n.
+    order
+        Order of elimination of the columns; None computes it with `ordering`.
+    room
+        Entries that each factor may have; None for what the pattern suggests. Where pivots off the diagonal
+        need more, `first_factors` says so.
+    """
+    n = len(indptr) - 1
+    if order is None:
+        order, entries = ordering(indptr, indices) if n else (np.zeros(0, np.intp), 0)
+        # Pivots off the diagonal fill in more than the symmetric pattern; n for the column in hand.
+        room = 2 * entries + 2 * n if room is None else room
+    room = 8 * len(indices) + 2 * n if room is None else room
+
+    def index(size: int) -> NDArray[np.uint32]:
+        return np.zeros(size, np.uint32)
+
+    def work(size: int) -> NDArray[np.int64]:
+        return np.zeros(size, np.int64)
+
+    return Lu(
+        indptr=np.ascontiguousarray(indptr, dtype=np.uint32),
+        indices=np.ascontiguousarray(indices, dtype=np.uint32),
+        rows=index(len(indices)),
+        order=np.ascontiguousarray(order, dtype=np.uint32),
+        position=index(n),
+        Lp=index(n + 1),
+        Li=index(room),
+        Lx=np.zeros(room),
+        Up=index(n + 1),
+        Ui=index(room),
+        Ux=np.zeros(room),
+        D=np.zeros(n),
+        work=np.zeros(n),
+        pivot_of=work(n),
+        mark=work(n),
+        stack=work(n),
+        head=work(n),
+        topological=work(n),
+        Tp=index(n + 1),
+        Ti=index(room),
+        Tx=np.zeros(room),
+        state=work(2),
+    )
+
+
+def with_room(lu: Lu) -> Lu:
+    """Return the arrays with twice the room for the factors, not factorised yet."""
+    return make_lu(lu.indptr, lu.indices, lu.order, 2 * lu.Li.size + len(lu.indptr))
 
 
 def factorise(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    order: np.ndarray | None = None,
+    indptr: NDArray[np.uint32],
+    indices: NDArray[np.uint32],
+    values: NDArray[np.float64],
+    order: NDArray[np.intp] | None = None,
     columns: Sequence[str] | None = None,
     rows: Sequence[str] | None = None,
 ) -> Lu:
@@ -159,59 +236,39 @@ def factorise(
         Naming the variable that cannot be determined and the equations that were left for it, or an entry
         that is not finite.
     """
-    n = len(indptr) - 1
-    order = ordering(indptr, indices) if order is None else order
-    Ap, Ai = indptr.astype(np.int64), indices.astype(np.int64)
-    Ax = np.ascontiguousarray(values[: len(indices)], dtype=float)
-    if not np.isfinite(Ax).all():
-        raise SingularError(_not_finite(Ap, Ai, Ax, columns, rows))
-    failed, Lp, Li, Lx, Up, Ui, Ux, D, position = first_factors(
-        n, Ap, Ai, Ax, order.astype(np.int64), PIVOT_THRESHOLD
-    )
-    if failed:
-        raise SingularError(_why_singular(int(order[failed - 1]), position, columns, rows))
-    return Lu(
-        indptr.astype(np.uint32),
-        position[Ai].astype(np.uint32),
-        order.astype(np.uint32),
-        position.astype(np.uint32),
-        Lp.astype(np.uint32),
-        Li.astype(np.uint32),
-        Lx,
-        Up.astype(np.uint32),
-        Ui.astype(np.uint32),
-        Ux,
-        D,
-        np.zeros(n),
-    )
+    lu = make_lu(indptr, indices, order)
+    status = first_factors(lu, values)
+    while status == NO_ROOM:
+        lu = with_room(lu)
+        status = first_factors(lu, values)
+    if status != DONE:
+        raise SingularError(why_singular(lu, status, values, columns, rows))
+    return lu
 
 
-def unfactorised() -> Lu:
-    """Return the factors of nothing, in place of those of a matrix whose values are not known yet."""
-    none, empty = np.zeros(0, np.uint32), np.zeros(0)
-    return Lu(none, none, none, none, none, none, empty, none, none, empty, empty, empty)
+def why_singular(
+    lu: Lu,
+    status: int,
+    values: NDArray[np.float64],
+    columns: Sequence[str] | None,
+    rows: Sequence[str] | None,
+) -> str:
+    """Say why `first_factors` ended with SINGULAR or NOT_FINITE."""
+    if status == NOT_FINITE:
+        bad = np.flatnonzero(~np.isfinite(values[: len(lu.indices)]))
+        if bad.size:
+            at = int(bad[0])
+            column = int(np.searchsorted(lu.indptr, at, side="right")) - 1
+            where = f"d {_named(rows, 'row', int(lu.indices[at]))} / d {_named(columns, 'column', column)}"
+            return f"the Jacobian entry {where} is {values[at]}"
+    left = np.flatnonzero(lu.pivot_of < 0)
+    equations = ", ".join(_named(rows, "row", int(i)) for i in left[:3])
+    more = f" and {len(left) - 3} more" if len(left) > 3 else ""
+    return (
+        f"the matrix is singular: {_named(columns, 'column', int(lu.state[FAILED_AT]))} cannot be determined "
+        f"from the remaining equations ({equations}{more})"
+    )
 
 
 def _named(names: Sequence[str] | None, kind: str, index: int) -> str:
     return names[index] if names is not None else f"{kind} {index}"
-
-
-def _not_finite(
-    Ap: np.ndarray, Ai: np.ndarray, Ax: np.ndarray, columns: Sequence[str] | None, rows: Sequence[str] | None
-) -> str:
-    at = int(np.flatnonzero(~np.isfinite(Ax))[0])
-    column = int(np.searchsorted(Ap, at, side="right")) - 1
-    where = f"d {_named(rows, 'row', int(Ai[at]))} / d {_named(columns, 'column', column)}"
-    return f"the Jacobian entry {where} is {Ax[at]}"
-
-
-def _why_singular(
-    column: int, position: np.ndarray, columns: Sequence[str] | None, rows: Sequence[str] | None
-) -> str:
-    left = np.flatnonzero(position < 0)
-    equations = ", ".join(_named(rows, "row", int(i)) for i in left[:3])
-    more = f" and {len(left) - 3} more" if len(left) > 3 else ""
-    return (
-        f"the matrix is singular: {_named(columns, 'column', column)} cannot be determined "
-        f"from the remaining equations ({equations}{more})"
-    )

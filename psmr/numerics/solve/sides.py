@@ -2,41 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from partitioning import PartitionError
+from partitioning import Partition, PartitionError
 from partitioning.matching import pairings
 from psmr.dae.compile.kernels import Kernels, jacobian
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import SchemeError, SingularError
-from psmr.numerics.schemes.scheme import Multirate
 from psmr.numerics.solve.block import Block, column_indices
 
 Places = NDArray[Any]
 
 
-def sides(system: System, scheme: Multirate) -> tuple[Places, ...]:
-    """Return fast and slow variables and fast and slow rows, as positions in w and in the residual.
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Fast and slow variables and rows, as positions in w and in the residual."""
+
+    fast: Places
+    slow: Places
+    fast_rows: Places
+    slow_rows: Places
+
+    def of(self, side: str, algebraic_from: int | None = None) -> tuple[Places, Places]:
+        """Return rows and variables of a side or of both, the algebraic ones alone from a position on."""
+        rows, variables = {
+            "fast": (self.fast_rows, self.fast),
+            "slow": (self.slow_rows, self.slow),
+            "all": tuple(np.arange(self.fast.size + self.slow.size) for _ in range(2)),
+        }[side]
+        if algebraic_from is not None:
+            return rows[rows >= algebraic_from], variables[variables >= algebraic_from]
+        return rows, variables
+
+
+def sides_of(system: System, split: Partition | None) -> Sides:
+    """Return the sides of a partition; without one every variable is slow.
 
     Raises
     ------
     SchemeError
         For the partition of another system.
     """
-    split = scheme.split
+    if split is None:
+        every, none = np.arange(system.n + system.m), np.zeros(0, np.intp)
+        return Sides(none, every, none, every)
+    require_same_system(split, system)
+    variables = np.concatenate([split.fast_x, split.fast_y])
+    rows = np.concatenate([split.fast_x, split.fast_g])
+    return Sides(*(np.flatnonzero(mask) for mask in (variables, ~variables, rows, ~rows)))
+
+
+class Named(Protocol):
+    """What a partition is held against: a system, or a DAE linearised."""
+
+    @property
+    def names_x(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def names_y(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def names_g(self) -> tuple[str, ...]: ...  # noqa: D102
+
+
+def require_same_system(split: Partition, system: Named) -> None:
+    """Raise SchemeError for the partition of another system."""
     if (split.names_x, split.names_y, split.names_g) != (system.names_x, system.names_y, system.names_g):
         raise SchemeError(
             f"split is a partition of {len(split.names_x)} states and {len(split.names_y)} algebraic "
-            f"variables of another system; {system!r} needs one made from its own linearise()"
+            f"variables of another system; this one has {len(system.names_x)} and {len(system.names_y)}: make "
+            "the partition from its own linearise()"
         )
-    variables = np.concatenate([split.fast_x, split.fast_y])
-    rows = np.concatenate([split.fast_x, split.fast_g])
-    return tuple(np.flatnonzero(mask) for mask in (variables, ~variables, rows, ~rows))
 
 
 def read_by(whole: Block, fast_rows: Places, slow: Places) -> Places:
@@ -76,9 +116,9 @@ def rows_of_sides(
 
 def _algebraic(whole: Block, w: NDArray[np.float64]) -> LinearDae:
     """Return the algebraic equations of the whole system at w, linearised."""
-    kernels, arrays, n = whole.kernels, whole.arrays, whole.kernels.states
-    jacobian(arrays.table, arrays.constant, w, arrays.J)
-    pattern = (arrays.J[:-1].copy(), kernels.indices.astype(np.int32), kernels.indptr.astype(np.int32))
+    kernels, matrix, n = whole.kernels, whole.records.matrix, whole.kernels.states
+    jacobian(matrix.table, matrix.constant, w, matrix.J)
+    pattern = (matrix.J[:-1].copy(), kernels.indices.astype(np.int32), kernels.indptr.astype(np.int32))
     gy = sparse.csc_matrix(pattern, (kernels.rows, kernels.rows))[n:, n:]
     none = sparse.csc_matrix((0, 0))
     m = gy.shape[0]

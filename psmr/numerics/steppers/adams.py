@@ -19,16 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.cache import compiled
-from psmr.numerics.solve.block import VALID
-from psmr.numerics.solve.newton import DONE, NO_PIVOTS
-from psmr.numerics.step.one_step import BLOCK
+from psmr.numerics.solve.records import VALID, opened
+from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
 from psmr.numerics.steppers.flow import (
     ACCEPTED,
+    ALGEBRAIC,
     EVALUATED,
-    FULL,
     REJECTED,
-    SPENT,
-    VANISHED,
+    WHOLE,
     accept,
     error_norm,
     follow,
@@ -166,7 +164,7 @@ def adams_step(whole, algebraic, h, w, rules, progress, history):  # type: ignor
         for j in range(k - 1, -1, -1):
             total += g[j] * star[j, q]
         predicted[q] = progress.z[q] + h * total
-    status = put(whole, algebraic, predicted, w, rules)
+    status = put(whole, algebraic, predicted, w, rules, progress)
     if status != DONE:
         return status
     follow(whole, w, rules, history.work)
@@ -174,7 +172,7 @@ def adams_step(whole, algebraic, h, w, rules, progress, history):  # type: ignor
     _differences(history, history.work)
     for q in range(new.size):
         new[q] = predicted[q] + h * g[k] * history.trial[k, q]
-    return put(whole, algebraic, new, w, rules)
+    return put(whole, algebraic, new, w, rules, progress)
 
 
 @compiled
@@ -246,9 +244,10 @@ def _refused(history, h, error, progress):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def run_adams(whole, algebraic, end, w, rules, progress, history, times, rows):  # type: ignore[no-untyped-def]
+def run_adams(blocks, end, w, rules, progress, history, times, rows):  # type: ignore[no-untyped-def]
     """Step until t = end or the rows are full; return (rows filled, status)."""
-    n, size = whole.known.size, rows.shape[1]
+    whole, algebraic = opened(blocks[WHOLE]), opened(blocks[ALGEBRAIC])
+    n, size = whole.work.known.size, rows.shape[1]
     number, errors = history.number, history.errors
     filled, reason = 0, DONE
     before = w.copy()
@@ -301,7 +300,7 @@ def run_adams(whole, algebraic, end, w, rules, progress, history, times, rows): 
         w[:] = before
         whole.memory[VALID] = 0.0
         algebraic.memory[VALID] = 0.0
-        if status % BLOCK == NO_PIVOTS:
+        if status == NO_ROOM:
             return filled, status
         progress.counts[REJECTED] += 1
         reason = status

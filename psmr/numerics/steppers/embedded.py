@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from psmr.dae.compile.cache import compiled
-from psmr.numerics.solve.block import VALID
-from psmr.numerics.solve.newton import DONE, NO_PIVOTS
-from psmr.numerics.step.one_step import BLOCK
+from psmr.numerics.solve.records import VALID, opened
+from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
 from psmr.numerics.steppers.flow import (
     ACCEPTED,
+    ALGEBRAIC,
     EVALUATED,
-    FULL,
     REJECTED,
-    SPENT,
-    VANISHED,
+    WHOLE,
     accept,
     error_norm,
     follow,
@@ -44,7 +42,7 @@ def runge_kutta_step(whole, algebraic, A, b, difference, h, w, rules, progress, 
                 weight = A[i, j] if i < s else b[j]
                 total += weight * stages[j, q]
             new[q] = z[q] + h * total
-        status = put(whole, algebraic, new, w, rules)
+        status = put(whole, algebraic, new, w, rules, progress)
         if status != DONE:
             return status, np.inf
         follow(whole, w, rules, stages[i])
@@ -61,11 +59,12 @@ def runge_kutta_step(whole, algebraic, A, b, difference, h, w, rules, progress, 
 
 
 @compiled
-def first_step(whole, algebraic, power, ahead, w, rules, progress, stages, new):  # type: ignore[no-untyped-def]
+def first_step(blocks, power, ahead, w, rules, progress, stages, new):  # type: ignore[no-untyped-def]
     """Put a first step into progress.h[0] (Hairer, Norsett and Wanner I, section II.4); return a status.
 
     `ahead` is the longest step that makes sense: what is left of the span along time.
     """
+    whole, algebraic = opened(blocks[WHOLE]), opened(blocks[ALGEBRAIC])
     z, rate, size = progress.z, progress.rate, progress.z.size
     stages[0, :] = 0.0
     value, slope = error_norm(z, z, z, rules), error_norm(rate, z, z, rules)
@@ -73,7 +72,7 @@ def first_step(whole, algebraic, power, ahead, w, rules, progress, stages, new):
     for q in range(size):
         new[q] = z[q] + h * rate[q]
     before = w.copy()
-    status = put(whole, algebraic, new, w, rules)
+    status = put(whole, algebraic, new, w, rules, progress)
     curvature = 0.0
     if status == DONE:
         follow(whole, w, rules, stages[1])
@@ -84,7 +83,7 @@ def first_step(whole, algebraic, power, ahead, w, rules, progress, stages, new):
     w[:] = before
     whole.memory[VALID] = 0.0
     algebraic.memory[VALID] = 0.0
-    if status % BLOCK == NO_PIVOTS:
+    if status == NO_ROOM:
         return status
     steepest = max(slope, curvature)
     better = max(1e-6, 1e-3 * h) if steepest <= 1e-15 else (0.01 / steepest) ** power
@@ -94,14 +93,15 @@ def first_step(whole, algebraic, power, ahead, w, rules, progress, stages, new):
 
 @compiled
 def run_runge_kutta(  # type: ignore[no-untyped-def]
-    whole, algebraic, A, b, difference, power, end, w, rules, progress, stages, new, times, rows
+    blocks, A, b, difference, power, end, w, rules, progress, stages, new, times, rows
 ):
     """Step until t = end or the rows are full; return (rows filled, status).
 
     `power` is 1 / (order of the estimate + 1); with an empty `difference` every step has the size
     progress.h[0].
     """
-    n, size = whole.known.size, rows.shape[1]
+    whole, algebraic = opened(blocks[WHOLE]), opened(blocks[ALGEBRAIC])
+    n, size = whole.work.known.size, rows.shape[1]
     controlled = difference.size > 0
     filled, refused, reason = 0, False, DONE
     before = w.copy()
@@ -153,7 +153,7 @@ def run_runge_kutta(  # type: ignore[no-untyped-def]
         w[:] = before
         whole.memory[VALID] = 0.0
         algebraic.memory[VALID] = 0.0
-        if status % BLOCK == NO_PIVOTS or not controlled:
+        if status == NO_ROOM or not controlled:
             return filled, status
         progress.counts[REJECTED] += 1
         refused, reason = True, status

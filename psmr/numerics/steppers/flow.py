@@ -17,16 +17,17 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.cache import compiled
-from psmr.numerics.solve.block import SCALE, VALID, WORST_AT
-from psmr.numerics.solve.newton import DISHONEST, DONE, NOT_FINITE, place, projected
-from psmr.numerics.step.one_step import ALGEBRAIC, BLOCK, WHOLE, close
-
-# How a variable-step loop ends, beside the codes of `psmr.numerics.solve.newton`: the step size has become
-# rounding, the steps allowed are spent, the buffer for points is full.
-VANISHED, SPENT, FULL = 6, 7, 8
+from psmr.numerics.solve.limits import place, project
+from psmr.numerics.solve.newton import DISHONEST
+from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, opened
+from psmr.numerics.solve.status import NOT_FINITE
+from psmr.numerics.step.machine import close
 
 # Places in `Progress.counts`.
-ACCEPTED, REJECTED, REVERSALS, EVALUATED = range(4)
+ACCEPTED, REJECTED, REVERSALS, EVALUATED, FAILED = range(5)
+
+# The two blocks of such a method.
+WHOLE, ALGEBRAIC = 0, 1
 
 
 class Rules(NamedTuple):
@@ -71,7 +72,7 @@ class Progress(NamedTuple):
     h
         [next step, position s since the start of the span].
     counts
-        Accepted and rejected steps, reversals of direction, evaluations; see the names above.
+        Accepted and rejected steps, reversals of direction, evaluations, block that failed; see above.
     """
 
     z: np.ndarray
@@ -82,27 +83,29 @@ class Progress(NamedTuple):
 
 
 @compiled
-def put(whole, algebraic, z, w, rules):  # type: ignore[no-untyped-def]
+def put(whole, algebraic, z, w, rules, progress):  # type: ignore[no-untyped-def]
     """Write z into w, states within their limits, and solve for y; return a status."""
-    n = whole.known.size
+    n = whole.work.known.size
     for i in range(n):
         if not np.isfinite(z[i]):
             whole.counts[WORST_AT] = i
-            return BLOCK * WHOLE + NOT_FINITE
-        whole.known[i] = z[i]
+            progress.counts[FAILED] = WHOLE
+            return NOT_FINITE
+        whole.work.known[i] = z[i]
     place(whole, w)
     w[-1] = z[n]
     if rules.policy == DISHONEST:
         algebraic.memory[SCALE] = np.nan
     status = close(algebraic, whole, w, rules.policy, rules.tolerance)
-    return DONE if status == DONE else BLOCK * ALGEBRAIC + status
+    progress.counts[FAILED] = ALGEBRAIC
+    return status
 
 
 @compiled
 def follow(whole, w, rules, rate):  # type: ignore[no-untyped-def]
     """Write dz/ds (n + 1,) at the point in w, whose algebraic equations are solved."""
-    n = whole.known.size
-    projected(whole, w, rate[:n])
+    n = whole.work.known.size
+    project(whole, w, rate[:n])
     rate[n] = 1.0
     if not rules.arc:
         return
@@ -124,9 +127,10 @@ def follow(whole, w, rules, rate):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def begin(whole, w, rules, progress):  # type: ignore[no-untyped-def]
+def begin(blocks, w, rules, progress):  # type: ignore[no-untyped-def]
     """Start a span at the point in w: no history, no direction."""
-    n = whole.known.size
+    whole = opened(blocks[WHOLE])
+    n = whole.work.known.size
     progress.z[:n] = w[:n]
     progress.z[n] = w[-1]
     progress.direction[:] = 0.0
@@ -150,7 +154,7 @@ def error_norm(error, z, new, rules):  # type: ignore[no-untyped-def]
 @compiled
 def accept(whole, w, rules, progress, h):  # type: ignore[no-untyped-def]
     """Take the point in w as the new one; count whether the step turned back on the one before it."""
-    n = whole.known.size
+    n = whole.work.known.size
     along = 0.0
     for i in range(n + 1):
         new = w[i] if i < n else w[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,22 +11,25 @@ from numpy.typing import NDArray
 
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
-from psmr.errors import SchemeError, SimulationError
-from psmr.numerics.schemes.slow_manifold import Manifold, SlowManifold, eliminated, manifold, require_fit
-from psmr.numerics.solve.block import FACTORISATIONS, SOLVES, VALID, Block, make_block
-from psmr.numerics.solve.newton import POLICIES, evaluate
-from psmr.numerics.step.one_step import ALGEBRAIC, WHOLE
-from psmr.numerics.steppers.manifold_step import STALE, Plan, Store, held_by_limit, run_manifold
-
-if TYPE_CHECKING:
-    from psmr.numerics.run.time_grid import Span
+from psmr.errors import SimulationError
+from psmr.numerics.schemes.slow_manifold import SlowManifold
+from psmr.numerics.solve.block import Block, make_block
+from psmr.numerics.solve.limits import evaluate
+from psmr.numerics.solve.newton import POLICIES
+from psmr.numerics.solve.records import FACTORISATIONS, SOLVES, VALID
+from psmr.numerics.solve.sides import require_same_system
+from psmr.numerics.solve.status import DONE, STALE
+from psmr.numerics.step.time_grid import TimeGrid
+from psmr.numerics.steppers.flow import ALGEBRAIC, WHOLE
+from psmr.numerics.steppers.manifold import Manifold, eliminated, manifold, require_fit
+from psmr.numerics.steppers.manifold_step import Plan, Store, held_by_limit, run_manifold
 
 Reals = NDArray[np.float64]
 LINEARISATION = 2
 
 
 class ManifoldEngine:
-    """See `psmr.numerics.run.engine.Engine`.
+    """See `psmr.numerics.schemes.scheme.GridEngine`.
 
     Raises
     ------
@@ -34,18 +37,10 @@ class ManifoldEngine:
         For a partition of another system, or fast states without a quasi-steady state where the run starts.
     """
 
-    def __init__(
-        self, system: System, scheme: SlowManifold, parameters: Sequence[Reals], w: Reals, autonomous: bool
-    ) -> None:
-        if (scheme.split.names_x, scheme.split.names_y) != (system.names_x, system.names_y):
-            raise SchemeError(
-                f"split is a partition of {len(scheme.split.names_x)} states and "
-                f"{len(scheme.split.names_y)} algebraic "
-                f"variables of another system; {system!r} needs one made from its own linearise()"
-            )
-        self.honest = scheme.newton == "honest"
+    def __init__(self, system: System, scheme: SlowManifold, parameters: Sequence[Reals], w: Reals) -> None:
+        require_same_system(scheme.split, system)
         self.scheme, self.names, self.n = scheme, system.names_x, system.n
-        self.autonomous = autonomous
+        self.autonomous = False
         everything = np.arange(system.n + system.m)
         algebraic = everything[system.n :]
 
@@ -67,21 +62,22 @@ class ManifoldEngine:
         self._linearise(w.copy(), scheme.h)
         self.plan = None  # a trial: the algebraic variables of the start are not consistent yet
 
-    def advance(self, span: Span, first: int, last: int, w: Reals, record: Reals) -> tuple[int, int]:
-        """See `Engine`."""
-        whole, algebraic = self.blocks[WHOLE].arrays, self.blocks[ALGEBRAIC].arrays
+    def advance(
+        self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
+    ) -> tuple[int, int]:
+        """See `GridEngine`."""
+        blocks = np.array([self.blocks[WHOLE].address, self.blocks[ALGEBRAIC].address])
         while first < last:
             if self.plan is None:
-                w[-1] = span.times[first]
-                self._linearise(w, float(span.steps[first]))
+                w[-1] = grid.times[first]
+                self._linearise(w, float(grid.steps[first]))
             first, status = run_manifold(
-                whole,
-                algebraic,
+                blocks,
                 self.plan,
                 self.matrices,
                 self.store,
-                span.times,
-                span.steps,
+                grid.times,
+                grid.steps,
                 first,
                 last,
                 w,
@@ -90,7 +86,7 @@ class ManifoldEngine:
             if status != STALE:
                 return first, status
             self.plan = None
-        return last, 0
+        return last, DONE
 
     def forget(self, autonomous: bool) -> None:
         """See `Engine`."""
@@ -106,33 +102,39 @@ class ManifoldEngine:
         ]
         self.still = np.array(places, dtype=np.intp)
 
-    def corrections(self) -> int:
-        """See `Engine`."""
-        return 0
+    def divided(self, first: int, last: int) -> NDArray[np.intp]:
+        """See `GridEngine`: it takes no step in parts."""
+        return np.zeros(0, np.intp)
 
-    def difference(self) -> float:
+    def failed(self) -> tuple[Block, float, float]:
+        """See `GridEngine`."""
+        assert self.store is not None
+        return self.blocks[int(self.store.state[1])], float("inf"), 0.0
+
+    def counted(self) -> dict[str, int]:
         """See `Engine`."""
-        return 0.0
+        return {}
 
     def _linearise(self, w: Reals, h: float) -> None:
         """Make plan, matrices and store for a step of h in s from w."""
         scheme, whole = self.scheme, self.blocks[WHOLE]
-        arrays, kernels = whole.arrays, whole.kernels
-        arrays.memory[VALID] = 0.0
-        evaluate(arrays, w)
-        held = np.array([at for at in self.watched if held_by_limit(arrays, w, at)], dtype=np.uint32)
+        kernels, block = whole.kernels, whole.records
+        block.memory[VALID] = 0.0
+        evaluate(block, w)
+        held = np.array([at for at in self.watched if held_by_limit(block, w, at)], dtype=np.uint32)
         is_fast = scheme.split.fast_x.copy()
         is_fast[held] = is_fast[self.still] = False
         fast, slow = np.flatnonzero(is_fast), np.flatnonzero(~scheme.split.fast_x)
-        jacobian(arrays.table, arrays.constant, w, arrays.J)
+        J = whole.records.matrix.J
+        jacobian(whole.records.matrix.table, whole.records.matrix.constant, w, J)
         size = kernels.rows
         matrix = sp.csc_matrix(
-            (arrays.J[:-1].copy(), kernels.indices.astype(np.int32), kernels.indptr.astype(np.int32)),
+            (J[:-1].copy(), kernels.indices.astype(np.int32), kernels.indptr.astype(np.int32)),
             (size, size),
         )
         fz, gx, gz = eliminated(matrix, self.n, slow, fast)
         require_fit(gz, tuple(self.names[i] for i in fast), scheme.tolerance, f"t = {w[-1]:.6g} s")
-        counts = self.blocks[LINEARISATION].arrays.counts
+        counts = self.blocks[LINEARISATION].records.counts
         counts[FACTORISATIONS] += 1
         counts[SOLVES] += 2 * len(fast)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -168,5 +170,5 @@ class ManifoldEngine:
             y=np.zeros(q),
             expected=np.zeros(q),
             moved=np.zeros(1),
-            state=np.ones(1, np.int64),
+            state=np.array([1, WHOLE]),
         )

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.cache import compiled
-from psmr.numerics.solve.block import SCALE, VALID, WORST_AT
-from psmr.numerics.solve.newton import DISHONEST, DONE, NOT_FINITE, copy, move_limits, projected
-from psmr.numerics.step.one_step import ALGEBRAIC, BLOCK, WHOLE, close
-
-# A step was not begun, since the linearisation does not suit it.
-STALE = -1
+from psmr.numerics.solve.limits import move_limits, project
+from psmr.numerics.solve.newton import DISHONEST
+from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, opened
+from psmr.numerics.solve.status import DONE, NOT_FINITE, STALE
+from psmr.numerics.step.machine import close, copy
+from psmr.numerics.steppers.flow import ALGEBRAIC, WHOLE
 
 # Nodes of Runge-Kutta 4.
 NODES = np.array([0.0, 0.5, 0.5, 1.0])
@@ -59,7 +59,7 @@ class Store(NamedTuple):
     expected, moved
         g_z^-1 g at the new point if g were linear, and [largest movement of the fast states].
     state
-        [1 when the linearisation is of this very point, 0 when it is older].
+        [1 when the linearisation is of this very point, 0 when it is older; block that failed].
     """
 
     w0: np.ndarray
@@ -78,8 +78,8 @@ class Store(NamedTuple):
 def held_by_limit(whole, w, at):  # type: ignore[no-untyped-def]
     """Return whether a limit holds the state at position `at`; the raw residual is in F."""
     move_limits(whole, w)
-    x, rate = w[at], whole.F[at]
-    return (x >= whole.upper[at] and rate > 0.0) or (x <= whole.lower[at] and rate < 0.0)
+    x, rate = w[at], whole.matrix.F[at]
+    return (x >= whole.limits.upper[at] and rate > 0.0) or (x <= whole.limits.lower[at] and rate < 0.0)
 
 
 @compiled
@@ -95,8 +95,8 @@ def _times(matrix, vector, out):  # type: ignore[no-untyped-def]
 def _put(whole, w, at, value):  # type: ignore[no-untyped-def]
     """Write a value, limited, into the state at position `at`."""
     move_limits(whole, w)
-    whole.known[at] = value
-    w[at] = min(max(value, whole.lower[at]), whole.upper[at])
+    whole.work.known[at] = value
+    w[at] = min(max(value, whole.limits.lower[at]), whole.limits.upper[at])
 
 
 @compiled
@@ -115,8 +115,9 @@ def _slow_rates(whole, algebraic, plan, store, k, w):  # type: ignore[no-untyped
     """Solve g = 0 and write the slow derivatives at w."""
     status = close(algebraic, whole, w, plan.policy, plan.tolerance)
     if status != DONE:
-        return BLOCK * ALGEBRAIC + status
-    projected(whole, w, store.rates)
+        store.state[1] = ALGEBRAIC
+        return status
+    project(whole, w, store.rates)
     for j in range(plan.slow.size):
         k[j] = store.rates[plan.slow[j]]
     return DONE
@@ -149,13 +150,14 @@ def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-un
         w[-1] = store.w0[-1] + h
         status = close(algebraic, whole, w, plan.policy, plan.tolerance)
         if status != DONE:
-            return BLOCK * ALGEBRAIC + status
-        projected(whole, w, store.rates)
+            store.state[1] = ALGEBRAIC
+            return status
+        project(whole, w, store.rates)
         for i in range(fast.size):
             store.y[i] = store.rates[fast[i]]
         w[:] = store.w0
         whole.memory[VALID] = 0.0
-    projected(whole, w, store.rates)
+    project(whole, w, store.rates)
     for i in range(fast.size):
         store.y[i] = (store.y[i] - store.rates[fast[i]]) / h if not plan.autonomous else 0.0
     _times(matrices.inverse, store.y, store.slope)
@@ -171,7 +173,7 @@ def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-un
 def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-untyped-def]
     """Advance w from store.w0 by h in s; return a status."""
     slow, fast, k, w0 = plan.slow, plan.fast, store.k, store.w0
-    copy(w0, whole.known)
+    copy(w0, whole.work.known)
     if plan.policy == DISHONEST:
         algebraic.memory[SCALE] = np.nan
     status = _begin(whole, algebraic, plan, matrices, store, h, w)
@@ -180,7 +182,7 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
     if store.state[0] == 0 and not _suits(whole, plan, store, w):
         return STALE
     for at in plan.held:  # follows its limit wherever that goes
-        whole.known[at] = np.inf if whole.F[at] > 0.0 else -np.inf
+        whole.work.known[at] = np.inf if whole.matrix.F[at] > 0.0 else -np.inf
 
     # Step 1: integral of y, with gamma = K f(x_n, z_n).
     _times(matrices.K, k[4], store.y)
@@ -240,19 +242,22 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
         store.moved[0] = max(store.moved[0], abs(along) / scale, abs(w[at] - w0[at]) / scale)
         if not np.isfinite(w[at]):
             whole.counts[WORST_AT] = at
-            worst = BLOCK * WHOLE + NOT_FINITE
+            store.state[1] = WHOLE
+            worst = NOT_FINITE
     if worst != DONE:
         return worst
     status = close(algebraic, whole, w, plan.policy, plan.tolerance)
-    return DONE if status == DONE else BLOCK * ALGEBRAIC + status
+    store.state[1] = ALGEBRAIC
+    return status
 
 
 @compiled
-def run_manifold(whole, algebraic, plan, matrices, store, times, steps, first, last, w, record):  # type: ignore[no-untyped-def]
+def run_manifold(blocks, plan, matrices, store, times, steps, first, last, w, record):  # type: ignore[no-untyped-def]
     """Take steps first..last-1; return (number of the step that was not completed or `last`, status).
 
     `STALE` asks for a linearisation at w, which then is the start of the step that was not begun.
     """
+    whole, algebraic = opened(blocks[WHOLE]), opened(blocks[ALGEBRAIC])
     size = record.shape[1]
     for k in range(first, last):
         w[-1] = times[k]

@@ -8,6 +8,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SingularError
+from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.deformation.refine import ACCEPTED, Pair, Refinement
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.columns import deformation_columns
@@ -15,7 +16,6 @@ from psmr.pencil.modes.matching import NOT_REPRESENTED, status_of, unwrapped_log
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import EPS, ShiftInvert
 from psmr.pencil.modes.verdict import mode_text
-from psmr.pencil.operator.equations import Scheme
 from psmr.pencil.operator.step_map import StepMap, step_map
 from psmr.pencil.report.report import Deformation, dominant_row
 

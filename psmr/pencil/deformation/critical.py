@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import InputError, SchemeError
-from psmr.numerics.schemes.scheme import Multirate
+from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.pencil.modes.matching import Match, match
 from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers_of
 from psmr.pencil.modes.verdict import excess_of, mode_text
-from psmr.pencil.operator.closed_form import operator_step, shortest_step, with_step
-from psmr.pencil.operator.equations import Scheme
 from psmr.pencil.operator.operator import correction_rate, step_operator
 
 # The search goes up by this factor until it meets an unstable step; a window of instability narrower than
@@ -76,7 +74,7 @@ class CriticalStep:
         return "alternating" if angle > math.pi - 0.1 else "monotone" if angle < 1e-9 else "oscillating"
 
     def __str__(self) -> str:
-        name = "h_slow" if isinstance(self.scheme, Multirate) else "h"
+        name = self.scheme.step_name
         if not math.isfinite(self.h):
             return f"{self.scheme}: stable up to {name} = {self.searched[1]:g} s, the largest step tried"
         fast = "" if name == "h" else f", h_fast = {self.h_fast:.6g} s"
@@ -135,7 +133,7 @@ def critical_step(
     linear: LinearDae = system.linearise() if hasattr(system, "linearise") else system
     if vary not in VARY:
         raise SchemeError(f"vary = {vary!r}: must be one of {', '.join(map(repr, VARY))}")
-    if vary == "ratio" and not isinstance(scheme, Multirate):
+    if vary == "ratio" and not scheme.has_ratio:
         raise SchemeError("vary = 'ratio': a single-rate scheme has none; leave it out")
     if linear.n + linear.m > LARGEST:
         raise InputError(
@@ -143,7 +141,7 @@ def critical_step(
             f"computed; "
             "psmr.deformation(..., modes=...) judges single steps at that size"
         )
-    smallest = scheme.h_fast if vary == "ratio" else max(1e-3 * last, shortest_step(scheme))  # type: ignore[union-attr]
+    smallest = scheme.h_fast if vary == "ratio" else max(1e-3 * last, scheme.shortest_step)
     first = smallest if first is None else first
     for name, value in (("last", last), ("first", first)):
         if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
@@ -172,22 +170,20 @@ class _Judge:
 
     def __init__(self, linear: LinearDae, modes: Modes, scheme: Scheme, vary: str) -> None:
         self.linear, self.modes, self.scheme, self.vary = linear, modes, scheme, vary
-        self.h_fast = scheme.h_fast if isinstance(scheme, Multirate) else 0.0
+        self.h_fast = scheme.h_fast
 
     def at(self, step: float) -> Scheme:
         """Return the scheme with another step (h, h_slow, or the ratio as a number)."""
-        if not isinstance(self.scheme, Multirate):
-            return with_step(self.scheme, step)
         if self.vary == "ratio":
-            return replace(self.scheme, h_slow=round(step) * self.h_fast, ratio=round(step))
-        return replace(self.scheme, h_slow=step)
+            return self.scheme.with_ratio(round(step))
+        return self.scheme.with_step(step)
 
     def spectrum(self, step: float) -> tuple[Multipliers, Match, np.ndarray]:
         """Return the multipliers, their modes, and |z| - 1 beyond rounding."""
         scheme = self.at(step)
         numerical = multipliers_of(step_operator(self.linear, scheme), self.linear.n + self.linear.m)
-        matched = match(self.modes, numerical, operator_step(scheme))
-        return numerical, matched, excess_of(self.modes, numerical, matched, operator_step(scheme))
+        matched = match(self.modes, numerical, scheme.operator_step)
+        return numerical, matched, excess_of(self.modes, numerical, matched, scheme.operator_step)
 
     def stable(self, step: float) -> bool:
         """Return whether no multiplier lies outside the unit circle."""
@@ -203,7 +199,7 @@ class _Judge:
         if not math.isfinite(bad):
             return CriticalStep(math.inf, math.inf, math.inf, searched, None, None, "", self.scheme)
         stable, unstable = self.at(good), self.at(bad)
-        h_fast = stable.h_fast if isinstance(stable, Multirate) else operator_step(stable)
+        h_fast = stable.operator_step / stable.ratio
         if self.diverges(bad):
             return CriticalStep(
                 stable.step, h_fast, unstable.step, searched, None, None, "", self.scheme, diverges=True
@@ -217,9 +213,9 @@ class _Judge:
         names = self.linear.names_x + self.linear.names_y
         variable = names[int(np.argmax(numerical.participation[: len(names), j]))]
         return CriticalStep(
-            operator_step(stable),
+            stable.operator_step,
             h_fast,
-            operator_step(unstable),
+            unstable.operator_step,
             searched,
             complex(numerical.z[j]),
             mode,

@@ -10,14 +10,13 @@ import pandas as pd
 
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
+from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.deformation.at_size import deformation_at_size
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.columns import deformation_columns
 from psmr.pencil.modes.matching import ZERO_MODE, Match, match
 from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers_of
 from psmr.pencil.modes.verdict import judge, stable_and_radius
-from psmr.pencil.operator.closed_form import operator_step, remarks
-from psmr.pencil.operator.equations import Scheme
 from psmr.pencil.operator.operator import correction_rate, step_operator
 from psmr.pencil.operator.published import WARNING, published_multipliers
 from psmr.pencil.report.report import Deformation, Pencil, dominant_row
@@ -94,7 +93,7 @@ def deformation(
         spectral_radius=radius,
         spurious=_spurious(numerical, matched, step, linear.names_x + linear.names_y),
         verdict=verdict,
-        warnings=((WARNING,) if pencil == "published" else ()) + warnings + remarks(scheme),
+        warnings=((WARNING,) if pencil == "published" else ()) + warnings + scheme.remarks(),
     )
 
 
@@ -126,10 +125,10 @@ def _spectra(linear: LinearDae, scheme: Scheme, pencil: Pencil) -> tuple[Modes, 
     """Modes, multipliers, the time between them in s, and the correction rate where it decides (else 0)."""
     modes = modes_of(linear)
     if pencil == "published":
-        return modes, published_multipliers(linear, scheme), scheme.h_fast, 0.0  # type: ignore[union-attr]
+        return modes, published_multipliers(linear, scheme), scheme.h_fast, 0.0
     iterated = getattr(scheme, "corrections", 0) == "converge"
     numerical = multipliers_of(step_operator(linear, scheme), linear.n + linear.m)
-    return modes, numerical, operator_step(scheme), correction_rate(linear, scheme) if iterated else 0.0
+    return modes, numerical, scheme.operator_step, correction_rate(linear, scheme) if iterated else 0.0
 
 
 def _table(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[pd.DataFrame, np.ndarray]:

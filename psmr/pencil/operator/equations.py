@@ -1,30 +1,37 @@
 """The equations of one step on a linear DAE, as a list of block rows.
 
-On x' = fx x + fy y, 0 = gx x + gy y every scheme is a short list of linear equations, each for one unknown
-block (a stage, the prediction, the fast point i, the new point) in terms of the blocks before it and of the
-state at t. The list is written once here; `psmr.pencil.operator.operator` stacks it into the pencil or
-substitutes it into the step operator.
+On x' = fx x + fy y, 0 = gx x + gy y the program of a step is a short list of linear equations, each for one
+unknown point in terms of the points before it and of the state at t. Here the program is turned into that
+list; `psmr.pencil.operator.operator` stacks it into the pencil or substitutes it into the step operator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SchemeError
-from psmr.numerics.run.engine import Scheme as Scheme
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
-from psmr.numerics.schemes.tableaux import TABLEAUX, coefficients
+from psmr.numerics.schemes.scheme import Scheme
+from psmr.numerics.step.program import (
+    NOW,
+    OLDER,
+    CopyRate,
+    Instruction,
+    Rate,
+    Repeat,
+    Restore,
+    Stage,
+    Until,
+    value,
+)
 from psmr.pencil.operator.rows import Rows, implicit, matrices
 
 STATE = "w(t)"
 NEW = "w(t+h)"
-OLDER = ("slow(t-h)", "slow(t-2h)")
-NEW_OLDER = ("slow(t)", "slow(t-h) kept")
+KEPT = ("slow(t-h)", "slow(t-2h)")
+NEW_KEPT = ("slow(t)", "slow(t-h) kept")
 
 Term = tuple[str, sp.sparray]
 
@@ -65,7 +72,7 @@ class StepEquations:
         The unknowns that are those blocks at t + h.
     slow
         Positions in w of the slow variables where the new point itself is the prediction
-        (`corrections="converge"`), else None.
+        (corrections until they agree), else None.
     """
 
     equations: tuple[Equation, ...]
@@ -75,14 +82,14 @@ class StepEquations:
 
 
 def step_equations(linear: LinearDae, scheme: Scheme) -> StepEquations:
-    """Write down one step of `scheme` on the linear DAE.
+    """Turn the program of one step into equations on the linear DAE.
 
     Parameters
     ----------
     linear
         The DAE: sparse fx (n, n), fy (n, m), gx (m, n), gy (m, m).
     scheme
-        `SingleRate` or `Multirate`.
+        Any whose step is a program.
 
     Returns
     -------
@@ -92,131 +99,124 @@ def step_equations(linear: LinearDae, scheme: Scheme) -> StepEquations:
     Raises
     ------
     SchemeError
-        For a partition of another system, or a scheme the pencil has no equations for.
+        For a partition of another system, or a scheme whose step is no program.
     """
-    if isinstance(scheme, SingleRate):
-        return StepEquations(tuple(_single_rate(linear, scheme)), (STATE,), (NEW,))
-    if isinstance(scheme, Multirate):
-        return _multirate(linear, scheme)
-    raise SchemeError(
-        f"a {type(scheme).__name__} scheme has no sparse equations; SingleRate and Multirate have, and "
-        "psmr.step_operator has the closed form of the others"
-    )
-
-
-def _single_rate(linear: LinearDae, scheme: SingleRate) -> Iterator[Equation]:
-    tableau = TABLEAUX[scheme.method]
-    mass, rates, _ = matrices(linear)
-    blocks = [STATE if tableau.first_explicit else "stage 1"]
-    blocks += [f"stage {i + 1}" for i in range(1, tableau.stages)]
-    if tableau.stiffly_accurate:
-        blocks[-1] = NEW
-
-    def explicit(weights: np.ndarray) -> tuple[Term, ...]:
-        terms: dict[str, sp.sparray] = {STATE: mass}
-        for block, weight in zip(blocks, weights, strict=False):
-            if weight:
-                terms[block] = terms.get(block, 0) + scheme.h * weight * rates
-        return tuple(terms.items())
-
-    for i, block in enumerate(blocks):
-        if block != STATE:
-            matrix = implicit(linear, scheme.h * tableau.A[i, i])
-            what = f"{scheme.method} with h = {scheme.h:g} s, stage {i + 1}"
-            yield Equation(block, matrix, explicit(tableau.A[i, :i]), what)
-    if not tableau.stiffly_accurate:
-        what = f"{scheme.method}, algebraic equations at the new point"
-        yield Equation(NEW, implicit(linear, 0.0), explicit(tableau.b), what)
-
-
-def _multirate(linear: LinearDae, scheme: Multirate) -> StepEquations:
-    rows = Rows.of(linear, scheme)
-    iterated = scheme.corrections == "converge"
-    spline = scheme.interpolation == "spline"
-    equations: list[Equation] = []
-    if iterated:
-        equations += _one_pass(linear, scheme, rows, prediction=NEW, solution=NEW, label="")
-    else:
-        prediction = "prediction"
-        equations.append(_predictor(linear, scheme, rows, prediction))
-        passes = int(scheme.corrections) + 1
-        for k in range(passes):
-            solution = NEW if k == passes - 1 else f"w(t+h), pass {k + 1}"
-            label = f", pass {k + 1}" if passes > 1 else ""
-            equations += _one_pass(linear, scheme, rows, prediction, solution, label)
-            prediction = solution
-    if spline:
+    program = scheme.steady_program()
+    rows = Rows.of_partition(linear, scheme.split)
+    writer = _Writer(linear, rows, scheme.step)
+    writer.write(program.instructions, "", 0)
+    equations = _needed(writer.equations(), NEW)
+    state, successors = (STATE,), (NEW,)
+    if program.memory:
         identity = sp.eye_array(len(rows.sigma), format="csr")
-        equations.append(Equation(NEW_OLDER[0], identity, ((STATE, rows.pick_slow),), "history"))
-        equations.append(Equation(NEW_OLDER[1], identity, ((OLDER[0], identity),), "history"))
-    state = (STATE, *OLDER) if spline else (STATE,)
-    successors = (NEW, *NEW_OLDER) if spline else (NEW,)
-    return StepEquations(tuple(equations), state, successors, rows.sigma if iterated else None)
+        equations += [
+            Equation(NEW_KEPT[0], identity, ((STATE, rows.pick_slow),), "history"),
+            Equation(NEW_KEPT[1], identity, ((KEPT[0], identity),), "history"),
+        ]
+        state, successors = (STATE, *KEPT), (NEW, *NEW_KEPT)
+    return StepEquations(tuple(equations), state, successors, rows.sigma if writer.iterated else None)
 
 
-def _predictor(linear: LinearDae, scheme: Multirate, rows: Rows, unknown: str) -> Equation:
-    """Step 1: all of w, or the slow rows with the fast variables held."""
-    mass, rates, _ = matrices(linear)
-    a, a_star = coefficients(scheme.predictor, scheme.h_slow)
-    left, right = implicit(linear, a_star), (mass + a * rates).tocsr()
-    what = f"{scheme.predictor} predictor, step {scheme.h_slow:g} s"
-    if scheme.predict == "all":
-        return Equation(unknown, left, ((STATE, right),), what)
-    left = sp.vstack([left[rows.slow], rows.pick_fast], format="csr")
-    right = sp.vstack([right[rows.slow], rows.pick_fast], format="csr")
-    return Equation(unknown, left, ((STATE, right),), what + ", slow rows (is the partition well posed?)")
+class _Writer:
+    """Follows a program and writes an equation for each stage.
 
-
-def _one_pass(
-    linear: LinearDae, scheme: Multirate, rows: Rows, prediction: str, solution: str, label: str
-) -> Iterator[Equation]:
-    """Write down steps 2 to 4: interpolate, fast points 1..r, slow rows."""
-    mass, rates, _ = matrices(linear)
-    b, b_star = coefficients(scheme.solution, scheme.h_fast)
-    c, c_star = coefficients(scheme.solution, scheme.h_slow)
-    no_fast = sp.csr_array((len(rows.phi), linear.n + linear.m))
-    fast_left = sp.vstack([implicit(linear, b_star)[rows.fast], rows.pick_slow], format="csr")
-    fast_right = sp.vstack([(mass + b * rates).tocsr()[rows.fast], 0 * rows.pick_slow], format="csr")
-    what = f"{scheme.solution} fast rows, step {scheme.h_fast:g} s (is the partition well posed?)"
-    previous = STATE
-    for i in range(1, scheme.ratio + 1):
-        terms = [(previous, fast_right)]
-        for block, weight in interpolation_weights(scheme.interpolation, i / scheme.ratio).items():
-            source = {"now": STATE, "predicted": prediction, "older": OLDER[0], "oldest": OLDER[1]}[block]
-            pick = rows.pick_slow if source not in OLDER else sp.eye_array(len(rows.sigma), format="csr")
-            empty = no_fast if source not in OLDER else no_fast[:, : len(rows.sigma)]
-            if weight:
-                terms.append((source, sp.vstack([empty, weight * pick], format="csr")))
-        point = f"fast point {i}{label}"
-        yield Equation(point, fast_left, _merged(terms), what)
-        previous = point
-
-    slow_left = sp.vstack([implicit(linear, c_star)[rows.slow], rows.pick_fast], format="csr")
-    slow_right = sp.vstack([(mass + c * rates).tocsr()[rows.slow], no_fast], format="csr")
-    no_slow = sp.csr_array((len(rows.sigma), linear.n + linear.m))
-    handed_over = sp.vstack([no_slow, rows.pick_fast], format="csr")
-    what = f"{scheme.solution} slow rows, step {scheme.h_slow:g} s (is the partition well posed?)"
-    yield Equation(solution, slow_left, _merged([(STATE, slow_right), (previous, handed_over)]), what)
-
-
-def interpolation_weights(kind: str, theta: float) -> dict[str, float]:
-    """Return the weights of the slow values at t - 2h (oldest), t - h (older), t (now) and t + h (predicted).
-
-    Parameters
+    Attributes
     ----------
-    kind
-        ``"linear"`` or ``"spline"`` (the cubic through the four points, Lagrange form).
-    theta
-        Place in the macro step, 0 at t and 1 at t + h.
+    points, rates
+        Which block a name stands for at present; for a rate the point at which f is taken.
+    iterated
+        Whether a prediction is corrected until it agrees with the result.
     """
-    if kind == "linear":
-        return {"now": 1.0 - theta, "predicted": theta}
-    return {
-        "oldest": -(theta + 1.0) * theta * (theta - 1.0) / 6.0,
-        "older": (theta + 2.0) * theta * (theta - 1.0) / 2.0,
-        "now": -(theta + 2.0) * (theta + 1.0) * (theta - 1.0) / 2.0,
-        "predicted": (theta + 2.0) * (theta + 1.0) * theta / 6.0,
-    }
+
+    def __init__(self, linear: LinearDae, rows: Rows, h: float) -> None:
+        self.linear, self.rows, self.h = linear, rows, h
+        self.mass, self.rates_matrix, _ = matrices(linear)
+        self.points: dict[str, str] = {NOW: STATE, OLDER[0]: KEPT[0], OLDER[1]: KEPT[1]}
+        self.rates: dict[str, str] = {}
+        self.present = STATE
+        self.iterated = False
+        self._equations: list[Equation] = []
+        self._left: dict[tuple[str, float], sp.csr_array] = {}  # one object a matrix: it is factorised once
+
+    def equations(self) -> list[Equation]:
+        """Return the equations, the last point under the name `NEW`."""
+        last = self.present
+
+        def named(block: str) -> str:
+            return NEW if block == last else block
+
+        return [
+            replace(e, unknown=named(e.unknown), terms=_merged([(named(b), m) for b, m in e.terms]))
+            for e in self._equations
+        ]
+
+    def write(self, instructions: tuple[Instruction, ...], label: str, i: int) -> None:
+        """Follow instructions; `label` tells points of one name apart, i counts the times round."""
+        for instruction in instructions:
+            if isinstance(instruction, Rate):
+                self.rates[instruction.name] = self.present
+            elif isinstance(instruction, CopyRate):
+                self.rates[instruction.name] = self.rates[instruction.source]
+            elif isinstance(instruction, Restore):
+                self.present = self.points[instruction.to] = self.points[instruction.source]
+            elif isinstance(instruction, Stage):
+                self._stage(instruction, label, i)
+            elif isinstance(instruction, Repeat):
+                for k in range(instruction.times):
+                    self.write(instruction.body, f" {k + 1}{label}", k)
+                    if k + 1 < instruction.times:
+                        self.write(instruction.between, label, k)
+            else:
+                self._until(instruction, label, i)
+
+    def _until(self, until: Until, label: str, i: int) -> None:
+        if until.most is None:
+            self.iterated = True
+            self.points[until.predicted] = NEW
+            self.write(until.body, label, i)
+            return
+        for k in range(until.most + 1):
+            self.write(until.body, f"{label}, pass {k + 1}", i)
+            self.points[until.predicted] = self.present
+
+    def _stage(self, stage: Stage, label: str, i: int) -> None:
+        side, h = stage.rows, self.h
+        own, _, others = self.rows.of(side)
+        nothing = sp.csr_array((others.shape[0], self.mass.shape[1]))
+
+        def on_rows(matrix: sp.sparray) -> sp.sparray:
+            return sp.vstack([matrix[own], nothing], format="csr") if others.shape[0] else matrix
+
+        terms: list[Term] = [(self.points[stage.base], on_rows(self.mass))]
+        terms += [(self.rates[name], on_rows(h * weight * self.rates_matrix)) for name, weight in stage.rates]
+        outside = [(self.points[name], value(weights, i), name) for name, weights in stage.outside]
+        for block, weight, name in outside or [(self.present, 1.0, "")]:
+            if others.shape[0] and weight:
+                # What is kept of the points before the step is their slow part alone.
+                pick = sp.eye_array(others.shape[0], format="csr") if name in OLDER else others
+                empty = sp.csr_array((len(own), pick.shape[1]))
+                terms.append((block, sp.vstack([empty, weight * pick], format="csr")))
+        key = (side, h * stage.gamma)
+        if key not in self._left:
+            left = implicit(self.linear, h * stage.gamma)
+            self._left[key] = sp.vstack([left[own], others], format="csr") if others.shape[0] else left
+        unknown = f"{stage.to}{label}"
+        posed = " (is the partition well posed?)" if side != "all" else ""
+        words = f"{stage.role}, step {h:g} s, f at the new point times {h * stage.gamma:g} s{posed}"
+        self._equations.append(Equation(unknown, self._left[key], _merged(terms), words))
+        self.present = self.points[stage.to] = unknown
+        if stage.rate is not None:
+            self.rates[stage.rate] = unknown
+
+
+def _needed(equations: list[Equation], last: str) -> list[Equation]:
+    """Return the equations that lead to a block: a prediction that is the result itself leaves one over."""
+    wanted, kept = {last}, []
+    for equation in reversed(equations):
+        if equation.unknown in wanted:
+            wanted |= {block for block, _ in equation.terms}
+            kept.append(equation)
+    return kept[::-1]
 
 
 def _merged(terms: list[Term]) -> tuple[Term, ...]:

@@ -6,17 +6,14 @@ equation (18), stacked without overlap of the points within the macro step.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import SuperLU, splu
 
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SchemeError, SingularError
-from psmr.numerics.schemes.scheme import Multirate
-from psmr.pencil.operator.closed_form import closed_form
-from psmr.pencil.operator.equations import NEW, Equation, Scheme, StepEquations, step_equations
+from psmr.errors import SingularError
+from psmr.numerics.schemes.scheme import Scheme, require_scheme
+from psmr.pencil.operator.equations import NEW, Equation, StepEquations, step_equations
 
 
 def macro_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, sp.csc_array]:
@@ -31,7 +28,7 @@ def macro_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, sp.cs
     linear
         Linearised DAE of n states and m algebraic variables.
     scheme
-        `SingleRate` or `Multirate`.
+        Any whose step is a program.
 
     Returns
     -------
@@ -71,7 +68,7 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
     linear
         Linearised DAE of n states and m algebraic variables.
     scheme
-        `SingleRate` or `Multirate`. For ``corrections="converge"`` T is the fixed point of the correction;
+        Any that has one. For ``corrections="converge"`` T is the fixed point of the correction;
         whether the iteration gets there says `correction_rate`.
 
     Returns
@@ -88,7 +85,7 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
     SingularError
         When an equation of the step has no unique solution, as on a partition that is not well posed.
     """
-    closed = closed_form(linear, scheme)
+    closed = require_scheme(scheme).operator(linear)
     if closed is not None:
         return closed
     step = step_equations(linear, scheme)
@@ -111,9 +108,7 @@ def correction_rate(linear: LinearDae, scheme: Scheme) -> float:
     SchemeError
         For a scheme without corrections (single rate).
     """
-    if not isinstance(scheme, Multirate):
-        raise SchemeError(f"a {type(scheme).__name__} scheme has no corrections; pass a Multirate scheme")
-    step = step_equations(linear, dataclasses.replace(scheme, corrections="converge"))
+    step = step_equations(linear, scheme.converged())
     assert step.slow is not None
     if len(step.slow) == 0:
         return 0.0

@@ -10,16 +10,18 @@ B_i).
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError, SingularError
-from psmr.numerics.schemes.scheme import Multirate
-from psmr.numerics.schemes.tableaux import coefficients
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.scheme import Scheme
+from psmr.numerics.schemes.tableaux import COEFFICIENTS
 from psmr.pencil.modes.spectrum import Multipliers, multipliers_of
-from psmr.pencil.operator.equations import Scheme
 from psmr.pencil.operator.rows import Rows, implicit, matrices
 
 WARNING = (
@@ -93,14 +95,13 @@ def published_multipliers(linear: LinearDae, scheme: Scheme) -> Multipliers:
 
 def _blocks(linear: LinearDae, scheme: Scheme) -> tuple[list[sp.sparray], list[sp.sparray], list[sp.sparray]]:
     """Z_i, B_i and C_i for i = 1..r, equations (B.12) and (B.13)."""
-    _check(scheme)
-    assert isinstance(scheme, Multirate)
-    rows = Rows.of(linear, scheme)
+    scheme = _checked(scheme)
+    rows = Rows.of_partition(linear, scheme.split)
     mass, rates, _ = matrices(linear)
     n, m, r = linear.n, linear.m, scheme.ratio
-    a, a_star = coefficients(scheme.predictor, scheme.h_slow)
-    b, b_star = coefficients(scheme.solution, scheme.h_fast)
-    c, c_star = coefficients(scheme.solution, scheme.h_slow)
+    a, a_star = (scheme.h_slow * x for x in COEFFICIENTS[scheme.predictor])
+    b, b_star = (scheme.h_fast * x for x in COEFFICIENTS[scheme.solution])
+    c, c_star = (scheme.h_slow * x for x in COEFFICIENTS[scheme.solution])
 
     follow = np.zeros((m, n))  # y^P = -gy^-1 gx x^P
     if m:
@@ -124,8 +125,8 @@ def _blocks(linear: LinearDae, scheme: Scheme) -> tuple[list[sp.sparray], list[s
     return z, right, coupling
 
 
-def _check(scheme: Scheme) -> None:
-    if not isinstance(scheme, Multirate):
+def _checked(scheme: Scheme) -> Multirate:
+    if not scheme.has_ratio:
         raise SchemeError(
             f"the published pencil is of the multirate scheme, not of '{scheme}'; use pencil='exact'"
         )
@@ -135,6 +136,7 @@ def _check(scheme: Scheme) -> None:
                 f"the published pencil needs {field} = {needed!r}, not {getattr(scheme, field)!r}; "
                 "use pencil='exact'"
             )
+    return cast("Multirate", scheme)
 
 
 def _solve(matrix: sp.sparray, right: sp.sparray) -> np.ndarray:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from partitioning import Partition
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SchemeError
-from psmr.numerics.schemes.scheme import Multirate
+from psmr.numerics.solve.sides import require_same_system
+from psmr.numerics.step.program import Side
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,27 +35,21 @@ class Rows:
     pick_slow: sp.csr_array
 
     @classmethod
-    def of(cls, linear: LinearDae, scheme: Multirate) -> Rows:
-        """Take them from the scheme's partition.
+    def of_partition(cls, linear: LinearDae, split: Partition | None) -> Rows:
+        """Take them from a partition; without one every variable is slow.
 
         Raises
         ------
         SchemeError
             When the partition is of another system.
         """
-        split = scheme.split
-        for what, ours, theirs in (
-            ("states", linear.names_x, split.names_x),
-            ("algebraic variables", linear.names_y, split.names_y),
-        ):
-            if tuple(ours) != tuple(theirs):
-                raise SchemeError(
-                    f"split: the partition is of another system: its {len(theirs)} {what} are not the "
-                    f"{len(ours)} of the linear model; make it from this linear model"
-                )
-        fast_row = np.concatenate([split.fast_x, split.fast_g])
-        fast_variable = np.concatenate([split.fast_x, split.fast_y])
-        identity = sp.eye_array(linear.n + linear.m, format="csr")
+        size = linear.n + linear.m
+        fast_row = fast_variable = np.zeros(size, dtype=bool)
+        if split is not None:
+            require_same_system(split, linear)
+            fast_row = np.concatenate([split.fast_x, split.fast_g])
+            fast_variable = np.concatenate([split.fast_x, split.fast_y])
+        identity = sp.eye_array(size, format="csr")
         return cls(
             np.flatnonzero(fast_row),
             np.flatnonzero(~fast_row),
@@ -63,6 +58,15 @@ class Rows:
             identity[np.flatnonzero(fast_variable)],
             identity[np.flatnonzero(~fast_variable)],
         )
+
+    def of(self, side: Side) -> tuple[np.ndarray, np.ndarray, sp.csr_array]:
+        """Return rows and variables of a side, and the matrix that picks the variables of the other side."""
+        if side == "fast":
+            return self.fast, self.phi, self.pick_slow
+        if side == "slow":
+            return self.slow, self.sigma, self.pick_fast
+        every = np.arange(self.pick_fast.shape[1])
+        return every, every, self.pick_fast[:0]
 
 
 def matrices(linear: LinearDae) -> tuple[sp.csr_array, sp.csr_array, sp.csr_array]:

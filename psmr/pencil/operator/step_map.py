@@ -10,7 +10,8 @@ from scipy.sparse.linalg import LinearOperator, SuperLU
 
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
-from psmr.pencil.operator.equations import NEW, Scheme, StepEquations, step_equations
+from psmr.numerics.schemes.scheme import Scheme
+from psmr.pencil.operator.equations import NEW, StepEquations, step_equations
 from psmr.pencil.operator.operator import factorised
 
 # Corrections to convergence stop when one of them changes the slow values by less than this share: above the

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from psmr.errors import InputError
-from psmr.pencil.operator.equations import Scheme
+from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.report.terminal import terminal_report
 
 Pencil = Literal["exact", "published"]

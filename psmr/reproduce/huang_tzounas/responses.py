@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from psmr.dae.compile.kernels import Kernels, residual
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.reproduce.huang_tzounas.setting import EVENTS, Reals, Setting
 from psmr.reproduce.huang_tzounas.sweeps import lag_of_jump
 from psmr.study.run.run import Run

@@ -17,8 +17,9 @@ from psmr.dae.system.system import System
 from psmr.errors import InputError
 from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.ringdown import fit_mode
 from psmr.pencil.report.report import Deformation, Pencil
@@ -152,7 +153,7 @@ class Setting:
         shape = shape / shape[np.abs(shape).argmax()]
         start = self.system.x0 + KICK * shape.real
         steps = round(8.0 / scheme.step)
-        path = march(self.system, scheme, steps * scheme.step, start=(start, self.system.y0))
+        path = integrate(self.system, scheme, steps * scheme.step, start=(start, self.system.y0))
         machines = [self.system.names_x.index(name) for name in ("G1.omega", "G2.omega")]
         apart = path.x[:, machines] - self.system.x0[machines]
         stride = max(1, round(0.05 / scheme.step))

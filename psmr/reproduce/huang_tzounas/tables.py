@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from partitioning import Partition
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.reproduce.huang_tzounas.setting import KICK, Scheme, Setting, dominant, percent
 
 # Table 2 as printed: h_fast, h_slow in s, relative deformation in percent with the algebraic variables
@@ -50,10 +51,10 @@ def table_1(setting: Setting) -> pd.DataFrame:
         start = setting.system.x0.copy()
         start[setting.system.names_x.index("G2.omega")] += 0.1 * KICK
         end = macro * h_fast * ratio
-        counters = march(setting.system, scheme, end, start=(start, setting.system.y0)).counters
+        counters = integrate(setting.system, scheme, end, start=(start, setting.system.y0)).counters
         made = {role: counters.factorisations_by_role.get(role, 0) / macro for role in counters.orders}
         orders = counters.orders
-        single = isinstance(scheme, SingleRate)
+        single = not scheme.has_ratio
         rows.append(
             {
                 "scheme": name,

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from psmr.dae.system.system import System
 from psmr.errors import EventError
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 
 
 class Event(Protocol):

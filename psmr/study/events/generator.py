@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from psmr.dae.system.system import System
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_time
 from psmr.study.topology.plants import find_plant
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from psmr.dae.system.system import System
 from psmr.errors import EventError
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event, TimeSeries
 from psmr.study.topology.islands import refuse_dead_islands
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from psmr.dae.system.system import System
 from psmr.errors import EventError, nearest
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import check_finite
 from psmr.study.events.load import ramp
 from psmr.study.topology.network import is_load, is_motor

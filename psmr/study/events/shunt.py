@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from psmr.dae.system.system import System
 from psmr.errors import EventError, nearest
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_time
 from psmr.study.topology.network import shunts
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from psmr.dae.system.system import System
 from psmr.errors import EventError, InputError, nearest
 from psmr.numerics.run.discontinuities import objection
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_finite, check_time
 
 

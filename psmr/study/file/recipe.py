@@ -15,7 +15,8 @@ from psmr.dae.system.linear import LinearDae
 from psmr.errors import InputError, SchemeError, SingularError
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
 from psmr.study.record.certificate import LARGEST, Scheme

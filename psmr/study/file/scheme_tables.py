@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from psmr.numerics.schemes.scheme import (
-    INTERPOLATIONS,
-    NEWTONS,
-    ONE_STEP_METHODS,
-    PREDICTED,
-    PREDICTORS,
-    SOLUTIONS,
-)
+from psmr.numerics.schemes.choices import NEWTONS
+from psmr.numerics.schemes.interpolation import HISTORY
+from psmr.numerics.schemes.multirate import PREDICTED, PREDICTORS, SOLUTIONS
+from psmr.numerics.schemes.single_rate import ONE_STEP_METHODS
 from psmr.study.file.fields import Field
 
 NUMBER, NEEDED_NUMBER = Field("number"), Field("number", needed=True)
@@ -34,7 +30,7 @@ MULTIRATE: Mapping[str, Field] = {
     "ratio": Field("whole"),
     "predictor": Field("text", among=PREDICTORS),
     "solution": Field("text", among=SOLUTIONS),
-    "interpolation": Field("text", among=INTERPOLATIONS),
+    "interpolation": Field("text", among=tuple(HISTORY)),
     "newton": Field("text", among=NEWTONS),
     "corrections": Field("count", among=("converge",)),
     "predict": Field("text", among=PREDICTED),

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 from psmr.study.monitors.watching import AngleLook, Look, VoltageLook
 
 

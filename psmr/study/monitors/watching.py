@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 from psmr.study.topology.islands import absent, islands
 from psmr.study.topology.network import buses
 from psmr.study.topology.plants import plants

@@ -8,7 +8,6 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from psmr.dae.system.system import System
-from psmr.numerics.schemes.scheme import Multirate
 from psmr.study.output.files import write_text
 from psmr.study.record.recorded import Recorded
 from psmr.study.topology.network import buses
@@ -126,7 +125,7 @@ def _pencil_figures(run: Recorded, system: System) -> list[str]:
         parts += ["<h2>What the scheme does to the modes</h2>"]
         parts += [_inline(eigenvalue_map(report), "Eigenvalues of the system and of the scheme")]
         parts += [_inline(deformation_bars(report), "Relative deformation of each mode")]
-    if isinstance(run.scheme, Multirate) and buses(system):
+    if run.scheme.split is not None and buses(system):
         from psmr.study.output.oneline import one_line
 
         figure = one_line(system, run.scheme.split)

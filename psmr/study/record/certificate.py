@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,13 +11,9 @@ import numpy as np
 
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, PsmrWarning
-from psmr.numerics.run.engine import Scheme as Scheme
-from psmr.numerics.schemes.adaptive import Adaptive
-from psmr.numerics.schemes.slow_manifold import SlowManifold
-from psmr.numerics.schemes.stability import explicit_limit
+from psmr.numerics.schemes.scheme import Scheme as Scheme
 
 if TYPE_CHECKING:
-    from psmr.dae.system.linear import LinearDae
     from psmr.pencil.report.report import Deformation
 
 # The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.
@@ -108,7 +105,7 @@ def certify(system: System, scheme: Scheme) -> Certificate:
         return Certificate(
             str(scheme), partition, note="the system has no states, there is nothing to deform"
         )
-    if isinstance(scheme, Adaptive) or isinstance(getattr(scheme, "method", None), Adaptive):
+    if math.isnan(scheme.operator_step):
         note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
         return Certificate(str(scheme), partition, note=note)
     return _from_pencil(system, scheme, partition)
@@ -126,7 +123,7 @@ def _from_pencil(system: System, scheme: Scheme, partition: str) -> Certificate:
         return Certificate(str(scheme), partition, note=str(error))
     certificate = from_report(report, str(scheme), partition)
     if not certificate.stable:
-        limit = _limit(linear, scheme)
+        limit = scheme.limit(linear)
         advice = (
             f"take a smaller step, {limit}"
             if limit
@@ -138,14 +135,6 @@ def _from_pencil(system: System, scheme: Scheme, partition: str) -> Certificate:
             stacklevel=3,
         )
     return certificate
-
-
-def _limit(linear: LinearDae, scheme: Scheme) -> str:
-    from psmr.pencil.operator.closed_form import manifold_limit
-
-    return (
-        manifold_limit(linear, scheme) if isinstance(scheme, SlowManifold) else explicit_limit(linear, scheme)
-    )
 
 
 def show(s: complex) -> str:

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from psmr.numerics.run.counters import Counters
-from psmr.numerics.schemes.scheme import Multirate
 from psmr.study.record.certificate import Scheme
 
 ROLES = {
@@ -66,7 +65,7 @@ class Stats:
         volume = Volume(
             rows(counters.residuals), rows(counters.factorisations_by_role), rows(counters.solves)
         )
-        if not isinstance(scheme, Multirate):
+        if not scheme.has_ratio:
             return cls(counters, volume)
         # Without a fast set every variable takes the macro step; its counts are then those of the slow set.
         role, steps = ("fast", counters.steps) if orders.get("fast") else ("slow", counters.macro_steps)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError, PsmrWarning, SchemeError
-from psmr.numerics.run.integrate import march
+from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Trajectory
 from psmr.study.events import Event
 from psmr.study.events.schedule import schedule
@@ -133,7 +133,7 @@ def simulate(
         )
 
     try:
-        trajectory = march(
+        trajectory = integrate(
             system,
             scheme,
             end,

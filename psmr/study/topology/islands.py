@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from psmr.dae.system.system import System
 from psmr.errors import EventError
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 from psmr.study.topology.network import branches, graph, out_of_service
 from psmr.study.topology.plants import plants
 

@@ -9,7 +9,8 @@ from typing import Any
 import partitioning
 from partitioning import Partition, PartitionError
 from psmr.dae.system.linear import LinearDae
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 
 # Steps in s: about five to a doubling, numbers that a person would type.
 GRID = tuple(

@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 from partitioning import Partition
 from psmr.dae.system.system import System
 from psmr.errors import SimulationError, SingularError
-from psmr.numerics.run.engine import autonomous, make_engine
-from psmr.numerics.run.integrate import consistent
-from psmr.numerics.run.time_grid import Span
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
-from psmr.numerics.solve.newton import DONE, NO_PIVOTS
-from psmr.numerics.step.one_step import BLOCK
+from psmr.numerics.run.discontinuities import autonomous
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.scheme import Scheme
+from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.numerics.solve.algebraic_solve import consistent
+from psmr.numerics.solve.status import DONE, NO_ROOM
+from psmr.numerics.step.time_grid import TimeGrid
 from psmr.pencil.modes.spectrum import modes_of
 
 Reals = NDArray[np.float64]
@@ -74,7 +75,7 @@ class CostModel:
         KeyError
             For a method or a partition that was not calibrated.
         """
-        if isinstance(scheme, SingleRate):
+        if not scheme.has_ratio:
             return self.single[scheme.method] / scheme.h
         start, slow, fast = self.multirate[_key(scheme)]
         passes = 1 + int(scheme.corrections)
@@ -93,15 +94,13 @@ def calibrate(system: System, schemes: Iterable[SingleRate | Multirate]) -> Cost
     """
     w = kicked(system)
     schemes = list(schemes)
-    for kind in (SingleRate, Multirate):  # what is not compiled yet is compiled before the clock runs
-        first = next((scheme for scheme in schemes if isinstance(scheme, kind)), None)
-        if first is not None:
-            _timed(system, first, w, 1, steps=1)
+    for scheme in schemes[:1]:  # what is not compiled yet is compiled before the clock runs
+        _timed(system, scheme, w, steps=1)
     began = time.process_time()
     single: dict[str, float] = {}
     multirate: dict[Key, Terms] = {}
     for scheme in schemes:
-        if isinstance(scheme, SingleRate):
+        if not scheme.has_ratio:
             if scheme.method not in single:
                 single[scheme.method] = _first_stable(_step, system, scheme, w)[1]
         elif _key(scheme) not in multirate:
@@ -137,8 +136,7 @@ def kicked(system: System, near: complex | None = None, size: float = KICK) -> R
 def measured(system: System, scheme: SingleRate | Multirate, t_end: float) -> float:
     """Return the processor time in s for one simulated second of the oscillation, by the clock."""
     steps = max(1, round(t_end / scheme.step))
-    ratio = scheme.ratio if isinstance(scheme, Multirate) else 1
-    return _timed(system, scheme, kicked(system), ratio, steps) / scheme.step
+    return _timed(system, scheme, kicked(system), steps) / scheme.step
 
 
 def _key(scheme: Multirate) -> Key:
@@ -158,31 +156,27 @@ def _first_stable(timed: Callable[..., Terms], system: System, scheme: Any, w: R
 
 
 def _step(system: System, scheme: SingleRate, w: Reals, h: float) -> Terms:
-    return 0.0, _timed(system, replace(scheme, h=h), w, 1), 0.0
+    return 0.0, _timed(system, replace(scheme, h=h), w), 0.0
 
 
 def _terms(system: System, scheme: Multirate, w: Reals, h: float) -> Terms:
     """Solve three timed runs for (start, slow, fast)."""
     plain = replace(scheme, h_slow=h, ratio=RATIOS[0], corrections=0, interpolation="linear")
-    few, many = (_timed(system, plain, w, ratio) for ratio in RATIOS)
+    few, many = (_timed(system, replace(plain, ratio=ratio), w) for ratio in RATIOS)
     fast = max(0.0, (many - few) / (RATIOS[1] - RATIOS[0]))
     # A correction can end early when it agrees; with an epsilon below rounding each is made.
-    again = _timed(system, replace(plain, corrections=1, epsilon=1e-300), w, RATIOS[0])
+    again = _timed(system, replace(plain, corrections=1, epsilon=1e-300), w)
     slow = max(0.0, again - few - RATIOS[0] * fast)
     return max(0.0, few - slow - RATIOS[0] * fast), slow, fast
 
 
-def _timed(
-    system: System, scheme: SingleRate | Multirate, start: Reals, ratio: int, steps: int = STEPS
-) -> float:
+def _timed(system: System, scheme: Scheme, start: Reals, steps: int = STEPS) -> float:
     """Return processor time in s for a macro step."""
     parameters = [matrix.copy() for matrix in system.parameters]
-    engine: Any = make_engine(system, scheme, parameters, start.copy(), False)
+    engine: Any = scheme.engine(system, parameters, start.copy(), False)
     h = scheme.step
-    span = Span(
-        h * np.arange(steps, dtype=float), np.full(steps, h), np.full(steps, ratio, np.int64), steps * h
-    )
-    record = np.empty((steps + 1, system.n + system.m))
+    grid = TimeGrid(h * np.arange(steps, dtype=float), np.full(steps, h), steps * h)
+    ends, record = np.arange(steps + 1), np.empty((steps + 1, system.n + system.m))
     best = np.inf
     for _ in range(REPEATS + 1):  # the first one chooses pivots
         w = start.copy()
@@ -190,12 +184,14 @@ def _timed(
         done = 0
         began = time.process_time()
         while done < steps:
-            done, status = engine.advance(span, done, steps, w, record)
-            if status != DONE:
-                if status % BLOCK != NO_PIVOTS:
-                    raise SimulationError(
-                        f"{scheme}: the timed oscillation does not converge at t = {done * h:g} s"
-                    )
-                engine.blocks[status // BLOCK].repivot()
+            done, status = engine.advance(grid, ends, done, steps, w, record)
+            if status == NO_ROOM:
+                engine.failed()[0].make_room()
+            elif status != DONE:
+                raise SimulationError(
+                    f"{scheme}: the timed oscillation does not converge at t = {done * h:g} s"
+                )
+        if engine.divided(0, steps).size:
+            raise SimulationError(f"{scheme}: the timed oscillation needs shorter steps than {h:g} s")
         best = min(best, time.process_time() - began)
     return best / steps

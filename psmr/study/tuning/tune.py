@@ -11,7 +11,8 @@ import numpy as np
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import InputError, SchemeError, SingularError
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil.deformation.critical import refuse_unstable
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.pencil.modes.columns import deformation_columns
@@ -87,8 +88,8 @@ def tune(
         name=system.name,
         target=target,
         winner=good[0],
-        best_single=next((c for c in good if isinstance(c.scheme, SingleRate)), None),
-        best_multirate=next((c for c in good if isinstance(c.scheme, Multirate)), None),
+        best_single=next((c for c in good if not c.scheme.has_ratio), None),
+        best_multirate=next((c for c in good if c.scheme.has_ratio), None),
         candidates=tuple(tried),
         costs=costs,
         modes=int(band.sum()),
@@ -181,7 +182,7 @@ def _has_margin(linear: LinearDae, modes: Modes, candidate: Candidate, target: T
     scheme, factor = candidate.scheme, 1.0 + target.margin
     longer = (
         replace(scheme, h=factor * scheme.h)
-        if isinstance(scheme, SingleRate)
+        if not scheme.has_ratio
         else replace(scheme, h_slow=factor * scheme.h_slow)
     )
     try:

@@ -13,8 +13,7 @@ import numpy as np
 
 from psmr.dae.system.system import System
 from psmr.io.read import CaseFile
-from psmr.numerics.run.integrate import march
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.run.integrate import integrate
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.columns import deformation_columns
 from psmr.pencil.modes.matching import REPRESENTED
@@ -86,7 +85,9 @@ def confirm(system: System, candidate: Candidate) -> Confirmation:
     left = np.linalg.inv(modes.vectors[:n])[np.abs(modes.s - s).argmin()]
     t_end = max(8.0, CYCLES * 2.0 * np.pi / s.imag)
     steps = int(t_end / candidate.scheme.step)
-    run = march(system, candidate.scheme, steps * candidate.scheme.step, start=(w[:n], w[n : n + system.m]))
+    run = integrate(
+        system, candidate.scheme, steps * candidate.scheme.step, start=(w[:n], w[n : n + system.m])
+    )
     signal = ((run.x - system.x0) @ left).real
     settled = slice(min(3, len(run.t) // 10), None)  # the spline has its history after two steps
     observed = fit_mode(run.t[settled], signal[settled], predicted)
@@ -188,10 +189,10 @@ def pareto(tuning: Tuning) -> Figure:
     with styled():
         figure = new_figure(7.2, 4.6)
         ax = figure.subplots()
-        kinds = (("multirate", Multirate, COLOURS[1], "o"), ("single rate", SingleRate, COLOURS[0], "s"))
+        kinds = (("multirate", True, COLOURS[1], "o"), ("single rate", False, COLOURS[0], "s"))
         for words, kind, colour, marker in kinds:
             points = np.array(
-                [(100 * c.deformation, 1e3 * c.cost) for c in stable if isinstance(c.scheme, kind)]
+                [(100 * c.deformation, 1e3 * c.cost) for c in stable if c.scheme.has_ratio == kind]
             )
             if not len(points):
                 continue

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from psmr.errors import InputError
-from psmr.numerics.schemes.scheme import Multirate, SingleRate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.tuning.cost import CostModel
 
@@ -169,7 +170,7 @@ class Tuning:
         if single is None or multi is None:
             kind = "multirate" if single is None else "single-rate"
             return f"Only {kind} schemes reach it."
-        if isinstance(self.winner.scheme, SingleRate):
+        if not self.winner.scheme.has_ratio:
             better, other, factor = "Single rate", "multirate", multi.cost / single.cost
         else:
             better, other, factor = "Multirate", "single-rate", single.cost / multi.cost
@@ -198,4 +199,4 @@ class Tuning:
 
 
 def _partition(scheme: SingleRate | Multirate) -> str:
-    return f", {scheme.split}" if isinstance(scheme, Multirate) else ""
+    return f", {scheme.split}" if scheme.split is not None else ""

@@ -1,4 +1,4 @@
-"""Engines of the explicit schemes: SMES on a grid of steps, and methods that find their own points."""
+"""Methods that find their points as they go: along time, or along the arc."""
 
 from __future__ import annotations
 
@@ -10,24 +10,22 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, SchemeError, SimulationError
-from psmr.numerics.run.time_grid import Span
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.runge_kutta import EXPLICIT, PAIRS
-from psmr.numerics.schemes.smes import Smes
-from psmr.numerics.schemes.smes_search import room_for_micro, setbacks
 from psmr.numerics.solve.block import Block, make_block
-from psmr.numerics.solve.newton import DONE, POLICIES
-from psmr.numerics.step.one_step import ALGEBRAIC, WHOLE
-from psmr.numerics.step.smes_step import run_smes
+from psmr.numerics.solve.newton import POLICIES
+from psmr.numerics.solve.status import DONE, SPENT
 from psmr.numerics.steppers.adams import empty_history, restart, run_adams
 from psmr.numerics.steppers.embedded import first_step, run_runge_kutta
 from psmr.numerics.steppers.flow import (
     ACCEPTED,
+    ALGEBRAIC,
     EVALUATED,
+    FAILED,
     REJECTED,
     REVERSALS,
-    SPENT,
+    WHOLE,
     Progress,
     Rules,
     begin,
@@ -45,49 +43,7 @@ def _blocks(system: System, parameters: Sequence[Reals], w: Reals) -> dict[int, 
     }
 
 
-class SmesEngine:
-    """SMES; see `psmr.numerics.run.engine.Engine`."""
-
-    def __init__(
-        self, system: System, scheme: Smes, parameters: Sequence[Reals], w: Reals, every: bool
-    ) -> None:
-        self.scheme, self.every = scheme, every
-        self.honest = scheme.newton == "honest"
-        self.tableau = EXPLICIT[scheme.base]
-        self.blocks = _blocks(system, parameters, w)
-        self.back = setbacks(scheme.base, scheme.nodes)
-        self.kept = np.zeros(system.n)
-        self.rates = np.zeros((self.tableau.stages, system.n))
-
-    def advance(self, span: Span, first: int, last: int, w: Reals, record: Reals) -> tuple[int, int]:
-        """See `Engine`."""
-        scheme, tableau = self.scheme, self.tableau
-        whole, algebraic = self.blocks[WHOLE].arrays, self.blocks[ALGEBRAIC].arrays
-        return run_smes(
-            whole, algebraic, tableau.A, tableau.b, tableau.c, self.back,
-            scheme.delta, scheme.micro, room_for_micro(scheme.base, 1.0),
-            span.times, span.steps, span.ratios, first, last, w, self.kept, self.rates,
-            POLICIES[scheme.newton], scheme.tolerance, self.every, record,
-        )  # fmt: skip
-
-    def forget(self, autonomous: bool) -> None:
-        """See `Engine`."""
-
-    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
-        """See `Engine`."""
-        for block in self.blocks.values():
-            block.take_out(system, parameters, w, out)
-
-    def corrections(self) -> int:
-        """See `Engine`."""
-        return 0
-
-    def difference(self) -> float:
-        """See `Engine`."""
-        return 0.0
-
-
-class FlowEngine:
+class Following:
     """A method that finds its points as it goes: along time, or along the arc.
 
     Raises
@@ -114,7 +70,6 @@ class FlowEngine:
                 "instant at which the state leaves it; take a fixed-step scheme (TM, RK4, Multirate)"
             )
         self.name = method.method if isinstance(method, Adaptive) else method
-        self.honest = chosen.newton == "honest"
         self.rules = Rules(
             arc=arc,
             weights=scheme.vector(system.names_x) if isinstance(scheme, ArcLength) else np.ones(size),
@@ -130,7 +85,7 @@ class FlowEngine:
             rate=np.zeros(size),
             direction=np.zeros(size),
             h=np.zeros(2),
-            counts=np.zeros(4, np.int64),
+            counts=np.zeros(5, np.int64),
         )
         self.history = empty_history(size)
         self.tableau = EXPLICIT["FEM" if self.name == "Adams" else self.name]
@@ -140,35 +95,36 @@ class FlowEngine:
 
     def begin(self, end: float, w: Reals) -> int:
         """Start a span at the point in w; return a status."""
-        whole, algebraic = self.blocks[WHOLE].arrays, self.blocks[ALGEBRAIC].arrays
-        begin(whole, w, self.rules, self.progress)
+        blocks = self._blocks()
+        begin(blocks, w, self.rules, self.progress)
         self.progress.h[0] = self.rules.longest
         if self.adaptive:
             # An order of p takes h^(p+1): that of the estimate for the pair, 1 at the start of a multistep
             # method.
             power = 0.2 if self.name == "RK54" else 0.5
             ahead = min(self.rules.longest, math.inf if self.rules.arc else end - float(w[-1]))
-            status = first_step(
-                whole, algebraic, power, ahead, w, self.rules, self.progress, self.stages, self.new
-            )
+            status = first_step(blocks, power, ahead, w, self.rules, self.progress, self.stages, self.new)
             if status != DONE:
                 return int(status)
         restart(self.history, self.progress)
         return DONE
 
-    def advance(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
+    def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
         """Step until t = end or `rows` is full; return (rows filled, status)."""
-        whole, algebraic = self.blocks[WHOLE].arrays, self.blocks[ALGEBRAIC].arrays
+        blocks = self._blocks()
         if self.name == "Adams":
-            return run_adams(whole, algebraic, end, w, self.rules, self.progress, self.history, times, rows)
+            return run_adams(blocks, end, w, self.rules, self.progress, self.history, times, rows)
         return run_runge_kutta(
-            whole, algebraic, self.tableau.A, self.tableau.b, self.estimate, 0.2, end, w, self.rules,
+            blocks, self.tableau.A, self.tableau.b, self.estimate, 0.2, end, w, self.rules,
             self.progress, self.stages, self.new, times, rows,
         )  # fmt: skip
 
-    def last_step(self) -> float:
-        """Return the step that was tried last."""
-        return float(self.progress.h[0])
+    def _blocks(self) -> NDArray[np.int64]:
+        return np.array([self.blocks[WHOLE].address, self.blocks[ALGEBRAIC].address])
+
+    def failed(self) -> tuple[Block, float]:
+        """Return the block in which the last step failed, and that step."""
+        return self.blocks[int(self.progress.counts[FAILED])], float(self.progress.h[0])
 
     def forget(self, autonomous: bool) -> None:
         """See `Engine`; a span begins without history anyway."""
@@ -178,18 +134,10 @@ class FlowEngine:
         for block in self.blocks.values():
             block.take_out(system, parameters, w, out)
 
-    def choices(self) -> dict[str, int]:
-        """Return what `Counters` has of a method that chooses its own steps."""
+    def counted(self) -> dict[str, int]:
+        """See `Engine`."""
         count = self.progress.counts
         return {"rejected": int(count[REJECTED]), "reversals": int(count[REVERSALS])}
-
-    def corrections(self) -> int:
-        """See `Engine`."""
-        return 0
-
-    def difference(self) -> float:
-        """See `Engine`."""
-        return 0.0
 
     def failure(self, status: int, end: float, w: Reals) -> PsmrError:
         """Return the error for a run whose steps are spent or have become rounding."""

@@ -1,0 +1,60 @@
+"""March through a span with a method that finds its own points."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.numerics.run.recorder import Recorder
+from psmr.numerics.solve.failure import step_failure
+from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
+from psmr.numerics.steppers.flow_engine import Following
+
+Reals = NDArray[np.float64]
+
+# Wall time of a compiled chunk in s, as on a grid, and points in the largest one.
+CHUNK = 0.1
+MOST_POINTS = 65536
+
+
+def flow_through(
+    engine: Following, end: float, w: Reals, recorder: Recorder, progress: Callable[[float], None] | None
+) -> None:
+    """Advance w to t = end in s and record every point.
+
+    Raises
+    ------
+    SimulationError
+        Where the steps allowed are spent, the step vanishes, or a step fails that cannot be shortened.
+    """
+    room, started = 64, False
+    while True:
+        times, rows = np.empty(room), np.empty((room, recorder.size))
+        began = time.perf_counter()
+        filled, status = 0, DONE
+        if not started:
+            status = engine.begin(end, w)
+            started = status == DONE
+        if started:
+            filled, status = engine.flow(end, w, times, rows)
+        elapsed = time.perf_counter() - began
+        recorder.add(times[:filled], rows[:filled], filled)
+        if recorder.stopped():
+            return
+        if filled:
+            room = min(MOST_POINTS, 4 * room, max(64, int(filled * CHUNK / max(elapsed, 1e-6))))
+        if progress is not None:
+            progress(float(w[-1]))
+        if status == DONE:
+            return
+        if status == FULL:
+            continue
+        if status in (SPENT, VANISHED):
+            raise engine.failure(status, end, w)
+        block, h = engine.failed()
+        if status != NO_ROOM:
+            raise step_failure(block, status, w, h, h, 0.0)
+        block.make_room()

@@ -1,0 +1,40 @@
+"""Checks of the choices that schemes share."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from partitioning import Partition
+from psmr.errors import SchemeError
+
+Newton = Literal["honest", "dishonest", "very dishonest"]
+NEWTONS = ("honest", "dishonest", "very dishonest")
+
+
+def choice(field: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Raise SchemeError for a value that is not among those allowed."""
+    if value not in allowed:
+        raise SchemeError(f"{field} = {value!r}: must be one of {', '.join(map(repr, allowed))}")
+
+
+def positive(field: str, value: float, unit: str = "") -> None:
+    """Raise SchemeError for a value that is no finite number above zero."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value <= 0:
+        raise SchemeError(f"{field} = {value!r}: must be a finite number > 0{' in ' + unit if unit else ''}")
+
+
+def whole(field: str, value: object, what: str) -> None:
+    """Raise SchemeError for a value that is no whole number above zero."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise SchemeError(f"{field} = {value!r}: {what}")
+
+
+def partition(split: object) -> None:
+    """Raise SchemeError for a split that is no partition."""
+    if not isinstance(split, Partition):
+        raise SchemeError(
+            f"split: a Partition is needed, not {type(split).__name__}; "
+            "make one with partitioning.by_participation(linear, delta=...)"
+        )

@@ -1,0 +1,22 @@
+"""Slow values within a macro step: the polynomial through predicted and accepted values.
+
+Positions are counted in macro steps from t: the prediction stands at 1, the accepted value at 0, older ones
+at negative places, which need not be whole, since the step before the end is shortened.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Accepted values before t that each interpolation uses: Huang and Tzounas, equation (20), and the cubic.
+HISTORY = {"linear": 0, "spline": 2}
+
+
+def lagrange_weights(nodes: NDArray[np.float64], s: float) -> NDArray[np.float64]:
+    """Return the weights of the values at the nodes in their polynomial at s."""
+    weights = np.ones(nodes.size)
+    for i, node in enumerate(nodes):
+        others = np.delete(nodes, i)
+        weights[i] = np.prod((s - others) / (node - others))
+    return weights

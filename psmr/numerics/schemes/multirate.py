@@ -1,0 +1,238 @@
+"""The multirate scheme of Huang and Tzounas (section 2.2): predict, interpolate, fast, slow, correct."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partitioning import Partition
+from psmr.errors import SchemeError
+from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, partition, positive, whole
+from psmr.numerics.schemes.interpolation import HISTORY, lagrange_weights
+from psmr.numerics.schemes.scheme import Scheme
+from psmr.numerics.schemes.tableaux import COEFFICIENTS
+from psmr.numerics.step.program import (
+    NEW,
+    NOW,
+    OLDER,
+    CopyRate,
+    Instruction,
+    Program,
+    Rate,
+    Repeat,
+    Restore,
+    Side,
+    Stage,
+    Until,
+)
+from psmr.numerics.step.time_grid import ROUNDING
+
+PREDICTORS = ("FEM", "TM", "BEM")
+SOLUTIONS = ("TM", "BEM")
+PREDICTED = ("all", "slow")
+
+
+@dataclass(frozen=True)
+class Multirate(Scheme):
+    """Advance the fast set with h_slow / ratio and the slow set with h_slow (Huang and Tzounas, section 2.2).
+
+    Parameters
+    ----------
+    split
+        Which variables are fast.
+    h_slow
+        Macro step in s.
+    ratio
+        Fast steps in a macro step; the fast step is ``h_slow / ratio``.
+    predictor
+        Method that predicts the slow variables at the end of the macro step: ``"FEM"``, ``"TM"`` or
+        ``"BEM"``.
+    solution
+        Method that solves the fast and the slow rows: ``"TM"`` or ``"BEM"``.
+    interpolation
+        Slow values within the macro step: ``"linear"`` or ``"spline"``, the cubic through the last three
+        accepted and the predicted value.
+    newton
+        As in `SingleRate`.
+    corrections
+        How often the slow solution may replace the prediction and the macro step be done again: 0, 1, 2, ...
+        or ``"converge"``, which repeats until they agree to `epsilon` and fails where that does not happen.
+    predict
+        ``"all"`` predicts every variable (the published form); ``"slow"`` holds the fast set while the slow
+        set is predicted, which keeps an explicit predictor usable beside very fast states.
+    epsilon
+        Corrections end when prediction and slow solution differ by less than this (infinity norm, per unit).
+    tolerance
+        As in `SingleRate`.
+
+    Raises
+    ------
+    SchemeError
+        For an unknown choice or a value out of range.
+    """
+
+    split: Partition
+    h_slow: float
+    ratio: int
+    predictor: str = "FEM"
+    solution: str = "TM"
+    interpolation: str = "linear"
+    newton: Newton = "dishonest"
+    corrections: int | Literal["converge"] = 0
+    predict: str = "all"
+    epsilon: float = 1e-9
+    tolerance: float = 1e-10
+
+    step_name: ClassVar[str] = "h_slow"
+    has_ratio: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        partition(self.split)
+        choice("predictor", self.predictor, PREDICTORS)
+        choice("solution", self.solution, SOLUTIONS)
+        choice("interpolation", self.interpolation, tuple(HISTORY))
+        choice("newton", self.newton, NEWTONS)
+        choice("predict", self.predict, PREDICTED)
+        positive("h_slow", self.h_slow, "s")
+        positive("epsilon", self.epsilon, "pu")
+        positive("tolerance", self.tolerance)
+        whole(
+            "ratio",
+            self.ratio,
+            "fast steps in a macro step must be a whole number >= 1, "
+            "so that h_slow is a multiple of the fast step",
+        )
+        count = isinstance(self.corrections, int) and not isinstance(self.corrections, bool)
+        if self.corrections != "converge" and not (count and self.corrections >= 0):  # type: ignore[operator]
+            raise SchemeError(f"corrections = {self.corrections!r}: must be 0, 1, 2, ... or 'converge'")
+
+    @classmethod
+    def from_steps(cls, split: Partition, h_slow: float, h_fast: float, **choices: object) -> Multirate:
+        """Make the scheme from both step sizes in s.
+
+        Raises
+        ------
+        SchemeError
+            When h_slow is not a whole multiple of h_fast.
+        """
+        positive("h_slow", h_slow, "s")
+        positive("h_fast", h_fast, "s")
+        ratio = round(h_slow / h_fast)
+        # 1e-9 is far above the rounding of two decimal literals and far below any intended difference.
+        if ratio < 1 or abs(ratio * h_fast - h_slow) > 1e-9 * h_slow:
+            below = max(1, math.floor(h_slow / h_fast))
+            raise SchemeError(
+                f"h_slow = {h_slow:g} s is not a whole multiple of h_fast = {h_fast:g} s; "
+                f"try h_slow = {below * h_fast:g} s or {(below + 1) * h_fast:g} s"
+            )
+        return cls(split, h_slow, ratio, **choices)  # type: ignore[arg-type]
+
+    @property
+    def h_fast(self) -> float:
+        """Fast step in s."""
+        return self.h_slow / self.ratio
+
+    @property
+    def step(self) -> float:
+        """Time between two accepted points (the macro step) in s."""
+        return self.h_slow
+
+    def with_step(self, h: float) -> Multirate:
+        """See `Scheme`: the ratio stays."""
+        return replace(self, h_slow=h)
+
+    def with_ratio(self, ratio: int) -> Multirate:
+        """See `Scheme`."""
+        return replace(self, h_slow=ratio * self.h_fast, ratio=ratio)
+
+    def converged(self) -> Multirate:
+        """See `Scheme`."""
+        return replace(self, corrections="converge")
+
+    def fast_steps(self, h: float) -> int:
+        """Return the number of fast steps in a macro step of h in s, which may be a shortened one."""
+        return max(1, math.ceil(h / self.h_fast - ROUNDING))
+
+    def within(self, h: float) -> NDArray[np.float64]:
+        """See `Scheme`: the fast points."""
+        count = self.fast_steps(h)
+        return h * np.arange(1, count + 1) / count
+
+    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
+        """See `Scheme`: equations (19) to (22) of Huang and Tzounas."""
+        fast, slow = self._has(True), self._has(False)
+        count = self.fast_steps(h)
+        instructions: list[Instruction] = [Rate("f(t)", "step")]
+        if fast and slow:
+            instructions.append(self._prediction())
+            once = (*self._fast_steps(h, count, before), self._slow_step("predicted"))
+            if self.corrections:
+                most = None if self.corrections == "converge" else int(self.corrections)
+                once = (Until(once, "predicted", "slow", most, self.epsilon),)
+            instructions += once
+        elif fast:
+            instructions += self._fast_steps(h, count, before)
+        else:
+            instructions.append(self._slow_step(None))
+        return Program(tuple(instructions), HISTORY[self.interpolation] if fast and slow else 0)
+
+    def _has(self, fast: bool) -> bool:
+        """Return whether a side has variables."""
+        return bool((self.split.fast_x == fast).any() or (self.split.fast_y == fast).any())
+
+    def _prediction(self) -> Stage:
+        """Step 1: all of w, or the slow rows with the fast variables held."""
+        a, a_star = COEFFICIENTS[self.predictor]
+        side: Side = "all" if self.predict == "all" else "slow"
+        return Stage("predictor", side, "predicted", NOW, _rates("f(t)", a), a_star)
+
+    def _fast_steps(self, h: float, count: int, before: tuple[float, ...]) -> tuple[Instruction, ...]:
+        """Steps 2 and 3: interpolate the slow variables, solve the fast rows."""
+        b, b_star = (c / count for c in COEFFICIENTS[self.solution])
+        step = Stage(
+            "fast",
+            "fast",
+            "fast point",
+            "fast point",
+            _rates("f(fast)", b),
+            b_star,
+            at=tuple((i + 1) / count for i in range(count)),
+            outside=self._interpolation(h, count, before),
+            shown=True,
+        )
+        between = (Rate("f(fast)", "fast", "fast"),) if b else ()
+        first: tuple[Instruction, ...] = (CopyRate("f(fast)", "f(t)"),) if b else ()
+        return (Restore("fast point", NOW), *first, Repeat(count, (step,), between))
+
+    def _interpolation(
+        self, h: float, count: int, before: tuple[float, ...]
+    ) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        """Step 2: weights of the predicted and the accepted values at each fast step."""
+        if not self._has(False):
+            return ()
+        names = ("predicted", NOW, *OLDER)
+        older = before[: HISTORY[self.interpolation]]
+        nodes = np.array([1.0, 0.0, *(-distance / h for distance in older)])
+        weights = [lagrange_weights(nodes, (i + 1) / count) for i in range(count)]
+        return tuple((names[k], tuple(float(w[k]) for w in weights)) for k in range(nodes.size))
+
+    def _slow_step(self, guess: str | None) -> Stage:
+        """Step 4: the slow rows, with the fast values of the last fast step."""
+        c, c_star = COEFFICIENTS[self.solution]
+        return Stage("slow", "slow", NEW, NOW, _rates("f(t)", c), c_star, guess=guess, matrix="first")
+
+    def __str__(self) -> str:
+        corrections = f"corrections: {self.corrections}" if self.corrections else "no corrections"
+        return (
+            f"multirate {self.predictor} predictor ({self.predict}), {self.solution} solution, "
+            f"{self.interpolation} interpolation, h_slow = {self.h_slow:g} s, ratio {self.ratio}, "
+            f"{corrections}, {self.newton} Newton"
+        )
+
+
+def _rates(name: str, coefficient: float) -> tuple[tuple[str, float], ...]:
+    return ((name, coefficient),) if coefficient else ()

@@ -1,0 +1,105 @@
+"""One step size for all variables: a one-step method by its tableau."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
+from psmr.numerics.schemes.scheme import Scheme
+from psmr.numerics.schemes.tableaux import TABLEAUX
+from psmr.numerics.step.program import NEW, NOW, Instruction, Program, Rate, Stage
+
+if TYPE_CHECKING:
+    from psmr.dae.system.linear import LinearDae
+
+ONE_STEP_METHODS = tuple(TABLEAUX)
+
+
+@dataclass(frozen=True)
+class SingleRate(Scheme):
+    r"""Advance every variable with one step size.
+
+    Parameters
+    ----------
+    method
+        ``"FEM"`` forward Euler, ``"TM"`` trapezoidal, ``"BEM"`` backward Euler, ``"RK4"`` classical
+        Runge-Kutta, ``"SDIRK2"`` two-stage stiffly accurate SDIRK of order 2, gamma = 1 - 1/sqrt(2).
+    h
+        Step size in s.
+    newton
+        When the Jacobian is refreshed: ``"honest"`` at every iteration, ``"dishonest"`` once per time step,
+        ``"very dishonest"`` when the convergence rate asks for it.
+    tolerance
+        Newton stops when the estimated error of w = (x, y), relative to max(1, \|w\|), is below this.
+
+    Raises
+    ------
+    SchemeError
+        For an unknown choice or a value out of range.
+    """
+
+    method: str
+    h: float
+    newton: Newton = "dishonest"
+    tolerance: float = 1e-10
+
+    split: ClassVar[None] = None
+    ratio: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        choice("method", self.method, ONE_STEP_METHODS)
+        choice("newton", self.newton, NEWTONS)
+        positive("h", self.h, "s")
+        positive("tolerance", self.tolerance)
+
+    @property
+    def step(self) -> float:
+        """Time between two accepted points in s."""
+        return self.h
+
+    def with_step(self, h: float) -> SingleRate:
+        """See `Scheme`."""
+        return replace(self, h=h)
+
+    def limit(self, linear: LinearDae) -> str:
+        """See `Scheme`: for the explicit methods."""
+        from psmr.numerics.schemes.stability import explicit_limit
+
+        return explicit_limit(linear, self.method)
+
+    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
+        """See `Scheme`: a stage for each row of the tableau, and one that puts the step together."""
+        tableau = TABLEAUX[self.method]
+        instructions: list[Instruction] = []
+
+        def rates(weights: tuple[float, ...]) -> tuple[tuple[str, float], ...]:
+            return tuple((f"k{j + 1}", weight) for j, weight in enumerate(weights) if weight)
+
+        for i in range(tableau.stages):
+            row, last = tuple(map(float, tableau.A[i])), i == tableau.stages - 1
+            if i == 0 and tableau.first_explicit:
+                instructions.append(Rate("k1", "step"))
+                continue
+            instructions.append(
+                Stage(
+                    "step",
+                    "all",
+                    NEW if last and tableau.stiffly_accurate else f"stage {i + 1}",
+                    NOW,
+                    rates(row[:i]),
+                    row[i],
+                    at=(float(tableau.c[i]),),
+                    # Implicit stages of a method share one matrix, and so do the explicit ones.
+                    matrix="new" if i == int(tableau.first_explicit) else "kept",
+                    rate=None if last and tableau.stiffly_accurate else f"k{i + 1}",
+                )
+            )
+        if not tableau.stiffly_accurate:
+            weights = rates(tuple(map(float, tableau.b)))
+            matrix: Literal["new", "kept"] = "new" if tableau.stages == 1 else "kept"
+            instructions.append(Stage("step", "all", NEW, NOW, weights, matrix=matrix))
+        return Program(tuple(instructions))
+
+    def __str__(self) -> str:
+        return f"single rate {self.method}, h = {self.h:g} s, {self.newton} Newton"

@@ -1,0 +1,206 @@
+"""What compiled code sees of a block: small records of views, opened from one row of addresses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from psmr.dae.compile.cache import lean
+from psmr.numerics.solve.lu import Lu
+from psmr.numerics.solve.views import integer_rows, integers, places, real_rows, reals
+
+# Places in `Records.memory`.
+SCALE = 0  # h * gamma of the factorised matrix; NaN when a factorisation is due
+RATE = 1  # theta / (1 - theta) last measured with a fresh matrix; 1 when unknown
+VALID = 2  # 1 when F holds the residual at the present w
+WORST = 3  # last update, relative to max(1, |w|)
+KEPT = 4  # part of the residual `shift` that is taken off the equations: continuation
+
+# Places in `Records.counts`.
+ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, REPIVOTS, HONEST_SOLVES, DAMPED_SOLVES = range(8)
+WORST_AT = 8
+COUNTS = 9
+
+# Columns of `Limits.moving`: the state, its place in `bounded`, the positions in w of its limits (-1 for a
+# constant one), and the places in J of the entries in their columns (the last one where there is none).
+STATE, BOUNDED, LOWER_AT, UPPER_AT, LOWER_SLOT, UPPER_SLOT = range(6)
+
+
+class Matrix(NamedTuple):
+    """Rows and variables of a block, and its Newton matrix.
+
+    Attributes
+    ----------
+    table
+        Addresses of the kernels, see `psmr.dae.compile.kernels`.
+    variables
+        Positions in w; the first ones are states, as many as `Work.known` is long.
+    constant, J, F
+        Constant Jacobian entries, Jacobian (then Newton matrix), raw residual; one entry longer than needed.
+    state_slots, diagonal
+        Places in J of all entries in state rows, and of their diagonal.
+    """
+
+    table: np.ndarray
+    variables: np.ndarray
+    constant: np.ndarray
+    J: np.ndarray
+    F: np.ndarray
+    state_slots: np.ndarray
+    diagonal: np.ndarray
+
+
+class Limits(NamedTuple):
+    """Non-windup limits of the states of a block.
+
+    Attributes
+    ----------
+    lower, upper, bounded
+        Limits of all states, and which states have one; of a limit that moves the value last needed.
+    moving
+        (count, 6) the states with a limit that moves, and where it is; see the names above.
+    slots, ends
+        Places in J of the entries of the rows of bounded states, one row after the other, and where each ends.
+    held, held_in_matrix
+        For each bounded state -1, 0 or 1: which limit holds it, now and in the factorised matrix.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    bounded: np.ndarray
+    moving: np.ndarray
+    slots: np.ndarray
+    ends: np.ndarray
+    held: np.ndarray
+    held_in_matrix: np.ndarray
+
+
+class Ramps(NamedTuple):
+    """Held inputs that change with time.
+
+    Attributes
+    ----------
+    at
+        Positions in w.
+    values
+        (count, 3) value, rate and the time in s at which they have that value.
+    """
+
+    at: np.ndarray
+    values: np.ndarray
+
+
+class Work(NamedTuple):
+    """Work vectors of a solve.
+
+    Attributes
+    ----------
+    known
+        Known part of the state equations.
+    defect, update
+        Newton residual and update.
+    guess, start, full
+        Variables before the solve and before the last update, and the undamped update.
+    shift
+        Residual at the beginning of a continuation.
+    """
+
+    known: np.ndarray
+    defect: np.ndarray
+    update: np.ndarray
+    guess: np.ndarray
+    start: np.ndarray
+    full: np.ndarray
+    shift: np.ndarray
+
+
+class Records(NamedTuple):
+    """A block, opened: its records, what outlives a call (see the names above), and its own address."""
+
+    matrix: Matrix
+    limits: Limits
+    ramps: Ramps
+    work: Work
+    lu: Lu
+    memory: np.ndarray
+    counts: np.ndarray
+    address: int
+    solver: int
+
+
+# Places in a block's row: two for each array, its address and its length, in the order of `opened`.
+ROW = 2 * 50
+
+
+@lean
+def opened(address):  # type: ignore[no-untyped-def]
+    """Return the records of the block whose row of addresses and lengths begins at `address`."""
+    r = integers(address, ROW)
+    matrix = Matrix(
+        integer_rows(r[0], r[1], 8),
+        places(r[2], r[3]),
+        reals(r[4], r[5]),
+        reals(r[6], r[7]),
+        reals(r[8], r[9]),
+        places(r[10], r[11]),
+        places(r[12], r[13]),
+    )
+    limits = Limits(
+        reals(r[14], r[15]),
+        reals(r[16], r[17]),
+        places(r[18], r[19]),
+        integer_rows(r[20], r[21], 6),
+        places(r[22], r[23]),
+        places(r[24], r[25]),
+        integers(r[26], r[27]),
+        integers(r[28], r[29]),
+    )
+    ramps = Ramps(places(r[30], r[31]), real_rows(r[32], r[33], 3))
+    work = Work(
+        reals(r[34], r[35]),
+        reals(r[36], r[37]),
+        reals(r[38], r[39]),
+        reals(r[40], r[41]),
+        reals(r[42], r[43]),
+        reals(r[44], r[45]),
+        reals(r[46], r[47]),
+    )
+    lu = Lu(
+        places(r[48], r[49]),
+        places(r[50], r[51]),
+        places(r[52], r[53]),
+        places(r[54], r[55]),
+        places(r[56], r[57]),
+        places(r[58], r[59]),
+        places(r[60], r[61]),
+        reals(r[62], r[63]),
+        places(r[64], r[65]),
+        places(r[66], r[67]),
+        reals(r[68], r[69]),
+        reals(r[70], r[71]),
+        reals(r[72], r[73]),
+        integers(r[74], r[75]),
+        integers(r[76], r[77]),
+        integers(r[78], r[79]),
+        integers(r[80], r[81]),
+        integers(r[82], r[83]),
+        places(r[84], r[85]),
+        places(r[86], r[87]),
+        reals(r[88], r[89]),
+        integers(r[90], r[91]),
+    )
+    return Records(
+        matrix, limits, ramps, work, lu, reals(r[92], r[93]), integers(r[94], r[95]), address, r[96]
+    )
+
+
+def row_of(records: Records) -> np.ndarray:
+    """Return the row of addresses and lengths that `opened` reads; the arrays must outlive it."""
+    row = np.zeros(ROW, np.int64)
+    arrays = (*records.matrix, *records.limits, *records.ramps, *records.work, *records.lu)
+    for k, array in enumerate((*arrays, records.memory, records.counts)):
+        assert array.flags.c_contiguous
+        row[2 * k : 2 * k + 2] = array.ctypes.data, len(array)
+    row[96] = records.solver
+    return row

@@ -1,0 +1,45 @@
+"""How a solve, a step or a run ends: one enumeration, a sentence each."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """The ways to end; the texts are what a message says of them."""
+
+    DONE = 0
+    SINGULAR = 1
+    NO_ROOM = 2
+    NOT_FINITE = 3
+    NOT_CONVERGED = 4
+    NOT_AGREED = 5
+    NOT_SETTLED = 6
+    VANISHED = 7
+    SPENT = 8
+    FULL = 9
+    STALE = 10
+
+    @property
+    def sentence(self) -> str:
+        """What happened, without saying where."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Status.DONE: "Solved.",
+    Status.SINGULAR: "The matrix is singular: a variable cannot be determined from the equations.",
+    Status.NO_ROOM: "The factors need more room than was kept for them.",
+    Status.NOT_FINITE: "A variable left the finite numbers.",
+    Status.NOT_CONVERGED: "No solution was found: not from the last values, nor with an honest matrix, nor damped.",
+    Status.NOT_AGREED: "The corrections of a macro step do not converge.",
+    Status.NOT_SETTLED: "A state and its limit, of which one moves the other, have not settled.",
+    Status.VANISHED: "The step that the tolerance asks for has become rounding.",
+    Status.SPENT: "The steps allowed are spent.",
+    Status.FULL: "The room for points is full; the run goes on.",
+    Status.STALE: "The linearisation does not suit the step; it is made anew.",
+}
+
+# The same as plain numbers: compiled code takes no enumeration.
+DONE, SINGULAR, NO_ROOM, NOT_FINITE, NOT_CONVERGED, NOT_AGREED, NOT_SETTLED = range(7)
+VANISHED, SPENT, FULL, STALE = range(7, 11)

@@ -1,0 +1,212 @@
+"""A scheme whose step is a program, on a system, ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partitioning import Partition
+from psmr.dae.system.system import System
+from psmr.numerics.solve.block import Block, make_block
+from psmr.numerics.solve.newton import POLICIES
+from psmr.numerics.solve.sides import Sides, read_by, rows_of_sides, sides_of
+from psmr.numerics.step.encoded import Encoded, blocks_of, encode
+from psmr.numerics.step.machine import (
+    AUTONOMOUS,
+    CORRECTIONS,
+    DIFFERENCE,
+    DIVIDED,
+    FAILED,
+    LEAST,
+    PARTS,
+    REMEMBER,
+    VALID_OF,
+    Machine,
+    advance,
+)
+from psmr.numerics.step.program import Program
+from psmr.numerics.step.time_grid import TimeGrid
+
+Reals = NDArray[np.float64]
+
+Programs = Callable[[float, tuple[float, ...]], Program]
+"""The program of a step of h in s, with the distances in s to the accepted points before it that are there."""
+
+_NO_POINTS = np.zeros((0, 0))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What an engine is told beside the program: Newton's policy and tolerance."""
+
+    newton: str
+    tolerance: float
+
+
+class ProgramEngine:
+    """See `psmr.numerics.schemes.scheme.Engine`.
+
+    Parameters
+    ----------
+    system
+        The DAE.
+    programs
+        Yields the program of a step.
+    step
+        Usual step in s.
+    choices
+        Newton's.
+    split
+        Partition of the system, for programs with a fast and a slow side.
+    parameters, w
+        Parameter matrices, and the buffer at the start.
+    every
+        Whether the points within a step are recorded.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        programs: Programs,
+        step: float,
+        choices: Choices,
+        split: Partition | None,
+        parameters: Sequence[Reals],
+        w: Reals,
+        every: bool,
+    ) -> None:
+        self.programs, self.every = programs, every
+        program = programs(step, ())
+        self.sides = sides_of(system, split)
+        self.places = {place: k for k, place in enumerate([("step", "all"), *blocks_of(program)])}
+        self.places = {place: k for k, place in enumerate(dict.fromkeys(self.places))}
+        self.blocks: dict[int, Block] = {}
+        for (role, side), number in self.places.items():
+            rows, variables = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
+            self.blocks[number] = make_block(system, role, parameters, w, rows, variables)
+        self.memory = program.memory
+        self.before: tuple[float, ...] = ()
+        self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
+        part = self._program(step, ())
+        self._state, self._measured = np.zeros(8, np.int64), np.zeros(3)
+        self._state[REMEMBER] = int(self.memory > 0)
+        self.machine = Machine(
+            code=part.code,
+            numbers=part.numbers,
+            part_code=part.code,
+            part_numbers=part.numbers,
+            blocks=np.zeros(len(self.blocks), np.int64),
+            points=np.zeros((part.points, w.size)),
+            rates=np.zeros((max(1, part.rates), system.n)),
+            loops=np.zeros((max(1, part.loops), 2), np.int64),
+            fast=self.sides.fast.astype(np.uint32),
+            slow=self.sides.slow.astype(np.uint32),
+            read=self._read(),
+            within=_NO_POINTS,
+            divided=np.zeros(0, np.int64),
+            state=self._state,
+            measured=self._measured,
+            policy=POLICIES[choices.newton],
+            tolerance=float(choices.tolerance),
+        )
+        self._size = system.n + system.m
+        self.forget(False)
+
+    def _program(self, h: float, before: tuple[float, ...]) -> Encoded:
+        key = (h, before)
+        if key not in self._encoded:
+            self._encoded[key] = encode(self.programs(h, before), self.places)
+        return self._encoded[key]
+
+    def _read(self) -> NDArray[np.uint32]:
+        """Return the slow variables that are interpolated: all that are recorded, or that fast rows read."""
+        fast = [block for (_, side), n in self.places.items() if side == "fast" for block in [self.blocks[n]]]
+        if self.every or not fast:
+            return self.sides.slow.astype(np.uint32)
+        rows = fast[0].kernels.row_indices
+        return read_by(self.blocks[0], rows, self.sides.slow).astype(np.uint32)
+
+    def advance(
+        self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
+    ) -> tuple[int, int]:
+        """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
+        self.machine.blocks[:] = [block.address for block in self.blocks.values()]
+        status = 0
+        if self.machine.divided.size != len(grid.steps):
+            self.machine = self.machine._replace(divided=np.zeros(len(grid.steps), np.int64))
+        while first < last and status == 0:
+            h = float(grid.steps[first])
+            encoded, plain = self._program(h, self.before), self._program(h, ())
+            stop = first + 1
+            if len(self.before) == self.memory and self.before == _uniform(h, self.memory):
+                same = np.flatnonzero(grid.steps[first:last] != h)
+                stop = first + int(same[0]) if same.size else last
+            inner = int(ends[first + 1] - ends[first])
+            within = np.empty((inner, self._size)) if self.every else _NO_POINTS
+            machine = self.machine._replace(
+                code=encoded.code,
+                numbers=encoded.numbers,
+                part_code=plain.code,
+                part_numbers=plain.numbers,
+                within=within,
+            )
+            done, status = advance(machine, h, grid.times, ends, first, stop, w, record)
+            for _ in range(min(done - first, self.memory)):
+                self.before = (h, *(h + back for back in self.before))[: self.memory]
+            first = done
+        return first, int(status)
+
+    def divided(self, first: int, last: int) -> NDArray[np.intp]:
+        """Return which of the steps first..last-1 were taken in parts."""
+        return first + np.flatnonzero(self.machine.divided[first:last])
+
+    def forget(self, autonomous: bool) -> None:
+        """Drop history, since w is about to jump; `autonomous` holds from here on."""
+        self.before = ()
+        self._state[VALID_OF], self._state[AUTONOMOUS] = -1, int(autonomous)
+
+    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+        """Make the blocks anew with the devices in `out` out of service."""
+        whole = self.blocks[0]
+        whole.take_out(system, parameters, w, out)
+        rows: dict[str, NDArray[Any]] = {"all": whole.kernels.row_indices}
+        by_side = {side: self.blocks[n] for (role, side), n in self.places.items() if role != "algebraic"}
+        if "fast" in by_side and "slow" in by_side:
+            fast, slow = by_side["fast"].kernels, by_side["slow"].kernels
+            rows["fast"], rows["slow"] = rows_of_sides(whole, fast, slow, w)
+        for (role, side), number in self.places.items():
+            if number:
+                own = rows.get(side)
+                if own is not None and role == "algebraic":
+                    own = own[own >= system.n]
+                self.blocks[number].take_out(system, parameters, w, out, own)
+        self.machine = self.machine._replace(read=self._read())
+
+    def failed(self) -> tuple[Block, float, float]:
+        """Return the block in which the last step failed, the least part tried in s, and the last difference."""
+        measured = self._measured
+        return self.blocks[int(self._state[FAILED])], float(measured[LEAST]), float(measured[DIFFERENCE])
+
+    def counted(self) -> dict[str, int]:
+        """Return what `Counters` has beside the work of the blocks."""
+        state = self._state
+        return {
+            "corrections": int(state[CORRECTIONS]),
+            "divided": int(state[DIVIDED]),
+            "parts": int(state[PARTS]),
+        }
+
+
+def _uniform(h: float, memory: int) -> tuple[float, ...]:
+    """Return the distances of the points before a step when the steps before it had the same size."""
+    distances: tuple[float, ...] = ()
+    for _ in range(memory):
+        distances = (h, *(h + back for back in distances))
+    return distances
+
+
+__all__ = ["Choices", "ProgramEngine", "Sides"]
