@@ -9,7 +9,7 @@ from scipy import sparse
 
 from partitioning import by_hand
 from psmr.dae.compile.cache import folder
-from psmr.dae.compile.codegen import compile_component
+from psmr.dae.compile.codegen import compile_components
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.linear_system import linear_system
 from psmr.grid.models.catalogue import components
@@ -26,8 +26,7 @@ def warmup() -> str:
     """Compile every component of the library and every integrator, and say where the machine code is kept."""
     began = time.perf_counter()
     library = components()
-    for component in library:
-        compile_component(component)  # type: ignore[arg-type]
+    compile_components(library)
     linear = _small()
     system = linear_system(linear)
     split = by_hand(linear, fast=["a"])

@@ -22,6 +22,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from psmr.dae.compile.cache import lean
+from psmr.dae.compile.notice import announced
 
 Indices = NDArray[np.uint32]
 Reals = NDArray[np.float64]
@@ -128,6 +129,7 @@ def _evaluate(table, kernel, target, w, out):  # type: ignore[no-untyped-def]
             )
 
 
+@announced("the evaluation of the residual", 1)
 @lean
 def residual(table, w, out):  # type: ignore[no-untyped-def]
     """Write the residual: raw state derivatives, then the algebraic residuals; ``out`` has one entry more."""
@@ -135,6 +137,7 @@ def residual(table, w, out):  # type: ignore[no-untyped-def]
     _evaluate(table, _RESIDUAL, _ROW, w, out)
 
 
+@announced("the evaluation of the Jacobian", 1)
 @lean
 def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
     """Write the entries of the Jacobian that depend on parameters only; ``out`` has one entry more."""
@@ -142,6 +145,7 @@ def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
     _evaluate(table, _CONSTANT, _SLOT, w, out)
 
 
+@announced("the evaluation of the Jacobian", 1)
 @lean
 def jacobian(table, constant, w, out):  # type: ignore[no-untyped-def]
     """Write the Jacobian from its constant part and the varying entries; ``out`` has one entry more."""

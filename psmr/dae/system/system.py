@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from psmr.dae.compile.codegen import CompiledComponent
+from psmr.dae.compile.codegen import CompiledComponent, compile_components
 from psmr.dae.compile.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.declare.component import parameters_of
@@ -138,9 +138,9 @@ class System:
         return state | {"groups": [(g.compiled.component, g.names, g.index, g.row) for g in self.groups]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        from psmr.dae.compile.codegen import compile_component
-
-        groups = tuple(Group(compile_component(c), *rest) for c, *rest in state.pop("groups"))
+        parts = state.pop("groups")
+        kernels = compile_components(component for component, *_ in parts)
+        groups = tuple(Group(k, *rest) for k, (_, *rest) in zip(kernels, parts, strict=True))
         self.__dict__.update(state, groups=groups)
 
     def index(self, name: str) -> int:
