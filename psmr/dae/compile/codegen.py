@@ -22,6 +22,7 @@ from psmr.dae.compile.entry import read_entry, write_entry
 from psmr.dae.compile.notice import announce
 from psmr.dae.compile.trace import Trace, trace
 from psmr.dae.declare.component import Component
+from psmr.dae.declare.origin import Origin, packed, unpacked
 
 SECONDS_A_COMPONENT = 0.04
 """Median time to compile a component of the library, on a Xeon of 2023."""
@@ -53,6 +54,10 @@ class CompiledComponent:
     entries: tuple[tuple[int, int], ...]
     varying: int
     timed: bool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Addresses are of this process: another one finds its own.
+        return _compiled_again, (packed(self.component),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +174,10 @@ def compile_components(
 def compile_component(component: type[Component]) -> CompiledComponent:
     """Return the kernels of one component; see `compile_components`."""
     return compile_components([component])[0]
+
+
+def _compiled_again(origin: type[Component] | Origin) -> CompiledComponent:
+    return compile_component(unpacked(origin))
 
 
 def _kernels(component: type[Component]) -> _Kernels:

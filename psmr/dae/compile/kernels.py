@@ -82,6 +82,9 @@ class Kernels:
     ones: Indices
     keep: tuple[Any, ...]
 
+    def __reduce__(self) -> Any:
+        raise TypeError("kernels hold addresses of this process: pickle the system and make them anew")
+
     def load(self, parameters: Sequence[Reals]) -> None:
         """Copy the parameter matrices of the system, one a component, into the table's own."""
         for own, chosen, given in zip(self.parameters, self.selected, parameters, strict=True):

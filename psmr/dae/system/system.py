@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from psmr.dae.compile.codegen import CompiledComponent, compile_components
+from psmr.dae.compile.codegen import CompiledComponent
 from psmr.dae.compile.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.declare.component import parameters_of
@@ -133,15 +133,8 @@ class System:
         return self.kernels()
 
     def __getstate__(self) -> dict[str, Any]:
-        # Addresses and pointers are of this process: another one makes its own.
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_kernels", "groups")}
-        return state | {"groups": [(g.compiled.component, g.names, g.index, g.row) for g in self.groups]}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        parts = state.pop("groups")
-        kernels = compile_components(component for component, *_ in parts)
-        groups = tuple(Group(k, *rest) for k, (_, *rest) in zip(kernels, parts, strict=True))
-        self.__dict__.update(state, groups=groups)
+        # What is derived is made anew: the table of the kernels holds addresses and pointers of this process.
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
     def index(self, name: str) -> int:
         """Return the position in w of a variable or held input.
