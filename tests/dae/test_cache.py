@@ -56,7 +56,9 @@ def filled(tmp_path_factory):
     value, root, lines = outcome(start(place))
     assert (value, root) == (-6.0, place)
     assert any("compiling a component model, less than a second" in line for line in lines)
-    assert any("compiling the evaluation of the residual" in line and str(place) in line for line in lines)
+    assert any(
+        "compiling the evaluation of residual and Jacobian" in line and str(place) in line for line in lines
+    )
     assert place.stat().st_mode & 0o777 == 0o700
     return place
 

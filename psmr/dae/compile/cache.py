@@ -112,10 +112,9 @@ class KeptCode:
         if inside:
             return
         if self.notice is not None:
-            announce(self.notice.what, self.notice.seconds, str(folder()))
-        elif not _general:
-            _general.append(True)
-            announce("for this machine ('psmr warmup' does it ahead)", 30, str(folder()))
+            announce(self.notice.what, self.notice.seconds, str(folder()), self.notice.once)
+        else:
+            announce("for this machine ('psmr warmup' does it ahead)", 30, str(folder()), once=True)
 
     def enable(self) -> None:
         """Do nothing: the cache is always on."""
@@ -124,7 +123,6 @@ class KeptCode:
 
 
 _compiling: list[Any] = []
-_general: list[bool] = []
 
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:

@@ -132,7 +132,10 @@ def _evaluate(table, kernel, target, w, out):  # type: ignore[no-untyped-def]
             )
 
 
-@announced("the evaluation of the residual", 1)
+_announced = announced("the evaluation of residual and Jacobian", 0.7, once=True)
+
+
+@_announced
 @lean
 def residual(table, w, out):  # type: ignore[no-untyped-def]
     """Write the residual: raw state derivatives, then the algebraic residuals; ``out`` has one entry more."""
@@ -140,7 +143,7 @@ def residual(table, w, out):  # type: ignore[no-untyped-def]
     _evaluate(table, _RESIDUAL, _ROW, w, out)
 
 
-@announced("the evaluation of the Jacobian", 1)
+@_announced
 @lean
 def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
     """Write the entries of the Jacobian that depend on parameters only; ``out`` has one entry more."""
@@ -148,7 +151,7 @@ def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
     _evaluate(table, _CONSTANT, _SLOT, w, out)
 
 
-@announced("the evaluation of the Jacobian", 1)
+@_announced
 @lean
 def jacobian(table, constant, w, out):  # type: ignore[no-untyped-def]
     """Write the Jacobian from its constant part and the varying entries; ``out`` has one entry more."""

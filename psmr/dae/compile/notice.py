@@ -17,10 +17,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Notice:
-    """What is compiled, and about how long that takes on a machine of 2024, in s."""
+    """What is compiled, about how long that takes on a server of 2023 in s, and whether once is enough."""
 
     what: str
     seconds: float
+    once: bool = False
 
     def __str__(self) -> str:
         about = "less than a second" if self.seconds < 1 else f"about {self.seconds:.0f} s"
@@ -40,7 +41,7 @@ def say(text: str, once: str | None = None) -> None:
     print(f"psmr: {text}", file=sys.stderr, flush=True)
 
 
-def announce(what: str, seconds: float, kept: str = "") -> None:
+def announce(what: str, seconds: float, kept: str = "", once: bool = False) -> None:
     """Say that something is compiled now.
 
     Parameters
@@ -51,12 +52,15 @@ def announce(what: str, seconds: float, kept: str = "") -> None:
         About how long it takes.
     kept
         Where the machine code is kept, where that is worth saying.
+    once
+        Say it a single time in a process.
     """
     if not _silent:
-        say(f"{Notice(what, seconds)}{f', once for this machine (kept in {kept})' if kept else ''}")
+        where = f", once for this machine (kept in {kept})" if kept else ""
+        say(f"{Notice(what, seconds)}{where}", once=what if once else None)
 
 
-def announced(what: str, seconds: float) -> Callable[[F], F]:
+def announced(what: str, seconds: float, once: bool = False) -> Callable[[F], F]:
     """Mark a function of `compiled` or `lean`: say what is compiled when its machine code must be made.
 
     Stands above those decorators. Functions that it calls are compiled on the way and say nothing.
@@ -65,10 +69,12 @@ def announced(what: str, seconds: float) -> Callable[[F], F]:
     ----------
     what, seconds
         As for `announce`; the time for this function with everything that it calls.
+    once
+        For functions that are one thing to the user and have one text: say it a single time in a process.
     """
 
     def mark(function: F) -> F:
-        function._cache.notice = Notice(what, seconds)  # type: ignore[attr-defined]
+        function._cache.notice = Notice(what, seconds, once)  # type: ignore[attr-defined]
         return function
 
     return mark
