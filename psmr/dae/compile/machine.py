@@ -75,4 +75,6 @@ def load(objects: Iterable[bytes]) -> None:
 
 def address(symbol: str) -> int:
     """Return the address of a loaded symbol."""
-    return int(_engine().get_function_address(symbol))
+    found = int(_engine().get_function_address(symbol))
+    assert found, symbol  # a kernel without an address would be left out in silence
+    return found
