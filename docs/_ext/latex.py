@@ -1,11 +1,11 @@
-"""Equations of a component as LaTeX, from the same trace that its kernels are compiled from."""
+"""Equations of a component as LaTeX, from the same function that its kernels are compiled from."""
 
 import math
 
 import sympy as sp
+from symbolic import GreaterOrEqual, trace
 from sympy.printing.latex import LatexPrinter
 
-from psmr.dae.compile.symbolic import GreaterOrEqual, trace
 from psmr.dae.declare.component import Component, parameters_of
 
 GREEK = (

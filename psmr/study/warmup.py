@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
+from tqdm import tqdm
 
-from partitioning import by_hand
-from psmr.dae.compile.cache import folder
-from psmr.dae.compile.codegen import compile_component
+from partitioning import Partition, by_hand
+from psmr.dae.compile.codegen import compile_components
+from psmr.dae.compile.notice import silent
+from psmr.dae.compile.safe_folder import root
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.linear_system import linear_system
 from psmr.grid.models.catalogue import components
@@ -24,14 +29,35 @@ from psmr.numerics.schemes.smes import Smes
 
 
 def warmup() -> str:
-    """Compile every component of the library and every integrator, and say where the machine code is kept."""
+    """Compile every component of the library and every integrator, and say where the machine code is kept.
+
+    On a terminal a bar on standard error shows how far it is.
+    """
     began = time.perf_counter()
     library = components()
-    for component in library:
-        compile_component(component)  # type: ignore[arg-type]
     linear = _small()
-    system = linear_system(linear)
-    split = by_hand(linear, fast=["a"])
+    schemes = _schemes(by_hand(linear, fast=["a"]))
+    with silent(), tqdm(total=len(library) + len(schemes), file=sys.stderr, disable=None, leave=False) as bar:
+
+        def shown(missing: Sequence[Any]) -> Iterator[Any]:
+            bar.update(len(library) - len(missing))
+            for kernels in missing:
+                bar.set_description(kernels.component.__name__)
+                yield kernels
+                bar.update()
+
+        compile_components(library, shown)
+        system = linear_system(linear)
+        for scheme in schemes:
+            bar.set_description(type(scheme).__name__)
+            integrate(system, scheme, 0.5)
+            bar.update()
+    seconds = time.perf_counter() - began
+    return f"{len(library)} components and the integrators are compiled in {root()} ({seconds:.1f} s)"
+
+
+def _schemes(split: Partition) -> list[Scheme]:
+    """Return schemes that use every integrator between them."""
     schemes: list[Scheme] = [SingleRate(method, h=0.1) for method in ("TM", "RK4", "SDIRK2")]
     schemes += [SlowManifold(split, 0.1), Smes(0.1, 0.01, 2), ArcLength("RK4", 0.1)]
     schemes += [Adaptive(method) for method in ADAPTIVE_METHODS]
@@ -39,10 +65,7 @@ def warmup() -> str:
         schemes.append(
             Multirate(split, 0.1, 2, predictor=predictor, interpolation=interpolation, corrections=1)
         )
-    for scheme in schemes:
-        integrate(system, scheme, 0.5)
-    seconds = time.perf_counter() - began
-    return f"{len(library)} components and the integrators are compiled in {folder()} ({seconds:.1f} s)"
+    return schemes
 
 
 def _small() -> LinearDae:

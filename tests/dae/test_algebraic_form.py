@@ -1,6 +1,10 @@
 """Zero time constants: the values choose the form, a pickle finds it again, and it is not left."""
 
+import math
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -58,10 +62,74 @@ def test_limit_of_the_algebraic_lag(u, a):
     assert np.abs(system.g(system.x0, system.y0)).max() == 0.0
 
 
-def test_pickle():
-    device = Device("d", Controller, {"t": 0.0, "k_i": 0.0})
-    system = pickle.loads(pickle.dumps(assemble([device])))
-    assert system.devices[0].component is device.component
+class Outer:
+    """A place for a component that is no module's own name."""
+
+    class Coded(Controller):
+        """A controller whose variables a code chooses."""
+
+        structural = ("code",)
+        code = Parameter("-", "what to read", default=2.0)
+
+        @staticmethod
+        def shape(code):
+            return {"inputs": ("u", *(f"spare_{k}" for k in range(code)))}
+
+
+@pytest.mark.parametrize(("kind", "more"), [(Controller, {}), (Outer.Coded, {"code": 1.0})])
+def test_a_pickle_finds_the_form_again(kind, more):
+    device = Device("d", kind, {"t": 0.0, "k_i": 0.0, **more})
+    system = assemble([device])
+    again = pickle.loads(pickle.dumps(system))
+    assert again.devices[0].component is device.component
+    assert again.groups[0].compiled is system.groups[0].compiled
+
+
+MODULE = """
+from psmr.dae.declare.component import Component, Parameter
+
+class Lag(Component):
+    states = ("x",)
+    lags = {"x": ("t",)}
+    t = Parameter("s", "time constant")
+
+    @staticmethod
+    def equations(m, v, p):
+        return ((1.0 - m.exp(v.x)) / p.t,), (), ()
+"""
+
+WRITER = """
+import pickle, mine
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
+
+devices = [Device("a", mine.Lag, {"t": 0.0}), Device("b", mine.Lag, {"t": 2.0})]
+pickle.dump(assemble(devices, {"a.x": 1.0, "b.x": 1.0}), open("system.pickle", "wb"))
+"""
+
+READER = """
+import pickle
+
+system = pickle.load(open("system.pickle", "rb"))
+print(system.residual(system.w0).tolist())
+"""
+
+
+def test_another_process_reads_the_system_of_a_users_component(tmp_path):
+    (tmp_path / "mine.py").write_text(MODULE)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    for program in (WRITER, READER):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+    slope, residual = eval(done.stdout)
+    assert residual == 1.0 - math.exp(1.0)
+    assert slope == residual / 2
 
 
 def test_a_form_keeps_its_zero():

@@ -1,16 +1,20 @@
-"""The cache of compiled code: an unwritable place, several cold processes at once, one notice."""
+"""The cache of compiled code: what it believes, refuses and says, and that nothing in it is stale."""
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 PROGRAM = """
 from psmr.dae.system.assemble import assemble
 from psmr.dae.declare.component import Component
-from psmr.dae.compile.cache import folder
+from psmr.dae.compile.safe_folder import root
 from psmr.dae.declare.device import Device
+
+GAIN = {"k": %s}
 
 
 class Relaxation(Component):
@@ -18,18 +22,18 @@ class Relaxation(Component):
 
     @staticmethod
     def equations(m, v, p):
-        return (-3.0 * v.x,), (), ()
+        return (-GAIN["k"] * v.x,), (), ()
 
 
 system = assemble([Device("a", Relaxation, {})], {"a.x": 2.0})
-print(system.f(system.x0, system.y0)[0], folder())
+print(system.f(system.x0, system.y0)[0], root())
 """
 
 
-def start(cache):
+def start(cache, gain=3.0, before=""):
     """Start the program in a process of its own with the given cache folder."""
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", before + PROGRAM % gain],
         env=os.environ | {"PSMR_CACHE_DIR": str(cache)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -37,26 +41,151 @@ def start(cache):
     )
 
 
-@pytest.mark.slow
-def test_cold_processes_side_by_side_agree_and_leave_a_sound_cache(tmp_path):
-    processes = [start(tmp_path) for _ in range(3)]
-    for process in processes:
-        out, err = process.communicate(timeout=300)
-        assert process.returncode == 0, err
-        assert out.split()[0] == "-6.0"
-        assert err.count("compiling for this machine") == 1
-    out, err = start(tmp_path).communicate(timeout=300)
-    assert out.split()[0] == "-6.0"
-    assert err == ""  # warm: nothing is compiled, nothing is said
-    assert not list(tmp_path.rglob("*.tmp"))
+def outcome(process):
+    """Return the derivative, the root of the cache and the lines of standard error."""
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    value, place = out.strip().split(maxsplit=1)
+    return float(value), Path(place), err.splitlines()
 
 
-@pytest.mark.slow
-def test_a_named_folder_that_cannot_be_written_is_replaced_and_the_notice_says_where(tmp_path):
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """Return a cache folder in which the program has run."""
+    place = tmp_path_factory.mktemp("filled") / "cache"
+    value, root, lines = outcome(start(place))
+    assert (value, root) == (-6.0, place)
+    assert any("compiling a component model, less than a second" in line for line in lines)
+    assert any(
+        "compiling the evaluation of residual and Jacobian" in line and str(place) in line for line in lines
+    )
+    assert place.stat().st_mode & 0o777 == 0o700
+    return place
+
+
+@pytest.fixture
+def warm(filled, tmp_path):
+    """Return a copy of that folder."""
+    return Path(shutil.copytree(filled, tmp_path / "cache"))
+
+
+def entries(place):
+    """Return the files of a cache folder."""
+    return [file for file in sorted(place.rglob("*")) if file.is_file()]
+
+
+def test_a_warm_process_compiles_nothing_and_says_nothing(warm):
+    before = entries(warm)
+    assert outcome(start(warm)) == (-6.0, warm, [])
+    assert entries(warm) == before
+
+
+def test_a_constant_in_a_table_counts(warm):
+    value, _, lines = outcome(start(warm, gain=4.0))
+    assert value == -8.0
+    assert lines == ["psmr: compiling a component model, less than a second"]
+    assert outcome(start(warm)) == (-6.0, warm, [])
+
+
+def damage(how):
+    """Return a function that damages an entry."""
+    return {
+        "empty": lambda data: b"",
+        "cut short": lambda data: data[: len(data) // 2],
+        "one bit": lambda data: data[:-100] + bytes([data[-100] ^ 1]) + data[-99:],
+        "something else": lambda data: b"\x80\x05K\x01.",
+    }[how]
+
+
+@pytest.mark.parametrize("how", ["empty", "cut short", "one bit", "something else"])
+def test_damaged_entries_are_rebuilt_with_one_warning(warm, how):
+    for file in entries(warm):
+        file.write_bytes(damage(how)(file.read_bytes()))
+    value, _, lines = outcome(start(warm))
+    assert value == -6.0
+    assert sum("it is damaged" in line and "compiled anew" in line for line in lines) == 1
+    assert outcome(start(warm)) == (-6.0, warm, [])
+
+
+def test_an_entry_that_others_may_write_or_that_is_a_link_is_not_loaded(warm, tmp_path):
+    first, second = entries(warm / "components")[:1], entries(warm)[:1]
+    assert first != second
+    first[0].chmod(0o666)
+    assert any("others may write it (mode 666" in line for line in outcome(start(warm))[2])
+    moved = tmp_path / "moved"
+    moved.write_bytes(first[0].read_bytes())
+    first[0].unlink()
+    first[0].symlink_to(moved)
+    assert any("it is a symbolic link" in line for line in outcome(start(warm))[2])
+    assert not first[0].is_symlink()
+    assert outcome(start(warm)) == (-6.0, warm, [])
+
+
+def refused(place):
+    """Return the reason for which a folder is not used; the run is right all the same."""
+    value, root, lines = outcome(start(place))
+    assert value == -6.0
+    assert root != place
+    assert not root.exists()  # private, removed at the end
+    about = [line for line in lines if "cannot keep compiled code" in line]
+    assert len(about) == 1
+    assert about[0].endswith(f"; it is kept in {root} for this process only")
+    return about[0].removeprefix(f"psmr: {place} cannot keep compiled code: ").partition("; it is kept")[0]
+
+
+def test_a_folder_that_is_none_is_refused(tmp_path):
     taken = tmp_path / "a file, not a folder"
     taken.write_text("")
-    out, err = start(taken).communicate(timeout=300)
-    value, place = out.split(maxsplit=1)
-    assert value == "-6.0"
-    assert str(tmp_path) not in place
-    assert f"{taken} cannot be written; compiled code is kept in {place.strip()}" in err
+    assert refused(taken) == "it is a file, no folder"
+
+
+def test_a_folder_that_others_may_write_is_refused(tmp_path):
+    place = tmp_path / "open"
+    place.mkdir()
+    place.chmod(0o777)
+    assert refused(place) == "others may write it (mode 777; 'chmod go-w' makes it safe)"
+
+
+def test_a_folder_behind_a_link_is_refused(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert refused(tmp_path / "link") == "it is a symbolic link"
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_user_is_refused(tmp_path):
+    (tmp_path / "theirs").mkdir()
+    os.chown(tmp_path / "theirs", 12345, 12345)
+    assert refused(tmp_path / "theirs") == "it belongs to another user (number 12345)"
+
+
+def test_a_full_disk_means_running_without_and_is_said_once(tmp_path):
+    limit = (
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+    )
+    value, _, lines = outcome(start(tmp_path / "cache", before=limit))
+    assert value == -6.0
+    assert sum("cannot be kept in" in line and "going on without" in line for line in lines) == 1
+    assert entries(tmp_path) == []
+
+
+def test_a_users_own_jitted_function_is_not_announced(tmp_path):
+    program = "import psmr.dae.compile.kernels, numba\nprint(numba.njit(lambda x: x + 1)(1))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PSMR_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("2\n", "")
+
+
+@pytest.mark.slow
+def test_cold_processes_side_by_side_agree_and_leave_a_sound_cache(tmp_path):
+    place = tmp_path / "cache"
+    for process in [start(place) for _ in range(3)]:
+        assert outcome(process)[0] == -6.0
+    assert outcome(start(place)) == (-6.0, place, [])
+    assert not list(tmp_path.rglob("*.tmp"))

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psmr.dae.compile.codegen import declaration_hash
 from psmr.dae.compile.kernels import constant_jacobian, jacobian, residual
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.declare.component import Component, Parameter, positive
@@ -218,24 +217,6 @@ def test_a_singular_algebraic_part_is_named():
     system = assemble([Device("alone", Node, {})], name="island")
     with pytest.raises(SingularError, match=r"alone\.v_"):
         system.linearise().state_matrix()
-
-
-def test_the_hash_of_a_declaration_follows_its_helpers():
-    def make(factor):
-        def helper(x):
-            return factor * x
-
-        class Relaxation(Component):
-            states = ("x",)
-
-            @staticmethod
-            def equations(m, v, p):
-                return (helper(v.x),), (), ()
-
-        return Relaxation
-
-    assert declaration_hash(make(2.0)) == declaration_hash(make(2.0))
-    assert declaration_hash(make(2.0)) != declaration_hash(make(3.0))
 
 
 @pytest.mark.parametrize(

@@ -246,6 +246,6 @@ def test_code_that_is_none(value):
         Device("d", IEEEST, PARAMETERS[IEEEST] | {"input": value})
 
 
-def test_the_class_of_a_code_can_be_pickled():
+def test_a_device_whose_class_a_code_chose_can_be_pickled():
     device = Device("d", ST2CUT, PARAMETERS[ST2CUT] | {"t_1": 0.0, "input_2": 2})
-    assert pickle.loads(pickle.dumps(device.component)) is device.component
+    assert pickle.loads(pickle.dumps(device)).component is device.component

@@ -1,1 +1,1 @@
-"""From declarations to machine code: symbols, kernels, tables of kernels, and where compiled code is kept."""
+"""From declarations to machine code: expressions, kernels, tables of kernels, where compiled code is kept."""

@@ -1,27 +1,29 @@
-"""Where compiled code is kept, and the one decorator that compiles.
+"""The decorators that compile with numba, and the cache that their machine code is kept in.
 
-The cache folder is named after everything that shapes the machine code: the sources of psmr, the versions of
-Python and numba. An edited or upgraded psmr therefore never meets stale code (numba alone would miss an
-edited callee in another file), and a folder that turns out unwritable is replaced by one under the temporary
-directory.
+The folder is named after everything that shapes the machine code: the sources of psmr, the versions of Python
+and numba. An edited or upgraded psmr therefore never meets stale code (numba alone would miss an edited
+callee in another file). Entries are checked before they are believed (`psmr.dae.compile.entry`).
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import os
+import marshal
+import pickle
 import platform
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numba
-from numba.core import config, event
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from psmr.dae.compile import safe_folder
+from psmr.dae.compile.entry import disbelieve, read_entry, write_entry
+from psmr.dae.compile.notice import Notice, announce
 
 _PACKAGE = Path(__file__).parents[2]
 _COMPILED_LAYERS = ("dae", "numerics")
@@ -30,56 +32,103 @@ _COMPILED_LAYERS = ("dae", "numerics")
 @functools.cache
 def fingerprint() -> str:
     """Return a short hash of the sources and versions that shape the compiled code."""
-    digest = hashlib.sha256(f"{platform.python_version()} {numba.__version__}".encode())
+    versions = f"{platform.python_version()} {numba.__version__} {llvmlite.__version__}"
+    digest = hashlib.sha256(versions.encode())
     for layer in _COMPILED_LAYERS:
         for source in sorted((_PACKAGE / layer).rglob("*.py")):
-            digest.update(source.name.encode())
+            digest.update(str(source.relative_to(_PACKAGE)).encode())
             digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 
 
 @functools.cache
 def folder() -> Path:
-    """Return the writable cache folder, made if needed.
-
-    ``PSMR_CACHE_DIR`` names its parent; the default is ``psmr`` in the user's cache folder. Where that cannot
-    be written (a read-only home), a folder in the temporary directory serves, and standard error says so.
-    """
-    named = os.environ.get("PSMR_CACHE_DIR")
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    candidates = [Path(named)] if named else [Path(home) / "psmr"]
-    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-    candidates.append(Path(tempfile.gettempdir()) / f"psmr-{user}")
-    for parent in candidates:
-        place = parent / fingerprint()
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=place):
-                pass
-        except OSError:
-            continue
-        if parent != candidates[0]:
-            print(
-                f"psmr: {candidates[0]} cannot be written; compiled code is kept in {place}",
-                file=sys.stderr,
-                flush=True,
-            )
-        return place
-    tried = ", ".join(map(str, candidates))
-    raise OSError(
-        f"no folder for compiled code can be written (tried {tried}); set PSMR_CACHE_DIR to one that can"
-    )
+    """Return the folder of the compiled functions of this version of psmr."""
+    return safe_folder.folder(fingerprint())
 
 
-@contextmanager
-def cached_here() -> Iterator[None]:
-    """Let functions decorated inside use psmr's cache folder, and nobody else's functions."""
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder())
+@functools.cache
+def _file_digest(file: str) -> bytes:
     try:
-        yield
-    finally:
-        config.CACHE_DIR = before
+        return hashlib.sha256(Path(file).read_bytes()).digest()
+    except OSError:  # typed at a prompt, or from an archive: the code alone says what the function is
+        return b""
+
+
+class KeptCode:
+    """The cache of one function, in the form that numba's dispatchers ask for: a file for each signature.
+
+    Attributes
+    ----------
+    notice
+        What is said when the function must be compiled; a general line where it is None.
+    """
+
+    def __init__(self, dispatcher: Any) -> None:
+        self._dispatcher = dispatcher
+        self.notice: Notice | None = None
+        function = dispatcher.py_func
+        own = hashlib.sha256(_file_digest(function.__code__.co_filename))
+        own.update(marshal.dumps(function.__code__))
+        if function.__closure__:
+            own.update(dumps(tuple(cell.cell_contents for cell in function.__closure__)))
+        self._own = own.digest()
+        self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+
+    @property
+    def cache_path(self) -> str:
+        """The folder of the entries."""
+        return str(folder())
+
+    def _path(self, signature: Any, codegen: Any) -> Path:
+        digest = hashlib.sha256(self._own)
+        digest.update(repr((str(signature), codegen.magic_tuple(), self._dispatcher.targetoptions)).encode())
+        return folder() / f"{self._name[-100:]}-{digest.hexdigest()[:24]}"
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Return the machine code for a signature, None where there is none: then numba compiles it."""
+        target_context.refresh()
+        path = self._path(signature, target_context.codegen())
+        data = read_entry(path)
+        if data is not None:
+            try:
+                return CompileResult._rebuild(target_context, *pickle.loads(data))
+            except Exception as error:  # whatever a pickle of another make may raise
+                disbelieve(path, f"it cannot be used ({type(error).__name__}: {error})")
+        self._announce()
+        return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep the machine code for a signature."""
+        if any(not lifted.can_cache for lifted in result.lifted) or result.library.has_dynamic_globals:
+            return
+        write_entry(self._path(signature, result.codegen), dumps(result._reduce()))
+
+    def _announce(self) -> None:
+        # What is compiled as part of another function was announced with that one.
+        inside = any(other is not self._dispatcher and other.is_compiling for other in _compiling)
+        _compiling[:] = [other for other in _compiling if other.is_compiling]
+        _compiling.append(self._dispatcher)
+        if inside:
+            return
+        if self.notice is not None:
+            announce(self.notice.what, self.notice.seconds, str(folder()), self.notice.once)
+        else:
+            announce("for this machine ('psmr warmup' does it ahead)", 30, str(folder()), once=True)
+
+    def enable(self) -> None:
+        """Do nothing: the cache is always on."""
+
+    disable = flush = enable
+
+
+_compiling: list[Any] = []
+
+
+def _kept(function: Callable[..., Any], **options: Any) -> Any:
+    dispatcher = numba.njit(error_model="numpy", fastmath={"contract"}, **options)(function)
+    dispatcher._cache = KeptCode(dispatcher)
+    return dispatcher
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -87,8 +136,7 @@ def compiled(function: Callable[..., Any]) -> Any:
 
     Division follows IEEE 754 (no exception), products and sums may be contracted to fused operations.
     """
-    with cached_here():
-        return numba.njit(cache=True, error_model="numpy", fastmath={"contract"})(function)
+    return _kept(function)
 
 
 def lean(function: Callable[..., Any]) -> Any:
@@ -97,37 +145,4 @@ def lean(function: Callable[..., Any]) -> Any:
     For functions that allocate nothing (numba refuses others) and use arrays that their caller keeps alive.
     On WSCC-9 a step takes a quarter less time, and its loop a third less to compile (measured).
     """
-    with cached_here():
-        return numba.njit(cache=True, error_model="numpy", fastmath={"contract"}, _nrt=False)(function)
-
-
-class _Announcement(event.Listener):
-    """Says once, on standard error, that compilation has begun."""
-
-    def __init__(self) -> None:
-        self.began: float | None = None
-
-    def on_start(self, event: event.Event) -> None:
-        self.announce()
-
-    def on_end(self, event: event.Event) -> None:
-        pass
-
-    def announce(self) -> None:
-        if self.began is None:
-            self.began = time.perf_counter()
-            print(
-                "psmr: compiling for this machine; about half a minute, once (kept in "
-                f"{folder()}; 'psmr warmup' does it ahead)",
-                file=sys.stderr,
-                flush=True,
-            )
-
-
-_ANNOUNCEMENT = _Announcement()
-event.register("numba:compile", _ANNOUNCEMENT)
-
-
-def announce_compilation() -> None:
-    """Print the one-line notice of compilation, unless it was printed before in this process."""
-    _ANNOUNCEMENT.announce()
+    return _kept(function, _nrt=False)

@@ -1,41 +1,31 @@
-"""From a declaration to machine code, kept on disk under the hash of all that shapes it.
+"""From a declaration to machine code, kept on disk under the hash of what was traced.
 
 A component has three kernels of one signature, ``(n, index, target, P, w, out)``: the residual, the varying
 entries of its Jacobian and the constant ones (those that depend on parameters only, written once per span).
+The equations are traced in every process, which takes a fraction of a millisecond: whatever they reach, a
+constant in a table or a helper in another file, shapes the hash, and no kernel can be stale.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
-import json
-import os
-import sys
-import tempfile
-import types
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from psmr.dae.compile.cache import announce_compilation, cached_here, folder
-from psmr.dae.declare.component import Component, local_rows, local_variables, parameters_of
-from psmr.errors import InputError
+from psmr.dae.compile import machine, safe_folder
+from psmr.dae.compile.emit import kernel
+from psmr.dae.compile.entry import read_entry, write_entry
+from psmr.dae.compile.notice import announce
+from psmr.dae.compile.trace import Trace, trace
+from psmr.dae.declare.component import Component
+from psmr.dae.declare.origin import Origin, packed, unpacked
 
-if TYPE_CHECKING:
-    from psmr.dae.compile.symbolic import Trace
-
-_HEADER = '''"""Kernels of {name}, generated from its declaration."""
-from math import atan, atan2, cos, exp, log, sin, sqrt, tan
-
-from numba import cfunc, types
-
-_U, _D = types.CPointer(types.uint32), types.CPointer(types.float64)
-SIGNATURE = types.void(types.int64, _U, _U, _D, _D, _D)
-STRUCTURE = {structure!r}
-
-
-'''
+SECONDS_A_COMPONENT = 0.04
+"""Median time to compile a component of the library, on a Xeon of 2023."""
 
 
 @dataclass(frozen=True)
@@ -65,135 +55,132 @@ class CompiledComponent:
     varying: int
     timed: bool
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Addresses are of this process: another one finds its own.
+        return _compiled_again, (packed(self.component),)
+
+
+@dataclass(frozen=True, eq=False)
+class _Kernels:
+    """The three kernels of a component before they are machine code."""
+
+    component: type[Component]
+    traced: Trace
+    varying: list[tuple[int, int, Any]]
+    constant: list[tuple[int, int, Any]]
+
+    @functools.cached_property
+    def key(self) -> str:
+        """Return the hash of all that shapes the machine code."""
+        derivatives = [e for _, _, e in (*self.varying, *self.constant)]
+        places = [(row, column) for row, column, _ in (*self.varying, *self.constant)]
+        digest = hashlib.sha256(self.traced.digest(derivatives))
+        digest.update(repr((places, len(self.varying), _emitter(), machine.description())).encode())
+        return digest.hexdigest()[:24]
+
+    @property
+    def entry(self) -> Path:
+        """Return the file that the machine code is kept in."""
+        return _folder() / f"{self.component.__name__[:60]}-{self.key}.o"
+
+    def text(self) -> str:
+        """Return the kernels as LLVM's text."""
+        traced, width = self.traced, len(self.varying) + len(self.constant)
+        parts = (
+            ("residual", traced.expressions, len(traced.expressions), 0),
+            ("jacobian", [e for _, _, e in self.varying], width, 0),
+            ("constant", [e for _, _, e in self.constant], width, len(self.varying)),
+        )
+        return "".join(
+            kernel(f"{name}_{self.key}", nodes, traced.variables, traced.parameters, columns, first)
+            for name, nodes, columns, first in parts
+            if nodes
+        )
+
+    def loaded(self) -> CompiledComponent:
+        """Return the component with the addresses of its kernels, which are loaded."""
+        return CompiledComponent(
+            self.component,
+            machine.address(f"residual_{self.key}") if self.traced.expressions else 0,
+            machine.address(f"jacobian_{self.key}") if self.varying else 0,
+            machine.address(f"constant_{self.key}") if self.constant else 0,
+            tuple((row, column) for row, column, _ in (*self.varying, *self.constant)),
+            len(self.varying),
+            self.traced.timed,
+        )
+
 
 @functools.cache
-def compile_component(component: type[Component]) -> CompiledComponent:
-    """Return the kernels of `component`, from disk where they were compiled before."""
-    path = folder() / f"{component.__name__}_{declaration_hash(component)}.py"
-    if not path.exists():
-        announce_compilation()
-        _write_atomically(path, _source(component))
-    with cached_here():
-        module = _load(path)
-    structure = json.loads(module.STRUCTURE)
-    address = {name: getattr(module, name).address if hasattr(module, name) else 0 for name in _KERNELS}
-    return CompiledComponent(
-        component,
-        address["residual"],
-        address["jacobian"],
-        address["constant"],
-        tuple(map(tuple, structure["entries"])),
-        structure["varying"],
-        structure["timed"],
-    )
+def _folder() -> Path:
+    return safe_folder.folder("components")
 
 
-_KERNELS = ("residual", "jacobian", "constant")
-
-
-def _source(component: type[Component]) -> str:
-    # sympy takes a third of a second to import and is needed for a component seen for the first time only.
-    from psmr.dae.compile.symbolic import kernel_source, trace
-
-    traced = trace(component)
-    constant = [e for e in traced.jacobian if traced.is_constant(e[2])]
-    varying = [e for e in traced.jacobian if not traced.is_constant(e[2])]
-    timed = any(e.has(traced.variables["t"]) for e in traced.expressions)
-    structure = {"entries": [e[:2] for e in varying + constant], "varying": len(varying), "timed": timed}
-    _check_ramps(component, traced)
-    text = _HEADER.format(name=component.__name__, structure=json.dumps(structure))
-    width = len(varying) + len(constant)
-    if traced.expressions:
-        text += (
-            kernel_source(traced, list(traced.expressions), "residual", "row", len(traced.expressions))
-            + "\n\n"
-        )
-    if varying:
-        text += kernel_source(traced, [e[2] for e in varying], "jacobian", "slot", width) + "\n\n"
-    if constant:
-        text += kernel_source(traced, [e[2] for e in constant], "constant", "slot", width, len(varying))
-    return text
-
-
-def _check_ramps(component: type[Component], traced: Trace) -> None:
-    """Raise InputError where an equation reads the time although every declared rate is zero."""
-    still = {traced.parameters[name]: 0 for name in component.ramps}
-    time = traced.variables["t"]
-    if still and any(e.subs(still).has(time) for e in traced.expressions):
-        rates = " = ".join(component.ramps)
-        raise InputError(
-            f"{component.__name__}: the equations read the time even where {rates} = 0; declare every "
-            "rate in ramps, or none"
-        )
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(temporary, path)
-
-
-def _load(path: Path) -> types.ModuleType:
-    name = f"psmr_kernels_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def declaration_hash(component: type[Component]) -> str:
-    """Return a hash of everything the equations of `component` are made of.
-
-    Names and the byte code of ``equations`` with every function and constant it reaches, so that an edited
-    helper in another file counts too.
-    """
+@functools.cache
+def _emitter() -> str:
+    """Return the hash of the sources that turn expressions into machine code."""
+    here = Path(__file__).parent
     digest = hashlib.sha256()
-    names = (
-        local_variables(component),
-        local_rows(component),
-        tuple(parameters_of(component)),
-        component.rows,
-    )
-    digest.update(repr((component.__qualname__, names)).encode())
-    _digest_function(component.equations, digest, set())
-    return digest.hexdigest()[:16]
+    for name in ("codegen", "emit", "expression", "derivative", "machine", "schedule"):
+        digest.update((here / f"{name}.py").read_bytes())
+    return digest.hexdigest()
 
 
-def _digest_function(function: Any, digest: Any, seen: set[int]) -> None:
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    for cell in function.__closure__ or ():
-        _digest_value(cell.cell_contents, digest, seen)
-    digest.update(repr((function.__defaults__, function.__kwdefaults__)).encode())
-    _digest_code(function.__code__, function.__globals__, digest, seen)
+_compiled: dict[type[Component], CompiledComponent] = {}
+_loaded: set[str] = set()
+_lock = threading.RLock()
 
 
-def _digest_code(code: types.CodeType, scope: dict[str, Any], digest: Any, seen: set[int]) -> None:
-    digest.update(code.co_code)
-    digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            _digest_code(constant, scope, digest, seen)
-        else:
-            digest.update(repr(constant).encode())
-    for name in code.co_names:
-        value = scope.get(name)
-        if isinstance(value, types.ModuleType | type):
-            for attribute in code.co_names:
-                _digest_value(vars(value).get(attribute), digest, seen)
-        else:
-            _digest_value(value, digest, seen)
+def _no_progress(items: Sequence[_Kernels]) -> Iterable[_Kernels]:
+    return items
 
 
-def _digest_value(value: Any, digest: Any, seen: set[int]) -> None:
-    if isinstance(value, staticmethod):
-        value = value.__func__
-    if isinstance(value, types.FunctionType):
-        _digest_function(value, digest, seen)
-    elif isinstance(value, bool | int | float | complex | str | tuple):
-        digest.update(repr(value).encode())
+def compile_components(
+    components: Iterable[type[Component]],
+    progress: Callable[[Sequence[Any]], Iterable[Any]] = _no_progress,
+) -> tuple[CompiledComponent, ...]:
+    """Return the kernels of components, from disk where they were compiled before.
+
+    Parameters
+    ----------
+    components
+        The declarations.
+    progress
+        Wraps what has to be compiled while it is gone through, for instance with a bar.
+
+    Raises
+    ------
+    InputError
+        For equations that do not fit their declaration.
+    """
+    wanted = tuple(components)
+    with _lock:
+        new = [_kernels(c) for c in dict.fromkeys(wanted) if c not in _compiled]
+        # Two components may be one in their equations; each object is loaded once.
+        unknown = {kernels.key: kernels for kernels in new if kernels.key not in _loaded}
+        found = {key: read_entry(kernels.entry) for key, kernels in unknown.items()}
+        missing = [unknown[key] for key, data in found.items() if data is None]
+        if missing:
+            many = "a component model" if len(missing) == 1 else f"{len(missing)} component models"
+            announce(many, SECONDS_A_COMPONENT * len(missing))
+        for kernels in progress(missing):
+            found[kernels.key] = data = machine.machine_code(kernels.text())
+            write_entry(kernels.entry, data)
+        machine.load(data for data in found.values() if data)
+        _loaded.update(unknown)
+        _compiled.update((kernels.component, kernels.loaded()) for kernels in new)
+        return tuple(_compiled[c] for c in wanted)
+
+
+def compile_component(component: type[Component]) -> CompiledComponent:
+    """Return the kernels of one component; see `compile_components`."""
+    return compile_components([component])[0]
+
+
+def _compiled_again(origin: type[Component] | Origin) -> CompiledComponent:
+    return compile_component(unpacked(origin))
+
+
+def _kernels(component: type[Component]) -> _Kernels:
+    traced = trace(component)
+    varying, constant = traced.jacobian()
+    return _Kernels(component, traced, varying, constant)

@@ -22,6 +22,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from psmr.dae.compile.cache import lean
+from psmr.dae.compile.notice import announced
 
 Indices = NDArray[np.uint32]
 Reals = NDArray[np.float64]
@@ -81,6 +82,9 @@ class Kernels:
     ones: Indices
     keep: tuple[Any, ...]
 
+    def __reduce__(self) -> Any:
+        raise TypeError("kernels hold addresses of this process: pickle the system and make them anew")
+
     def load(self, parameters: Sequence[Reals]) -> None:
         """Copy the parameter matrices of the system, one a component, into the table's own."""
         for own, chosen, given in zip(self.parameters, self.selected, parameters, strict=True):
@@ -128,6 +132,10 @@ def _evaluate(table, kernel, target, w, out):  # type: ignore[no-untyped-def]
             )
 
 
+_announced = announced("the evaluation of residual and Jacobian", 0.7, once=True)
+
+
+@_announced
 @lean
 def residual(table, w, out):  # type: ignore[no-untyped-def]
     """Write the residual: raw state derivatives, then the algebraic residuals; ``out`` has one entry more."""
@@ -135,6 +143,7 @@ def residual(table, w, out):  # type: ignore[no-untyped-def]
     _evaluate(table, _RESIDUAL, _ROW, w, out)
 
 
+@_announced
 @lean
 def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
     """Write the entries of the Jacobian that depend on parameters only; ``out`` has one entry more."""
@@ -142,6 +151,7 @@ def constant_jacobian(table, w, out):  # type: ignore[no-untyped-def]
     _evaluate(table, _CONSTANT, _SLOT, w, out)
 
 
+@_announced
 @lean
 def jacobian(table, constant, w, out):  # type: ignore[no-untyped-def]
     """Write the Jacobian from its constant part and the varying entries; ``out`` has one entry more."""

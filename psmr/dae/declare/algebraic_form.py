@@ -10,7 +10,6 @@ nothing is approximated by a small time constant, and the kernels hold no case d
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
@@ -69,7 +68,6 @@ def algebraic_form(
     kept = tuple(s for s in states if s not in moved)
     ones = tuple(sorted({c for s in vanished for c in component.lags[s]}))
     bounds = tuple((s, *component.limits[s]) for s in vanished if s in component.limits and s not in resting)
-    # The functions themselves stand in the closures, so that the hash of the kernels sees them.
     inner, first_guess = component.equations, component.guess
     constants = tuple(parameters_of(component))
 
@@ -93,14 +91,13 @@ def algebraic_form(
     declared = parameters_of(component)
     fixed = (*ones, *(gain for _, gain in idle))
     name = f"{component.__name__}_algebraic_{'_'.join(moved)}"
-    origin = (component.__module__.replace(".", "/"), component.__qualname__)
     return type(
         name,
         (component,),
         {
             "__doc__": f"{component.__name__} where {', '.join(moved)} are algebraic. {component.__doc__}",
-            "__module__": __name__,
-            "__qualname__": ":".join((*origin, ",".join(vanished), ",".join(map("=".join, idle)))),
+            "__module__": component.__module__,
+            "made_by": (algebraic_form, component, vanished, idle),
             "states": kept,
             "algebraic": (*component.algebraic, *moved),
             "rows": (*rows_of(component), *moved),
@@ -112,14 +109,3 @@ def algebraic_form(
             **{c: replace(declared[c], check=_stay_zero) for c in fixed},
         },
     )
-
-
-def __getattr__(name: str) -> type[Component]:
-    """Return the form that a pickle names: module:component:vanished:idle."""
-    if name.count(":") != 3:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, kind, *sets = name.split(":")
-    component: type[Component] = getattr(importlib.import_module(module.replace("/", ".")), kind)
-    vanished, idle = (tuple(part.split(",")) if part else () for part in sets)
-    pairs = tuple(tuple(pair.split("=")) for pair in idle)
-    return algebraic_form(component, vanished, pairs)  # type: ignore[arg-type]

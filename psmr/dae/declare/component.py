@@ -129,6 +129,8 @@ class Component:
         Own variables that a partition keeps on one side.
     units
         Unit of a variable where it is not ``"pu"``.
+    made_by
+        How psmr made the class, where it did (see `psmr.dae.declare.origin`).
     """
 
     states: ClassVar[tuple[str, ...]] = ()
@@ -145,6 +147,7 @@ class Component:
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {}
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
     units: ClassVar[Mapping[str, str]] = {}
+    made_by: ClassVar[tuple[Any, ...] | None] = None
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

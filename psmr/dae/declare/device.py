@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from psmr.dae.declare.algebraic_form import form_for
 from psmr.dae.declare.component import Component, parameters_of
+from psmr.dae.declare.origin import packed, unpacked
 from psmr.errors import InputError, nearest
 
 
@@ -70,3 +72,9 @@ class Device:
             raise InputError(f"{self.name}: output {missing[0]!r} is not connected; {kind} must add to a row")
         object.__setattr__(self, "parameters", values)
         object.__setattr__(self, "connections", dict(self.connections))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"component": packed(self.component)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, component=unpacked(state["component"]))

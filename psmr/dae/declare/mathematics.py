@@ -1,7 +1,7 @@
-"""The two namespaces in which a component's equations are evaluated: numbers and symbols.
+"""The two namespaces in which a component's equations are evaluated: numbers and expressions.
 
 ``NumericMath`` works on floats, arrays and complex arrays (comparisons look at the real part, so that a
-complex step passes through them); `psmr.dae.compile.symbolic` holds the other one. A component writes
+complex step passes through them); `psmr.dae.compile.expression.Graph` is the other one. A component writes
 ``m.sin(v.delta)`` and is served by both.
 """
 

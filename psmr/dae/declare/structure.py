@@ -8,7 +8,6 @@ for each choice: a device has the variables that it needs, and its kernels hold 
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -38,22 +37,12 @@ def structured(component: type[Component], choice: tuple[int, ...]) -> type[Comp
         name: replace(declared[name], check=_stay(value))
         for name, value in zip(component.structural, choice, strict=True)
     }
-    numbers = ",".join(map(str, choice))
     attributes: dict[str, Any] = {
         "__doc__": component.__doc__,
-        "__module__": __name__,
-        "__qualname__": f"{component.__module__.replace('.', '/')}|{component.__qualname__}|{numbers}",
+        "__module__": component.__module__,
+        "made_by": (structured, component, choice),
         "structural": (),
         **component.shape(*choice),
         **fixed,
     }
     return type(f"{component.__name__}_{'_'.join(map(str, choice))}", (component,), attributes)
-
-
-def __getattr__(name: str) -> type[Component]:
-    """Return the class that a pickle names: module|component|choice."""
-    if name.count("|") != 2:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, kind, choice = name.split("|")
-    component: type[Component] = getattr(importlib.import_module(module.replace("/", ".")), kind)
-    return structured(component, tuple(map(int, choice.split(","))))  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.compile.codegen import compile_component
+from psmr.dae.compile.codegen import compile_components
 from psmr.dae.compile.kernels import Reals
 from psmr.dae.declare.component import Component, bounds_of, local_rows, parameters_of, rows_of
 from psmr.dae.declare.device import Device
@@ -44,14 +44,15 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
     rows = {r: i for i, r in enumerate((*names_x, *names_g))}
 
     groups, parameters = [], []
-    for component in dict.fromkeys(device.component for device in devices):
+    kinds = tuple(dict.fromkeys(device.component for device in devices))
+    for component, kernels in zip(kinds, compile_components(kinds), strict=True):
         members = [device for device in devices if device.component is component]
         index = [_positions(d, variables, time=len(variables)) for d in members]
         row = [_row_positions(d, rows) for d in members]
         declared = parameters_of(component)
         groups.append(
             Group(
-                compile_component(component),  # type: ignore[arg-type]  # a class is hashable
+                kernels,
                 tuple(d.name for d in members),
                 np.array(index, dtype=np.uint32).reshape(len(members), -1),
                 np.array(row, dtype=np.uint32).reshape(len(members), -1),

@@ -133,15 +133,8 @@ class System:
         return self.kernels()
 
     def __getstate__(self) -> dict[str, Any]:
-        # Addresses and pointers are of this process: another one makes its own.
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_kernels", "groups")}
-        return state | {"groups": [(g.compiled.component, g.names, g.index, g.row) for g in self.groups]}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        from psmr.dae.compile.codegen import compile_component
-
-        groups = tuple(Group(compile_component(c), *rest) for c, *rest in state.pop("groups"))
-        self.__dict__.update(state, groups=groups)
+        # What is derived is made anew: the table of the kernels holds addresses and pointers of this process.
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
     def index(self, name: str) -> int:
         """Return the position in w of a variable or held input.

@@ -24,6 +24,7 @@ from psmr.numerics.solve.records import (
     RATE,
     SCALE,
     VALID,
+    Kept,
     Limits,
     Matrix,
     Ramps,
@@ -31,7 +32,7 @@ from psmr.numerics.solve.records import (
     Work,
     row_of,
 )
-from psmr.numerics.solve.solver import solve_block, solve_by_address
+from psmr.numerics.solve.solver import solve, solve_block
 
 Reals = NDArray[np.float64]
 Ramp = tuple[float, float, float]
@@ -77,13 +78,12 @@ class Block:
         self._keep(self.records)
 
     def _keep(self, records: Records) -> None:
-        self._row = row_of(records)
-        self.records = records._replace(address=self._row.ctypes.data)
+        self.records, self._row = records, row_of(records, solve_block.address)
 
     @property
     def address(self) -> int:
         """Where compiled code opens it; changes with `records`."""
-        return self.records.address
+        return int(self._row.ctypes.data)
 
     @property
     def purpose(self) -> str:
@@ -97,8 +97,7 @@ class Block:
 
     def solve(self, w: Reals, a: float, policy: int, tolerance: float, effort: int) -> int:
         """Solve for the block's variables in w; see `psmr.numerics.solve.solver`. Return a status."""
-        status = solve_by_address(self.records.solver, self.address, w, a, policy, tolerance, effort)
-        return int(status)
+        return int(solve(self.address, w, a, policy, tolerance, effort))
 
     def load(
         self, parameters: Sequence[Reals], lower: Reals, upper: Reals, ramps: Mapping[int, Ramp], w: Reals
@@ -132,24 +131,26 @@ class Block:
         k = self.kernels
         rows = k.row_indices if rows is None else rows
         new = make_block(system, self.role, parameters, w, rows, k.variables, out)
-        new.records.counts[:] = self.records.counts
+        new.records.kept.counts[:] = self.records.kept.counts
         self.kernels, self.rows = new.kernels, new.rows
         self._keep(new.records)
 
     def forget(self) -> None:
         """Let the next Newton solve begin with a new matrix."""
-        memory = self.records.memory
+        memory = self.records.kept.memory
         memory[SCALE], memory[RATE], memory[VALID], memory[KEPT] = np.nan, 1.0, 0.0, 0.0
 
     def make_room(self) -> None:
         """Double the room for the factors; pivots are chosen at the next solve."""
-        self._keep(self.records._replace(lu=with_room(self.records.lu)))
+        lu, search = with_room(self.records.lu)
+        self._keep(self.records._replace(lu=lu, search=search))
         self.forget()
 
     def singular(self, status: int) -> SingularError:
         """Return the error for a matrix without pivots; names the variable."""
         records = self.records
-        return SingularError(why_singular(records.lu, status, records.matrix.J, self.columns, self.rows))
+        why = why_singular(records.lu, records.search, status, records.matrix.J, self.columns, self.rows)
+        return SingularError(why)
 
     @property
     def held_columns(self) -> NDArray[np.intp]:
@@ -198,16 +199,15 @@ def make_block(
     kernels = restrict(system, parameters, rows, variables, out)
     names_w = (*system.names_x, *system.names_y, *system.names_u)
     names_r = (*system.names_x, *system.names_g)
+    lu, search = make_lu(kernels.indptr, kernels.indices)
     records = Records(
         matrix=_matrix(kernels, w),
         limits=_limits(kernels),
         ramps=Ramps(np.zeros(0, np.uint32), np.zeros((0, 3))),
         work=Work(np.zeros(kernels.states), *(np.zeros(kernels.rows) for _ in range(6))),
-        lu=make_lu(kernels.indptr, kernels.indices),
-        memory=np.array([np.nan, 1.0, 0.0, 0.0, 0.0]),
-        counts=np.zeros(COUNTS, np.int64),
-        address=0,
-        solver=solve_block.address,
+        lu=lu,
+        search=search,
+        kept=Kept(np.array([np.nan, 1.0, 0.0, 0.0, 0.0]), np.zeros(COUNTS, np.int64)),
     )
     columns = tuple(names_w[i] for i in kernels.variables)
     return Block(role, kernels, columns, tuple(names_r[i] for i in kernels.row_indices), records)

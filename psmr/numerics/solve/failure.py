@@ -44,7 +44,7 @@ def worst_residual(block: Block, w: Reals) -> str:
 
 def worst_variable(block: Block) -> str:
     """Return the variable of the last update that was largest."""
-    return block.columns[int(block.records.counts[WORST_AT])]
+    return block.columns[int(block.records.kept.counts[WORST_AT])]
 
 
 def step_failure(block: Block, status: int, w: Reals, h: float, least: float, difference: float) -> PsmrError:
@@ -73,7 +73,7 @@ def step_failure(block: Block, status: int, w: Reals, h: float, least: float, di
     if status == NOT_FINITE:
         details = [f"{worst_variable(block)} left the finite numbers."]
     if status == NOT_CONVERGED:
-        update = block.records.memory[WORST]
+        update = block.records.kept.memory[WORST]
         details.append(
             f"The largest update is still that of {worst_variable(block)}, {update:.3g} relative to"
             f" max(1, |value|)."
@@ -103,7 +103,7 @@ def algebraic_failure(block: Block, status: int, before: Reals, after: Reals, wh
     reason = f"{name} left the finite numbers"
     if status == NOT_CONVERGED:
         reason = (
-            f"Newton stopped at {name} (update {block.records.memory[WORST]:.3g}), where not even "
+            f"Newton stopped at {name} (update {block.records.kept.memory[WORST]:.3g}), where not even "
             f"{LEAST_DAMPING:g} of the step makes it better, and no continuation leads on"
         )
     return SimulationError(

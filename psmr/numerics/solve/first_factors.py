@@ -38,16 +38,17 @@ def _transpose(n, Ap, Ai, Ax, Bp, Bi, Bx, head):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _sort_columns(n, lu, Ap, Ai, Ax):  # type: ignore[no-untyped-def]
+def _sort_columns(n, search, Ap, Ai, Ax):  # type: ignore[no-untyped-def]
     """Sort the rows within columns: ascending rows are a topological order, which refactor relies on."""
-    _transpose(n, Ap, Ai, Ax, lu.Tp, lu.Ti, lu.Tx, lu.head)
-    _transpose(n, lu.Tp, lu.Ti, lu.Tx, Ap, Ai, Ax, lu.head)
+    _transpose(n, Ap, Ai, Ax, search.Tp, search.Ti, search.Tx, search.head)
+    _transpose(n, search.Tp, search.Ti, search.Tx, Ap, Ai, Ax, search.head)
 
 
 @lean
-def _reach(k, column, lu, nl):  # type: ignore[no-untyped-def]
+def _reach(k, column, lu, search, nl):  # type: ignore[no-untyped-def]
     """Find the pattern of column k by depth-first search; return (first in `topological`, end of L)."""
-    position, mark, stack, head, topological = lu.pivot_of, lu.mark, lu.stack, lu.head, lu.topological
+    position, mark, stack = search.pivot_of, search.mark, search.stack
+    head, topological = search.head, search.topological
     Lp, Li = lu.Lp, lu.Li
     top = mark.size
     for p in range(lu.indptr[column], lu.indptr[column + 1]):
@@ -86,14 +87,14 @@ def _reach(k, column, lu, nl):  # type: ignore[no-untyped-def]
 
 
 @lean
-def first_factors(lu, values):  # type: ignore[no-untyped-def]
+def first_factors(lu, search, values):  # type: ignore[no-untyped-def]
     """Factorise, choosing pivots; return DONE, SINGULAR or NOT_FINITE (which column: `lu.state`), NO_ROOM."""
     n, x = lu.D.size, lu.work
     Lp, Li, Lx, Up, Ui, Ux, D = lu.Lp, lu.Li, lu.Lx, lu.Up, lu.Ui, lu.Ux, lu.D
-    position, topological = lu.pivot_of, lu.topological
+    position, topological = search.pivot_of, search.topological
     lu.state[READY] = 0
     for i in range(n):
-        position[i] = lu.mark[i] = -1
+        position[i] = search.mark[i] = -1
         x[i] = 0.0
     nl, nu = 0, 0
     Lp[0] = Up[0] = 0
@@ -102,7 +103,7 @@ def first_factors(lu, values):  # type: ignore[no-untyped-def]
         if nl + n > Li.size or nu + n > Ui.size:
             return NO_ROOM
         first = nl
-        top, nl = _reach(k, column, lu, nl)
+        top, nl = _reach(k, column, lu, search, nl)
         for p in range(lu.indptr[column], lu.indptr[column + 1]):
             x[lu.indices[p]] = values[p]
         for t in range(top, n):
@@ -140,8 +141,8 @@ def first_factors(lu, values):  # type: ignore[no-untyped-def]
         Lp[k + 1], Up[k + 1] = nl, nu
     for p in range(nl):
         Li[p] = position[Li[p]]
-    _sort_columns(n, lu, Lp, Li, Lx)
-    _sort_columns(n, lu, Up, Ui, Ux)
+    _sort_columns(n, search, Lp, Li, Lx)
+    _sort_columns(n, search, Up, Ui, Ux)
     for i in range(n):
         lu.position[i] = position[i]
     for p in range(lu.rows.size):

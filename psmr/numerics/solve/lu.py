@@ -28,7 +28,7 @@ GROWTH_LIMIT = 1e5
 
 
 class Lu(NamedTuple):
-    """Factors of a sparse matrix and all that `first_factors`, `refactor` and `solve` need.
+    """Factors of a sparse matrix and all that `refactor` and `solve` need.
 
     Attributes
     ----------
@@ -44,8 +44,6 @@ class Lu(NamedTuple):
         Inverse pivots.
     work
         Zero vector, zero again after every call.
-    pivot_of, mark, stack, head, topological, Tp, Ti, Tx
-        Room of `first_factors`.
     state
         [whether pivots have been chosen, column at which that failed].
     """
@@ -63,6 +61,22 @@ class Lu(NamedTuple):
     Ux: np.ndarray
     D: np.ndarray
     work: np.ndarray
+    state: np.ndarray
+
+
+class Search(NamedTuple):
+    """Room of `first_factors` for the search of a column's pattern, and for a transposed triangle.
+
+    Attributes
+    ----------
+    pivot_of
+        Pivot position of each row, -1 for a row that has none yet.
+    mark, stack, head, topological
+        Of the depth-first search.
+    Tp, Ti, Tx
+        A triangle, transposed.
+    """
+
     pivot_of: np.ndarray
     mark: np.ndarray
     stack: np.ndarray
@@ -71,7 +85,6 @@ class Lu(NamedTuple):
     Tp: np.ndarray
     Ti: np.ndarray
     Tx: np.ndarray
-    state: np.ndarray
 
 
 @lean
@@ -154,7 +167,7 @@ def make_lu(
     indices: NDArray[np.uint32],
     order: NDArray[np.intp] | None = None,
     room: int | None = None,
-) -> Lu:
+) -> tuple[Lu, Search]:
     """Return the arrays of a factorisation of a square CSC pattern, not factorised yet.
 
     Parameters
@@ -180,7 +193,7 @@ def make_lu(
     def work(size: int) -> NDArray[np.int64]:
         return np.zeros(size, np.int64)
 
-    return Lu(
+    lu = Lu(
         indptr=np.ascontiguousarray(indptr, dtype=np.uint32),
         indices=np.ascontiguousarray(indices, dtype=np.uint32),
         rows=index(len(indices)),
@@ -194,19 +207,12 @@ def make_lu(
         Ux=np.zeros(room),
         D=np.zeros(n),
         work=np.zeros(n),
-        pivot_of=work(n),
-        mark=work(n),
-        stack=work(n),
-        head=work(n),
-        topological=work(n),
-        Tp=index(n + 1),
-        Ti=index(room),
-        Tx=np.zeros(room),
         state=work(2),
     )
+    return lu, Search(*(work(n) for _ in range(5)), index(n + 1), index(room), np.zeros(room))
 
 
-def with_room(lu: Lu) -> Lu:
+def with_room(lu: Lu) -> tuple[Lu, Search]:
     """Return the arrays with twice the room for the factors, not factorised yet."""
     return make_lu(lu.indptr, lu.indices, lu.order, 2 * lu.Li.size + len(lu.indptr))
 
@@ -236,18 +242,17 @@ def factorise(
         Naming the variable that cannot be determined and the equations that were left for it, or an entry
         that is not finite.
     """
-    lu = make_lu(indptr, indices, order)
-    status = first_factors(lu, values)
-    while status == NO_ROOM:
-        lu = with_room(lu)
-        status = first_factors(lu, values)
+    lu, search = make_lu(indptr, indices, order)
+    while (status := first_factors(lu, search, values)) == NO_ROOM:
+        lu, search = with_room(lu)
     if status != DONE:
-        raise SingularError(why_singular(lu, status, values, columns, rows))
+        raise SingularError(why_singular(lu, search, status, values, columns, rows))
     return lu
 
 
 def why_singular(
     lu: Lu,
+    search: Search,
     status: int,
     values: NDArray[np.float64],
     columns: Sequence[str] | None,
@@ -261,7 +266,7 @@ def why_singular(
             column = int(np.searchsorted(lu.indptr, at, side="right")) - 1
             where = f"d {_named(rows, 'row', int(lu.indices[at]))} / d {_named(columns, 'column', column)}"
             return f"the Jacobian entry {where} is {values[at]}"
-    left = np.flatnonzero(lu.pivot_of < 0)
+    left = np.flatnonzero(search.pivot_of < 0)
     equations = ", ".join(_named(rows, "row", int(i)) for i in left[:3])
     more = f" and {len(left) - 3} more" if len(left) > 3 else ""
     return (

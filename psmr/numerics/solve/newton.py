@@ -39,6 +39,12 @@ from psmr.numerics.solve.records import (
     VALID,
     WORST,
     WORST_AT,
+    kept_of,
+    limits_of,
+    lu_of,
+    matrix_of,
+    search_of,
+    work_of,
 )
 from psmr.numerics.solve.status import DONE, NOT_CONVERGED, NOT_FINITE
 
@@ -64,8 +70,8 @@ LEAST_DAMPING = 1e-3
 @lean
 def defect_at(block, w, a):  # type: ignore[no-untyped-def]
     """Write the Newton residual (F is evaluated); return whether the matrix has other rows held at limits."""
-    defect, F, known, variables = block.work.defect, block.matrix.F, block.work.known, block.matrix.variables
-    limits = block.limits
+    work, matrix, limits = work_of(block), matrix_of(block), limits_of(block)
+    defect, known, F, variables = work.defect, work.known, matrix.F, matrix.variables
     for i in range(known.size):
         defect[i] = w[variables[i]] - known[i] - a * F[i]
     for i in range(known.size, defect.size):
@@ -90,11 +96,12 @@ def defect_at(block, w, a):  # type: ignore[no-untyped-def]
 @lean
 def renew(block, w, a):  # type: ignore[no-untyped-def]
     """Evaluate and factorise the Newton matrix at w, with new pivots where the old ones do not suit it."""
-    J, limits = block.matrix.J, block.limits
-    jacobian(block.matrix.table, block.matrix.constant, w, J)
-    for slot in block.matrix.state_slots:
+    matrix, limits, lu, kept = matrix_of(block), limits_of(block), lu_of(block), kept_of(block)
+    J = matrix.J
+    jacobian(matrix.table, matrix.constant, w, J)
+    for slot in matrix.state_slots:
         J[slot] *= -a
-    for slot in block.matrix.diagonal:
+    for slot in matrix.diagonal:
         J[slot] += 1.0
     first = 0
     for b in range(limits.bounded.size):
@@ -103,29 +110,30 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
         if limits.held[b] != 0:
             for s in range(first, end):
                 J[limits.slots[s]] = 0.0
-            J[block.matrix.diagonal[limits.bounded[b]]] = 1.0
+            J[matrix.diagonal[limits.bounded[b]]] = 1.0
         first = end
     for k in range(limits.moving.shape[0]):
         side = limits.held[limits.moving[k, BOUNDED]]
         if side != 0:
             J[limits.moving[k, UPPER_SLOT if side > 0 else LOWER_SLOT]] = -1.0
-    block.memory[SCALE] = np.nan
-    block.counts[FACTORISATIONS] += 1
-    if block.lu.state[READY] == 0 or not refactor(block.lu, J):
-        block.counts[REPIVOTS] += 1
-        status = first_factors(block.lu, J)
+    kept.memory[SCALE] = np.nan
+    kept.counts[FACTORISATIONS] += 1
+    if lu.state[READY] == 0 or not refactor(lu, J):
+        kept.counts[REPIVOTS] += 1
+        status = first_factors(lu, search_of(block), J)
         if status != DONE:
             return status
-    block.memory[SCALE] = a
+    kept.memory[SCALE] = a
     return DONE
 
 
 @lean
 def improve(block, w):  # type: ignore[no-untyped-def]
     """Solve for the update and add it to w; return its norm."""
-    update, variables = block.work.update, block.matrix.variables
-    solve(block.lu, block.work.defect, update)
-    block.counts[SOLVES] += 1
+    work, variables, kept = work_of(block), matrix_of(block).variables, kept_of(block)
+    update = work.update
+    solve(lu_of(block), work.defect, update)
+    kept.counts[SOLVES] += 1
     norm, worst = 0.0, 0
     for i in range(update.size):
         at = variables[i]
@@ -136,9 +144,9 @@ def improve(block, w):  # type: ignore[no-untyped-def]
             norm, worst = abs(update[i]) / scale, i
             if norm != norm:
                 break
-    block.memory[WORST] = norm
-    block.counts[WORST_AT] = worst
-    block.memory[VALID] = 0.0
+    kept.memory[WORST] = norm
+    kept.counts[WORST_AT] = worst
+    kept.memory[VALID] = 0.0
     return norm
 
 
@@ -160,7 +168,8 @@ def _done(block, w):  # type: ignore[no-untyped-def]
 @lean
 def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
     """Solve one stage from the guess in w; `known` holds K, w[-1] the time of the stage; return a status."""
-    memory, count = block.memory, block.counts
+    kept, defect = kept_of(block), work_of(block).defect
+    memory, count = kept.memory, kept.counts
     due = memory[SCALE] != a
     planned, last = due and memory[SCALE] != OUTWORN, 0.0
     evaluate(block, w)
@@ -175,7 +184,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
                     count[REFRESHES] += 1
                 last = 0.0
             due = planned = False
-        before = _largest(block.work.defect)
+        before = _largest(defect)
         norm = improve(block, w)
         count[ITERATIONS] += 1
         if not np.isfinite(norm):
@@ -195,11 +204,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         evaluate(block, w)
         changed = defect_at(block, w, a)
         # An earlier rate promises enough and the residual at the new point confirms it: nothing left to gain.
-        if (
-            not changed
-            and memory[RATE] * norm < tolerance
-            and _largest(block.work.defect) * norm < tolerance * before
-        ):
+        if not changed and memory[RATE] * norm < tolerance and _largest(defect) * norm < tolerance * before:
             return _done(block, w)
     return NOT_CONVERGED
 
@@ -209,10 +214,10 @@ def _shifted_defect(block, w, a):  # type: ignore[no-untyped-def]
     """Write the Newton residual at w, less what a continuation keeps of its first one."""
     evaluate(block, w)
     defect_at(block, w, a)
-    kept, defect = block.memory[KEPT], block.work.defect
-    if kept != 0.0:
-        for i in range(defect.size):
-            defect[i] -= kept * block.work.shift[i]
+    share, work = kept_of(block).memory[KEPT], work_of(block)
+    if share != 0.0:
+        for i in range(work.defect.size):
+            work.defect[i] -= share * work.shift[i]
 
 
 @lean
@@ -224,10 +229,11 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
     make from there is smaller. Which limits hold is looked at anew at each trial point, but the matrix keeps
     those of the iterate within a search, so that a set of limits that swaps back and forth is damped out.
     """
-    variables, start, full = block.matrix.variables, block.work.start, block.work.full
-    block.counts[DAMPED_SOLVES] += 1
+    variables, work, kept = matrix_of(block).variables, work_of(block), kept_of(block)
+    memory, count, start, full = kept.memory, kept.counts, work.start, work.full
+    count[DAMPED_SOLVES] += 1
     for _ in range(MOST_ITERATIONS):
-        block.memory[VALID] = 0.0
+        memory[VALID] = 0.0
         _shifted_defect(block, w, a)
         status = renew(block, w, a)
         if status != DONE:
@@ -235,30 +241,30 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
         for i in range(variables.size):
             start[i] = w[variables[i]]
         norm = improve(block, w)
-        block.counts[ITERATIONS] += 1
+        count[ITERATIONS] += 1
         if not np.isfinite(norm):
             return NOT_FINITE
         for i in range(variables.size):
-            full[i] = block.work.update[i]
+            full[i] = work.update[i]
         damping = 1.0
         while True:
             for i in range(variables.size):
                 w[variables[i]] = start[i] - damping * full[i]
-            block.memory[VALID] = 0.0
+            memory[VALID] = 0.0
             _shifted_defect(block, w, a)
             after = improve(block, w)
             if after <= (1.0 - 0.5 * damping) * norm or after < tolerance:
                 break
             damping *= 0.5
             if damping < LEAST_DAMPING:
-                block.memory[WORST] = norm
+                memory[WORST] = norm
                 for i in range(variables.size):
                     w[variables[i]] = start[i]
-                block.memory[VALID] = 0.0
+                memory[VALID] = 0.0
                 return NOT_CONVERGED
         if damping == 1.0 and after < tolerance:
             return _done(block, w)
         for i in range(variables.size):
             w[variables[i]] = start[i] - damping * full[i]
-    block.memory[VALID] = 0.0
+    memory[VALID] = 0.0
     return NOT_CONVERGED

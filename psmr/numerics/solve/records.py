@@ -7,17 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.cache import lean
-from psmr.numerics.solve.lu import Lu
+from psmr.numerics.solve.lu import Lu, Search
 from psmr.numerics.solve.views import integer_rows, integers, places, real_rows, reals
 
-# Places in `Records.memory`.
+# Places in `Kept.memory`.
 SCALE = 0  # h * gamma of the factorised matrix; NaN when a factorisation is due
 RATE = 1  # theta / (1 - theta) last measured with a fresh matrix; 1 when unknown
 VALID = 2  # 1 when F holds the residual at the present w
 WORST = 3  # last update, relative to max(1, |w|)
 KEPT = 4  # part of the residual `shift` that is taken off the equations: continuation
 
-# Places in `Records.counts`.
+# Places in `Kept.counts`.
 ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, REPIVOTS, HONEST_SOLVES, DAMPED_SOLVES = range(8)
 WORST_AT = 8
 COUNTS = 9
@@ -115,29 +115,40 @@ class Work(NamedTuple):
     shift: np.ndarray
 
 
+class Kept(NamedTuple):
+    """What outlives a call; see the names above for the places."""
+
+    memory: np.ndarray
+    counts: np.ndarray
+
+
 class Records(NamedTuple):
-    """A block, opened: its records, what outlives a call (see the names above), and its own address."""
+    """All that compiled code opens of a block.
+
+    The order of the fields is that of the row of addresses.
+    """
 
     matrix: Matrix
     limits: Limits
     ramps: Ramps
     work: Work
     lu: Lu
-    memory: np.ndarray
-    counts: np.ndarray
-    address: int
-    solver: int
+    search: Search
+    kept: Kept
 
 
-# Places in a block's row: two for each array, its address and its length, in the order of `opened`.
-ROW = 2 * 50
+# In compiled code a block is the address of its row: an address and a length for each array of `Records`, one
+# after the other, then the address of the solver. Each function opens what it needs.
+ARRAYS = 48
+SOLVER = 2 * ARRAYS
+ROW = SOLVER + 1
 
 
 @lean
-def opened(address):  # type: ignore[no-untyped-def]
-    """Return the records of the block whose row of addresses and lengths begins at `address`."""
-    r = integers(address, ROW)
-    matrix = Matrix(
+def matrix_of(block):  # type: ignore[no-untyped-def]
+    """Open the matrix of a block."""
+    r = integers(block, ROW)
+    return Matrix(
         integer_rows(r[0], r[1], 8),
         places(r[2], r[3]),
         reals(r[4], r[5]),
@@ -146,7 +157,13 @@ def opened(address):  # type: ignore[no-untyped-def]
         places(r[10], r[11]),
         places(r[12], r[13]),
     )
-    limits = Limits(
+
+
+@lean
+def limits_of(block):  # type: ignore[no-untyped-def]
+    """Open the limits of a block."""
+    r = integers(block, ROW)
+    return Limits(
         reals(r[14], r[15]),
         reals(r[16], r[17]),
         places(r[18], r[19]),
@@ -156,8 +173,20 @@ def opened(address):  # type: ignore[no-untyped-def]
         integers(r[26], r[27]),
         integers(r[28], r[29]),
     )
-    ramps = Ramps(places(r[30], r[31]), real_rows(r[32], r[33], 3))
-    work = Work(
+
+
+@lean
+def ramps_of(block):  # type: ignore[no-untyped-def]
+    """Open the ramps of a block."""
+    r = integers(block, ROW)
+    return Ramps(places(r[30], r[31]), real_rows(r[32], r[33], 3))
+
+
+@lean
+def work_of(block):  # type: ignore[no-untyped-def]
+    """Open the work vectors of a block."""
+    r = integers(block, ROW)
+    return Work(
         reals(r[34], r[35]),
         reals(r[36], r[37]),
         reals(r[38], r[39]),
@@ -166,7 +195,13 @@ def opened(address):  # type: ignore[no-untyped-def]
         reals(r[44], r[45]),
         reals(r[46], r[47]),
     )
-    lu = Lu(
+
+
+@lean
+def lu_of(block):  # type: ignore[no-untyped-def]
+    """Open the factors of a block."""
+    r = integers(block, ROW)
+    return Lu(
         places(r[48], r[49]),
         places(r[50], r[51]),
         places(r[52], r[53]),
@@ -181,26 +216,44 @@ def opened(address):  # type: ignore[no-untyped-def]
         reals(r[70], r[71]),
         reals(r[72], r[73]),
         integers(r[74], r[75]),
+    )
+
+
+@lean
+def search_of(block):  # type: ignore[no-untyped-def]
+    """Open the room for the choice of pivots of a block."""
+    r = integers(block, ROW)
+    return Search(
         integers(r[76], r[77]),
         integers(r[78], r[79]),
         integers(r[80], r[81]),
         integers(r[82], r[83]),
-        places(r[84], r[85]),
+        integers(r[84], r[85]),
         places(r[86], r[87]),
-        reals(r[88], r[89]),
-        integers(r[90], r[91]),
-    )
-    return Records(
-        matrix, limits, ramps, work, lu, reals(r[92], r[93]), integers(r[94], r[95]), address, r[96]
+        places(r[88], r[89]),
+        reals(r[90], r[91]),
     )
 
 
-def row_of(records: Records) -> np.ndarray:
-    """Return the row of addresses and lengths that `opened` reads; the arrays must outlive it."""
+@lean
+def kept_of(block):  # type: ignore[no-untyped-def]
+    """Open what outlives a call: memory and counts."""
+    r = integers(block, ROW)
+    return Kept(reals(r[92], r[93]), integers(r[94], r[95]))
+
+
+@lean
+def solver_of(block):  # type: ignore[no-untyped-def]
+    """Return where the solver of a block is."""
+    return integers(block, ROW)[SOLVER]
+
+
+def row_of(records: Records, solver: int) -> np.ndarray:
+    """Return the row of addresses and lengths that compiled code opens; the arrays must outlive it."""
     row = np.zeros(ROW, np.int64)
-    arrays = (*records.matrix, *records.limits, *records.ramps, *records.work, *records.lu)
-    for k, array in enumerate((*arrays, records.memory, records.counts)):
+    parts = (*records.matrix, *records.limits, *records.ramps, *records.work, *records.lu, *records.search)
+    for k, array in enumerate((*parts, *records.kept)):
         assert array.flags.c_contiguous
         row[2 * k : 2 * k + 2] = array.ctypes.data, len(array)
-    row[96] = records.solver
+    row[SOLVER] = solver
     return row

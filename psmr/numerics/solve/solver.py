@@ -8,15 +8,25 @@ matrix needs them. What helped is counted.
 from __future__ import annotations
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 from psmr.dae.compile.cache import lean
+from psmr.dae.compile.unit import unit
 from psmr.numerics.solve.newton import HONEST, damped_newton, newton
-from psmr.numerics.solve.records import HONEST_SOLVES, RATE, SCALE, VALID, opened
+from psmr.numerics.solve.records import (
+    HONEST_SOLVES,
+    RATE,
+    SCALE,
+    VALID,
+    kept_of,
+    matrix_of,
+    solver_of,
+    work_of,
+)
 from psmr.numerics.solve.status import DONE, NO_ROOM
-from psmr.numerics.solve.unit import unit
 from psmr.numerics.solve.views import reals
 
 _SIGNATURE = types.int64(
@@ -29,35 +39,34 @@ ALL, DAMPED = 0, 1
 
 @lean
 def _restore(block, w):  # type: ignore[no-untyped-def]
-    for i in range(block.work.guess.size):
-        w[block.matrix.variables[i]] = block.work.guess[i]
-    block.memory[SCALE] = float("nan")
-    block.memory[RATE] = 1.0
-    block.memory[VALID] = 0.0
+    guess, variables, memory = work_of(block).guess, matrix_of(block).variables, kept_of(block).memory
+    for i in range(guess.size):
+        w[variables[i]] = guess[i]
+    memory[SCALE], memory[RATE], memory[VALID] = np.nan, 1.0, 0.0
 
 
-@unit(_SIGNATURE)
-def solve_block(address, w_address, size, a, policy, tolerance, effort):  # type: ignore[no-untyped-def]
-    """Solve the block at an address for its variables in w, from the guess there; return a status."""
-    block, w = opened(address), reals(w_address, size)
-    guess, variables = block.work.guess, block.matrix.variables
+@unit(_SIGNATURE, "the solver", 6)
+def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: ignore[no-untyped-def]
+    """Solve a block for its variables in w, from the guess there; return a status."""
+    w, kept = reals(w_address, size), kept_of(block)
+    guess, variables = work_of(block).guess, matrix_of(block).variables
     for i in range(guess.size):
         guess[i] = w[variables[i]]
     status = DONE
     if effort == ALL:
         status = newton(block, w, a, policy, tolerance)
-        if status == DONE or status == NO_ROOM:
+        if status in (DONE, NO_ROOM):
             return status
         if policy != HONEST:
             _restore(block, w)
-            block.counts[HONEST_SOLVES] += 1
-            status = newton(block, w, a, HONEST, tolerance)
-            if status == DONE or status == NO_ROOM:
+            kept.counts[HONEST_SOLVES] += 1
+            status = newton(block, w, a, numba.int64(HONEST), tolerance)
+            if status in (DONE, NO_ROOM):
                 return status
         _restore(block, w)
     status = damped_newton(block, w, a, tolerance)
     if status != DONE and status != NO_ROOM:
-        block.memory[SCALE] = float("nan")
+        kept.memory[SCALE] = np.nan
     return status
 
 
@@ -75,23 +84,7 @@ def _call(typing_context, function, address, w, size, a, policy, tolerance, effo
 
 
 @lean
-def solve_by_address(solver, address, w, a, policy, tolerance, effort):  # type: ignore[no-untyped-def]
-    """Call `solve_block`, which stands at `solver`, from Python."""
-    return _call(
-        solver, address, w.ctypes.data, w.size, a, numba.int64(policy), tolerance, numba.int64(effort)
-    )
-
-
-@lean
 def solve(block, w, a, policy, tolerance, effort):  # type: ignore[no-untyped-def]
-    """Solve an opened block; see `solve_block`."""
-    return _call(
-        block.solver,
-        block.address,
-        w.ctypes.data,
-        w.size,
-        a,
-        numba.int64(policy),
-        tolerance,
-        numba.int64(effort),
-    )
+    """Solve a block, given by its address; see `solve_block`."""
+    solver, policy, effort = solver_of(block), numba.int64(policy), numba.int64(effort)
+    return _call(solver, block, w.ctypes.data, w.size, a, policy, tolerance, effort)

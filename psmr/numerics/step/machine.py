@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.cache import lean
+from psmr.dae.compile.notice import announced
 from psmr.numerics.solve.limits import follow_limits, place, project
 from psmr.numerics.solve.newton import DISHONEST
-from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, opened
+from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, matrix_of, work_of
 from psmr.numerics.solve.solver import ALL, solve
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_FINITE, NOT_SETTLED
 from psmr.numerics.step.encoded import (
@@ -131,9 +132,9 @@ def close(algebraic, block, w, policy, tolerance):  # type: ignore[no-untyped-de
     Where y moves limits of x, both are repeated until they agree.
     """
     for _ in range(MOST_ROUNDS):
-        block.memory[VALID] = 0.0
-        algebraic.memory[VALID] = 0.0
-        if algebraic.work.update.size > 0:
+        kept_of(block).memory[VALID] = 0.0
+        kept_of(algebraic).memory[VALID] = 0.0
+        if work_of(algebraic).update.size > 0:
             status = solve(algebraic, w, 0.0, policy, tolerance, ALL)
             if status != DONE:
                 return status
@@ -143,9 +144,9 @@ def close(algebraic, block, w, policy, tolerance):  # type: ignore[no-untyped-de
 
 
 @lean
-def _due(machine, row):  # type: ignore[no-untyped-def]
+def _due(row, loops):  # type: ignore[no-untyped-def]
     """Return whether a dishonest Newton makes a new matrix for this stage."""
-    first = row[LOOP] < 0 or machine.loops[row[LOOP], ROUND] == 0
+    first = row[LOOP] < 0 or loops[row[LOOP], ROUND] == 0
     return row[MATRIX] == 1 or (row[MATRIX] == 2 and first)
 
 
@@ -154,16 +155,16 @@ def _implicit(machine, row, block, a, w):  # type: ignore[no-untyped-def]
     """Solve the block's rows together."""
     state, number = machine.state, row[BLOCK]
     if state[VALID_OF] != number or state[AUTONOMOUS] == 0:
-        block.memory[VALID] = 0.0
-    if machine.policy == DISHONEST and _due(machine, row):
-        block.memory[SCALE] = np.nan
+        kept_of(block).memory[VALID] = 0.0
+    if machine.policy == DISHONEST and _due(row, machine.loops):
+        kept_of(block).memory[SCALE] = np.nan
     status = solve(block, w, a, machine.policy, machine.tolerance, ALL)
     state[VALID_OF] = state[FAILED] = number
     if status != DONE:
         state[SOLVING] = 1
         return status
     if row[KEEP] >= 0:
-        rate, known, variables = machine.rates[row[KEEP]], block.work.known, block.matrix.variables
+        rate, known, variables = machine.rates[row[KEEP]], work_of(block).known, matrix_of(block).variables
         for q in range(known.size):
             rate[variables[q]] = (w[variables[q]] - known[q]) / a
     return DONE
@@ -172,17 +173,17 @@ def _implicit(machine, row, block, a, w):  # type: ignore[no-untyped-def]
 @lean
 def _explicit(machine, row, block, w):  # type: ignore[no-untyped-def]
     """Write the states, and solve the algebraic rows."""
-    state, variables = machine.state, block.matrix.variables
+    state, variables = machine.state, matrix_of(block).variables
     place(block, w)
     state[VALID_OF] = -1
-    for q in range(block.work.known.size):
+    for q in range(work_of(block).known.size):
         if not np.isfinite(w[variables[q]]):  # no Newton update would notice
-            block.counts[WORST_AT] = q
+            kept_of(block).counts[WORST_AT] = q
             state[FAILED], state[SOLVING] = row[BLOCK], 0
             return NOT_FINITE
-    algebraic = opened(machine.blocks[row[ALGEBRAIC]])
-    if machine.policy == DISHONEST and _due(machine, row):
-        algebraic.memory[SCALE] = np.nan
+    algebraic = machine.blocks[row[ALGEBRAIC]]
+    if machine.policy == DISHONEST and _due(row, machine.loops):
+        kept_of(algebraic).memory[SCALE] = np.nan
     status = close(algebraic, block, w, machine.policy, machine.tolerance)
     if status != DONE:
         state[FAILED], state[SOLVING] = row[ALGEBRAIC], 1
@@ -196,8 +197,8 @@ def _explicit(machine, row, block, w):  # type: ignore[no-untyped-def]
 @lean
 def _stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     """Do a `Stage`; return a status."""
-    block = opened(machine.blocks[row[BLOCK]])
-    known, variables = block.work.known, block.matrix.variables
+    block = machine.blocks[row[BLOCK]]
+    known, variables = work_of(block).known, matrix_of(block).variables
     time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
     first = row[NUMBERS] + time_round * row[STRIDE]
     if row[BASE] == PRESENT:
@@ -213,10 +214,7 @@ def _stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
             known[q] += weight * rate[variables[q]]
     w[w.size - 1] = t + h * numbers[first]
     a = h * numbers[first + 1]
-    if a != 0.0:
-        status = _implicit(machine, row, block, a, w)
-    else:
-        status = _explicit(machine, row, block, w)
+    status = _implicit(machine, row, block, a, w) if a != 0.0 else _explicit(machine, row, block, w)
     if row[SHOWN] != 0 and machine.within.shape[0] > time_round:
         copy(w, machine.within[time_round])
     return status
@@ -289,9 +287,9 @@ def run_program(machine, code, numbers, h, w):  # type: ignore[no-untyped-def]
         elif operation == MIX:
             _mix(machine, row, numbers, w)
         elif operation == RATE:
-            block = opened(machine.blocks[row[BLOCK]])
+            block = machine.blocks[row[BLOCK]]
             if state[VALID_OF] != row[BLOCK] or state[AUTONOMOUS] == 0:
-                block.memory[VALID] = 0.0
+                kept_of(block).memory[VALID] = 0.0
             project(block, w, machine.rates[row[TARGET]])
             state[VALID_OF] = row[BLOCK]
         elif operation == AGAIN:
@@ -301,7 +299,7 @@ def run_program(machine, code, numbers, h, w):  # type: ignore[no-untyped-def]
                 loops[row[LOOP], ROUND] += 1
                 if loops[row[LOOP], ROUND] == row[TIMES]:
                     at = row[JUMP]
-        elif operation == REPEAT or operation == BEGIN_UNTIL:
+        elif operation in (REPEAT, BEGIN_UNTIL):
             loops[row[LOOP], ROUND] = loops[row[LOOP], GROWTHS] = 0
         elif operation == SAVE:
             copy(w, machine.points[row[TARGET]])
@@ -348,6 +346,7 @@ def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
     return DONE
 
 
+@announced("the integrator", 8)
 @lean
 def advance(machine, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
     """Take steps first..last-1 of h in s from times[k]; row ends[k + 1] of `record` takes the result of step k.

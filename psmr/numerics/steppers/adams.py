@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.cache import compiled
-from psmr.numerics.solve.records import VALID, opened
+from psmr.numerics.solve.records import VALID, kept_of, work_of
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
 from psmr.numerics.steppers.flow import (
     ACCEPTED,
@@ -246,8 +246,8 @@ def _refused(history, h, error, progress):  # type: ignore[no-untyped-def]
 @compiled
 def run_adams(blocks, end, w, rules, progress, history, times, rows):  # type: ignore[no-untyped-def]
     """Step until t = end or the rows are full; return (rows filled, status)."""
-    whole, algebraic = opened(blocks[WHOLE]), opened(blocks[ALGEBRAIC])
-    n, size = whole.work.known.size, rows.shape[1]
+    whole, algebraic = blocks[WHOLE], blocks[ALGEBRAIC]
+    n, size = work_of(whole).known.size, rows.shape[1]
     number, errors = history.number, history.errors
     filled, reason = 0, DONE
     before = w.copy()
@@ -286,7 +286,7 @@ def run_adams(blocks, end, w, rules, progress, history, times, rows):  # type: i
         if status == DONE and error <= 1.0:
             if last:
                 w[-1] = end
-            whole.memory[VALID] = 0.0
+            kept_of(whole).memory[VALID] = 0.0
             follow(whole, w, rules, progress.rate)
             progress.counts[EVALUATED] += 1
             accept(whole, w, rules, progress, h)
@@ -298,8 +298,8 @@ def run_adams(blocks, end, w, rules, progress, history, times, rows):  # type: i
                 _accepted(history, h, progress, rules)
             continue
         w[:] = before
-        whole.memory[VALID] = 0.0
-        algebraic.memory[VALID] = 0.0
+        kept_of(whole).memory[VALID] = 0.0
+        kept_of(algebraic).memory[VALID] = 0.0
         if status == NO_ROOM:
             return filled, status
         progress.counts[REJECTED] += 1

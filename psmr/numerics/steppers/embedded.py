@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from psmr.dae.compile.cache import compiled
-from psmr.numerics.solve.records import VALID, opened
+from psmr.numerics.solve.records import VALID, kept_of, work_of
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
 from psmr.numerics.steppers.flow import (
     ACCEPTED,
@@ -64,7 +64,7 @@ def first_step(blocks, power, ahead, w, rules, progress, stages, new):  # type: 
 
     `ahead` is the longest step that makes sense: what is left of the span along time.
     """
-    whole, algebraic = opened(blocks[WHOLE]), opened(blocks[ALGEBRAIC])
+    whole, algebraic = blocks[WHOLE], blocks[ALGEBRAIC]
     z, rate, size = progress.z, progress.rate, progress.z.size
     stages[0, :] = 0.0
     value, slope = error_norm(z, z, z, rules), error_norm(rate, z, z, rules)
@@ -81,8 +81,8 @@ def first_step(blocks, power, ahead, w, rules, progress, stages, new):  # type: 
             stages[0, q] = stages[1, q] - rate[q]
         curvature = error_norm(stages[0], z, z, rules) / h
     w[:] = before
-    whole.memory[VALID] = 0.0
-    algebraic.memory[VALID] = 0.0
+    kept_of(whole).memory[VALID] = 0.0
+    kept_of(algebraic).memory[VALID] = 0.0
     if status == NO_ROOM:
         return status
     steepest = max(slope, curvature)
@@ -100,8 +100,8 @@ def run_runge_kutta(  # type: ignore[no-untyped-def]
     `power` is 1 / (order of the estimate + 1); with an empty `difference` every step has the size
     progress.h[0].
     """
-    whole, algebraic = opened(blocks[WHOLE]), opened(blocks[ALGEBRAIC])
-    n, size = whole.work.known.size, rows.shape[1]
+    whole, algebraic = blocks[WHOLE], blocks[ALGEBRAIC]
+    n, size = work_of(whole).known.size, rows.shape[1]
     controlled = difference.size > 0
     filled, refused, reason = 0, False, DONE
     before = w.copy()
@@ -151,8 +151,8 @@ def run_runge_kutta(  # type: ignore[no-untyped-def]
             refused, reason = False, DONE
             continue
         w[:] = before
-        whole.memory[VALID] = 0.0
-        algebraic.memory[VALID] = 0.0
+        kept_of(whole).memory[VALID] = 0.0
+        kept_of(algebraic).memory[VALID] = 0.0
         if status == NO_ROOM or not controlled:
             return filled, status
         progress.counts[REJECTED] += 1

@@ -19,7 +19,7 @@ import numpy as np
 from psmr.dae.compile.cache import compiled
 from psmr.numerics.solve.limits import place, project
 from psmr.numerics.solve.newton import DISHONEST
-from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, opened
+from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, work_of
 from psmr.numerics.solve.status import NOT_FINITE
 from psmr.numerics.step.machine import close
 
@@ -85,17 +85,17 @@ class Progress(NamedTuple):
 @compiled
 def put(whole, algebraic, z, w, rules, progress):  # type: ignore[no-untyped-def]
     """Write z into w, states within their limits, and solve for y; return a status."""
-    n = whole.work.known.size
+    n = work_of(whole).known.size
     for i in range(n):
         if not np.isfinite(z[i]):
-            whole.counts[WORST_AT] = i
+            kept_of(whole).counts[WORST_AT] = i
             progress.counts[FAILED] = WHOLE
             return NOT_FINITE
-        whole.work.known[i] = z[i]
+        work_of(whole).known[i] = z[i]
     place(whole, w)
     w[-1] = z[n]
     if rules.policy == DISHONEST:
-        algebraic.memory[SCALE] = np.nan
+        kept_of(algebraic).memory[SCALE] = np.nan
     status = close(algebraic, whole, w, rules.policy, rules.tolerance)
     progress.counts[FAILED] = ALGEBRAIC
     return status
@@ -104,7 +104,7 @@ def put(whole, algebraic, z, w, rules, progress):  # type: ignore[no-untyped-def
 @compiled
 def follow(whole, w, rules, rate):  # type: ignore[no-untyped-def]
     """Write dz/ds (n + 1,) at the point in w, whose algebraic equations are solved."""
-    n = whole.work.known.size
+    n = work_of(whole).known.size
     project(whole, w, rate[:n])
     rate[n] = 1.0
     if not rules.arc:
@@ -129,13 +129,13 @@ def follow(whole, w, rules, rate):  # type: ignore[no-untyped-def]
 @compiled
 def begin(blocks, w, rules, progress):  # type: ignore[no-untyped-def]
     """Start a span at the point in w: no history, no direction."""
-    whole = opened(blocks[WHOLE])
-    n = whole.work.known.size
+    whole = blocks[WHOLE]
+    n = work_of(whole).known.size
     progress.z[:n] = w[:n]
     progress.z[n] = w[-1]
     progress.direction[:] = 0.0
     progress.h[1] = 0.0
-    whole.memory[VALID] = 0.0
+    kept_of(whole).memory[VALID] = 0.0
     follow(whole, w, rules, progress.rate)
     progress.counts[EVALUATED] += 1
 
@@ -154,7 +154,7 @@ def error_norm(error, z, new, rules):  # type: ignore[no-untyped-def]
 @compiled
 def accept(whole, w, rules, progress, h):  # type: ignore[no-untyped-def]
     """Take the point in w as the new one; count whether the step turned back on the one before it."""
-    n = whole.work.known.size
+    n = work_of(whole).known.size
     along = 0.0
     for i in range(n + 1):
         new = w[i] if i < n else w[-1]

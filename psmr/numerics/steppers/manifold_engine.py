@@ -118,8 +118,8 @@ class ManifoldEngine:
     def _linearise(self, w: Reals, h: float) -> None:
         """Make plan, matrices and store for a step of h in s from w."""
         scheme, whole = self.scheme, self.blocks[WHOLE]
-        kernels, block = whole.kernels, whole.records
-        block.memory[VALID] = 0.0
+        kernels, block = whole.kernels, whole.address
+        whole.records.kept.memory[VALID] = 0.0
         evaluate(block, w)
         held = np.array([at for at in self.watched if held_by_limit(block, w, at)], dtype=np.uint32)
         is_fast = scheme.split.fast_x.copy()
@@ -134,7 +134,7 @@ class ManifoldEngine:
         )
         fz, gx, gz = eliminated(matrix, self.n, slow, fast)
         require_fit(gz, tuple(self.names[i] for i in fast), scheme.tolerance, f"t = {w[-1]:.6g} s")
-        counts = self.blocks[LINEARISATION].records.counts
+        counts = self.blocks[LINEARISATION].records.kept.counts
         counts[FACTORISATIONS] += 1
         counts[SOLVES] += 2 * len(fast)
         with np.errstate(over="ignore", invalid="ignore"):

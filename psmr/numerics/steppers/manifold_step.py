@@ -9,7 +9,7 @@ import numpy as np
 from psmr.dae.compile.cache import compiled
 from psmr.numerics.solve.limits import move_limits, project
 from psmr.numerics.solve.newton import DISHONEST
-from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, opened
+from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, limits_of, matrix_of, work_of
 from psmr.numerics.solve.status import DONE, NOT_FINITE, STALE
 from psmr.numerics.step.machine import close, copy
 from psmr.numerics.steppers.flow import ALGEBRAIC, WHOLE
@@ -78,8 +78,10 @@ class Store(NamedTuple):
 def held_by_limit(whole, w, at):  # type: ignore[no-untyped-def]
     """Return whether a limit holds the state at position `at`; the raw residual is in F."""
     move_limits(whole, w)
-    x, rate = w[at], whole.matrix.F[at]
-    return (x >= whole.limits.upper[at] and rate > 0.0) or (x <= whole.limits.lower[at] and rate < 0.0)
+    x, rate = w[at], matrix_of(whole).F[at]
+    return (x >= limits_of(whole).upper[at] and rate > 0.0) or (
+        x <= limits_of(whole).lower[at] and rate < 0.0
+    )
 
 
 @compiled
@@ -95,8 +97,8 @@ def _times(matrix, vector, out):  # type: ignore[no-untyped-def]
 def _put(whole, w, at, value):  # type: ignore[no-untyped-def]
     """Write a value, limited, into the state at position `at`."""
     move_limits(whole, w)
-    whole.work.known[at] = value
-    w[at] = min(max(value, whole.limits.lower[at]), whole.limits.upper[at])
+    work_of(whole).known[at] = value
+    w[at] = min(max(value, limits_of(whole).lower[at]), limits_of(whole).upper[at])
 
 
 @compiled
@@ -156,7 +158,7 @@ def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-un
         for i in range(fast.size):
             store.y[i] = store.rates[fast[i]]
         w[:] = store.w0
-        whole.memory[VALID] = 0.0
+        kept_of(whole).memory[VALID] = 0.0
     project(whole, w, store.rates)
     for i in range(fast.size):
         store.y[i] = (store.y[i] - store.rates[fast[i]]) / h if not plan.autonomous else 0.0
@@ -173,16 +175,16 @@ def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-un
 def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-untyped-def]
     """Advance w from store.w0 by h in s; return a status."""
     slow, fast, k, w0 = plan.slow, plan.fast, store.k, store.w0
-    copy(w0, whole.work.known)
+    copy(w0, work_of(whole).known)
     if plan.policy == DISHONEST:
-        algebraic.memory[SCALE] = np.nan
+        kept_of(algebraic).memory[SCALE] = np.nan
     status = _begin(whole, algebraic, plan, matrices, store, h, w)
     if status != DONE:
         return status
     if store.state[0] == 0 and not _suits(whole, plan, store, w):
         return STALE
     for at in plan.held:  # follows its limit wherever that goes
-        whole.work.known[at] = np.inf if whole.matrix.F[at] > 0.0 else -np.inf
+        work_of(whole).known[at] = np.inf if matrix_of(whole).F[at] > 0.0 else -np.inf
 
     # Step 1: integral of y, with gamma = K f(x_n, z_n).
     _times(matrices.K, k[4], store.y)
@@ -241,7 +243,7 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
         scale = max(1.0, abs(w[at]))
         store.moved[0] = max(store.moved[0], abs(along) / scale, abs(w[at] - w0[at]) / scale)
         if not np.isfinite(w[at]):
-            whole.counts[WORST_AT] = at
+            kept_of(whole).counts[WORST_AT] = at
             store.state[1] = WHOLE
             worst = NOT_FINITE
     if worst != DONE:
@@ -257,19 +259,19 @@ def run_manifold(blocks, plan, matrices, store, times, steps, first, last, w, re
 
     `STALE` asks for a linearisation at w, which then is the start of the step that was not begun.
     """
-    whole, algebraic = opened(blocks[WHOLE]), opened(blocks[ALGEBRAIC])
+    whole, algebraic = blocks[WHOLE], blocks[ALGEBRAIC]
     size = record.shape[1]
     for k in range(first, last):
         w[-1] = times[k]
         store.w0[:] = w
-        whole.memory[VALID] = 0.0
+        kept_of(whole).memory[VALID] = 0.0
         status = STALE
         if steps[k] == plan.h:
             status = manifold_step(whole, algebraic, plan, matrices, store, steps[k], w)
         if status != DONE:
             w[:] = store.w0
-            whole.memory[VALID] = 0.0
-            algebraic.memory[VALID] = 0.0
+            kept_of(whole).memory[VALID] = 0.0
+            kept_of(algebraic).memory[VALID] = 0.0
             return k, status
         store.state[0] = 0
         record[k + 1, :] = w[:size]

@@ -1,0 +1,123 @@
+"""The trace of a component: its equations evaluated once on the nodes of a graph, and their Jacobian."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from psmr.dae.compile.derivative import dependence, derivatives, reachable, substituted
+from psmr.dae.compile.expression import Graph, Node
+from psmr.dae.declare.component import Component, local_rows, local_variables, parameters_of
+from psmr.errors import InputError
+
+Entry = tuple[int, int, Node]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The equations of a component as nodes.
+
+    Attributes
+    ----------
+    graph
+        Whose nodes they are.
+    expressions
+        Right-hand sides in the order of a device's row table: derivatives, residuals, injections.
+    variables, parameters
+        Number of columns of the index table (the last is the time) and of the parameter table.
+    timed
+        Whether an equation reads the time.
+    """
+
+    graph: Graph
+    expressions: tuple[Node, ...]
+    variables: int
+    parameters: int
+    timed: bool
+
+    def digest(self, more: Sequence[Node] = ()) -> bytes:
+        """Return a hash of the equations, and of further expressions in their variables and parameters."""
+        outputs = (*self.expressions, *more)
+        places = sorted(reachable(outputs))
+        number = {place: i for i, place in enumerate(places)}
+        nodes = (self.graph.nodes[place] for place in places)
+        rows = [(node.kind, node.value, *(number[a.place] for a in node.args)) for node in nodes]
+        ends = (len(self.expressions), *(number[e.place] for e in outputs))
+        return hashlib.sha256(repr((self.variables, self.parameters, rows, ends)).encode()).digest()
+
+    def jacobian(self) -> tuple[list[Entry], list[Entry]]:
+        """Return the entries (row, variable, derivative) that are not zero: varying ones, constant ones.
+
+        An entry is constant where it depends on parameters only.
+        """
+        columns = derivatives(self.graph, self.expressions, self.variables - 1)
+        entries = [(row, column, e) for row, found in enumerate(columns) for column, e in found.items()]
+        masks = dependence(self.graph.nodes)
+        return (
+            [entry for entry in entries if masks[entry[2].place]],
+            [entry for entry in entries if not masks[entry[2].place]],
+        )
+
+
+def trace(component: type[Component]) -> Trace:
+    """Evaluate the equations of `component` on nodes.
+
+    Raises
+    ------
+    InputError
+        When the function returns another number of equations than the declaration has rows, does with a
+        variable what cannot be traced, or reads the time where every declared rate is zero.
+    """
+    names, constants = local_variables(component), tuple(parameters_of(component))
+    graph = Graph()
+    variables = SimpleNamespace(**{name: graph.variable(i) for i, name in enumerate(names)})
+    parameters = SimpleNamespace(**{name: graph.parameter(i) for i, name in enumerate(constants)})
+    try:
+        parts = component.equations(graph, variables, parameters)
+        expressions = tuple(tuple(map(graph.node, part)) for part in parts)
+    except InputError as error:
+        raise InputError(f"{component.__name__}.equations: {error}") from error
+    _check_counts(component, expressions)
+    flat = tuple(e for part in expressions for e in part)
+    timed = _reads(graph, flat, len(names) - 1)
+    if timed and component.ramps:
+        _check_ramps(component, graph, flat)
+    return Trace(graph, flat, len(names), len(constants), timed)
+
+
+def _reads(graph: Graph, expressions: tuple[Node, ...] | list[Node], column: int) -> bool:
+    masks = dependence(graph.nodes)
+    return any(masks[e.place] >> column & 1 for e in expressions)
+
+
+def _check_ramps(component: type[Component], graph: Graph, expressions: tuple[Node, ...]) -> None:
+    """Raise InputError where an equation reads the time although every declared rate is zero."""
+    constants = tuple(parameters_of(component))
+    still = substituted(graph, expressions, {constants.index(name): 0.0 for name in component.ramps})
+    if _reads(graph, still, len(local_variables(component)) - 1):
+        rates = " = ".join(component.ramps)
+        raise InputError(
+            f"{component.__name__}: the equations read the time even where {rates} = 0; declare every "
+            "rate in ramps, or none"
+        )
+
+
+def _check_counts(component: type[Component], parts: Any) -> None:
+    wanted = (
+        len(component.states),
+        len(local_rows(component)) - len(component.states) - len(component.outputs),
+    )
+    names = ("derivatives (one a state)", "residuals (one a row)", "injections (one an output)")
+    for part, count, name in zip(parts, (*wanted, len(component.outputs)), names, strict=True):
+        if len(part) != count:
+            raise InputError(
+                f"{component.__name__}.equations returned {len(part)} {name}, {count} are declared"
+            )
+    if wanted[1] != len(component.algebraic):
+        raise InputError(
+            f"{component.__name__} has {wanted[1]} residual rows "
+            f"for {len(component.algebraic)} algebraic variables"
+        )

@@ -1,0 +1,31 @@
+"""Compiling ahead: everything, with a bar on a terminal and nothing else on standard error."""
+
+import sys
+import time
+
+from psmr.dae.compile import codegen
+from psmr.dae.compile.safe_folder import root
+from psmr.dae.declare.component import Component
+from psmr.study import warmup
+
+
+class NeverSeen(Component):
+    """A component that no cache can have."""
+
+    states = ("x",)
+
+    @staticmethod
+    def equations(m, v, p):
+        return (v.x * time.time_ns(),), (), ()
+
+
+def test_the_library_is_compiled_and_the_place_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(warmup, "_schemes", lambda split: [])
+    monkeypatch.setattr(warmup, "components", lambda: (NeverSeen,))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    text = warmup.warmup()
+    assert NeverSeen in codegen._compiled
+    assert text.startswith(f"1 components and the integrators are compiled in {root()} (")
+    said = capsys.readouterr().err
+    assert "NeverSeen" in said
+    assert "psmr: compiling" not in said
