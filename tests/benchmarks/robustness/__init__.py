@@ -1,0 +1,1 @@
+"""Does a step ever give up on a problem that has a solution?"""
