@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 
 from psmr.errors import CaseError, nearest
-from psmr.grid.case.tables import GeneratorRow, Row, Tables
+from psmr.grid.case.tables import MECHANICAL, GeneratorRow, Row, Tables
 from psmr.grid.models.catalogue import HOLDING_VOLTAGE, SOURCES, component_named
 
 
@@ -20,6 +20,9 @@ def check_case(case: Tables) -> None:
         value = getattr(case, name)
         if not (math.isfinite(value) and value > 0):
             raise CaseError(f"{place}: {name} = {value!r}: must be a finite number > 0")
+    if case.mechanical not in MECHANICAL:
+        known = " or ".join(map(repr, MECHANICAL))
+        raise CaseError(f"{place}: mechanical = {case.mechanical!r}: must be {known}")
     if not case.buses:
         raise CaseError(f"{place}: there is no bus; add a [[bus]] table for each")
     check_unique(case)

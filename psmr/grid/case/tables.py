@@ -17,6 +17,9 @@ from psmr.grid.models.catalogue import LOAD_ROLES, PREFIXES, ROLES, role_paramet
 
 CONTROLS = ("slack", "pv", "pq")
 
+TORQUE, POWER = "torque", "power"
+MECHANICAL = (TORQUE, POWER)
+
 
 @dataclass(frozen=True)
 class Row:
@@ -314,6 +317,9 @@ class Tables:
         Base of the per-unit system and nominal frequency.
     buses, lines, transformers, shunts, loads, generators
         The tables.
+    mechanical
+        What drives the machines GENROU, GENSAL, GENROE and GENSAE: ``"torque"``, or a ``"power"`` (PSS/E's
+        convention), whose torque falls as the speed rises. Other machines are driven by a torque.
     """
 
     name: str
@@ -326,6 +332,7 @@ class Tables:
     loads: tuple[LoadRow, ...] = ()
     generators: tuple[GeneratorRow, ...] = ()
     source: str = field(default="", compare=False)
+    mechanical: str = TORQUE
 
     @property
     def branches(self) -> tuple[BranchRow, ...]:

@@ -9,6 +9,8 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     name = "two buses"
     base_mva = 100.0
     frequency_hz = 60.0
+    mechanical = "torque"      # what drives GENROU, GENSAL, GENROE, GENSAE: "torque" (also when left out),
+                               # or "power", PSS/E's convention
 
     [[bus]]                    # number; base_kv (label only), name (default "bus<number>")
     number = 1
@@ -58,6 +60,7 @@ from psmr.dae.declare.component import Component
 from psmr.errors import CaseError, nearest
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import (
+    TORQUE,
     BusRow,
     DeviceRow,
     GeneratorRow,
@@ -81,6 +84,7 @@ _HEAD: Spec = {
     "name": (str, True),
     "base_mva": (float, True),
     "frequency_hz": (float, True),
+    "mechanical": (str, False),
 }
 _BRANCH: Spec = {
     "from": (int, True),
@@ -176,8 +180,8 @@ class _Reader:
         return float(value) if kind is float else value
 
 
-def read_toml(path: str | Path) -> Case:
-    """Return the case in a TOML file.
+def read_toml(path: str | Path, mechanical: str | None = None) -> Case:
+    """Return the case in a TOML file; `mechanical` stands in for what its head says.
 
     Raises
     ------
@@ -210,6 +214,7 @@ def read_toml(path: str | Path) -> Case:
         loads=tuple(LoadRow(**row) for row in rows["load"]),
         generators=tuple(GeneratorRow(**row) for row in rows["generator"]),
         source=str(path),
+        mechanical=mechanical or head.get("mechanical", TORQUE),
     )
 
 

@@ -35,6 +35,7 @@ def toml_text(case: Case) -> str:
                 "name": case.name,
                 "base_mva": case.base_mva,
                 "frequency_hz": case.frequency_hz,
+                "mechanical": case.mechanical,
             }
         )
     ]
