@@ -17,7 +17,8 @@ from pathlib import Path
 from psmr.errors import CaseError, PsmrWarning, nearest
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, device_name
 from psmr.grid.models.catalogue import SOURCES
-from psmr.io.psse.conventions import meant
+from psmr.grid.models.machines import InfiniteBus
+from psmr.io.psse.conventions import NO_MODELS, meant
 from psmr.io.psse.models import MODELS, component_for, parameters
 from psmr.io.psse.record import Record, name_part
 from psmr.io.text import read_text
@@ -69,7 +70,10 @@ class _Skip:
 
 
 def read_dyr(
-    path: str | Path, units: Mapping[tuple[int, str], Unit], skip_unknown_models: bool = False
+    path: str | Path,
+    units: Mapping[tuple[int, str], Unit],
+    skip_unknown_models: bool = False,
+    net_unmodelled: bool = False,
 ) -> Iterator[GeneratorRow]:
     """Yield the generators in service with the devices that a DYR file gives them.
 
@@ -82,6 +86,8 @@ def read_dyr(
     skip_unknown_models
         Leave out devices whose model psmr does not know, with a warning for each. A plant whose machine is
         left out keeps no controllers either, one whose exciter is left out no stabiliser.
+    net_unmodelled
+        Leave a generator without a machine as it is, without devices.
 
     Raises
     ------
@@ -109,13 +115,24 @@ def read_dyr(
             continue
         plant = found.get(key, {})
         if not plant.keys() & set(SOURCES):
-            what = f"{unit.where}: {path} has no machine for generator {key[1]!r} at bus {key[0]}"
-            skip(what, "add its record, or put the generator out of service")
+            if not net_unmodelled:
+                what = f"{unit.where}: {path} has no machine for generator {key[1]!r} at bus {key[0]}"
+                skip(what, "add its record, net it (--net-unmodelled), or put the generator out of service")
             for device in plant.values():
                 warnings.warn(
                     f"{device.where}: {device.type}: has no machine; left out", PsmrWarning, stacklevel=2
                 )
             plant = {}
+        elif "machine" in plant and plant["machine"].type == InfiniteBus.__name__:
+            for device in plant.values():
+                if device.role != "machine":
+                    warnings.warn(
+                        f"{device.where}: {device.type}: acts on an infinite bus (GENCLS with H = 0), which"
+                        " nothing moves; left out",
+                        PsmrWarning,
+                        stacklevel=2,
+                    )
+            plant = {"machine": plant["machine"]}
         elif "stabiliser" in plant and "exciter" not in plant:
             lone = plant.pop("stabiliser")
             skip(
@@ -132,6 +149,9 @@ def _device(
     model = head.text("model").upper()
     if not model:
         raise CaseError(f"{entry.where}: must be a record: bus 'MODEL' id values /")
+    if model in NO_MODELS:
+        warnings.warn(f"{entry.where}: {model}: {NO_MODELS[model]}; left out", PsmrWarning, stacklevel=3)
+        return None
     known = component_for(model)
     if known is None:
         skip(
@@ -154,6 +174,11 @@ def _device(
         what = f"{unit.where}: has a step-up transformer of its own (XT), which psmr does not model"
         skip(what, "make it a transformer, or skip it")
     role, component = known
+    if model == "GENCLS" and values["h"] == 0:
+        if values["d"]:
+            what = f"D = {values['d']:g} without effect: H = 0 makes it an infinite bus"
+            warnings.warn(f"{entry.where}: {model}: {what}", PsmrWarning, stacklevel=3)
+        component, values = InfiniteBus, {}
     values |= {name: 0.0 for name in component.buses if values.get(name) == bus}
     given, notes = meant(model, parameters(component, values, unit.mbase, unit.zr, unit.zx))
     for note in notes:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.case import Case
-from psmr.grid.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow
+from psmr.grid.case.tables import POWER, TORQUE, BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow
 from psmr.io.psse.dyr import Unit, read_dyr
 from psmr.io.psse.record import Record, name_part
 from psmr.io.psse.sections import RawFile, read_sections, unmodelled
@@ -27,7 +27,13 @@ Key = tuple[int, str]
 Parts = tuple[float, float, float]
 
 
-def read_raw(path: str | Path, dynamics: str | Path | None = None, skip_unknown_models: bool = False) -> Case:
+def read_raw(
+    path: str | Path,
+    dynamics: str | Path | None = None,
+    skip_unknown_models: bool = False,
+    net_unmodelled: bool = False,
+    mechanical: str | None = None,
+) -> Case:
     """Return the case in a RAW file, with the plants of a DYR file if one is given.
 
     Parameters
@@ -37,6 +43,10 @@ def read_raw(path: str | Path, dynamics: str | Path | None = None, skip_unknown_
     skip_unknown_models
         Leave out, with a warning for each, devices that psmr has no model of: controllers in the DYR
         file, DC lines, FACTS devices, induction machines and impedance correction tables in the RAW file.
+    net_unmodelled
+        Leave generators without a machine in the DYR file without devices, for `net_generators`.
+    mechanical
+        What drives GENROU and its family; None: a power where there is a DYR file, as in PSS/E.
 
     Raises
     ------
@@ -47,7 +57,7 @@ def read_raw(path: str | Path, dynamics: str | Path | None = None, skip_unknown_
     tables = _Tables(raw, skip_unknown_models)
     generators = tables.generators
     if dynamics is not None:
-        generators = list(read_dyr(dynamics, tables.units, skip_unknown_models))
+        generators = list(read_dyr(dynamics, tables.units, skip_unknown_models, net_unmodelled))
     return Case(
         name=raw.title or Path(path).stem,
         base_mva=tables.base,
@@ -59,6 +69,7 @@ def read_raw(path: str | Path, dynamics: str | Path | None = None, skip_unknown_
         loads=tuple(tables.loads),
         generators=tuple(generators),
         source=str(path),
+        mechanical=mechanical or (TORQUE if dynamics is None else POWER),
     )
 
 

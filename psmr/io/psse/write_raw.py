@@ -231,7 +231,8 @@ def _machine(row: GeneratorRow, base: float) -> tuple[float, float, float]:
     for device in row.devices:
         values = device.parameters
         if "s_n" in values:
-            reactance = values["x_d1"] if device.type == "ClassicalMachine" else values.get("x_2", 1.0)
+            source = device.type in ("ClassicalMachine", "InfiniteBus")
+            reactance = values["x_d1"] if source else values.get("x_2", 1.0)
             return values["s_n"], values.get("r_a", 0.0), reactance
     return row.rating_mva or base, 0.0, 1.0
 
