@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psmr.errors import CaseError
+from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.case import Case
+from psmr.grid.case.checks import unlikely
 
 if TYPE_CHECKING:
     from psmr.grid.start.conversion import LoadShares
@@ -47,7 +49,14 @@ class CaseFile:
             *(self.path, self.dynamics, self.skip_unknown_models, self.frequency_hz),
             *(self.net_unmodelled, self.mechanical),
         )
+        _warn(case)
         return _prepared(case, self.loads, self.net_unmodelled, self.reactive_limits)
+
+
+def _warn(case: Case) -> None:
+    """Warn of what is unlikely about a case that was read."""
+    for _, words in unlikely(case):
+        warnings.warn(words, PsmrWarning, stacklevel=3)
 
 
 def read_case(
@@ -90,8 +99,15 @@ def read_case(
         and `Case` object to.
     PowerFlowError
         Where `loads` or `net_unmodelled` need a power flow that has no solution.
+
+    Warns
+    -----
+    PsmrWarning
+        Of what is left out, netted or taken for something else, and of values that are possible and unlikely
+        (T''d0 above T'd0, an inertia of 1e5 s, a branch of 1e-7 pu).
     """
     case = _read(path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical)
+    _warn(case)
     return _prepared(case, loads, net_unmodelled)
 
 
@@ -139,7 +155,9 @@ def _prepared(
     reactive_limits: bool = False,
 ) -> Case:
     """Return the case with generators netted and loads converted."""
-    if loads is None and not net_unmodelled:
+    dynamic = any(row.devices for row in case.generators)
+    lines = dynamic and any(row.held and not row.devices for row in case.generators)
+    if loads is None and not net_unmodelled and not lines:
         return case
     from psmr.grid.powerflow.powerflow import power_flow
     from psmr.grid.start.conversion import convert_loads, load_shares
@@ -147,8 +165,8 @@ def _prepared(
 
     shares = None if loads is None else load_shares(loads)
     flow = power_flow(case, reactive_limits)
-    if net_unmodelled:
-        netted = net_generators(case, flow)
+    if net_unmodelled or lines:
+        netted = net_generators(case, flow, every=net_unmodelled)
         if netted is not case:
             # What was held at a reactive limit is held by its own row no more: the limits hold it again.
             case, flow = netted, power_flow(netted, reactive_limits)

@@ -16,6 +16,7 @@ from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.errors import PowerFlowError, PsmrError
 from psmr.grid.case.case import Case
+from psmr.grid.case.checks import unlikely
 from psmr.grid.equilibrium.beyond import HOLD, REFUSE
 from psmr.grid.equilibrium.decided import decide
 from psmr.grid.equilibrium.equilibrium import Plant, attempt_plants
@@ -69,6 +70,8 @@ def diagnose(case: Case, reactive_limits: bool = False, start_at_limits: str = R
     """
     findings = _Findings()
     islands = _islands(case)
+    for name, words in unlikely(case):
+        findings.add(WARNING, "data", name, words)
     try:
         flow = power_flow(case, reactive_limits)
     except PowerFlowError as error:

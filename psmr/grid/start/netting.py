@@ -16,7 +16,7 @@ from psmr.grid.powerflow.powerflow import PowerFlow
 _WHOLE = (0.0, 0.0, 1.0)
 
 
-def net_generators(case: Case, flow: PowerFlow) -> Case:
+def net_generators(case: Case, flow: PowerFlow, every: bool = True) -> Case:
     """Return the case with each generator that has no dynamic devices as a load of the power it takes in.
 
     Voltages and powers of the power flow stay what they are. Where a slack is netted, the largest generator
@@ -26,6 +26,8 @@ def net_generators(case: Case, flow: PowerFlow) -> Case:
     ----------
     case, flow
         The case and its solved power flow.
+    every
+        Whether all are netted, or only the ends of DC lines (`GeneratorRow.held`).
 
     Warns
     -----
@@ -38,9 +40,10 @@ def net_generators(case: Case, flow: PowerFlow) -> Case:
         Where an island keeps no generator.
     """
     rows = list(zip(case.generators, flow.p * case.base_mva, flow.q * case.base_mva, strict=True))
-    gone = [(row, p, q) for row, p, q in rows if not row.devices]
+    gone = [(row, p, q) for row, p, q in rows if not row.devices and (every or row.held)]
     if not gone:
         return case
+    netted = {row.name for row, _, _ in gone}
     for row, p, q in gone:
         warnings.warn(
             f"{row.place}: has no dynamic model; netted: a load of {-p:.6g} MW, {-q:.6g} Mvar at bus"
@@ -53,12 +56,21 @@ def net_generators(case: Case, flow: PowerFlow) -> Case:
     kept = {
         row.name: replace(row, p_mw=float(p), q_mvar=float(q)) if row.bus in touched else row
         for row, p, q in rows
-        if row.devices
+        if row.name not in netted
     }
     for row in _moved_slacks(case, flow, kept):
         kept[row.name] = row
     loads = tuple(
-        LoadRow(row.bus, -float(p), -float(q), _WHOLE, _WHOLE, name=f"netted-{row.name}", where=row.where)
+        LoadRow(
+            row.bus,
+            -float(p),
+            -float(q),
+            _WHOLE,
+            _WHOLE,
+            name=f"netted-{row.name}",
+            held=row.held,
+            where=row.where,
+        )
         for row, p, q in gone
     )
     return replace(case, loads=(*case.loads, *loads), generators=tuple(kept.values()))

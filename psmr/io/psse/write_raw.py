@@ -66,8 +66,8 @@ def psse_texts(case: Case) -> tuple[str, str]:
     family = {device.type for plant in case.generators for device in plant.devices} & set(MACHINES)
     if case.mechanical == TORQUE and family:
         warnings.warn(
-            f"{case.name}: a torque drives {', '.join(sorted(family))}, and PSS/E takes it for a power; to read"
-            ' these files back as they were, give mechanical = "torque"',
+            f"{case.name}: a torque drives {', '.join(sorted(family))}, and PSS/E takes it for a power; to"
+            ' read these files back as they were, give mechanical = "torque"',
             PsmrWarning,
             stacklevel=3,
         )
