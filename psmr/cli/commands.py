@@ -55,9 +55,16 @@ def _file(arguments: argparse.Namespace) -> CaseFile:
     from psmr.io.read import CaseFile
 
     # Converting a case solves no power flow of it.
-    limits = getattr(arguments, "reactive_limits", False)
     return CaseFile(
-        arguments.case, arguments.dynamics, arguments.skip_unknown_models, arguments.frequency, limits
+        arguments.case,
+        arguments.dynamics,
+        arguments.skip_unknown_models,
+        arguments.frequency,
+        getattr(arguments, "reactive_limits", False),
+        loads=arguments.loads,
+        net_unmodelled=arguments.net_unmodelled,
+        mechanical=arguments.mechanical,
+        start_at_limits=getattr(arguments, "start_at_limits", None) or "refuse",
     )
 
 
@@ -71,7 +78,9 @@ def check_command(arguments: argparse.Namespace) -> int:
         file = read_study(arguments.case).case
     else:
         file = _file(arguments)
-    report = check(file.read(), file.reactive_limits, modes=arguments.modes or None)
+    report = check(
+        file.read(), file.reactive_limits, arguments.modes or None, start_at_limits=file.start_at_limits
+    )
     if arguments.output:
         from psmr.study.output.files import write_text
 
@@ -161,7 +170,7 @@ def deformation_command(arguments: argparse.Namespace) -> None:
 
 def _check_study_options(arguments: argparse.Namespace, scheme: dict[str, Any]) -> None:
     """Raise InputError for an option that belongs to a case file, where a study is given."""
-    fields = {key: key for key in ("dynamics", "skip_unknown_models", "reactive_limits")}
+    fields = {key: key for key in ("dynamics", "skip_unknown_models", "reactive_limits", *_PREPARED)}
     fields["frequency"] = "frequency_hz"
     places = dict.fromkeys(scheme, "its scheme is in [scheme]")
     places |= {key: f"it has a field {field}" for key, field in fields.items() if getattr(arguments, key)}
@@ -170,6 +179,7 @@ def _check_study_options(arguments: argparse.Namespace, scheme: dict[str, Any]) 
         raise InputError(f"{option}: {arguments.case} is a study, {where}; give the option with a case file")
 
 
+_PREPARED = ("loads", "net_unmodelled", "mechanical", "start_at_limits")
 _SCHEME = (
     *("method", "h", "delta", "algebraic", "h_slow", "h_fast"),
     *("predictor", "solution", "interpolation", "predict", "corrections"),

@@ -20,11 +20,33 @@ def case_options(
     group.add_argument(
         "--frequency", type=float, metavar="HZ", help="nominal frequency, which .m files do not have"
     )
+    group.add_argument(
+        "--loads",
+        metavar="KIND",
+        help="what loads become, with the power of the solved power flow: impedance, current, power, or"
+        " shares of the three such as 'p=0.5,0.3,0.2 q=1,0,0'",
+    )
+    group.add_argument(
+        "--net-unmodelled",
+        action="store_true",
+        help="make generators without a dynamic model loads of their power, with a warning for each",
+    )
+    group.add_argument(
+        "--mechanical",
+        choices=("power", "torque"),
+        help="what drives GENROU and its family; for RAW and DYR by default a power",
+    )
     if start:
         group.add_argument(
             "--reactive-limits",
             action="store_true",
             help="let the power flow keep generators within q_min_mvar and q_max_mvar",
+        )
+        group.add_argument(
+            "--start-at-limits",
+            choices=("adjust", "hold", "refuse"),
+            help="what a start beyond a limit does: moves the limit, stays at it, or ends with an error"
+            " (default)",
         )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import stat
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from psmr.errors import CaseError
 
@@ -19,19 +22,7 @@ def read_text(path: str | Path) -> list[str]:
         For a file that cannot be read, is not in UTF-8, is empty, or has control characters in it; with
         the line.
     """
-    path = Path(path)
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise CaseError(f"{path}: cannot be read: {error.strerror}; is the path right?") from error
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise CaseError(
-            f"{path}:{line}: is no text in UTF-8 (byte {error.start}, {raw[error.start]:#04x});"
-            " save the file as UTF-8 or ASCII"
-        ) from error
+    text = decoded(path)
     found = _CONTROL.search(text)
     if found:
         line = text.count("\n", 0, found.start()) + 1
@@ -43,3 +34,60 @@ def read_text(path: str | Path) -> list[str]:
     if not any(line.strip() for line in lines):
         raise CaseError(f"{path}:1: the file is empty")
     return lines
+
+
+_SHOWN = 100
+"""Of a path that is longer, this many characters at each end are shown."""
+
+
+def decoded(path: str | Path) -> str:
+    """Return the text of a regular file in UTF-8, with or without a byte-order mark.
+
+    Raises
+    ------
+    CaseError
+        For a path that leads nowhere, to a folder, a pipe or a device, and for bytes that are not UTF-8.
+    """
+    shown = str(path)
+    if len(shown) > 2 * _SHOWN + 3:
+        shown = f"{shown[:_SHOWN]}...{shown[-_SHOWN:]}"
+    try:
+        # A pipe or device is refused before it is opened: it may block, or never end.
+        kind = Path(path).stat().st_mode
+        if not stat.S_ISREG(kind):
+            what = "a folder" if stat.S_ISDIR(kind) else "no regular file (a pipe or device)"
+            raise CaseError(f"{shown}: cannot be read: it is {what}; give a file")
+        raw = Path(path).read_bytes()
+    except OSError as error:
+        raise CaseError(f"{shown}: cannot be read: {error.strerror}; is the path right?") from error
+    except ValueError as error:
+        raise CaseError(f"{shown!r}: cannot be read: {error}; is the path right?") from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise CaseError(
+            f"{shown}:{line}: is no text in UTF-8 (byte {error.start}, {raw[error.start]:#04x});"
+            " save the file as UTF-8 or ASCII"
+        ) from error
+
+
+def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
+    """Return a TOML text as tables.
+
+    Raises
+    ------
+    CaseError
+        For a text that is no TOML (with the line), is nested too deep, or has a number of too many digits.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CaseError(f"{path}: is no valid TOML: {error}") from error
+    except RecursionError as error:
+        raise CaseError(
+            f"{path}: is no valid TOML: brackets are nested too deep; close some of them"
+        ) from error
+    except ValueError as error:
+        # Python reads no whole number of more than 4,300 digits.
+        raise CaseError(f"{path}: is no valid TOML: a number has too many digits ({error})") from error

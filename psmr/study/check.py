@@ -9,6 +9,7 @@ import numpy as np
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError
 from psmr.grid.case.case import Case
+from psmr.grid.equilibrium.beyond import REFUSE
 from psmr.grid.start.diagnosis import diagnose
 from psmr.grid.start.findings import Modes
 from psmr.grid.start.report import Report
@@ -28,7 +29,12 @@ LEAST_DAMPED = 5
 """Oscillations that are looked for in a larger system, in the range of electromechanical ones."""
 
 
-def check(case: Case, reactive_limits: bool = False, modes: bool | None = None) -> Report:
+def check(
+    case: Case,
+    reactive_limits: bool = False,
+    modes: bool | None = None,
+    start_at_limits: str = REFUSE,
+) -> Report:
     """Return a report on the start of a case.
 
     Power flow, equilibrium of every plant, limits, residuals and modes are looked at. What is off is a
@@ -43,6 +49,8 @@ def check(case: Case, reactive_limits: bool = False, modes: bool | None = None) 
     modes
         Whether the modes are looked at: all of them up to 1000 states, beyond that the least damped
         oscillations, by sparse matrices, which takes from seconds to minutes. None: up to 1000 states.
+    start_at_limits
+        What a start beyond a limit does, see `build`; unless it is refused, it is a warning.
 
     Returns
     -------
@@ -50,7 +58,7 @@ def check(case: Case, reactive_limits: bool = False, modes: bool | None = None) 
         ``print(report)`` shows a summary and what is off, ``report.text(everything=True)`` every variable;
         ``report.good`` says whether the case can be simulated.
     """
-    report = diagnose(case, reactive_limits)
+    report = diagnose(case, reactive_limits, start_at_limits)
     if report.system is None or report.system.n == 0 or modes is False:
         return report
     if report.system.n > DENSE and modes is None:

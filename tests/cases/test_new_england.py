@@ -38,7 +38,7 @@ def read(kind):
     """Read the case in one of its two forms."""
     if kind == "toml":
         return psmr.read_case(CASES / "new-england.toml")
-    return psmr.read_case(CASES / "new-england.raw", CASES / "new-england.dyr")
+    return psmr.read_case(CASES / "new-england.raw", CASES / "new-england.dyr", mechanical="torque")
 
 
 @pytest.mark.parametrize("kind", MODES)

@@ -20,7 +20,15 @@ from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, Gover
 from psmr.grid.models.loads.exponential import ExponentialLoad
 from psmr.grid.models.loads.motors import InductionMotor
 from psmr.grid.models.loads.zip import ZipLoad
-from psmr.grid.models.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
+from psmr.grid.models.machines import (
+    GENROE,
+    GENROU,
+    GENSAE,
+    GENSAL,
+    ClassicalMachine,
+    InfiniteBus,
+    TwoAxisMachine,
+)
 from psmr.grid.models.network import Bus, Line, Shunt, Transformer
 from psmr.grid.models.renewables import REECA1, REECB1, REGCA1, REPCA1
 from psmr.grid.models.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
@@ -112,6 +120,9 @@ PARAMETERS = {
     },
     GENROU: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4},
     GENSAL: {**SUBTRANSIENT, "x_q": 0.7},
+    GENROE: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4, "mechanical_power": 1.0},
+    GENSAE: {**SUBTRANSIENT, "x_q": 0.7, "mechanical_power": 1.0},
+    InfiniteBus: {"s_n": 64.0, "s_base": 100.0, "r_a": 0.01, "x_d1": 0.2},
     TGOV1: {"r": 0.05, "t_1": 0.4, "v_max": 0.9, "v_min": 0.1, "t_2": 2.1, "t_3": 7.0, "d_t": 0.2},
     IEEEG1: {
         **{

@@ -199,9 +199,7 @@ def test_exceeded_limit_is_named(wscc9, role, changes, message):
 def test_every_exceeded_limit_is_named(wscc9):
     case = with_device(read_case(wscc9 / "wscc9.toml"), "exciter", v_r_max=1.5)
     case = with_device(case, "governor", p_max=1.5)
-    message = (
-        r"2 limits are exceeded at the start: AVR2\.v_r = .*; GOV2: input .*\. Widen the limits, or change"
-    )
+    message = r"2 limits are exceeded at the start: AVR2\.v_r = .*; GOV2: input .*\. Widen the limits, change"
     with pytest.raises(InitialisationError, match=message):
         build(case)
 

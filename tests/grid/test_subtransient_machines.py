@@ -14,7 +14,7 @@ from psmr.grid.case.tables import DeviceRow
 from psmr.grid.equilibrium.equilibrium import Plant, Terminal, solve_plants
 from psmr.grid.models.exciters import ESST3A, ESST4B, EXAC1, EXST1, IEEET1, IEEEX1, SEXS
 from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
-from psmr.grid.models.machines import GENROU, GENSAL
+from psmr.grid.models.machines import GENROE, GENROU, GENSAE, GENSAL
 from psmr.grid.models.network import Bus
 from psmr.grid.models.stabilisers import IEEEST
 from psmr.grid.start.initialise import build
@@ -156,7 +156,7 @@ def test_open_circuit_saturation(component, voltage, saturation):
     assert start["G.i_f"] == pytest.approx(voltage * (1 + saturation), abs=1e-12)
 
 
-@pytest.mark.parametrize("component", [GENROU, GENSAL], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("component", [GENROU, GENSAL, GENROE, GENSAE], ids=lambda c: c.__name__)
 def test_guess_is_the_equilibrium(component):
     device, start = at_rest(component)
     p = SimpleNamespace(**device.parameters)
@@ -168,10 +168,11 @@ def test_guess_is_the_equilibrium(component):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"x_d1": 2.0}, "x_d = 1.8 and x_d1 = 2: x_d must be above x_d1"),
-        ({"x_l": 0.25}, "x_2 = 0.25 and x_l = 0.25: x_2 must be above x_l"),
+        ({"x_d1": 2.0}, "x_d = 1.8 and x_d1 = 2: x_d must be at least x_d1"),
+        ({"x_l": 0.26}, "x_2 = 0.25 and x_l = 0.26: x_2 must be at least x_l"),
+        ({"x_l": 0.3, "x_2": 0.3}, "x_d1 = 0.3 and x_l = 0.3: x_d1 must be above x_l"),
         ({"s_12": 0.0}, "s_12 must be > 0 where s_10 is"),
-        ({"x_q1": 0.2}, "x_q1 must be above x_2"),
+        ({"x_q1": 0.2}, "x_q1 must be at least x_2"),
     ],
 )
 def test_impossible_machines(values, message):

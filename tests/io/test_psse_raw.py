@@ -179,17 +179,22 @@ def test_remote_regulation_holds_the_stored_voltage(read):
 
 
 def test_devices_without_a_model(read):
-    records = "'LINE 1',1,5.0,100.0\n2,1,20.0\n3,1,20.0\n'LINE 2',0,5.0\n2,1\n3,1"
-    text = raw_text(**{"two-terminal dc": records})
-    with pytest.raises(CaseError, match=r"case.raw:\d+ \(two-terminal dc\): .* no model .*LINE 1"):
+    records = "'GEN 1',2,0,1\n'GEN 2',2,0,0"
+    text = raw_text(facts=records)
+    with pytest.raises(CaseError, match=r"case.raw:\d+ \(facts\): .* no model .*GEN 1"):
         read(text)
-    with pytest.warns(PsmrWarning, match="LINE 1") as warned:
+    with pytest.warns(PsmrWarning, match="GEN 1") as warned:
         read(text, skip_unknown_models=True)
     assert len(warned) == 1
 
 
 WRONG = {
-    "version": (", 33, 0, 1", ", 31, 0, 1", 1, "REV = '31': must be one of 32, 33, 34, 35"),
+    "version": (
+        ", 33, 0, 1",
+        ", 27, 0, 1",
+        1,
+        "REV = '27': must be one of 23, 29, 30, 31, 32, 33, 34, 35, 36",
+    ),
     "change case": ("0, 100.0, 33", "1, 100.0, 33", 1, "IC = '1'"),
     "base": ("0, 100.0, 33", "0, -100.0, 33", 1, "SBASE = '-100.0': must be > 0"),
     "frequency": ("1, 50.0 /", "1, 0.0 /", 1, "BASFRQ = '0.0': must be > 0"),
@@ -204,10 +209,9 @@ WRONG = {
     "load twice": ("3,'B ',1,1,1", "3,'1 ',1,1,1", 12, "ID = '1 ': is taken by line 11"),
     "status": ("2,'1 ',1,1,1,40.0", "2,'1 ',5,1,1,40.0", 10, "STATUS = '5'"),
     "limits": ("60.0,-40.0,1.02", "-60.0,-40.0,1.02", 19, "QT = '-60.0': must be at least QB = -40"),
-    "power limits": ("100.0,90.0,0.0", "100.0,-90.0,0.0", 19, "PT = '-90.0': must be at least PB = 0"),
     "mbase": ("1.05,0,200.0", "1.05,0,0.0", 18, "MBASE = '0.0': must be > 0"),
     "generator twice": ("2,'G2',", "2,'G1',", 20, "ID = 'G1': is taken by line 19"),
-    "reactance": ("1,2,'1 ',0.01,0.10", "1,2,'1 ',0.01,0.0", 22, "X = '0.0': must not be 0"),
+    "reactance": ("1,2,'1 ',0.01,0.10", "1,2,'1 ',0.01,0.0", 22, "X = '0.0': must not be 0 beside R = 0.01"),
     "no reactance": ("1,2,'1 ',0.01,0.10,", "1,2,'1 ',0.01,,", 22, "X = missing: must be given"),
     "circuit": ("1,2,'2 '", "2,1,'1 '", 23, "CKT = '1 ': is taken by line 22"),
     "cw": ("2,3,0,'1 ',1,1,1", "2,3,0,'1 ',4,1,1", 27, "CW = '4': must be one of 1, 2, 3"),

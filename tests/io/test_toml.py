@@ -144,7 +144,7 @@ WRONG = {
     "name with a dot": (
         "number = 2",
         'number = 2\nname = "a.b"',
-        "name = 'a.b': must be a name without dots or blanks",
+        "name = 'a.b': must be a name without dots, blanks and control",
     ),
     "missing field": ("x = 0.1\n", "", ":14 [[line]]: x is missing; add it as a number"),
     "misspelt field": ("b_mvar", "b_mvr", "there is no field 'b_mvr'; did you mean 'b_mvar'?"),
@@ -337,13 +337,13 @@ def test_missing_file(tmp_path):
 def test_binary_file(tmp_path):
     path = tmp_path / "case.toml"
     path.write_bytes(b"name = \xff\xfe")
-    with pytest.raises(CaseError, match=r"is no text in UTF-8 \(byte 7\)"):
+    with pytest.raises(CaseError, match=r"case\.toml:1: is no text in UTF-8 \(byte 7, 0xff\)"):
         read_case(path)
 
 
 def test_unknown_suffix(tmp_path):
     with pytest.raises(
-        CaseError, match=r"case\.xlsx: psmr reads \.toml, \.raw, \.m and knows no format '\.xlsx'"
+        CaseError, match=r"case\.xlsx: psmr reads \.toml, \.raw, \.rawx, \.m and knows no format '\.xlsx'"
     ):
         read_case(tmp_path / "case.xlsx")
 

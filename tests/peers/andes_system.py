@@ -99,7 +99,7 @@ def aligned(raw: Path, dyr: Path, alike: Callable[[Case], Case] = as_andes) -> t
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PsmrWarning)
-        case = alike(read_case(raw, dyr, skip_unknown_models=True))
+        case = alike(read_case(raw, dyr, skip_unknown_models=True, mechanical="torque"))
     theirs = load(raw, in_andes_names(dyr) if alike is as_andes else dyr)
     start(theirs)
     return build(case, shared_flow(case, theirs)), theirs

@@ -71,7 +71,7 @@ def pencils(raw, folder, name):
         )
         for branch in ("0 0", "3 9")
     )
-    case = as_andes(read_case(raw, ours))
+    case = as_andes(read_case(raw, ours, mechanical="torque"))
     system = load(raw, theirs)
     start(system)
     for model in (system.REECA1, system.REECB1):

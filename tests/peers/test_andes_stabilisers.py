@@ -52,7 +52,7 @@ def test_input_codes(name, tmp_path):
     for i in range(theirs.BusFreq.n):
         theirs.BusFreq.Tf.v[i] = 0.0
     start(theirs)
-    case = filtered(as_andes(read_case(RAW, dyr)))
+    case = filtered(as_andes(read_case(RAW, dyr, mechanical="torque")))
     ours = build(case, shared_flow(case, theirs))
     error, _, _ = matched(own_eigenvalues(ours), eigenvalues(theirs, differenced(theirs)))
     assert error[0] <= TOLERANCE

@@ -20,6 +20,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* stands for the value that holds the start"),
 ]
 
+_LEFT_OUT = r"no model '(\w+)'|(TOGGLE): is an event"
+
 NOT_ASKED = "not in the list of models that psmr set out to have"
 UNCOMPARED = {
     "nordic44": Pair(
@@ -51,7 +53,7 @@ def test_start_and_fault(name):
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", PsmrWarning)
         case = psmr.read_case(pair.raw_path, pair.dyr_path, skip_unknown_models=bool(pair.left_out))
-    unknown = {match[1] for w in warned if (match := re.search(r"no model '(\w+)'", str(w.message)))}
+    unknown = {match[1] or match[2] for w in warned if (match := re.search(_LEFT_OUT, str(w.message)))}
     assert unknown == set(pair.left_out)
     # A stabiliser is left out with its exciter.
     expected = "no model|has no exciter|saturation curve one point|v_r_m.. = 0 stands for"

@@ -211,7 +211,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     ):
         read_study(tmp_path / "no.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(StudyError, match=r"bytes.toml: is no text in UTF-8 \(byte 0\)"):
+    with pytest.raises(StudyError, match=r"bytes.toml:1: is no text in UTF-8 \(byte 0, 0xff\)"):
         read_study(tmp_path / "bytes.toml")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import networkx as nx
 
 from psmr.errors import CaseError, nearest
-from psmr.grid.case.tables import GeneratorRow, Row, Tables
+from psmr.grid.case.tables import MECHANICAL, GeneratorRow, Row, Tables
 from psmr.grid.models.catalogue import HOLDING_VOLTAGE, SOURCES, component_named
 
 
@@ -20,12 +20,61 @@ def check_case(case: Tables) -> None:
         value = getattr(case, name)
         if not (math.isfinite(value) and value > 0):
             raise CaseError(f"{place}: {name} = {value!r}: must be a finite number > 0")
+    if case.mechanical not in MECHANICAL:
+        known = " or ".join(map(repr, MECHANICAL))
+        raise CaseError(f"{place}: mechanical = {case.mechanical!r}: must be {known}")
     if not case.buses:
         raise CaseError(f"{place}: there is no bus; add a [[bus]] table for each")
+    if not LOWEST_HZ <= case.frequency_hz <= HIGHEST_HZ:
+        raise CaseError(
+            f"{place}: frequency_hz = {case.frequency_hz:g}: must be between {LOWEST_HZ:g} (railways) and"
+            f" {HIGHEST_HZ:g} Hz (aircraft)"
+        )
     check_unique(case)
     check_references(case)
     check_plants(case)
     check_islands(case)
+
+
+LOWEST_HZ, HIGHEST_HZ = 16.0, 400.0
+"""Nominal frequencies of networks: railways have 16.7 Hz, aircraft 400 Hz."""
+
+INERTIA = (0.01, 1e4)
+"""Inertia constants in s that a machine can have; those of all machines lie between 0.5 and 20."""
+
+IMPEDANCE = 1e-6
+"""Impedance of a branch in pu below which it is a joint; on 100 MVA and 400 kV it is 1.6 mOhm."""
+
+
+def unlikely(case: Tables) -> Iterator[tuple[str, str]]:
+    """Yield (name, words) for values that are possible and unlikely: of a wrong unit or a wrong column."""
+    for branch in case.branches:
+        size = math.hypot(branch.r, branch.x)
+        if size < IMPEDANCE:
+            words = (
+                f"the impedance is {size:.3g} pu: is it in another unit? Below {IMPEDANCE:g}, join the buses"
+            )
+            yield branch.name, f"{branch.place}: {words}"
+    for generator in case.generators:
+        for device in generator.devices:
+            for words in _unlikely(device.parameters):
+                yield device.name, f"{device.place}: {device.type}: {words}"
+
+
+def _unlikely(p: Mapping[str, float]) -> Iterator[str]:
+    """Yield what is unlikely about the parameters of a device."""
+    h = p.get("h")
+    if h is not None and not INERTIA[0] <= h <= INERTIA[1]:
+        yield f"h = {h:g} s: an inertia constant is between {INERTIA[0]:g} and {INERTIA[1]:g} s; is it in s?"
+    for short, long, words in (
+        ("t_d02", "t_d01", "T''d0 is above T'd0"),
+        ("t_q02", "t_q01", "T''q0 is above T'q0"),
+        ("s_12", "s_10", "S(1.2) is below S(1.0)"),
+    ):
+        if short in p and long in p:
+            wrong = p[short] < p[long] if short == "s_12" else p[short] > p[long]
+            if wrong:
+                yield f"{words}: {short} = {p[short]:g}, {long} = {p[long]:g}; are columns swapped?"
 
 
 def check_unique(case: Tables) -> None:

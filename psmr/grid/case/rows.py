@@ -13,7 +13,7 @@ from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.declare.structure import structure_for
 from psmr.grid.case.case import Case
-from psmr.grid.case.tables import BranchRow, DeviceRow, LoadRow, ShuntRow, Tables, TransformerRow
+from psmr.grid.case.tables import POWER, BranchRow, DeviceRow, LoadRow, ShuntRow, Tables, TransformerRow
 from psmr.grid.models.catalogue import component_named, defaults
 from psmr.grid.models.loads.exponential import ExponentialLoad
 from psmr.grid.models.loads.zip import ZipLoad
@@ -50,6 +50,7 @@ def device_parameters(row: DeviceRow, case: Tables, v_0: float, q_0: float = 0.0
     `v_0` and `q_0` are the power flow's voltage and reactive power at its terminals, in pu.
     """
     known = {"s_base": case.base_mva, "f_n": case.frequency_hz, "v_0": v_0, "q_0": q_0}
+    known["mechanical_power"] = float(case.mechanical == POWER)
     declared = parameters_of(component_of(row))
     return dict(row.parameters) | {name: value for name, value in known.items() if name in declared}
 

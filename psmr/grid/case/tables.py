@@ -17,6 +17,9 @@ from psmr.grid.models.catalogue import LOAD_ROLES, PREFIXES, ROLES, role_paramet
 
 CONTROLS = ("slack", "pv", "pq")
 
+TORQUE, POWER = "torque", "power"
+MECHANICAL = (TORQUE, POWER)
+
 
 @dataclass(frozen=True)
 class Row:
@@ -45,8 +48,9 @@ class Row:
 
 
 def _check_name(row: Any) -> None:
-    right = "must be a name without dots or blanks"
-    row.require(isinstance(row.name, str) and bool(re.fullmatch(r"[^\s.]+", row.name)), "name", right)
+    right = "must be a name without dots, blanks and control characters"
+    good = isinstance(row.name, str) and bool(re.fullmatch(r"[^\s.]+", row.name)) and row.name.isprintable()
+    row.require(good, "name", right)
 
 
 @dataclass(frozen=True)
@@ -190,7 +194,8 @@ class LoadRow(Row):
 
     Given are either `p_zip` and `q_zip`, the three fractions of constant impedance, current and power, which
     add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage; or a `motor`, which bears the name
-    of its load and has no v_min. Named ``load<bus>`` unless given.
+    of its load and has no v_min. One that is `held` keeps its kind where loads are converted: a DC line.
+    Named ``load<bus>`` unless given.
     """
 
     bus: int
@@ -204,6 +209,7 @@ class LoadRow(Row):
     exponent_q: float | None = None
     motor: DeviceRow | None = None
     v_0: float | None = None
+    held: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -265,7 +271,8 @@ class GeneratorRow(Row):
 
     control is ``"slack"`` (voltage and angle), ``"pv"`` (power and voltage) or ``"pq"`` (power). Generators
     at one bus share what the power flow leaves open in proportion to `rating_mva`, by default the s_n of
-    their machine or converter.
+    their machine or converter. One that is `held` is an end of a DC line: without devices, it becomes a load
+    of its power where a case with dynamic data is read.
     """
 
     name: str
@@ -279,6 +286,7 @@ class GeneratorRow(Row):
     q_max_mvar: float = field(default=math.inf, metadata={"limit": True})
     rating_mva: float = 0.0
     devices: tuple[DeviceRow, ...] = ()
+    held: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -314,6 +322,9 @@ class Tables:
         Base of the per-unit system and nominal frequency.
     buses, lines, transformers, shunts, loads, generators
         The tables.
+    mechanical
+        What drives the machines GENROU, GENSAL, GENROE and GENSAE: ``"torque"``, or a ``"power"`` (PSS/E's
+        convention), whose torque falls as the speed rises. Other machines are driven by a torque.
     """
 
     name: str
@@ -326,6 +337,7 @@ class Tables:
     loads: tuple[LoadRow, ...] = ()
     generators: tuple[GeneratorRow, ...] = ()
     source: str = field(default="", compare=False)
+    mechanical: str = TORQUE
 
     @property
     def branches(self) -> tuple[BranchRow, ...]:

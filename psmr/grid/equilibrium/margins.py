@@ -106,7 +106,7 @@ def settle(system: System, devices: Sequence[Device]) -> System:
     if outside:
         raise InitialisationError(
             f"{_several(outside, 'a limit is', 'limits are')} exceeded at the start: {_listed(outside)}. "
-            "Widen the limits, or change the dispatch"
+            "Widen the limits, change the dispatch, or say what a start beyond limits does (start_at_limits)"
         )
     touched = [str(margin) for margin in found if margin.touched]
     if touched:

@@ -146,6 +146,17 @@ def quadratic_saturation(m: Any, x: Any, x_1: Any, s_1: Any, x_2: Any, s_2: Any)
     return b * m.max(x - a, 0) ** 2
 
 
+def power_saturation(m: Any, x: Any, s_1: Any, x_2: Any, s_2: Any) -> Any:
+    """Return the saturation S(x) = s_1 x^n, with n such that S(x_2) = s_2; 0 where s_1 or s_2 is.
+
+    This is the "exponential" curve of the PSS/E models GENROE and GENSAE (PowerWorld, Saturation Modeling in
+    Transient Stability).
+    """
+    off = m.le(s_1 * s_2, 0)
+    n = m.log(m.where(off, 1, s_2 / m.where(off, 1, s_1))) / np.log(x_2)
+    return m.where(off, 0, s_1 * m.exp(n * m.log(x)))
+
+
 def saturation_conflict(p: Any, x_1: float, s_1: str, x_2: float, s_2: str) -> str | None:
     """Return the objection to two points that no scaled quadratic saturation goes through."""
     first, second = p[s_1] * x_1, p[s_2] * x_2

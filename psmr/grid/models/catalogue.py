@@ -25,13 +25,21 @@ from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, Gover
 from psmr.grid.models.loads.exponential import ExponentialLoad
 from psmr.grid.models.loads.motors import InductionMotor
 from psmr.grid.models.loads.zip import StaticLoad, ZipLoad
-from psmr.grid.models.machines import GENROU, GENSAL, ClassicalMachine, TwoAxisMachine
+from psmr.grid.models.machines import (
+    GENROE,
+    GENROU,
+    GENSAE,
+    GENSAL,
+    ClassicalMachine,
+    InfiniteBus,
+    TwoAxisMachine,
+)
 from psmr.grid.models.network import Bus, Line, Shunt, Transformer
 from psmr.grid.models.renewables import REECA1, REECB1, REGCA1, REPCA1
 from psmr.grid.models.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
-    "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL),
+    "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL, GENROE, GENSAE, InfiniteBus),
     "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter, REGCA1),
     "exciter": (
         *(ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXDC2, ESDC2A),
@@ -68,7 +76,7 @@ LOADS: tuple[type[StaticLoad], ...] = (ZipLoad, ExponentialLoad)
 NETWORK: tuple[type[Component], ...] = (Bus, Line, Transformer, Shunt, *LOADS)
 """Components that the tables of a case stand for."""
 
-FROM_CASE = ("s_base", "f_n", "v_0", "q_0")
+FROM_CASE = ("s_base", "f_n", "v_0", "q_0", "mechanical_power")
 """Parameters that come from the head of the case, and from its power flow at the plant's terminals."""
 
 
@@ -86,7 +94,7 @@ def component_named(role: str, name: str) -> type[Component]:
 
 def defaults(component: type[Component]) -> dict[str, float]:
     """Return the parameters of a component that a case may leave out."""
-    return {k: p.default for k, p in parameters_of(component).items() if p.default is not None}
+    return {k: p.default for k, p in role_parameters(component).items() if p.default is not None}
 
 
 def role_parameters(component: type[Component]) -> dict[str, Parameter]:

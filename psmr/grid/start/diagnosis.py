@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import networkx as nx
 import numpy as np
 
+from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.errors import PowerFlowError, PsmrError
 from psmr.grid.case.case import Case
+from psmr.grid.case.checks import unlikely
+from psmr.grid.equilibrium.beyond import HOLD, REFUSE
 from psmr.grid.equilibrium.decided import decide
 from psmr.grid.equilibrium.equilibrium import Plant, attempt_plants
 from psmr.grid.equilibrium.margins import Margin, margins, placed
 from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
 from psmr.grid.start.findings import ERROR, WARNING, Finding, ordered
-from psmr.grid.start.initialise import allowed_residual, polish
+from psmr.grid.start.initialise import adjusted, allowed_residual, polish
+from psmr.grid.start.initialise import held as held_at_limits
 from psmr.grid.start.plants import bus_start, check_load, generator_plant, motor_plant
 from psmr.grid.start.report import Report
 from psmr.grid.start.variables import NO_VARIABLES, variable_table
@@ -57,7 +62,7 @@ class _Findings:
             return None
 
 
-def diagnose(case: Case, reactive_limits: bool = False) -> Report:
+def diagnose(case: Case, reactive_limits: bool = False, start_at_limits: str = REFUSE) -> Report:
     """Return a report on the start of a case: power flow, equilibrium of every plant, limits, residuals.
 
     What stands in the way of one plant is a finding; the others are looked at all the same. The modes are
@@ -65,6 +70,8 @@ def diagnose(case: Case, reactive_limits: bool = False) -> Report:
     """
     findings = _Findings()
     islands = _islands(case)
+    for name, words in unlikely(case):
+        findings.add(WARNING, "data", name, words)
     try:
         flow = power_flow(case, reactive_limits)
     except PowerFlowError as error:
@@ -91,9 +98,17 @@ def diagnose(case: Case, reactive_limits: bool = False) -> Report:
     if system is None:
         return Report(case, flow, islands, ordered(findings.found), NO_VARIABLES.copy())
     found = margins(system, devices)
-    if not findings.failed and not any(margin.outside for margin in found):
-        system = findings.attempt("equilibrium", case.name, _at_rest, system) or system
-        found = margins(system, devices)
+    held = False
+    if not findings.failed:
+        if start_at_limits != REFUSE and any(margin.outside for margin in found):
+            system, devices, held = _beyond(system, network, devices, start, start_at_limits, findings)
+            found = margins(system, devices)
+        elif not any(margin.outside for margin in found):
+            system = findings.attempt("equilibrium", case.name, _at_rest, system) or system
+            found = margins(system, devices)
+    if held:
+        table = variable_table(system, _residual(system, set()), found)
+        return Report(case, flow, islands, ordered(findings.found), table, system)
     _look_at_limits(found, findings)
     residual = _residual(system, _blind(case, plants, found, findings))
     _look_at_residuals(system, residual, findings)
@@ -149,6 +164,33 @@ def _plants(case: Case, flow: PowerFlow, findings: _Findings) -> list[Plant]:
         power = complex(p, q)
         found.append(findings.attempt("devices", row.name, generator_plant, case, row, voltage, power))
     return [plant for plant in found if plant is not None]
+
+
+def _beyond(
+    system: System,
+    network: Sequence[Device],
+    devices: Sequence[Device],
+    start: Mapping[str, float],
+    how: str,
+    findings: _Findings,
+) -> tuple[System, list[Device], bool]:
+    """Return the system that starts beyond limits, its devices, and whether it is held at them.
+
+    What is done is a finding: a warning, or an error where it cannot be.
+    """
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            if how == HOLD:
+                result = held_at_limits(system, devices), list(devices), True
+            else:
+                result = *adjusted(system, network, devices, start), False
+        except PsmrError as error:
+            findings.add(ERROR, "limit", system.name, str(error))
+            return system, list(devices), False
+    for warning in said:
+        findings.add(WARNING, "limit", system.name, str(warning.message))
+    return result
 
 
 def _at_rest(system: System) -> System:

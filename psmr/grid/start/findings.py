@@ -26,8 +26,8 @@ class Finding:
         ``"error"``: the case cannot be simulated from this start. ``"warning"``: it can, and its user should
         know.
     topic
-        What it is about: ``"power flow"``, ``"voltage"``, ``"reactive power"``, ``"rating"``, ``"load"``,
-        ``"devices"``, ``"equilibrium"``, ``"limit"``, ``"residual"``.
+        What it is about: ``"data"``, ``"power flow"``, ``"voltage"``, ``"reactive power"``, ``"rating"``,
+        ``"load"``, ``"devices"``, ``"equilibrium"``, ``"limit"``, ``"residual"``.
     name
         Name of the bus, generator, load or device.
     message

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from scipy.sparse.linalg import splu
 
+from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
-from psmr.errors import InitialisationError
+from psmr.errors import InitialisationError, InputError, PsmrWarning, nearest
 from psmr.grid.case.case import Case
+from psmr.grid.equilibrium.beyond import CHOICES, HOLD, REFUSE, widened
 from psmr.grid.equilibrium.decided import decide
 from psmr.grid.equilibrium.equilibrium import ROUNDING, Reals, solve_plants
-from psmr.grid.equilibrium.margins import settle
+from psmr.grid.equilibrium.margins import margins, placed, settle
 from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
+from psmr.grid.start.conversion import LoadShares, convert_loads
 from psmr.grid.start.plants import bus_start, check_load, generator_plant, motor_plant
 from psmr.grid.start.wiring import network_devices
 
@@ -20,7 +26,12 @@ RESIDUAL = 1e-10
 """Largest residual of the whole system at its start."""
 
 
-def build(case: Case, flow: PowerFlow | None = None) -> System:
+def build(
+    case: Case,
+    flow: PowerFlow | None = None,
+    loads: str | Mapping[str, Sequence[float]] | LoadShares | None = None,
+    start_at_limits: str = REFUSE,
+) -> System:
     """Return the system of a case at the equilibrium that belongs to its power flow.
 
     Devices are numbered in the order buses, branches, shunts, loads, plants. States, algebraic variables and
@@ -32,25 +43,39 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
         The case; every generator has a machine or a converter.
     flow
         A power flow of this case, solved with other options; by default the plain one.
+    loads
+        What static loads become, with the power and voltage of the power flow: ``"impedance"``,
+        ``"current"``, ``"power"`` or shares (see `load_shares`); None: they stay as the case has them.
+    start_at_limits
+        What is done where a device starts beyond a limit: ``"refuse"`` raises, ``"adjust"`` moves the limit
+        to the start, ``"hold"`` keeps the limit, so that the system does not start at rest. The last two warn
+        with a list of what is beyond and what was done.
 
     Warns
     -----
     PsmrWarning
-        Where devices start at their limits (the linearisation there is that of the inside), and where a
-        parameter stands for what holds the start.
+        Where devices start at their limits (the linearisation there is that of the inside) or beyond them,
+        and where a parameter stands for what holds the start.
 
     Raises
     ------
     PowerFlowError
         Where the power flow has no solution.
     InitialisationError
-        Where a plant has no equilibrium, or devices start outside their limits (by how much), or the whole
-        system keeps a residual (device, variable, value).
+        Where a plant has no equilibrium, or devices start outside their limits (by how much, with
+        ``"refuse"``), or the whole system keeps a residual (device, variable, value).
     CaseError
         Where a generator has no dynamic devices, a load's voltage is below its v_min, or a motor cannot take
         its power.
     """
+    if start_at_limits not in CHOICES:
+        raise InputError(
+            f"start_at_limits = {start_at_limits!r}: must be {', '.join(CHOICES)}"
+            f"{nearest(str(start_at_limits), CHOICES)}"
+        )
     flow = power_flow(case) if flow is None else flow
+    if loads is not None:
+        case = convert_loads(case, flow, loads)
     voltage = flow.by_number()
     for load in case.loads:
         check_load(load, voltage[load.bus])
@@ -64,12 +89,62 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
     start |= solve_plants([new for new, old in zip(plants, before, strict=True) if new != old])
     start |= bus_start(case, flow)
     dynamic = [device for plant in plants for device in plant.devices]
-    found = polish(assemble([*network_devices(case, flow), *dynamic], start, name=case.name))
+    network = list(network_devices(case, flow))
+    found = polish(assemble([*network, *dynamic], start, name=case.name))
+    if start_at_limits != REFUSE and any(margin.outside for margin in margins(found, dynamic)):
+        if start_at_limits == HOLD:
+            return held(found, dynamic)
+        found, dynamic = adjusted(found, network, dynamic, start)
     system = settle(found, dynamic)
     if (system.x0 != found.x0).any():
         system = polish(system)
     check_residual(system)
     return system
+
+
+def adjusted(
+    system: System, network: Sequence[Device], dynamic: Sequence[Device], start: Mapping[str, float]
+) -> tuple[System, list[Device]]:
+    """Return the system and the devices of its plants with the limits that its start exceeds moved there.
+
+    Warns (PsmrWarning) of each of them.
+
+    Raises
+    ------
+    InitialisationError
+        Where no parameter moves a limit.
+    """
+    devices, words, stuck = widened(system, dynamic)
+    if stuck:
+        raise InitialisationError(
+            f"a limit that is exceeded at the start cannot be moved there: {'; '.join(map(str, stuck))}."
+            ' Take start_at_limits = "hold", or change the dispatch'
+        )
+    warnings.warn(
+        f"{len(words)} limits moved to the start, which exceeds them: {'; '.join(words)}",
+        PsmrWarning,
+        stacklevel=3,
+    )
+    return polish(assemble([*network, *devices], start, name=system.name)), devices
+
+
+def held(system: System, dynamic: Sequence[Device]) -> System:
+    """Return the system with states at the limits that its start exceeds: it does not start at rest.
+
+    Warns (PsmrWarning) of what is beyond, and of the fastest change at the start.
+    """
+    outside = [str(margin) for margin in margins(system, dynamic) if margin.outside]
+    found = polish(placed(system))
+    rate = found.f(found.x0, found.y0)
+    fastest = int(np.argmax(np.abs(rate)))
+    warnings.warn(
+        f"{len(outside)} limits are exceeded at the start and held: {'; '.join(outside)}. The system does not"
+        f" start at rest: {found.names_x[fastest]} changes by {rate[fastest]:.3g} per second",
+        PsmrWarning,
+        stacklevel=3,
+    )
+    check_residual(found, at_rest=False)
+    return found
 
 
 def polish(system: System) -> System:
@@ -101,9 +176,14 @@ def allowed_residual(system: System) -> Reals:
     return np.maximum(RESIDUAL, ROUNDING * rate)
 
 
-def check_residual(system: System) -> None:
-    """Raise InitialisationError naming the worst equation where that is above what is allowed."""
+def check_residual(system: System, at_rest: bool = True) -> None:
+    """Raise InitialisationError naming the worst equation where that is above what is allowed.
+
+    Without `at_rest` only the algebraic equations are looked at.
+    """
     residual = np.concatenate([system.f(system.x0, system.y0), system.g(system.x0, system.y0)])
+    if not at_rest:
+        residual[: system.n] = 0.0
     names = (*system.names_x, *system.names_g)
     error = np.where(np.isfinite(residual), np.abs(residual), np.inf)
     allowed = allowed_residual(system)

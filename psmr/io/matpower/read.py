@@ -24,6 +24,7 @@ from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 from psmr.io.matpower.text import Line, read_fields
+from psmr.io.mistakes import Mistakes
 
 _BUS = ["bus_i", "type", "Pd", "Qd", "Gs", "Bs", "area", "Vm", "Va", "baseKV", "zone", "Vmax", "Vmin"]
 _GEN = ["bus", "Pg", "Qg", "Qmax", "Qmin", "Vg", "mBase", "status", "Pmax", "Pmin"]
@@ -58,7 +59,9 @@ def read_matpower(path: str | Path, frequency_hz: float | None = None) -> Case:
             PsmrWarning,
             stacklevel=2,
         )
-    tables = _Tables(str(path), matrices, base.value)
+    mistakes = Mistakes()
+    tables = _Tables(str(path), matrices, base.value, mistakes)
+    mistakes.finish()
     return Case(
         name=Path(path).stem,
         base_mva=base.value,
@@ -106,7 +109,9 @@ class _Row:
 class _Tables:
     """The rows of a case, filled matrix by matrix."""
 
-    def __init__(self, path: str, matrices: Mapping[str, list[Line]], base: float) -> None:
+    def __init__(
+        self, path: str, matrices: Mapping[str, list[Line]], base: float, mistakes: Mistakes
+    ) -> None:
         self.base = base
         self.buses: list[BusRow] = []
         self.lines: list[LineRow] = []
@@ -116,12 +121,17 @@ class _Tables:
         self.generators: list[GeneratorRow] = []
         self._bus: dict[int, _Row] = {}
         self._count: dict[Any, int] = {}
-        for line in matrices["bus"]:
-            self._add_bus(_Row(path, "bus", _BUS, line))
-        for line in matrices["gen"]:
-            self._add_generator(_Row(path, "gen", _GEN, line))
-        for line in matrices["branch"]:
-            self._add_branch(_Row(path, "branch", _BRANCH, line))
+        for matrix, names, add in (
+            ("bus", _BUS, self._add_bus),
+            ("gen", _GEN, self._add_generator),
+            ("branch", _BRANCH, self._add_branch),
+        ):
+            for line in matrices[matrix]:
+                row = mistakes.attempt(_Row, path, matrix, names, line)
+                if row is not None:
+                    mistakes.attempt(add, row)
+        if mistakes.found:
+            return
         held = {row.bus for row in self.generators if row.control == "slack"}
         for number, row in self._bus.items():
             if row.whole("type") == 3 and number not in held:
@@ -170,8 +180,6 @@ class _Tables:
         low, high = (row.values[name] for name in ("Qmin", "Qmax"))
         if not high >= low:
             raise row.error("Qmax", f"must be at least Qmin = {low:g}")
-        if not row.values["Pmax"] >= row.values["Pmin"]:
-            raise row.error("Pmax", f"must be at least Pmin = {row.values['Pmin']:g}")
         kind = bus.whole("type")
         if kind != 1 and not row["Vg"] > 0:
             raise row.error("Vg", "must be > 0")

@@ -1,8 +1,13 @@
-"""What a zero in a PSS/E record stands for, where it stands for another value."""
+"""What a PSS/E record means where its values taken one by one would mean something else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+NO_MODELS = {"TOGGLE": "is an event of the program ANDES and no model; give events to the run"}
+"""Records in DYR files that describe no device."""
+
+MACHINES = ("GENROU", "GENSAL", "GENROE", "GENSAE")
 
 DIRECT_CURRENT = ("IEEET1", "IEEEX1", "EXDC2", "ESDC2A")
 """Models with a direct-current exciter, whose regulator has to feed the exciter at its second point."""
@@ -14,9 +19,17 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
     ``v_r_max = 0`` of a direct-current exciter is what the exciter needs at e_2, (k_e + S_E(e_2)) e_2,
     without k_e where that is not positive; ``v_r_min``, if 0 too, is the negative of it. A saturation curve
     whose first point is e_1 = 0, se_1 = 0 has one point only, through which go curves of any curvature: there
-    is no saturation then. Source: PSS/E, Model Library, IEEET1; for the curve the practice of ANDES.
+    is no saturation then. ``S(1.0) = 0`` switches the saturation of a machine off, whatever S(1.2) says. The
+    filter of IEEEST is written so that each numerator has the denominators that it needs. Source: PSS/E,
+    Model Library, IEEET1; for the curve of exciters the practice of ANDES; for machines and IEEEST traces of
+    PSS/E (docs/psse.md).
     """
     found, notes = dict(given), []
+    if model in MACHINES and found["s_10"] == 0 < found["s_12"]:
+        notes.append(f"S(1.0) = 0 switches saturation off; S(1.2) = {found['s_12']:g} is without effect")
+        found["s_12"] = 0.0
+    if model == "IEEEST":
+        found |= proper_filter(found)
     if found.get("e_1") == 0 == found.get("se_1") and found["se_2"] * found["e_2"] > 0:
         notes.append(
             f"e_1 = se_1 = 0 and se_2 = {found['se_2']:g} give the saturation curve one point; taken without"
@@ -30,3 +43,26 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
             found["v_r_min"] = -found["v_r_max"]
             notes.append(f"v_r_min = 0 stands for -v_r_max: {found['v_r_min']:g}")
     return found, notes
+
+
+def proper_filter(p: Mapping[str, float]) -> dict[str, float]:
+    """Return the values of IEEEST with the same transfer function, written so that each block is proper.
+
+    The model is (1 + a_5 s + a_6 s^2) / ((1 + a_1 s + a_2 s^2) (1 + a_3 s + a_4 s^2)) and two lead-lags. The
+    numerator needs the second denominator: that becomes the first, where it is of higher order, or the
+    product of both, where they are of first order. Leads change places where the other lag is there.
+    """
+    found: dict[str, float] = {}
+    order = 2 if p["a_6"] else 1 if p["a_5"] else 0
+    first, second = ((2 if p[square] else 1 if p[plain] else 0) for plain, square in _DENOMINATORS)
+    if second < order <= first:
+        found |= {"a_1": p["a_3"], "a_2": p["a_4"], "a_3": p["a_1"], "a_4": p["a_2"]}
+    elif second < order <= first + second:
+        found |= {"a_1": 0.0, "a_2": 0.0, "a_3": p["a_1"] + p["a_3"], "a_4": p["a_1"] * p["a_3"]}
+    for lead, lag, other, free in (("t_1", "t_2", "t_3", "t_4"), ("t_3", "t_4", "t_1", "t_2")):
+        if p[lead] and not p[lag] and p[free] and not p[other]:
+            found |= {lead: 0.0, other: p[lead]}
+    return found
+
+
+_DENOMINATORS = (("a_1", "a_2"), ("a_3", "a_4"))

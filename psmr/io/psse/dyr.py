@@ -17,7 +17,9 @@ from pathlib import Path
 from psmr.errors import CaseError, PsmrWarning, nearest
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, device_name
 from psmr.grid.models.catalogue import SOURCES
-from psmr.io.psse.conventions import meant
+from psmr.grid.models.machines import InfiniteBus
+from psmr.io.mistakes import Mistakes
+from psmr.io.psse.conventions import NO_MODELS, meant
 from psmr.io.psse.models import MODELS, component_for, parameters
 from psmr.io.psse.record import Record, name_part
 from psmr.io.text import read_text
@@ -52,15 +54,31 @@ class _Entry:
     def where(self) -> str:
         return f"{self.path}:{self.line}"
 
+    @property
+    def model(self) -> str:
+        return self.head().text("model").upper()
+
+    def refuse(self, also: str) -> None:
+        """Raise CaseError for a model that psmr does not have."""
+        hint = nearest(self.model, filter(component_for, MODELS))
+        raise CaseError(
+            f"{self.where}: psmr has no model {self.model!r}{also}{hint}; take it out, or skip unknown models"
+            " with a warning (--skip-unknown-models)"
+        )
+
     def head(self) -> Record:
         return Record(self.path, self.line, "dyr", ("bus", "model", "id"), [word for _, word in self.words])
 
 
 class _Skip:
-    """Warns of each thing that is left out, or raises CaseError where that was not asked for."""
+    """Warns of each thing that is left out, or raises CaseError where that was not asked for.
+
+    Records of unknown models are counted by model where they may not be left out: the first, and how many.
+    """
 
     def __init__(self, allowed: bool) -> None:
         self.allowed = allowed
+        self.unknown: dict[str, tuple[_Entry, int]] = {}
 
     def __call__(self, what: str, remedy: str) -> None:
         if not self.allowed:
@@ -69,7 +87,11 @@ class _Skip:
 
 
 def read_dyr(
-    path: str | Path, units: Mapping[tuple[int, str], Unit], skip_unknown_models: bool = False
+    path: str | Path,
+    units: Mapping[tuple[int, str], Unit],
+    mistakes: Mistakes,
+    skip_unknown_models: bool = False,
+    net_unmodelled: bool = False,
 ) -> Iterator[GeneratorRow]:
     """Yield the generators in service with the devices that a DYR file gives them.
 
@@ -79,49 +101,84 @@ def read_dyr(
         The file.
     units
         The generators of the RAW file by bus and identifier.
+    mistakes
+        Collects what is wrong with records: an unknown model, a generator that the RAW file does not have,
+        too few or too many values, a value that its parameter forbids, two devices of one role, a generator
+        without a machine, a stabiliser without an exciter; with file and line.
     skip_unknown_models
         Leave out devices whose model psmr does not know, with a warning for each. A plant whose machine is
         left out keeps no controllers either, one whose exciter is left out no stabiliser.
+    net_unmodelled
+        Leave a generator without a machine as it is, without devices.
 
     Raises
     ------
     CaseError
-        For a model that is not known, a record of a generator that the RAW file does not have, a generator
-        without a machine, a stabiliser without an exciter, two devices of one role, a record with too few or
-        too many values, a value that its parameter forbids; names file and line.
+        Where the file cannot be cut into records.
     """
     skip = _Skip(skip_unknown_models)
     found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
     for entry in _entries(str(path), read_text(path)):
-        placed = _device(entry, units, skip)
-        if placed is None:
-            continue
-        key, device = placed
-        plant = found.setdefault(key, {})
-        if device.role in plant:
-            raise CaseError(
-                f"{device.where}: {device.type}: {plant[device.role].where} gives this generator a"
-                f" {device.role} already; keep one"
-            )
-        plant[device.role] = device
+        mistakes.attempt(_place, entry, units, skip, found)
+    for entry, count in skip.unknown.values():
+        also = f" ({count} records of it)" if count > 1 else ""
+        mistakes.attempt(entry.refuse, also)
+    # What a record that could not be read was for is not known.
+    good = not mistakes.found
     for key, unit in units.items():
         if unit.row is None:
             continue
         plant = found.get(key, {})
+        if not good:
+            continue
         if not plant.keys() & set(SOURCES):
-            what = f"{unit.where}: {path} has no machine for generator {key[1]!r} at bus {key[0]}"
-            skip(what, "add its record, or put the generator out of service")
+            if not net_unmodelled:
+                what = f"{unit.where}: {path} has no machine for generator {key[1]!r} at bus {key[0]}"
+                mistakes.attempt(
+                    skip,
+                    what,
+                    "add its record, net it (--net-unmodelled), or put the generator out of service",
+                )
             for device in plant.values():
                 warnings.warn(
                     f"{device.where}: {device.type}: has no machine; left out", PsmrWarning, stacklevel=2
                 )
             plant = {}
+        elif "machine" in plant and plant["machine"].type == InfiniteBus.__name__:
+            for device in plant.values():
+                if device.role != "machine":
+                    warnings.warn(
+                        f"{device.where}: {device.type}: acts on an infinite bus (GENCLS with H = 0), which"
+                        " nothing moves; left out",
+                        PsmrWarning,
+                        stacklevel=2,
+                    )
+            plant = {"machine": plant["machine"]}
         elif "stabiliser" in plant and "exciter" not in plant:
             lone = plant.pop("stabiliser")
-            skip(
-                f"{lone.where}: {lone.type}: its generator has no exciter", "add one, or take the record out"
-            )
+            what = f"{lone.where}: {lone.type}: its generator has no exciter"
+            mistakes.attempt(skip, what, "add one, or take the record out")
         yield dataclasses.replace(unit.row, devices=tuple(plant.values()))
+
+
+def _place(
+    entry: _Entry,
+    units: Mapping[tuple[int, str], Unit],
+    skip: _Skip,
+    found: dict[tuple[int, str], dict[str, DeviceRow]],
+) -> None:
+    """Add the device of a record to the plant that it belongs to."""
+    placed = _device(entry, units, skip)
+    if placed is None:
+        return
+    key, device = placed
+    plant = found.setdefault(key, {})
+    if device.role in plant:
+        raise CaseError(
+            f"{device.where}: {device.type}: {plant[device.role].where} gives this generator a"
+            f" {device.role} already; keep one"
+        )
+    plant[device.role] = device
 
 
 def _device(
@@ -129,15 +186,19 @@ def _device(
 ) -> tuple[tuple[int, str], DeviceRow] | None:
     """Return the device of a record and whose it is; None where it is left out."""
     head = entry.head()
-    model = head.text("model").upper()
+    model = entry.model
     if not model:
         raise CaseError(f"{entry.where}: must be a record: bus 'MODEL' id values /")
+    if model in NO_MODELS:
+        warnings.warn(f"{entry.where}: {model}: {NO_MODELS[model]}; left out", PsmrWarning, stacklevel=3)
+        return None
     known = component_for(model)
+    if known is None and not skip.allowed:
+        first, count = skip.unknown.get(model, (entry, 0))
+        skip.unknown[model] = first, count + 1
+        return None
     if known is None:
-        skip(
-            f"{entry.where}: psmr has no model {model!r}{nearest(model, filter(component_for, MODELS))}",
-            "take it out, or skip unknown models with a warning (--skip-unknown-models)",
-        )
+        skip(f"{entry.where}: psmr has no model {model!r}", "")
         return None
     bus, ident = head.bus("bus"), name_part(head.text("id", "1"))
     unit = units.get((bus, ident))
@@ -154,6 +215,11 @@ def _device(
         what = f"{unit.where}: has a step-up transformer of its own (XT), which psmr does not model"
         skip(what, "make it a transformer, or skip it")
     role, component = known
+    if model == "GENCLS" and values["h"] == 0:
+        if values["d"]:
+            what = f"D = {values['d']:g} without effect: H = 0 makes it an infinite bus"
+            warnings.warn(f"{entry.where}: {model}: {what}", PsmrWarning, stacklevel=3)
+        component, values = InfiniteBus, {}
     values |= {name: 0.0 for name in component.buses if values.get(name) == bus}
     given, notes = meant(model, parameters(component, values, unit.mbase, unit.zr, unit.zx))
     for note in notes:

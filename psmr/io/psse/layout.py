@@ -1,32 +1,56 @@
 """Which sections a PSS/E RAW file has, in which order, and the fields of their records, by version.
 
-Versions 32 and 33 have no system-wide data and no switching devices, and three ratings to a branch; 34 and 35
-have both, twelve ratings and names on branches; 35 numbers the nodes of substations. Fields after those
-that psmr reads are left out here. Areas, zones, transfers, owners, groups of line sections and substations
-say nothing about the equations of the network and are passed over; so is the system-wide data, which sets the
-solver of the program that wrote it.
+Version 23 has loads and shunts in the bus record and transformers among the branches; 29 and 30 have shunts
+in the bus record and switched shunts before the impedance correction; 31 to 33 have fixed shunts of their own
+and three ratings to a branch; from 34 on there are system-wide data, switching devices, twelve ratings and
+names on branches; 35 and 36 number the nodes of substations. Fields after those that psmr reads are left out
+here. Areas, zones, transfers, owners, groups of line sections and substations say nothing about the equations
+of the network and are passed over; so is the system-wide data, which sets the solver of the program that
+wrote it. Source: Siemens PTI, PSS/E Program Operation Manual, and for 23 to 31 also MATPOWER's psse_parse.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-VERSIONS = (32, 33, 34, 35)
+VERSIONS = (23, 29, 30, 31, 32, 33, 34, 35, 36)
 
-_FIRST = ("bus", "load", "fixed shunt", "generator", "branch")
+_EARLY = ("impedance correction", "multi-terminal dc", "multi-section line", "zone")
 _REST = (
-    *("transformer", "area", "two-terminal dc", "vsc dc", "impedance correction", "multi-terminal dc"),
-    *("multi-section line", "zone", "inter-area transfer", "owner", "facts", "switched shunt", "gne"),
-    "induction machine",
+    *("transformer", "area", "two-terminal dc", "vsc dc", *_EARLY, "inter-area transfer", "owner", "facts"),
+    "switched shunt",
 )
 CASE = "IC SBASE REV XFRRAT NXFRAT BASFRQ"
+
+LINES = {"two-terminal dc": 3, "vsc dc": 3}
+"""Sections whose records have several lines; a transformer's number is in its record."""
 
 
 def sections(version: int) -> tuple[str, ...]:
     """Return the names of a version's sections in their order."""
+    if version == 23:
+        return (
+            *("bus", "generator", "branch", "transformer adjustment", "area", "two-terminal dc"),
+            *("switched shunt", *_EARLY, "inter-area transfer", "owner", "facts"),
+        )
+    if version <= 30:
+        return (
+            *("bus", "load", "generator", "branch", "transformer", "area", "two-terminal dc", "vsc dc"),
+            *("switched shunt", *_EARLY, "inter-area transfer", "owner", "facts"),
+        )
+    first = ("bus", "load", "fixed shunt", "generator", "branch")
     if version < 34:
-        return (*_FIRST, *_REST)
-    return ("system-wide", *_FIRST, "switching device", *_REST, "substation")
+        more = () if version == 31 else ("gne", "induction machine")
+        return (*first, *_REST, *more)
+    return (
+        *("system-wide", *first, "switching device", *_REST, "gne", "induction machine"),
+        "substation",
+    )
+
+
+def needed(version: int) -> str:
+    """Return the section that a file must have ended: those after it may be left out."""
+    return "branch" if version == 23 else "transformer"
 
 
 def fields(version: int) -> Mapping[str, tuple[str, ...]]:
@@ -35,13 +59,17 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
     rates = _numbered("RATE", 12) if new else "RATEA RATEB RATEC"
     names = "NAME " if new else ""
     owners = "O1 F1 O2 F2 O3 F3 O4 F4"
+    meter = "MET " if version > 30 else ""
+    turned = "RATIO ANGLE " if version == 23 else ""
+    line = "I" if version < 31 else "NAME"
+    converter = "IP NB ANMX ANMN RC XC EBAS TR TAP"
     layout = {
         "bus": "I NAME BASKV IDE AREA ZONE OWNER VM VA NVHI NVLO EVHI EVLO",
         "load": "I ID STATUS AREA ZONE PL QL IP IQ YP YQ OWNER SCALE INTRPT DGENP DGENQ DGENM",
         "fixed shunt": "I ID STATUS GL BL",
         "generator": f"I ID PG QG QT QB VS IREG {'NREG ' if newest else ''}MBASE ZR ZX RT XT GTAP STAT RMPCT"
         f" PT PB {'BASLOD ' if newest else ''}{owners} WMOD WPF",
-        "branch": f"I J CKT R X B {names}{rates} GI BI GJ BJ ST MET LEN",
+        "branch": f"I J CKT R X B {names}{rates} {turned}GI BI GJ BJ ST {meter}LEN",
         "switching device": f"I J CKT X {rates} STAT NSTAT MET STYPE NAME",
         "transformer": f"I J K CKT CW CZ CM MAG1 MAG2 NMETR NAME STAT {owners} VECGRP ZCOD",
         "transformer 1": "R1-2 X1-2 SBASE1-2 R2-3 X2-3 SBASE2-3 R3-1 X3-1 SBASE3-1 VMSTAR ANSTAR",
@@ -50,13 +78,25 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
         "switched shunt": "I MODSW ADJM STAT VSWHI VSWLO SWREM RMPCT RMIDNT BINIT"
         if not newest
         else "I ID MODSW ADJM STAT VSWHI VSWLO SWREG NREG RMPCT RMIDNT BINIT",
-        "two-terminal dc": "NAME MDC",
-        "vsc dc": "NAME MDC",
-        "multi-terminal dc": "NAME NCONV NDCBS NDCLN MDC",
-        "facts": "NAME I J MODE",
+        "two-terminal dc": f"{line} MDC RDC SETVL VSCHD VCMOD RCOMP DELTI METER",
+        "two-terminal dc 1": converter,
+        "two-terminal dc 2": converter,
+        "vsc dc": "NAME MDC RDC",
+        "vsc dc 1": "IBUS TYPE MODE DCSET ACSET ALOSS BLOSS MINLOSS",
+        "vsc dc 2": "IBUS TYPE MODE DCSET ACSET ALOSS BLOSS MINLOSS",
+        "multi-terminal dc": f"{line} NCONV NDCBS NDCLN MDC",
+        "facts": f"{'N' if version < 31 else 'NAME'} I J MODE",
         "gne": "NAME MODEL",
         "induction machine": "I ID STAT",
     }
+    if version == 23:
+        layout["bus"] = "I IDE PL QL GL BL AREA VM VA NAME BASKV ZONE"
+        layout["switched shunt"] = "I MODSW VSWHI VSWLO SWREM BINIT"
+    elif version <= 30:
+        layout["bus"] = "I NAME BASKV IDE GL BL AREA ZONE VM VA OWNER"
+    if version in (29, 30, 31):
+        percent = "" if version == 29 else "RMPCT "
+        layout["switched shunt"] = f"I MODSW VSWHI VSWLO SWREM {percent}RMIDNT BINIT"
     return {section: tuple(text.split()) for section, text in layout.items()}
 
 

@@ -1,4 +1,4 @@
-"""PSS/E RAW files, versions 32 to 35, as cases.
+"""PSS/E RAW files, versions 23 and 29 to 36, as cases.
 
 Source: the description of the power flow raw data file in Siemens PTI, PSS/E Program Operation Manual. A
 field that is left out has the default written there. What the case does otherwise than the file:
@@ -7,18 +7,32 @@ field that is left out has the default written there. What the case does otherwi
   everything at them are left out;
 - a load has its parts of constant power, current and impedance, and its power at a voltage of 1 pu;
 - switched shunts stay at BINIT, taps where they are;
+- DC lines are held at their powers, buses that a branch without impedance joins are one;
 - a generator that regulates another bus holds its own at the voltage the file stores, with a warning.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.case import Case
-from psmr.grid.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow
+from psmr.grid.case.tables import (
+    POWER,
+    TORQUE,
+    BusRow,
+    GeneratorRow,
+    LineRow,
+    LoadRow,
+    ShuntRow,
+    TransformerRow,
+)
+from psmr.io.mistakes import Mistakes
+from psmr.io.psse.dc_lines import two_terminal, voltage_source
 from psmr.io.psse.dyr import Unit, read_dyr
+from psmr.io.psse.joined import Rows, join
 from psmr.io.psse.record import Record, name_part
 from psmr.io.psse.sections import RawFile, read_sections, unmodelled
 from psmr.io.psse.transformer import Transformers
@@ -26,8 +40,16 @@ from psmr.io.psse.transformer import Transformers
 Key = tuple[int, str]
 Parts = tuple[float, float, float]
 
+_POWER = (0.0, 0.0, 1.0)
 
-def read_raw(path: str | Path, dynamics: str | Path | None = None, skip_unknown_models: bool = False) -> Case:
+
+def read_raw(
+    path: str | Path,
+    dynamics: str | Path | None = None,
+    skip_unknown_models: bool = False,
+    net_unmodelled: bool = False,
+    mechanical: str | None = None,
+) -> Case:
     """Return the case in a RAW file, with the plants of a DYR file if one is given.
 
     Parameters
@@ -37,6 +59,10 @@ def read_raw(path: str | Path, dynamics: str | Path | None = None, skip_unknown_
     skip_unknown_models
         Leave out, with a warning for each, devices that psmr has no model of: controllers in the DYR
         file, DC lines, FACTS devices, induction machines and impedance correction tables in the RAW file.
+    net_unmodelled
+        Leave generators without a machine in the DYR file without devices, for `net_generators`.
+    mechanical
+        What drives GENROU and its family; None: a power where there is a DYR file, as in PSS/E.
 
     Raises
     ------
@@ -44,62 +70,123 @@ def read_raw(path: str | Path, dynamics: str | Path | None = None, skip_unknown_
         For everything the standard forbids and for what psmr cannot model; names file and line.
     """
     raw = read_sections(path)
-    tables = _Tables(raw, skip_unknown_models)
+    mistakes = Mistakes()
+    tables = _Tables(raw, skip_unknown_models, mistakes)
     generators = tables.generators
     if dynamics is not None:
-        generators = list(read_dyr(dynamics, tables.units, skip_unknown_models))
+        generators = list(read_dyr(dynamics, tables.units, mistakes, skip_unknown_models, net_unmodelled))
+    mistakes.finish()
+    rows: Rows = {"generators": generators + tables.holding}
+    rows |= {name: getattr(tables, name) for name in ("buses", "lines", "transformers", "shunts", "loads")}
+    rows = join(rows, tables.zero)
     return Case(
         name=raw.title or Path(path).stem,
         base_mva=tables.base,
-        frequency_hz=raw.head.positive("BASFRQ", 60.0),
-        buses=tuple(tables.buses),
-        lines=tuple(tables.lines),
-        transformers=tuple(tables.transformers),
-        shunts=tuple(tables.shunts),
-        loads=tuple(tables.loads),
-        generators=tuple(generators),
+        frequency_hz=_frequency(raw.head),
         source=str(path),
+        mechanical=mechanical or (TORQUE if dynamics is None else POWER),
+        **{name: tuple(table) for name, table in rows.items()},  # type: ignore[arg-type]  # by name
     )
+
+
+def _frequency(head: Record) -> float:
+    """Return the nominal frequency; 60 Hz with a warning where the file gives none."""
+    if head.has("BASFRQ"):
+        return head.positive("BASFRQ")
+    warnings.warn(f"{head.where}: gives no frequency; taken as 60 Hz", PsmrWarning, stacklevel=3)
+    return 60.0
 
 
 class _Tables:
     """The rows of a case, filled section by section."""
 
-    def __init__(self, raw: RawFile, skip: bool) -> None:
-        self.raw, self.skip = raw, skip
+    def __init__(self, raw: RawFile, skip: bool, mistakes: Mistakes) -> None:
+        self.raw, self.skip, self.mistakes = raw, skip, mistakes
         self.base = raw.head.positive("SBASE", 100.0)
         self.lines: list[LineRow] = []
         self.shunts: list[ShuntRow] = []
         self.loads: list[LoadRow] = []
         self.generators: list[GeneratorRow] = []
+        self.holding: list[GeneratorRow] = []
+        self.zero: list[tuple[int, int, Record]] = []
         self.units: dict[Key, Unit] = {}
+        self._turned: list[TransformerRow] = []
         self._taken: dict[tuple, Record] = {}
         self._bus: dict[int, Record] = {}
-        self.buses = [row for row in map(self._bus_row, self._records("bus")) if row is not None]
+        attempt = mistakes.attempt
+        found = [attempt(self._bus_row, record) for record in self._records("bus")]
+        self.buses = [row for row in found if row is not None]
         for record in unmodelled(raw):
             name = record.text("NAME") or record.text("I")
-            self.leave_out(record, f"psmr has no model of {record.section}: {name}")
-        for record in self._records("load"):
-            self._load(record)
-        for section in ("fixed shunt", "switched shunt"):
+            attempt(self.leave_out, record, f"psmr has no model of {record.section}: {name}")
+        self._windings = Transformers(self.base, self._bus, self.buses, self.leave_out)
+        for section, take in (
+            *(("load", self._load), ("fixed shunt", self._shunt), ("switched shunt", self._shunt)),
+            *(("generator", self._generator), ("branch", self._line), ("switching device", self._line)),
+        ):
             for record in self._records(section):
-                self._shunt(record)
-        for record in self._records("generator"):
-            self._generator(record)
-        for section in ("branch", "switching device"):
-            for record in self._records(section):
-                self._line(record)
+                attempt(take, record)
         self._check_swing()
-        windings = Transformers(self.base, self._bus, self.buses, self.leave_out)
-        for lines in raw.records["transformer"]:
-            ends = sorted(abs(lines[0].whole(name, 0)) for name in ("I", "J", "K"))
-            self._once(lines[0], "CKT", "branch", *ends[1 - bool(ends[0]) :])
-            windings.add(lines)
-        self.buses += windings.stars
-        self.transformers = windings.rows
+        for lines in raw.records.get("transformer", ()):
+            attempt(self._transformer, lines)
+        for section in ("two-terminal dc", "vsc dc"):
+            for lines in raw.records.get(section, ()):
+                attempt(self._dc_line, lines)
+        self.buses += self._windings.stars
+        self.transformers = self._turned + self._windings.rows
 
     def _records(self, section: str) -> list[Record]:
         return [record for (record,) in self.raw.records.get(section, ())]
+
+    def _transformer(self, lines: Sequence[Record]) -> None:
+        ends = sorted(abs(lines[0].whole(name, 0)) for name in ("I", "J", "K"))
+        self._once(lines[0], "CKT", "branch", *ends[1 - bool(ends[0]) :])
+        self._windings.add(lines)
+
+    def _dc_line(self, lines: Sequence[Record]) -> None:
+        """Add the powers of a DC line's converters as loads, or as generators where they hold a voltage."""
+        if lines[0].section == "vsc dc":
+            ends = voltage_source(lines)
+        else:
+            ends = two_terminal(lines, {n: bus.positive("VM", 1.0) for n, bus in self._bus.items()})
+        if not ends:
+            return
+        name = name_part(lines[0].text("NAME") or lines[0].text("I"))
+        words = []
+        for k, end in enumerate(ends):
+            bus = self._bus.get(end.bus)
+            field = "IBUS" if lines[0].section == "vsc dc" else "IP"
+            if bus is None:
+                raise end.record.error(field, "there is no bus with this number")
+            end.record.require(bus.whole("IDE", 1) != 4, field, "must be a bus that is not isolated")
+            label = f"dc-{name}-{'rectifier' if k == 0 else 'inverter'}"
+            label = f"vsc-{name}-{k + 1}" if lines[0].section == "vsc dc" else label
+            words.append(f"{end.p_mw:.6g} MW from bus {end.bus}")
+            where = end.record.where
+            if end.q_mvar is not None:
+                whole = (0.0, 0.0, 1.0)
+                row = LoadRow(end.bus, end.p_mw, end.q_mvar, whole, whole, name=label, held=True, where=where)
+                self.loads.append(row)
+                continue
+            held = [row.v for row in self.generators if row.bus == end.bus and row.control != "pq"]
+            self.holding.append(
+                GeneratorRow(
+                    label,
+                    end.bus,
+                    "pv",
+                    -end.p_mw,
+                    v=held[0] if held else end.v,
+                    rating_mva=max(abs(end.p_mw), 1.0),
+                    held=True,
+                    where=where,
+                )
+            )
+        what = "a VSC line" if lines[0].section == "vsc dc" else "a DC line"
+        warnings.warn(
+            f"{lines[0].where}: {name}: {what}, held at its powers in a run: {', '.join(words)}",
+            PsmrWarning,
+            stacklevel=2,
+        )
 
     def leave_out(self, record: Record, what: str) -> None:
         """Warn that something is left out, or raise CaseError where that was not asked for."""
@@ -132,6 +219,12 @@ class _Tables:
         if kind == 4:
             return None
         record.positive("VM", 1.0)
+        powers = [record.real(name, 0.0) for name in ("PL", "QL")]
+        if any(powers):
+            self.loads.append(_row(record, f"load{number}", (powers[0], powers[1]), (_POWER, _POWER)))
+        g, b = record.real("GL", 0.0), record.real("BL", 0.0)
+        if g or b:
+            self.shunts.append(ShuntRow(number, g, b, 1, f"shunt{number}", where=record.where))
         return BusRow(number, kv, where=record.where)
 
     def _load(self, record: Record) -> None:
@@ -179,8 +272,6 @@ class _Tables:
         if bus is not None and status:
             high, low = record.real("QT", 9999.0), record.real("QB", -9999.0)
             record.require(high >= low, "QT", f"must be at least QB = {low:g}")
-            least = record.real("PB", -9999.0)
-            record.require(record.real("PT", 9999.0) >= least, "PT", f"must be at least PB = {least:g}")
             row = GeneratorRow(
                 name=f"G{number}{_suffix(ident)}",
                 bus=number,
@@ -217,10 +308,16 @@ class _Tables:
         switch = record.section == "switching device"
         status = record.one_of("STAT" if switch else "ST", (0, 1), 1)
         r, x = record.real("R", 0.0), record.real("X", 1e-4 if switch else None)
-        record.require(x != 0, "X", "must not be 0; give it a small value such as 1e-4, or join the buses")
+        record.require(x != 0 or r == 0, "X", f"must not be 0 beside R = {r:g}")
         b = record.real("B", 0.0)
         g_i, b_i, g_j, b_j = (record.real(name, 0.0) for name in ("GI", "BI", "GJ", "BJ"))
         if None in ends:
+            return
+        if x == 0:
+            self._joint(record, i, j, status)
+            return
+        if record.real("RATIO", 0.0):
+            self._turn(record, (i, j), f"{i}-{j}{_suffix(ident)}", (r, x, b), status)
             return
         name = f"line{i}-{j}{_suffix(ident)}"
         line = {"name": name, "status": status, "circuit": int(ident) if ident.isdecimal() else 1}
@@ -234,12 +331,40 @@ class _Tables:
                 mw, mvar = g_end * self.base, b_end * self.base
                 self.shunts.append(ShuntRow(bus, mw, mvar, status, f"{name}-at{bus}", where=record.where))
 
+    def _joint(self, record: Record, i: int, j: int, status: int) -> None:
+        """Keep a branch without impedance for `join`; one out of service does nothing."""
+        record.require(i != j, "J", "must be another bus than I")
+        if status:
+            self.zero.append((i, j, record))
+            return
+        what = f"{i}-{j}: has no impedance and is out of service; left out, it cannot be closed"
+        warnings.warn(f"{record.where}: {what}", PsmrWarning, stacklevel=2)
+
+    def _turn(
+        self, record: Record, ends: tuple[int, int], name: str, rxb: tuple[float, float, float], status: int
+    ) -> None:
+        """Add a branch with a ratio (version 23): a transformer with half its charging behind the ratio."""
+        (i, j), (r, x, b) = ends, rxb
+        ratio, angle = record.positive("RATIO"), record.real("ANGLE", 0.0)
+        label = f"transformer{name}"
+        row = TransformerRow(
+            i, j, x, r, b / 2, 0.0, status, name=label, tap=ratio, shift_deg=angle, where=record.where
+        )
+        self._turned.append(row)
+        if b:
+            mvar = b / 2 * self.base
+            self.shunts.append(ShuntRow(j, 0.0, mvar, status, f"{label}-at{j}", where=record.where))
+
     def _check_swing(self) -> None:
-        """Raise CaseError for a swing bus where no generator is in service."""
+        """Keep the mistake of each swing bus where no generator is in service."""
         held = {row.bus for row in self.generators if row.control == "slack"}
+        if self.mistakes.found:
+            # A generator that could not be read may be the one.
+            return
         for number, record in self._bus.items():
             good = record.whole("IDE", 1) != 3 or number in held
-            record.require(good, "IDE", "must not be 3 (swing): no generator is in service at this bus")
+            right = "must not be 3 (swing): no generator is in service at this bus"
+            self.mistakes.attempt(record.require, good, "IDE", right)
 
 
 def _suffix(ident: str) -> str:

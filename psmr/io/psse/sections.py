@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from psmr.errors import CaseError
-from psmr.io.psse.layout import CASE, VERSIONS, fields, sections
+from psmr.io.psse.layout import CASE, LINES, VERSIONS, fields, needed, sections
+from psmr.io.psse.rawx import read_rawx
 from psmr.io.psse.record import Record, split
 from psmr.io.text import read_text
 
@@ -20,6 +21,7 @@ _ALIASES = {
     "area interchange": "area",
     "transformer impedance correction": "impedance correction",
     "voltage source converter": "vsc dc",
+    "vsc dc": "vsc dc",
 }
 _LABEL = re.compile(r"\b(END OF|BEGIN)\s+(.+?)\s+DATA\b", re.IGNORECASE)
 
@@ -35,9 +37,9 @@ class RawFile:
     title
         The first line of text.
     version
-        32 to 35.
+        23, or 29 to 36.
     records
-        Section to its records; a transformer is a tuple of its lines, everything else one line.
+        Section to its records; a transformer or a DC line is a tuple of its lines, everything else one line.
     """
 
     head: Record
@@ -55,6 +57,8 @@ def read_sections(path: str | Path) -> RawFile:
         For a file that is no text, a version that is not known, a section that is missing or not ended, a
         quotation mark that is not closed; with file and line.
     """
+    if Path(path).suffix.lower() == ".rawx":
+        return RawFile(*read_rawx(path))
     text = read_text(path)
     lines = [(i, line) for i, line in enumerate(text, start=1) if not line.startswith("@!")]
     if not lines:
@@ -63,9 +67,24 @@ def read_sections(path: str | Path) -> RawFile:
     place = f"{path}:{number} (case identification)"
     head = Record(str(path), number, "case identification", CASE.split(), split(line, place))
     head.one_of("IC", (0,), 0)
-    version = head.one_of("REV", VERSIONS)
+    version = head.one_of("REV", VERSIONS, _version_of(line))
     title = lines[1][1].strip() if len(lines) > 1 else ""
     return RawFile(head, title, version, _cut(str(path), version, lines[3:], len(text)))
+
+
+_WRITER = re.compile(r"PSS.{0,4}E\D{0,3}(\d\d)\b", re.IGNORECASE)
+
+
+def _version_of(line: str) -> int | None:
+    """Return the version of a file whose first line has no REV: the one in its comment, otherwise 23.
+
+    Up to version 30 PSS/E writes none; from 31 on it must be there.
+    """
+    comment = line.partition("/")[2]
+    named = _WRITER.search(comment)
+    if named:
+        return int(named[1])
+    return None if comment.strip() else 23
 
 
 def _cut(
@@ -76,13 +95,15 @@ def _cut(
     held: list[Record] = []
     at, quit_ = 0, False
     for number, line in lines:
+        if not line.strip():
+            continue
         section = order[at] if at < len(order) else None
         place = f"{path}:{number} ({section or 'after the last section'})"
         kept = section in names
         values = split(line, place) if kept or _may_end(line) else ["..."]
         if not values:
             continue
-        if values[0] == "Q" and len(values) == 1:
+        if values[0] in ("Q", "q") and len(values) == 1:
             quit_, last = True, number
             break
         if section == "substation":
@@ -92,28 +113,28 @@ def _cut(
             raise CaseError(f"{place}: nothing may follow but Q; is a section's 0 written twice?")
         if values[0] == "0" and (len(values) == 1 or not _number(values[1])):
             if held:
-                raise CaseError(f"{place}: ends within the transformer of line {held[0].line}")
+                raise CaseError(f"{place}: ends within the {section} of line {held[0].line}")
             _check_labels(place, line, section, order[at + 1] if at + 1 < len(order) else None, order)
             at += 1
-        elif section == "transformer":
-            held.append(Record(path, number, section, names[_kind(len(held))], values))
+        elif section == "transformer" or section in LINES:
+            held.append(Record(path, number, section, names[_kind(section, len(held))], values))
             if len(held) == _length(held[0]):
                 found[section].append(tuple(held))
                 held = []
         elif kept:
             found[section].append((Record(path, number, section, names[section], values),))
-    _check_end(path, last, order, at, quit_, bool(held))
+    _check_end(path, last, order, at, needed(version) if quit_ else "switched shunt", bool(held))
     return {section: tuple(records) for section, records in found.items()}
 
 
-def _kind(count: int) -> str:
-    """Return the layout of a transformer's line after `count` others."""
-    return "transformer" if count == 0 else f"transformer {min(count, 2)}"
+def _kind(section: str, count: int) -> str:
+    """Return the layout of a line of a record after `count` others."""
+    return section if count == 0 else f"{section} {min(count, 2)}"
 
 
 def _length(first: Record) -> int:
-    """Return how many lines a transformer has: four with two windings, five with three."""
-    return 4 if first.whole("K", 0) == 0 else 5
+    """Return how many lines a record has: a transformer four with two windings, five with three."""
+    return LINES.get(first.section) or (4 if first.whole("K", 0) == 0 else 5)
 
 
 def _number(text: str | None) -> bool:
@@ -122,7 +143,7 @@ def _number(text: str | None) -> bool:
 
 def _may_end(line: str) -> bool:
     """Say whether a line of a section that is not read could end it."""
-    return line.lstrip()[:1] in ("0", "Q")
+    return line.lstrip()[:1] in ("0", "Q", "q")
 
 
 def _check_labels(place: str, line: str, section: str, following: str | None, order: Sequence[str]) -> None:
@@ -145,10 +166,9 @@ def _named(label: str, order: Sequence[str]) -> str | None:
     return next((section for section in order if re.match(rf"{re.escape(section)}\b", words)), None)
 
 
-def _check_end(path: str, line: int, order: Sequence[str], at: int, quit_: bool, within: bool) -> None:
+def _check_end(path: str, line: int, order: Sequence[str], at: int, last: str, within: bool) -> None:
     """Raise CaseError where the file ends before everything that a case needs has been read."""
-    needed = order.index("transformer" if quit_ else "switched shunt")
-    if within or at <= needed:
+    if within or at <= order.index(last):
         section = order[at] if at < len(order) else ""
         raise CaseError(
             f"{path}:{line}: the file ends before the {section} section has ended; sections are missing"
@@ -157,8 +177,6 @@ def _check_end(path: str, line: int, order: Sequence[str], at: int, quit_: bool,
 
 
 _STATUS = {
-    "two-terminal dc": "MDC",
-    "vsc dc": "MDC",
     "multi-terminal dc": "MDC",
     "facts": "MODE",
     "gne": "",
@@ -170,7 +188,7 @@ _STATUS = {
 def unmodelled(raw: RawFile) -> Iterator[Record]:
     """Yield the first lines of the devices in service that psmr has no model of."""
     for section, status in _STATUS.items():
-        for (record,) in raw.records[section]:
+        for (record,) in raw.records.get(section, ()):
             # Lines after a device's first begin with a number, the first with its name.
             if "NAME" in fields(raw.version)[section] and _number(record.text("NAME")):
                 continue

@@ -9,6 +9,7 @@ from psmr.errors import CaseError
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import DeviceRow
 from psmr.grid.models.catalogue import role_parameters
+from psmr.grid.models.machines import InfiniteBus
 from psmr.io.psse.models import MODELS, component_for, parameters
 
 
@@ -45,6 +46,8 @@ def dyr_text(case: Case, units: Mapping[str, tuple[int, str]]) -> str:
 
 def _record(device: DeviceRow) -> tuple[str, list[float]]:
     """Return a device's model and the values of its record."""
+    if device.type == InfiniteBus.__name__:
+        return "GENCLS", [0.0, 0.0]
     model = _MODEL_OF.get(device.type)
     if model is None:
         raise CaseError(f"{device.place}: PSS/E has no model of {device.type}")

@@ -17,8 +17,9 @@ import numpy as np
 
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.case import Case
-from psmr.grid.case.tables import BranchRow, GeneratorRow, LoadRow, Row, TransformerRow
+from psmr.grid.case.tables import TORQUE, BranchRow, GeneratorRow, LoadRow, Row, TransformerRow
 from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
+from psmr.io.psse.conventions import MACHINES
 from psmr.io.psse.layout import sections
 from psmr.io.psse.write_dyr import dyr_text
 
@@ -62,6 +63,14 @@ def psse_texts(case: Case) -> tuple[str, str]:
         begin = f", BEGIN {following.upper()} DATA" if following else ""
         lines.append(f"0 / END OF {section.upper()} DATA{begin}")
     dyr = dyr_text(case, writer.units)
+    family = {device.type for plant in case.generators for device in plant.devices} & set(MACHINES)
+    if case.mechanical == TORQUE and family:
+        warnings.warn(
+            f"{case.name}: a torque drives {', '.join(sorted(family))}, and PSS/E takes it for a power; to"
+            ' read these files back as they were, give mechanical = "torque"',
+            PsmrWarning,
+            stacklevel=3,
+        )
     writer.warn_of_losses()
     return "\n".join([*lines, "Q", ""]), dyr
 
@@ -231,7 +240,8 @@ def _machine(row: GeneratorRow, base: float) -> tuple[float, float, float]:
     for device in row.devices:
         values = device.parameters
         if "s_n" in values:
-            reactance = values["x_d1"] if device.type == "ClassicalMachine" else values.get("x_2", 1.0)
+            source = device.type in ("ClassicalMachine", "InfiniteBus")
+            reactance = values["x_d1"] if source else values.get("x_2", 1.0)
             return values["s_n"], values.get("r_a", 0.0), reactance
     return row.rating_mva or base, 0.0, 1.0
 

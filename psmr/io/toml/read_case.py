@@ -9,6 +9,8 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     name = "two buses"
     base_mva = 100.0
     frequency_hz = 60.0
+    mechanical = "torque"      # what drives GENROU, GENSAL, GENROE, GENSAE: "torque" (also when left out),
+                               # or "power", PSS/E's convention
 
     [[bus]]                    # number; base_kv (label only), name (default "bus<number>")
     number = 1
@@ -49,7 +51,6 @@ named, they are called G1, AVR1, GOV1, PSS1, EC1, PPC1 for the generator G1.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ from psmr.dae.declare.component import Component
 from psmr.errors import CaseError, nearest
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import (
+    TORQUE,
     BusRow,
     DeviceRow,
     GeneratorRow,
@@ -68,6 +70,8 @@ from psmr.grid.case.tables import (
     device_name,
 )
 from psmr.grid.models.catalogue import LOAD_ROLES, ROLES
+from psmr.io.mistakes import Mistakes
+from psmr.io.text import decoded, parsed_toml
 from psmr.io.toml.lines import Lines
 from psmr.io.toml.lines import Path as TablePath
 
@@ -81,6 +85,7 @@ _HEAD: Spec = {
     "name": (str, True),
     "base_mva": (float, True),
     "frequency_hz": (float, True),
+    "mechanical": (str, False),
 }
 _BRANCH: Spec = {
     "from": (int, True),
@@ -116,6 +121,7 @@ _TABLES: Mapping[str, Spec] = {
         "exponent_q": (float, False),
         **dict.fromkeys(LOAD_ROLES, (dict, False)),
         "v_min": (float, False),
+        "held": (bool, False),
         "name": (str, False),
     },
     "generator": {
@@ -129,6 +135,7 @@ _TABLES: Mapping[str, Spec] = {
         "q_min_mvar": (float, False),
         "q_max_mvar": (float, False),
         "rating_mva": (float, False),
+        "held": (bool, False),
         **dict.fromkeys(ROLES, (dict, False)),
     },
 }
@@ -140,7 +147,14 @@ _LOAD_MODELS: Mapping[str, tuple[str, ...]] = {
     "exponential": ("exponent_p", "exponent_q"),
     "motor": ("motor",),
 }
-_KINDS = {float: "a number", int: "a whole number", str: "a text in quotes", list: "a list", dict: "a table"}
+_KINDS = {
+    float: "a number",
+    int: "a whole number",
+    str: "a text in quotes",
+    list: "a list",
+    dict: "a table",
+    bool: "true or false",
+}
 
 
 class _Reader:
@@ -170,14 +184,15 @@ class _Reader:
 
     def typed(self, table: TablePath, key: str, value: Any, kind: type) -> Any:
         """Return a value as the type of its field; a whole number may stand for a real one."""
-        good = isinstance(value, (int, float) if kind is float else kind) and not isinstance(value, bool)
+        good = isinstance(value, (int, float) if kind is float else kind)
+        good = good and isinstance(value, bool) == (kind is bool)
         if not good:
             raise CaseError(f"{self.where(table, key)}: {key} = {value!r}: must be {_KINDS[kind]}")
         return float(value) if kind is float else value
 
 
-def read_toml(path: str | Path) -> Case:
-    """Return the case in a TOML file.
+def read_toml(path: str | Path, mechanical: str | None = None) -> Case:
+    """Return the case in a TOML file; `mechanical` stands in for what its head says.
 
     Raises
     ------
@@ -187,29 +202,25 @@ def read_toml(path: str | Path) -> Case:
         value.
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-        document = tomllib.loads(text)
-    except OSError as error:
-        raise CaseError(f"{path}: cannot be read: {error.strerror}; is the path right?") from error
-    except UnicodeDecodeError as error:
-        raise CaseError(f"{path}: is no text in UTF-8 (byte {error.start}); save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise CaseError(f"{path}: is no valid TOML: {error}") from error
+    text = decoded(path)
+    document = parsed_toml(path, text)
     reader = _Reader(path, text)
     head = _head(reader, document)
-    rows = {name: _rows(reader, document, name) for name in _TABLES}
+    mistakes = Mistakes()
+    rows = {name: _rows(reader, document, name, mistakes) for name in _TABLES}
+    mistakes.finish()
     return Case(
         name=head["name"],
         base_mva=head["base_mva"],
         frequency_hz=head["frequency_hz"],
-        buses=tuple(BusRow(**row) for row in rows["bus"]),
-        lines=tuple(LineRow(**row) for row in rows["line"]),
-        transformers=tuple(TransformerRow(**row) for row in rows["transformer"]),
-        shunts=tuple(ShuntRow(**row) for row in rows["shunt"]),
-        loads=tuple(LoadRow(**row) for row in rows["load"]),
-        generators=tuple(GeneratorRow(**row) for row in rows["generator"]),
+        buses=rows["bus"],
+        lines=rows["line"],
+        transformers=rows["transformer"],
+        shunts=rows["shunt"],
+        loads=rows["load"],
+        generators=rows["generator"],
         source=str(path),
+        mechanical=mechanical or head.get("mechanical", TORQUE),
     )
 
 
@@ -230,18 +241,21 @@ def _head(reader: _Reader, document: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _rows(reader: _Reader, document: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    finish: Callable[[_Reader, TablePath, dict[str, Any]], dict[str, Any]] = _FINISH[name]
-    rows = []
-    for i, given in enumerate(document.get(name, [])):
-        table: TablePath = (name, i)
-        if not isinstance(given, dict):
-            raise CaseError(
-                f"{reader.where((), name)}: {name} must be a list of tables; write [[{name}]] for each row"
-            )
-        row = finish(reader, table, reader.values(table, given, _TABLES[name]))
-        rows.append(row | {"where": reader.where(table)})
-    return rows
+def _rows(reader: _Reader, document: Mapping[str, Any], name: str, mistakes: Mistakes) -> tuple[Any, ...]:
+    """Return the rows of a table, and keep what is wrong with the others."""
+    tables = enumerate(document.get(name, []))
+    found = [mistakes.attempt(_a_row, reader, (name, i), given) for i, given in tables]
+    return tuple(row for row in found if row is not None)
+
+
+def _a_row(reader: _Reader, table: tuple[str, int], given: Any) -> Any:
+    name = table[0]
+    if not isinstance(given, dict):
+        raise CaseError(
+            f"{reader.where((), name)}: {name} must be a list of tables; write [[{name}]] for each row"
+        )
+    row = _FINISH[name](reader, table, reader.values(table, given, _TABLES[name]))
+    return _ROWS[name](**row, where=reader.where(table))
 
 
 def _plain(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
@@ -317,6 +331,14 @@ def _generator(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[s
     return row | {"devices": devices}
 
 
+_ROWS: Mapping[str, type] = {
+    "bus": BusRow,
+    "line": LineRow,
+    "transformer": TransformerRow,
+    "shunt": ShuntRow,
+    "load": LoadRow,
+    "generator": GeneratorRow,
+}
 _FINISH: Mapping[str, Callable[[_Reader, TablePath, dict[str, Any]], dict[str, Any]]] = {
     "bus": _plain,
     "line": _branch,

@@ -35,6 +35,7 @@ def toml_text(case: Case) -> str:
                 "name": case.name,
                 "base_mva": case.base_mva,
                 "frequency_hz": case.frequency_hz,
+                "mechanical": case.mechanical,
             }
         )
     ]
@@ -78,7 +79,7 @@ def _fields(row: Row) -> Mapping[str, Any]:
                 values["model"] = _MODELS[row.p_zip]
             else:
                 values |= {"p_zip": row.p_zip, "q_zip": row.q_zip}
-            return values | _given(row, v_0=None, v_min=0.7, name=f"load{row.bus}")
+            return values | _given(row, v_0=None, v_min=0.7, held=False, name=f"load{row.bus}")
         case GeneratorRow():
             values = _given(row, "name", "bus", "control")
             values |= _given(row, "p_mw", "v") if row.control == "pv" else {}
@@ -86,7 +87,9 @@ def _fields(row: Row) -> Mapping[str, Any]:
             values |= _given(row, "v") if row.control == "slack" else {}
             own = sum(device.parameters.get("s_n", 0.0) for device in row.devices)
             limits = {"q_min_mvar": -math.inf, "q_max_mvar": math.inf}
-            rest = _given(row, p_mw=0.0, q_mvar=0.0, v=1.0, angle_deg=0.0, **limits, rating_mva=own)
+            rest = _given(
+                row, p_mw=0.0, q_mvar=0.0, v=1.0, angle_deg=0.0, **limits, rating_mva=own, held=False
+            )
             return values | rest
     raise TypeError(f"no table for {type(row).__name__}")
 
@@ -121,6 +124,8 @@ def _pairs(values: Mapping[str, Any]) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, Iterable):
         return f"[{', '.join(map(_value, value))}]"
     return repr(value)

@@ -66,6 +66,9 @@ OUTWORN = -1.0
 # Ten halvings: where a thousandth of the step does not help, none will (Deuflhard, section 3.3).
 LEAST_DAMPING = 1e-3
 
+# Steps of a damped solve that need not make it better: as many corners of limiters may lie on the way.
+MOST_LAPSES = 8
+
 
 @lean
 def defect_at(block, w, a):  # type: ignore[no-untyped-def]
@@ -232,6 +235,7 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
     variables, work, kept = matrix_of(block).variables, work_of(block), kept_of(block)
     memory, count, start, full = kept.memory, kept.counts, work.start, work.full
     count[DAMPED_SOLVES] += 1
+    lapses = 0
     for _ in range(MOST_ITERATIONS):
         memory[VALID] = 0.0
         _shifted_defect(block, w, a)
@@ -246,7 +250,7 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
             return NOT_FINITE
         for i in range(variables.size):
             full[i] = work.update[i]
-        damping = 1.0
+        damping, best, best_damping = 1.0, np.inf, LEAST_DAMPING
         while True:
             for i in range(variables.size):
                 w[variables[i]] = start[i] - damping * full[i]
@@ -255,13 +259,20 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
             after = improve(block, w)
             if after <= (1.0 - 0.5 * damping) * norm or after < tolerance:
                 break
+            if after < best:
+                best, best_damping = after, damping
             damping *= 0.5
             if damping < LEAST_DAMPING:
-                memory[WORST] = norm
-                for i in range(variables.size):
-                    w[variables[i]] = start[i]
-                memory[VALID] = 0.0
-                return NOT_CONVERGED
+                # At the corner of a limiter no step along the update need be better: the best one leads past.
+                lapses += 1
+                damping = best_damping
+                if lapses > MOST_LAPSES:
+                    memory[WORST] = norm
+                    for i in range(variables.size):
+                        w[variables[i]] = start[i]
+                    memory[VALID] = 0.0
+                    return NOT_CONVERGED
+                break
         if damping == 1.0 and after < tolerance:
             return _done(block, w)
         for i in range(variables.size):

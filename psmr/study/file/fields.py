@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from psmr.errors import StudyError, nearest
+from psmr.errors import CaseError, StudyError, nearest
+from psmr.io.text import decoded, parsed_toml
 from psmr.io.toml.lines import Lines
 from psmr.io.toml.lines import Path as TablePath
 
@@ -103,11 +103,7 @@ def read_document(path: str | os.PathLike[str]) -> Document:
     """
     place = Path(path)
     try:
-        text = place.read_text(encoding="utf-8")
-        return Document(place, tomllib.loads(text), Lines(text))
-    except OSError as error:
-        raise StudyError(f"{place}: cannot be read: {error.strerror}; is the path right?") from error
-    except UnicodeDecodeError as error:
-        raise StudyError(f"{place}: is no text in UTF-8 (byte {error.start}); save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise StudyError(f"{place}: is no valid TOML: {error}") from error
+        text = decoded(place)
+        return Document(place, parsed_toml(place, text), Lines(text))
+    except CaseError as error:
+        raise StudyError(str(error)) from error

@@ -35,6 +35,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from psmr.errors import InputError, SchemeError, StudyError, nearest
+from psmr.grid.case.tables import MECHANICAL
+from psmr.grid.equilibrium.beyond import CHOICES, REFUSE
+from psmr.grid.start.conversion import load_shares
 from psmr.io.read import CaseFile
 from psmr.study.events import Event
 from psmr.study.file.event_tables import EVENTS
@@ -56,6 +59,10 @@ HEAD: Mapping[str, Field] = {
     "skip_unknown_models": Field("flag"),
     "frequency_hz": Field("number"),
     "reactive_limits": Field("flag"),
+    "loads": Field("text"),
+    "net_unmodelled": Field("flag"),
+    "mechanical": Field("text", among=MECHANICAL),
+    "start_at_limits": Field("text", among=CHOICES),
     "name": Field("text"),
 }
 TABLES = ("scheme", "simulation", "event", "monitor", "output")
@@ -216,7 +223,20 @@ def _case(document: Document, head: Mapping[str, Any]) -> CaseFile:
         head.get("skip_unknown_models", False),
         head.get("frequency_hz"),
         head.get("reactive_limits", False),
+        loads=_loads(document, head),
+        net_unmodelled=head.get("net_unmodelled", False),
+        mechanical=head.get("mechanical"),
+        start_at_limits=head.get("start_at_limits", REFUSE),
     )
+
+
+def _loads(document: Document, head: Mapping[str, Any]) -> str | None:
+    """Return what loads become, after a look whether that can be."""
+    loads: str | None = head.get("loads")
+    try:
+        return None if loads is None else str(load_shares(loads))
+    except InputError as error:
+        raise StudyError(f"{document.where((), 'loads')}: {error}") from error
 
 
 def _beside(document: Document, field: str, name: str) -> Path:

@@ -24,7 +24,8 @@ def load_system(file: CaseFile) -> System:
     from psmr.grid.start.initialise import build
 
     case = file.read()
-    return build(case, power_flow(case, file.reactive_limits))
+    flow = power_flow(case, file.reactive_limits)
+    return build(case, flow, start_at_limits=file.start_at_limits)
 
 
 def prepare(study: Study) -> tuple[System, Recipe]:

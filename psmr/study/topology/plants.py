@@ -30,7 +30,7 @@ class Plant:
     devices
         Names of all its devices.
     machine
-        Whether its source is a machine, with a rotor angle ``delta``.
+        Whether its source is a machine that turns, with a rotor angle ``delta``; an infinite bus is none.
     holds
         Whether it can hold the voltage and frequency of an island by itself.
     """
@@ -69,7 +69,7 @@ def _plant(source: Device, bus: str, parts: Mapping[str, Device], wired: Mapping
         name=source.name,
         bus=bus,
         devices=tuple(name for name in parts if name in members),
-        machine=issubclass(source.component, MACHINES),
+        machine=issubclass(source.component, MACHINES) and "delta" in source.component.states,
         holds=not issubclass(source.component, FOLLOWERS),
     )
 

@@ -160,6 +160,11 @@ def write_study(path: str | os.PathLike[str], tuning: Tuning, case: CaseFile) ->
     reading += ["skip_unknown_models = true"] if case.skip_unknown_models else []
     reading += ["reactive_limits = true"] if case.reactive_limits else []
     reading += [f"frequency_hz = {case.frequency_hz!r}"] if case.frequency_hz else []
+    reading += [f"loads = {_toml(case.loads)}"] if case.loads else []
+    reading += ["net_unmodelled = true"] if case.net_unmodelled else []
+    reading += [f"mechanical = {_toml(case.mechanical)}"] if case.mechanical else []
+    beyond = case.start_at_limits
+    reading += [f"start_at_limits = {_toml(beyond)}"] if beyond != "refuse" else []
     lines = [
         f"# The cheapest scheme for {tuning.name} with {tuning.target}.",
         *(f"# {line}" for line in textwrap.wrap(str(tuning.winner), WIDTH - 2)),

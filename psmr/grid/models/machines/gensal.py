@@ -10,8 +10,14 @@ import numpy as np
 from psmr.dae.declare.component import Terms
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.grid.models.blocks import quadratic_saturation, saturation_conflict
-from psmr.grid.models.machines.subtransient import KNEES, SubtransientMachine, direct_axis, ordered, stator
-from psmr.grid.models.machines.textbook import swing
+from psmr.grid.models.machines.subtransient import (
+    KNEES,
+    SubtransientMachine,
+    direct_axis,
+    ordered,
+    stator,
+    turning,
+)
 
 
 class GENSAL(SubtransientMachine):
@@ -19,7 +25,7 @@ class GENSAL(SubtransientMachine):
 
     ::
 
-        2 h omega' = t_m - (e_d2 i_d + e_q2 i_q) - d (omega - 1),   delta' = 2 pi f_n (omega - 1)
+        2 h omega' = t - (e_d2 i_d + e_q2 i_q) - d (omega - 1),   delta' = 2 pi f_n (omega - 1)
         t_d01 e_q'    = v_f - i_f
         i_f           = e_q + (x_d - x_d1) (i_d - c_d (psi_1d + (x_d1 - x_l) i_d - e_q)) + S(e_q) e_q
         t_d02 psi_1d' = -psi_1d + e_q - (x_d1 - x_l) i_d
@@ -50,7 +56,7 @@ class GENSAL(SubtransientMachine):
         e_q2, i_f, d_1d = direct_axis(v, p)
         residuals, injection, t_e = stator(m, v, p, -v.psi_q2, e_q2)
         derivatives = (
-            *swing(m, v, p, t_e),
+            *turning(v, p, t_e),
             (v.v_f - v.i_f) / p.t_d01,
             d_1d,
             (-v.psi_q2 - (p.x_q - p.x_2) * v.i_q) / p.t_q02,

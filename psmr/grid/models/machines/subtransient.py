@@ -1,21 +1,27 @@
 """What the standard machines with subtransient windings share: parameters, stator, d axis.
 
-Both have equal subtransient reactances of the two axes, and the saturation of the PSS/E models.
+All have equal subtransient reactances of the two axes, and the saturation of the PSS/E models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from psmr.dae.declare.component import Component, Parameter, nonnegative, positive
+import numpy as np
+
+from psmr.dae.declare.component import Component, Parameter, flag, nonnegative, positive
+from psmr.dae.declare.mathematics import NumericMath
 from psmr.grid.models.blocks import machine_frame, machine_to_network, saturation_conflict
-from psmr.grid.models.machines.textbook import F_N, S_BASE, S_N
+from psmr.grid.models.machines.textbook import F_N, S_BASE, S_N, swing_by
 
 PU = "pu on machine base"
 KNEES = (1.0, 1.2)
 """Flux at which the two points of the saturation curve are given."""
+
+Saturation = Callable[[Any, Any, Any], Any]
+"""The saturation S for (mathematical functions, flux, parameters)."""
 
 
 class SubtransientMachine(Component):
@@ -30,6 +36,7 @@ class SubtransientMachine(Component):
     s_n = S_N
     s_base = S_BASE
     f_n = F_N
+    mechanical_power = Parameter("1", "1 where t_m is a power, 0 where it is a torque", flag, default=0.0)
     h = Parameter("s", "inertia constant on the machine base", positive)
     d = Parameter(PU, "damping torque per unit of speed", nonnegative, default=0.0)
     r_a = Parameter(PU, "stator resistance", nonnegative, default=0.0)
@@ -53,11 +60,58 @@ class SubtransientMachine(Component):
 
 
 def ordered(p: Mapping[str, float], *names: str) -> str | None:
-    """Return the objection to reactances that do not fall: every winding's leakage must be positive."""
+    """Return the objection to reactances that rise, or to a transient one that is not above the leakage.
+
+    Two neighbours may be equal: then one winding has no effect, or no leakage of its own.
+    """
     for large, small in pairwise(names):
-        if p[large] < p[small] or (p[large] == p[small] and small in ("x_2", "x_l")):
-            return f"{large} = {p[large]:g} and {small} = {p[small]:g}: {large} must be above {small}"
+        if p[large] < p[small]:
+            return f"{large} = {p[large]:g} and {small} = {p[small]:g}: {large} must be at least {small}"
+    for transient in ("x_d1", "x_q1"):
+        if transient in names and "x_l" in names and p[transient] == p["x_l"]:
+            value = p["x_l"]
+            return f"{transient} = {value:g} and x_l = {value:g}: {transient} must be above x_l"
     return None
+
+
+def power_conflict(p: Mapping[str, float]) -> str | None:
+    """Return the objection to a saturation that grows from nothing, or shrinks, as a power of the flux."""
+    if p["s_10"] == 0 and p["s_12"] > 0:
+        return (
+            f"s_10 = 0 and s_12 = {p['s_12']:g}: no power of the flux goes through both; s_10 must be > 0,"
+            " or s_12 = 0 for no saturation"
+        )
+    if p["s_12"] < p["s_10"]:
+        return f"s_10 = {p['s_10']:g} and s_12 = {p['s_12']:g}: s_12 must be at least s_10"
+    return None
+
+
+def across(p: Any) -> Any:
+    """Return how much of the saturation the q axis has, against the d axis: the ratio of the air gaps."""
+    return (p.x_q - p.x_l) / (p.x_d - p.x_l)
+
+
+def behind_subtransient(terminal: Any, p: Any, saturation_of: Saturation) -> tuple[dict[str, Any], Any, Any]:
+    """Return what a machine at rest has whose total subtransient flux saturates both axes.
+
+    That is angle, speed, currents and torque by name; the saturation; and e_d2 + j e_q2. The flux behind x_2
+    and its saturation follow from the terminals; in the steady state saturation divides x_q - x_2 by
+    1 + (x_q - x_l)/(x_d - x_l) S.
+    """
+    i = terminal.current * p.s_base / p.s_n
+    inner = terminal.voltage + (p.r_a + 1j * p.x_2) * i
+    saturation = saturation_of(NumericMath, np.abs(inner), p)
+    delta = np.angle(inner + 1j * (p.x_q - p.x_2) / (1 + across(p) * saturation) * i)
+    turn = np.exp(-1j * (delta - np.pi / 2))
+    e2, i_dq = inner * turn, i * turn
+    i_d, i_q = i_dq.real, i_dq.imag
+    rest = {"delta": delta, "omega": 1.0, "i_d": i_d, "i_q": i_q, "t_m": e2.real * i_d + e2.imag * i_q}
+    return rest, saturation, e2
+
+
+def turning(v: Any, p: Any, t_e: Any) -> tuple[Any, Any]:
+    """Return the derivatives of angle and speed; t_m is a torque, or a power that drives at the speed."""
+    return swing_by(v.t_m / (1 + p.mechanical_power * (v.omega - 1)), v, p, t_e)
 
 
 def direct_axis(v: Any, p: Any) -> tuple[Any, Any, Any]:

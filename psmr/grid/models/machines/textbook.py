@@ -21,8 +21,13 @@ F_N = Parameter("Hz", "nominal frequency, from the case", positive)
 
 def swing(m: Any, v: Any, p: Any, t_e: Any) -> tuple[Any, Any]:
     """Return the derivatives of angle and speed (Sauer and Pai 1998, chapter 5, speed in per unit)."""
+    return swing_by(v.t_m, v, p, t_e)
+
+
+def swing_by(torque: Any, v: Any, p: Any, t_e: Any) -> tuple[Any, Any]:
+    """Return the derivatives of angle and speed under a mechanical torque."""
     slip = v.omega - 1
-    return 2 * np.pi * p.f_n * slip, (v.t_m - t_e - p.d * slip) / (2 * p.h)
+    return 2 * np.pi * p.f_n * slip, (torque - t_e - p.d * slip) / (2 * p.h)
 
 
 class ClassicalMachine(Component):

@@ -67,10 +67,8 @@ class IEEEST(Component):
         if wrong := crossed(p, ("l_s_min", "l_s_max")):
             return wrong
         if p["a_3"] == 0 == p["a_4"] and p["a_5"] != 0:
-            return (
-                f"a_3 = a_4 = 0 and a_5 = {p['a_5']:g}: one of them must be > 0 where a_5 is not 0;"
-                " a_1 and a_2 may change places with a_3 and a_4"
-            )
+            more = "; a_1 and a_2 may change places with a_3 and a_4" if p["a_1"] or p["a_2"] else ""
+            return f"a_3 = a_4 = 0 and a_5 = {p['a_5']:g}: one of them must be > 0 where a_5 is not 0{more}"
         if wrong := misplaced(p, "input", "bus"):
             return wrong
         return improper(p, ("a_6", "a_4"), ("t_1", "t_2"), ("t_3", "t_4"))

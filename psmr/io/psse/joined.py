@@ -1,0 +1,92 @@
+"""Buses that branches without impedance join, as one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from psmr.errors import PsmrWarning
+from psmr.grid.case.tables import DeviceRow, GeneratorRow
+from psmr.grid.models.catalogue import component_named
+from psmr.io.psse.record import Record
+
+Rows = dict[str, list[Any]]
+
+
+def representatives(zero: Sequence[tuple[int, int, Record]], held: set[int]) -> dict[int, int]:
+    """Return the bus that stands for each joined bus: one where a generator holds the voltage, or the lowest.
+
+    Parameters
+    ----------
+    zero
+        The buses at both ends of each branch without impedance, and its record.
+    held
+        Numbers of the buses with a generator.
+    """
+    group: dict[int, set[int]] = {}
+    for i, j, _ in zero:
+        both = group.get(i, {i}) | group.get(j, {j})
+        group.update(dict.fromkeys(both, both))
+    return {bus: min(buses, key=lambda n: (n not in held, n)) for bus, buses in group.items()}
+
+
+def join(tables: Rows, zero: Sequence[tuple[int, int, Record]]) -> Rows:
+    """Return the tables of a case with joined buses as one.
+
+    Parameters
+    ----------
+    tables
+        Rows by the names of the case's tables.
+    zero
+        See `representatives`.
+
+    Warns
+    -----
+    PsmrWarning
+        For every branch without impedance, with the bus that stands for both, and for every other branch
+        between two buses that are one now.
+    """
+    if not zero:
+        return tables
+    stands = representatives(zero, {row.bus for row in tables["generators"]})
+    for i, j, record in zero:
+        warnings.warn(
+            f"{record.where}: {i}-{j}: has no impedance; buses {i} and {j} are one, bus {stands[i]}",
+            PsmrWarning,
+            stacklevel=3,
+        )
+    found: Rows = {
+        "buses": [row for row in tables["buses"] if stands.get(row.number, row.number) == row.number]
+    }
+    for name in ("lines", "transformers"):
+        found[name] = []
+        for row in tables[name]:
+            ends = [stands.get(bus, bus) for bus in (row.from_bus, row.to_bus)]
+            if ends[0] == ends[1]:
+                warnings.warn(
+                    f"{row.place}: joins two buses that are one, bus {ends[0]}; left out",
+                    PsmrWarning,
+                    stacklevel=3,
+                )
+                continue
+            found[name].append(replace(row, from_bus=ends[0], to_bus=ends[1]))
+    for name in ("shunts", "loads"):
+        found[name] = [replace(row, bus=stands.get(row.bus, row.bus)) for row in tables[name]]
+    found["generators"] = [_generator(row, stands) for row in tables["generators"]]
+    return found
+
+
+def _generator(row: GeneratorRow, stands: Mapping[int, int]) -> GeneratorRow:
+    devices = tuple(_device(device, stands) for device in row.devices)
+    return replace(row, bus=stands.get(row.bus, row.bus), devices=devices)
+
+
+def _device(row: DeviceRow, stands: Mapping[int, int]) -> DeviceRow:
+    numbers = {
+        name: float(stands[int(row.parameters[name])])
+        for name in component_named(row.role, row.type).buses
+        if int(row.parameters.get(name, 0)) in stands
+    }
+    return replace(row, parameters={**row.parameters, **numbers}) if numbers else row

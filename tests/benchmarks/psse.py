@@ -1,0 +1,42 @@
+"""Every trace of PSS/E against psmr's run of the same files: python -m tests.benchmarks.psse [FOLDER].
+
+FOLDER has the traces in full (test/benchmarks/psse of PowerSimulationsDynamics.jl); without it those of the
+test suite are taken, which have fewer rows. The table is written to docs/figures/psse-traces.inc.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import psmr
+from psmr.errors import PsmrError, PsmrWarning
+from tests.io.psse.psse_step import adams_bashforth
+from tests.io.psse.traces import HERE, TRACES, differences, trapezoidal
+
+TARGET = Path(__file__).parents[2] / "docs" / "figures" / "psse-traces.inc"
+UNITS = {"deg": "deg", "pu": "pu", "speed": "pu", "Efd": "pu", "MW": "MW", "Mvar": "Mvar"}
+
+
+def lines(folder: Path) -> list[str]:
+    """Return the rows of the table."""
+    found = ["| files | quantity | largest difference | with PSS/E's step |", "|---|---|---|---|"]
+    for trace in TRACES:
+        try:
+            system = psmr.build(trace.case(folder))
+        except PsmrError as error:
+            found.append(f"| {trace.name} | not read: {str(error).split('; ')[0].split(': ', 1)[1]} | | |")
+            continue
+        ours = differences(trace, folder, trapezoidal(trace, system))
+        run = adams_bashforth(system, trace.events, trace.t_end, trace.step)
+        stepped = differences(trace, folder, run)
+        for k, (name, (off, kind)) in enumerate(ours.items()):
+            label = trace.name if k == 0 else ""
+            found.append(f"| {label} | {name}, {UNITS[kind]} | {off:.1e} | {stepped[name][0]:.1e} |")
+    return found
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", PsmrWarning)
+    table = "\n".join(lines(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)) + "\n"
+    TARGET.write_text(table)
+    print(table, end="")

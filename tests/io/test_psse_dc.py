@@ -1,0 +1,127 @@
+"""DC lines of RAW files: what their converters take, by the circuit's own equations, and held in a run."""
+
+import numpy as np
+import pytest
+
+from psmr.errors import CaseError, PsmrWarning
+from psmr.grid.powerflow.powerflow import power_flow
+from psmr.grid.start.initialise import build
+from psmr.io.read import read_case
+from psmr.io.write import write_case
+from tests.io.raw import raw_text
+
+ENDS = "2,2,20,10,0,5,100,0.2,1.0\n3,2,20,15,0,5,20,1.0,1.0"
+DYR = "1 'GENCLS' 1 4 0 /\n2 'GENCLS' 'G1' 4 0 /\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(dyr=None, version=33, **sections):
+        changed = {key.replace("_", " "): text for key, text in sections.items()}
+        changed = {key.replace("two ", "two-"): text for key, text in changed.items()}
+        (tmp_path / "case.raw").write_text(raw_text(version, **changed))
+        (tmp_path / "case.dyr").write_text(dyr or "")
+        return read_case(tmp_path / "case.raw", tmp_path / "case.dyr" if dyr else None)
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("mode", "set_point", "compounded"),
+    [(1, 30.0, 0.0), (1, 30.0, 2.0), (1, -30.0, 0.0), (1, -30.0, 2.0), (2, 1200.0, 2.0)],
+)
+def test_two_terminal(read, mode, set_point, compounded):
+    """Powers and power factors solve the circuit: V_r = V_i + I R, VSCHD = V_i + I RCOMP, cos = V / V_0."""
+    first = f"'LINE 1',{mode},5.0,{set_point},25.0,0,{compounded},0.1,R"
+    with pytest.warns(PsmrWarning, match=r"case\.raw:\d+ .*LINE_1: a DC line, held at its powers in a run: "):
+        case = read(two_terminal_dc=f"{first}\n{ENDS}")
+    rectifier, inverter = (load for load in case.loads if load.held)
+    assert (rectifier.bus, inverter.bus) == (2, 3)
+    assert (rectifier.name, inverter.name) == ("dc-LINE_1-rectifier", "dc-LINE_1-inverter")
+    p_r, p_i = rectifier.p_mw, -inverter.p_mw
+    # The losses are I^2 R.
+    current = np.sqrt((p_r - p_i) / 5.0)
+    v_i = p_i / current
+    assert v_i + current * compounded == pytest.approx(25.0)
+    if mode == 2:
+        assert current == pytest.approx(1.2)
+    else:
+        assert (p_r if set_point > 0 else p_i) == pytest.approx(30.0)
+    # Two bridges behind 100 kV * 1.02 pu * 0.2 and 20 kV * 1.0 pu.
+    for load, volts, ac in ((rectifier, v_i + 5 * current, 20.4), (inverter, v_i, 20.0)):
+        factor = volts / (2 * 3 * np.sqrt(2) / np.pi * ac)
+        assert load.q_mvar == pytest.approx(abs(load.p_mw) * np.tan(np.arccos(factor)))
+
+
+def test_blocked(read):
+    case = read(two_terminal_dc=f"'LINE 1',0,5.0,30.0,25.0,0,0.0,0.1,R\n{ENDS}")
+    assert not any(load.held for load in case.loads)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("2,2,20", "77,2,20", r"IP = '77': there is no bus"),
+        ("3,2,20", "5,2,20", r"IP = '5': must be a bus that is not isolated"),
+        ("3,2,20", "3,0,20", r"NB = '0': must be > 0"),
+        (",20,1.0,1.0", ",2,1.0,1.0", r"EBAS = '2': must give a no-load voltage of at least the 22\.87 kV"),
+        ("1,5.0,30.0", "3,5.0,30.0", r"MDC = '3': must be one of 0, 1, 2"),
+        ("1,5.0,30.0", "1,5.0,-900.0", r"SETVL = '-900.0': must be a power that VSCHD = 25 kV"),
+    ],
+)
+def test_impossible_lines(read, old, new, message):
+    text = f"'LINE 1',1,5.0,30.0,25.0,0,2.0,0.1,R\n{ENDS}"
+    assert old in text
+    with pytest.raises(CaseError, match=rf"case\.raw:\d+ \(two-terminal dc\): {message}"):
+        read(two_terminal_dc=text.replace(old, new))
+
+
+def test_held_in_a_run(read):
+    """Loads are converted, the DC line is not; its powers are those of the file in the equilibrium."""
+    first = "'LINE 1',1,5.0,30.0,25.0,0,0.0,0.1,R"
+    with pytest.warns(PsmrWarning):
+        case = read(DYR, two_terminal_dc=f"{first}\n{ENDS}")
+    system = build(case, loads="impedance")
+    kinds = {d.name: d.parameters for d in system.devices if d.name.startswith(("load", "dc-"))}
+    assert all(p["p_z"] == (0.0 if name.startswith("dc-") else 1.0) for name, p in kinds.items())
+
+
+VSC = "'V 1',1,2.0\n2,2,1,-20.0,1.01,10.0,0.1,5.0\n3,1,2,50.0,0.9,10.0,0.1,5.0"
+
+
+def test_voltage_source(read):
+    """The end that holds the DC voltage gives 20 MW less the losses of both ends and of the line."""
+    with pytest.warns(
+        PsmrWarning, match=r"V_1: a VSC line, held .*: 20 MW from bus 2, -19\.\d+ MW from bus 3"
+    ):
+        case = read(vsc_dc=VSC)
+    holding = case.generators[-1]
+    assert (holding.name, holding.bus, holding.control, holding.p_mw) == ("vsc-V_1-1", 2, "pv", -20.0)
+    # A bus has one voltage: that of the generator which is there.
+    assert holding.v == 1.02
+    other = next(load for load in case.loads if load.held)
+    # In kW: 10 + 0.1 a ampere at each end, and the current's 2 ohm.
+    into_line = 20.0 - (10.0 + 0.1 * 20.0 / 50.0 * 1000) / 1000
+    current = np.roots([-2.0, -50.0, into_line]).real
+    current = current[current > 0][0]
+    at_other = 50.0 * current
+    given = at_other - (10.0 + 0.1 * at_other / 50.0 * 1000) / 1000
+    assert other.p_mw == pytest.approx(-given, rel=1e-9)
+    assert other.q_mvar == pytest.approx(given * np.tan(np.arccos(0.9)))
+    assert power_flow(case).mismatch < 1e-10
+
+
+def test_voltage_source_in_a_run(read):
+    """A converter that holds a voltage is held at its power and at what its voltage asked for."""
+    with pytest.warns(PsmrWarning, match=r"vsc-V_1-1\): has no dynamic model; netted"):
+        case = read(DYR, vsc_dc=VSC)
+    assert [g.name for g in case.generators] == ["G1", "G2-G1"]
+    assert sum(load.held for load in case.loads) == 2
+    build(case, loads="impedance")
+
+
+def test_held_is_kept_in_toml(read, tmp_path):
+    with pytest.warns(PsmrWarning):
+        case = read(vsc_dc=VSC)
+    write_case(case, tmp_path / "case.toml")
+    assert read_case(tmp_path / "case.toml") == case

@@ -1,0 +1,162 @@
+"""RAW files of the versions before 32, and RAWX: the same network as in version 33 or 35."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from psmr.errors import CaseError, PsmrWarning
+from psmr.grid.powerflow.powerflow import power_flow
+from psmr.io.psse.rawx import _SECTIONS
+from psmr.io.psse.sections import read_sections
+from psmr.io.read import read_case
+from tests.io.raw import raw_text
+
+HEADS = {
+    23: "0  100.0",
+    29: "0, 100.0, 29, 0, 1, 60.0 /",
+    30: "0, 100.00          / PSS/E-30.3    WED, SEP 15 2021  21:04",
+    31: "0, 100.0, 31, 0, 1, 60.0 /",
+    33: "0, 100.0, 33, 0, 1, 60.0 /",
+}
+BUSES = {
+    23: "1,3,0,0,0,0,1,1.04,0,'ONE',230.0,1\n2,1,90,30,1.5,12,1,1.0,-2.0,'TWO',230.0,1\n"
+    "3,1,0,0,0,0,1,1.0,0,'T',18,1",
+    30: "1,'ONE',230.0,3,0,0,1,1,1.04,0,1\n2,'TWO',230.0,1,1.5,12,1,1,1.0,-2.0,1\n3,'T',18,1,0,0,1,1,1.0,0,1",
+    33: "1,'ONE',230.0,3,1,1,1,1.04,0\n2,'TWO',230.0,1,1,1,1,1.0,-2.0\n3,'T',18,1,1,1,1,1.0,0",
+}
+LOAD = "2,'1',1,1,1,90,30,0,0,0,0,1"
+SHUNT = "2,'1',1,1.5,12"
+GENERATOR = "1,'1',90,0,99,-99,1.04,0,100,0,0.2,0,0,1,1,100,200,0"
+LINES = {
+    23: "1,2,'1',0.01,0.1,0.02,0,0,0,0,0,0,0.01,0,0.02,1\n2,3,'1',0,0.08,0,0,0,0,0.97,5.0,0,0,0,0,1",
+    33: "1,2,'1',0.01,0.1,0.02,0,0,0,0,0.01,0,0.02,1",
+}
+TRANSFORMER = "2,3,0,'1',1,1,1,0,0,2,'',1\n0,0.08,100\n0.97,0,5.0\n1.0,0"
+SWITCHED = {
+    23: "3,1,1.1,0.9,0,7.0,1,7.0",
+    29: "3,1,1.1,0.9,0,'',7.0,1,7.0",
+    30: "3,1,1.1,0.9,0,100.0,'',7.0,1,7.0",
+    33: "3,1,0,1,1.1,0.9,0,100.0,'',7.0",
+}
+
+
+def nearest_of(table, version):
+    """The text of a version: its own, or that of the next older one."""
+    return table[max(v for v in table if v <= version)]
+
+
+def text_of(version):
+    bus, line, switched = (nearest_of(table, version) for table in (BUSES, LINES, SWITCHED))
+    if version == 29:
+        bus, line = BUSES[30], LINES[33]
+    if version == 30:
+        line = LINES[33]
+    if version == 31:
+        bus, line, switched = BUSES[33], LINES[33], SWITCHED[30]
+    middle = ["", "", "", "", "", ""]
+    if version == 23:
+        parts = [bus, GENERATOR, line, "", "", "", switched, *middle, ""]
+    elif version <= 30:
+        parts = [bus, LOAD, GENERATOR, line, TRANSFORMER, "", "", "", switched, *middle, ""]
+    else:
+        parts = [bus, LOAD, SHUNT, GENERATOR, line, TRANSFORMER, "", "", "", *middle, "", switched]
+    head = [HEADS[version], "A CASE", ""]
+    return "\n".join([*head, *("\n".join(filter(None, (part, "0"))) for part in parts), "Q", ""])
+
+
+@pytest.mark.parametrize("version", [23, 29, 30, 31])
+def test_older_versions_say_the_same(tmp_path, version):
+    """Every version gives the network of version 33, and the same solution."""
+    for v in (33, version):
+        (tmp_path / f"{v}.raw").write_text(text_of(v))
+    new = read_case(tmp_path / "33.raw")
+    if "60.0" in HEADS[version]:
+        old = read_case(tmp_path / f"{version}.raw")
+    else:
+        with pytest.warns(PsmrWarning, match=r"\.raw:1 .*gives no frequency; taken as 60 Hz"):
+            old = read_case(tmp_path / f"{version}.raw")
+    assert old.buses == new.buses
+    assert old.lines == new.lines
+    assert old.generators == new.generators
+    assert [replace(t, name="") for t in old.transformers] == [replace(t, name="") for t in new.transformers]
+    assert {(s.bus, s.g_mw, s.b_mvar) for s in old.shunts} == {(s.bus, s.g_mw, s.b_mvar) for s in new.shunts}
+    assert old.loads == new.loads
+    np.testing.assert_allclose(power_flow(old).voltage, power_flow(new).voltage, rtol=0, atol=1e-12)
+
+
+def test_header_without_a_version(tmp_path):
+    """A comment that is not PSS/E's leaves the version open."""
+    (tmp_path / "case.raw").write_text(text_of(30).replace("PSS/E-30.3", "somebody"))
+    with pytest.raises(CaseError, match=r"case\.raw:1 .*REV = missing: must be given"):
+        read_case(tmp_path / "case.raw")
+
+
+def test_small_q_ends_a_file(tmp_path):
+    (tmp_path / "case.raw").write_text(text_of(33).replace("\nQ\n", "\nq\n"))
+    assert len(read_case(tmp_path / "case.raw").buses) == 3
+
+
+def as_rawx(raw, version=35):
+    """A RAWX text with the records of a RAW file."""
+    sections = {
+        "caseid": {
+            "fields": ["ic", "sbase", "rev", "xfrrat", "nxfrat", "basfrq", "title1"],
+            "data": [0, 100.0, version, 0, 1, 50.0, raw.title],
+        }
+    }
+    for name, (section, others) in _SECTIONS.items():
+        back = {raw_name: rawx_name for rawx_name, raw_name in others.items()}
+        rows = []
+        for records in raw.records[section]:
+            row = {}
+            for k, record in enumerate(records):
+                for field, value in record._fields.items():
+                    key = back.get(field, field.lower()) if k == 0 else field.lower().replace("-", "_")
+                    if section == "transformer" and k > 1:
+                        key = f"wdg{k - 1}{key}" if key.startswith("rate") else f"{key}{k - 1}"
+                    row[key] = value
+            rows.append(row)
+        fields = list(dict.fromkeys(key for row in rows for key in row))
+        sections[name] = {"fields": fields, "data": [[row.get(f) for f in fields] for row in rows]}
+    return json.dumps({"network": sections}, indent=1)
+
+
+def test_rawx_says_the_same(tmp_path):
+    """The records of a RAW file of version 35 written as RAWX give the same case."""
+    (tmp_path / "case.raw").write_text(raw_text(35))
+    (tmp_path / "case.rawx").write_text(as_rawx(read_sections(tmp_path / "case.raw")))
+    assert read_case(tmp_path / "case.rawx") == read_case(tmp_path / "case.raw")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"network"', '"net"', r"case\.rawx:1: is no RAWX file"),
+        ("50.0,", "50.0,,", r"case\.rawx:\d+: is no valid JSON"),
+        ("   35,", "   34,", r"case\.rawx:3 \(case identification\): REV = '34': must be one of 35, 36"),
+        ('"1.05"', '"x"', r"case\.rawx:\d+ \(bus\): VM = 'x': must be a finite number"),
+        ('"caseid"', '"case"', r"case\.rawx:1 \(caseid\): must be there"),
+    ],
+)
+def test_what_is_wrong_with_a_rawx_file(tmp_path, old, new, message):
+    (tmp_path / "case.raw").write_text(raw_text(35))
+    text = as_rawx(read_sections(tmp_path / "case.raw"))
+    assert old in text
+    (tmp_path / "case.rawx").write_text(text.replace(old, new, 1))
+    with pytest.raises(CaseError, match=message):
+        read_case(tmp_path / "case.rawx")
+
+
+def test_line_of_a_rawx_row(tmp_path):
+    """A message names the line where the row begins."""
+    (tmp_path / "case.raw").write_text(raw_text(35))
+    text = as_rawx(read_sections(tmp_path / "case.raw")).replace('"1.02"', '"x"', 1)
+    (tmp_path / "case.rawx").write_text(text)
+    with pytest.raises(CaseError) as error:
+        read_case(tmp_path / "case.rawx")
+    line = int(str(error.value).split("case.rawx:")[1].split(" ")[0])
+    lines = text.splitlines()
+    assert lines[line - 1].strip() == "["
+    assert '"x"' in "\n".join(lines[line - 1 : line + 15])
