@@ -7,21 +7,44 @@ from collections.abc import Mapping
 from psmr.dae.declare.component import Component, Parameter, parameters_of
 from psmr.grid.models.converters.following import GridFollowingConverter, GridFollowingConverterV
 from psmr.grid.models.converters.forming import GridFormingConverter
+from psmr.grid.models.converters.svc import CSVGN1
 from psmr.grid.models.exciters import (
     AC8B,
+    DC4B,
+    ESAC1A,
+    ESAC6A,
+    ESDC1A,
     ESDC2A,
+    ESST1A,
     ESST3A,
     ESST4B,
     EXAC1,
+    EXAC2,
+    EXDC1,
     EXDC2,
+    EXPIC1,
     EXST1,
     IEEET1,
+    IEEET2,
     IEEEX1,
+    SCRX,
     SEXS,
     ExciterType1,
     ExciterType1Direct,
 )
-from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
+from psmr.grid.models.governors import (
+    DEGOV,
+    DEGOV1,
+    GAST,
+    GGOV1,
+    HYGOV,
+    IEEEG1,
+    IEEEG3,
+    IEESGO,
+    TGOV1,
+    WSIEG1,
+    GovernorLeadLag,
+)
 from psmr.grid.models.loads.exponential import ExponentialLoad
 from psmr.grid.models.loads.motors import InductionMotor
 from psmr.grid.models.loads.zip import StaticLoad, ZipLoad
@@ -36,17 +59,21 @@ from psmr.grid.models.machines import (
 )
 from psmr.grid.models.network import Bus, Line, Shunt, Transformer
 from psmr.grid.models.renewables import REECA1, REECB1, REGCA1, REPCA1
-from psmr.grid.models.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
+from psmr.grid.models.stabilisers import IEEEST, PSS2A, PSS2B, ST2CUT, STAB1, STAB2A, PssSpeed
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL, GENROE, GENSAE, InfiniteBus),
-    "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter, REGCA1),
+    "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter, REGCA1, CSVGN1),
     "exciter": (
         *(ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXDC2, ESDC2A),
         *(EXST1, ESST3A, ESST4B, EXAC1, AC8B),
+        *(EXDC1, ESDC1A, IEEET2, DC4B, ESAC1A, EXAC2, ESAC6A, ESST1A, SCRX, EXPIC1),
     ),
-    "governor": (GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
-    "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A, STAB2A),
+    "governor": (
+        *(GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
+        *(GGOV1, WSIEG1, IEEEG3, DEGOV, DEGOV1),
+    ),
+    "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A, PSS2B, STAB1, STAB2A),
     "electrical_control": (REECA1, REECB1),
     "plant_control": (REPCA1,),
 }
@@ -61,7 +88,7 @@ SOURCES = ("machine", "converter")
 HOLDING_VOLTAGE = (GridFollowingConverterV,)
 """Converters whose integrators hold the voltage of their bus: two of them there share no reactive power."""
 
-FOLLOWERS: tuple[type[Component], ...] = (GridFollowingConverter, GridFollowingConverterV, REGCA1)
+FOLLOWERS: tuple[type[Component], ...] = (GridFollowingConverter, GridFollowingConverterV, REGCA1, CSVGN1)
 """Converters that follow the voltage at their bus: something else has to hold the island that they are in."""
 
 PREFIXES: Mapping[str, str] = {
