@@ -20,6 +20,7 @@ from psmr.grid.models.exciters import (
     SEXS,
     ExciterType1,
     ExciterType1Direct,
+    StaticExciter,
 )
 from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.models.loads.exponential import ExponentialLoad
@@ -35,7 +36,7 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter, REGCA1),
     "exciter": (
         *(ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXDC2, ESDC2A),
-        *(EXST1, ESST3A, ESST4B, EXAC1, AC8B),
+        *(EXST1, StaticExciter, ESST3A, ESST4B, EXAC1, AC8B),
     ),
     "governor": (GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
     "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A, STAB2A),

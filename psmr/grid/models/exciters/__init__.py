@@ -12,6 +12,7 @@ from psmr.grid.models.exciters.esst4b import ESST4B
 from psmr.grid.models.exciters.exac1 import EXAC1
 from psmr.grid.models.exciters.exst1 import EXST1
 from psmr.grid.models.exciters.sexs import SEXS
+from psmr.grid.models.exciters.static import StaticExciter
 from psmr.grid.models.exciters.type1 import ExciterType1, ExciterType1Direct
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "SEXS",
     "ExciterType1",
     "ExciterType1Direct",
+    "StaticExciter",
 ]
