@@ -5,16 +5,29 @@ page shows.
 """
 
 import sys
+import time
 from pathlib import Path
 
-from psmr.reproduce.papers import reproduce
+from psmr.reproduce.papers import PAPERS, reproduce
 from psmr.study.output.canvas import STYLE
+
+
+def table_text(table):
+    """Return a table as Markdown."""
+    rows = [list(table.columns), ["---"] * len(table.columns), *table.to_numpy().tolist()]
+    return "".join("| " + " | ".join(map(str, row)) + " |\n" for row in rows)
+
 
 HERE = Path(__file__).parent
 # Shown where the reader's fonts are unknown: letters as outlines.
 STYLE["svg.fonttype"] = "path"
 
-for name in sys.argv[1:] or ["gil-sanfelice-nikravesh"]:
+for name in sys.argv[1:] or PAPERS:
     folder = HERE / "figures" / name
+    began = time.perf_counter()
     result = reproduce(name, folder, print)
     (folder / "findings.inc").write_text(result.markdown(), encoding="utf-8")
+    if name == "huang-tzounas":
+        table = result.tables["Statements on each parameter set"]
+        (folder / "statements.inc").write_text(table_text(table), encoding="utf-8")
+    print(f"{name}: {time.perf_counter() - began:.0f} s")

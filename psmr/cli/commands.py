@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -239,16 +238,19 @@ def reproduce_command(arguments: argparse.Namespace) -> None:
     """Reproduce a paper's tables and figures."""
     import tempfile
 
-    from psmr.reproduce.papers import reproduce
+    from psmr.reproduce.papers import parts, reproduce
     from psmr.study.output.files import check_writable
 
-    def say(words: str) -> None:
-        if sys.stderr.isatty():
-            print(f"psmr: {words} ...", file=sys.stderr)
-
+    named = parts(arguments.paper)
     if arguments.output:
         check_writable(arguments.output)
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, Progress(len(named), unit=" parts") as progress:
+
+        def say(words: str) -> None:
+            progress(named.index(words))
+            if progress.bar is not None:
+                progress.bar.set_description(words)
+
         result = reproduce(arguments.paper, scratch, say)
         files = result.write(arguments.output) if arguments.output else ()
     if arguments.json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 from psmr.errors import InputError, nearest
 from psmr.reproduce.reproduction import Reproduction
@@ -24,17 +25,33 @@ def reproduce(name: str, folder: str | Path, progress: Progress | None = None) -
     folder
         Where figures go; made where it is missing.
     progress
-        Called with a few words at each part of the work.
+        Called with the name of each part as it begins, see `parts`.
 
     Raises
     ------
     InputError
         For a paper that is not there, with the nearest known one.
     """
-    if name not in PAPERS:
-        raise InputError(f"no paper {name!r}{nearest(name, PAPERS)}; there are {', '.join(PAPERS)}")
+    module = _module(name)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    module = importlib.import_module(f"psmr.reproduce.{name.replace('-', '_')}")
     result: Reproduction = module.reproduce(folder, progress)
     return result
+
+
+def parts(name: str) -> tuple[str, ...]:
+    """Return the parts of a paper's reproduction in their order, as `progress` is called with them.
+
+    Raises
+    ------
+    InputError
+        For a paper that is not there, with the nearest known one.
+    """
+    named: tuple[str, ...] = _module(name).PARTS
+    return named
+
+
+def _module(name: str) -> ModuleType:
+    if name not in PAPERS:
+        raise InputError(f"no paper {name!r}{nearest(name, PAPERS)}; there are {', '.join(PAPERS)}")
+    return importlib.import_module(f"psmr.reproduce.{name.replace('-', '_')}.reproduce")

@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
-from psmr.errors import InputError
+from psmr.reproduce.finding import VERDICTS, Finding
 from psmr.study.output.files import write_text
-
-Verdict = Literal["agrees", "differs", "misprint"]
-VERDICTS = ("agrees", "differs", "misprint")
 
 _STYLE = """body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem; margin: 2rem auto;
 padding: 0 1rem } h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.1rem; margin-top: 2rem }
@@ -24,38 +21,6 @@ table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabula
 .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e5e8 } th { border-bottom: 2px
 solid #b9bec6 } .agrees { color: #2a7f62; font-weight: 600 } .differs { color: #b7791f; font-weight: 600 }
 .misprint { color: #d1495b; font-weight: 600 }"""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One claim of a paper held against what came out here.
-
-    Attributes
-    ----------
-    claim
-        What the claim is about, with its place in the paper.
-    paper, ours
-        What the paper states and what came out here, as text with units.
-    verdict
-        ``"agrees"``, ``"differs"`` (both can be right: another reading, machine or data), or ``"misprint"``
-        (the printed formula or number cannot be meant).
-    why
-        The evidence, or the reason of the difference.
-    """
-
-    claim: str
-    paper: str
-    ours: str
-    verdict: Verdict
-    why: str = ""
-
-    def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise InputError(f"verdict = {self.verdict!r}: must be one of {', '.join(map(repr, VERDICTS))}")
-
-    def __str__(self) -> str:
-        lines = [f"[{self.verdict}] {self.claim}", f"    paper: {self.paper}", f"    ours:  {self.ours}"]
-        return "\n".join(lines + ([f"    {self.why}"] if self.why else []))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +65,7 @@ class Reproduction:
         return {
             "name": self.name,
             "citation": self.citation,
-            "findings": [vars(finding) for finding in self.findings],
+            "findings": [finding.record() for finding in self.findings],
             "tables": {title: table.to_dict("records") for title, table in self.tables.items()},
             "figures": {title: str(path) for title, path in self.figures.items()},
         }
@@ -130,8 +95,8 @@ class Reproduction:
 
     def markdown(self) -> str:
         """Return the findings as a Markdown table, for the documentation."""
-        rows = [(f.claim, f.paper, f.ours, f"**{f.verdict}**", f.why) for f in self.findings]
-        lines = ["| claim | paper | ours | verdict | why |", "|---|---|---|---|---|"]
+        rows = [(f.claim, f.paper, f.ours, f"**{f.verdict}**", f.decided, f.why) for f in self.findings]
+        lines = ["| claim | paper | ours | verdict | rule | why |", "|---|---|---|---|---|---|"]
         return (
             "\n".join(
                 lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
@@ -142,10 +107,11 @@ class Reproduction:
     def _page(self) -> str:
         rows = [
             f"<tr><td>{escape(f.claim)}</td><td>{escape(f.paper)}</td><td>{escape(f.ours)}</td>"
-            f"<td class='{f.verdict}'>{f.verdict}</td><td>{escape(f.why)}</td></tr>"
+            f"<td class='{f.verdict}'>{f.verdict}</td><td>{escape(f.decided)}</td>"
+            f"<td>{escape(f.why)}</td></tr>"
             for f in self.findings
         ]
-        heads = "".join(f"<th>{head}</th>" for head in ("claim", "paper", "ours", "verdict", "why"))
+        heads = "".join(f"<th>{head}</th>" for head in ("claim", "paper", "ours", "verdict", "rule", "why"))
         figures = [
             f"<h2>{escape(title)}</h2><img alt='{escape(title)}' src='{escape(path.name)}'>"
             for title, path in self.figures.items()

@@ -15,6 +15,7 @@ from psmr.grid.models.exciters import (
     SEXS,
     ExciterType1,
     ExciterType1Direct,
+    StaticExciter,
 )
 from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.models.loads.exponential import ExponentialLoad
@@ -172,6 +173,10 @@ PARAMETERS = {
         **{"t_r": 0.02, "v_i_max": 0.1, "v_i_min": -0.2, "t_c": 1.0, "t_b": 5.0, "k_a": 20.0, "t_a": 0.02},
         **{"v_r_max": 1.1, "v_r_min": -0.8, "k_c": 0.05, "k_f": 0.02, "t_f": 1.2},
     },
+    StaticExciter: {
+        **{"t_r": 0.02, "v_i_max": 0.1, "v_i_min": -0.2, "t_c": 1.0, "t_b": 5.0, "k_a": 20.0, "t_a": 0.02},
+        **{"v_r_max": 1.1, "v_r_min": -0.8, "k_f": 0.02, "t_f": 1.2},
+    },
     EXAC1: {
         **DIRECT_CURRENT,
         **{"t_b": 0.5, "t_c": 0.1, "k_e": 1.0, "k_c": 0.2, "k_d": 0.4, "v_r_min": -3.0, "v_r_max": 2.5},
@@ -280,6 +285,7 @@ ZERO = {
     ESDC2A: ("t_r", "t_a", "t_b", "t_c"),
     AC8B: ("t_r", "t_a", "t_dr", "k_dr", "k_ir"),
     EXST1: ("t_r", "t_a", "t_b", "t_c"),
+    StaticExciter: ("t_r", "t_a", "t_b", "t_c"),
     EXAC1: ("t_r", "t_a", "t_b", "t_c"),
     ESST3A: ("t_r", "t_a", "t_b", "t_c", "t_m"),
     ESST4B: ("t_r", "t_a", "k_im"),

@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from psmr.grid.models.exciters import AC8B, ESDC2A, ESST3A, ESST4B, EXAC1, EXDC2, EXST1, IEEET1, IEEEX1, SEXS
+from psmr.grid.models.exciters import (
+    AC8B,
+    ESDC2A,
+    ESST3A,
+    ESST4B,
+    EXAC1,
+    EXDC2,
+    EXST1,
+    IEEET1,
+    IEEEX1,
+    SEXS,
+    StaticExciter,
+)
 from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
 from tests.grid.diagram import Block, device_response, respond, step
 from tests.grid.library import PARAMETERS, ZERO
@@ -168,7 +180,7 @@ def exst1(p):
     }
 
     def rectifier(v_a, u):
-        drop = p["k_c"] * u.i_f
+        drop = p["k_c"] * u.i_f if "k_c" in p else 0.0  # a static exciter without the regulation has none
         return np.clip(v_a, u.v_re * p["v_r_min"] - drop, u.v_re * p["v_r_max"] - drop)
 
     def wiring(b, u):
@@ -305,6 +317,7 @@ EXCITERS |= {
     EXDC2: terminal_fed,
     ESDC2A: terminal_fed,
     AC8B: ac8b,
+    StaticExciter: exst1,
     EXAC1: exac1,
     ESST3A: esst3a,
     ESST4B: esst4b,
@@ -347,7 +360,7 @@ def test_governor(component, form):
 
 
 # Gains of the feedbacks that are algebraic loops where the time constants are zero.
-LOOPS = {EXST1: "k_f", ESST3A: "k_g"}
+LOOPS = {EXST1: "k_f", StaticExciter: "k_f", ESST3A: "k_g"}
 # Small steps for the linear part, then the error past both sides of every limit, then a sag of the bus.
 REFERENCE = step(0.0, (0.1013, 0.004), (0.7021, 0.4), (2.0017, -0.5), (3.2013, 0.0))
 SAG = step(1.0, (3.0013, 0.8))

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from psmr import cli
-from psmr.errors import InputError
 from psmr.reproduce import papers
-from psmr.reproduce.reproduction import Finding, Reproduction, slug
+from psmr.reproduce.finding import Finding, within
+from psmr.reproduce.reproduction import Reproduction, slug
 
 
 def small(folder: Path, progress=None) -> Reproduction:
@@ -23,8 +23,15 @@ def small(folder: Path, progress=None) -> Reproduction:
         {"Table 1: errors": pd.DataFrame({"h": [0.1], "error": [1e-3]})},
         {"A curve": figure},
         (
-            Finding("order | slope", "2", "1.99", "agrees"),
-            Finding("(1)", "a < b", "b < a", "misprint", "signs"),
+            Finding("order | slope", "2", "1.99", (within("slope", 1.99, 2.0, 0.2, "usual"),)),
+            Finding(
+                "(1)",
+                "a < b",
+                "b < a",
+                (within("a - b", 1.0, -1.0, 0.5, "sign"),),
+                "signs",
+                corrected=(within("a - b", 1.0, 1.0, 0.5, "sign"),),
+            ),
         ),
     )
 
@@ -34,6 +41,7 @@ def paper(monkeypatch):
     monkeypatch.setattr(
         papers, "reproduce", lambda name, folder, progress=None: small(Path(folder), progress)
     )
+    monkeypatch.setattr(papers, "parts", lambda name: ("a line", "a curve"))
 
 
 def call(capsys, *argv):
@@ -80,10 +88,27 @@ def test_markdown_escapes_bars(tmp_path):
     assert "order \\| slope" in small(tmp_path).markdown()
 
 
-def test_a_verdict_is_one_of_three():
-    with pytest.raises(InputError, match="verdict = 'fine'"):
-        Finding("a", "b", "c", "fine")
-
-
 def test_slug():
     assert slug("Pendulum, h = 0.005 s, 5 s") == "pendulum-h-0-005-s-5-s"
+
+
+def test_a_bar_follows_the_parts_where_one_watches(paper, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    moved = []
+    monkeypatch.setattr("psmr.cli.console.Progress.__call__", lambda self, t: moved.append((t, self.t_end)))
+    assert call(capsys, "reproduce", "small")[0] == 0
+    assert moved == [(1, 2)]
+
+
+@pytest.mark.parametrize("name", papers.PAPERS)
+def test_the_parts_of_each_paper_have_names_of_their_own(name):
+    named = papers.parts(name)
+    assert len(set(named)) == len(named) >= 4
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_the_work(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(papers, "reproduce", lambda *_: pytest.fail("the work had begun"))
+    (tmp_path / "file").write_text("")
+    code, out, err = call(capsys, "reproduce", "shi-rojas", "-o", tmp_path / "file" / "out")
+    assert (code, out) == (2, "")
+    assert "file" in err

@@ -7,7 +7,7 @@ import pytest
 
 from psmr.errors import InputError
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.reproduce.huang_tzounas import setting as setting_module
+from psmr.reproduce import case_files
 from psmr.reproduce.huang_tzounas.responses import (
     interpolation,
     lag_law,
@@ -36,12 +36,13 @@ def both():
 
 @pytest.fixture(scope="module")
 def wscc9(both):
-    return both[0]
+    """The system whose transducers alone are fast; the paper's own is in test_wscc9_static."""
+    return both.transducers
 
 
 @pytest.fixture(scope="module")
 def converters(both):
-    return both[1]
+    return both.converters
 
 
 def test_the_dominant_mode_is_the_papers(wscc9):
@@ -198,7 +199,7 @@ def test_figure_12_residuals(wscc9):
 
 @pytest.mark.parametrize(("delta", "h"), [(0.0, 0.001), (np.inf, 0.005)])
 def test_ends_of_figure_13_are_single_rate(both, delta, h):
-    for setting in both:
+    for setting in (both.paper, both.converters):
         scheme, single = threshold_scheme(setting, delta), SingleRate("TM", h)
         assert dominant(setting.deform(scheme)) == pytest.approx(dominant(setting.deform(single)), rel=1e-9)
         ours, theirs = setting.run(scheme), setting.run(single)
@@ -221,22 +222,42 @@ def test_figure_13_over_the_threshold(wscc9, converters):
 
 
 def test_missing_case_files_are_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(setting_module, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "setting.py"))
+    monkeypatch.setattr(case_files, "__file__", str(tmp_path / "a" / "b" / "case_files.py"))
+    monkeypatch.setattr(case_files.importlib.metadata, "files", lambda name: None)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="run the command in a checkout"):
+    with pytest.raises(InputError, match=r"wscc9-static.toml is not in .*run the command in a checkout"):
         settings()
+
+
+def test_case_files_of_an_installed_wheel_are_found(monkeypatch, tmp_path):
+    folder = tmp_path / "share" / "psmr" / "cases" / "wscc9"
+    folder.mkdir(parents=True)
+    (folder / "wscc9-static.toml").write_text("")
+
+    class Installed:
+        parts = ("..", "share", "psmr", "cases", "wscc9", "wscc9-static.toml")
+
+        def locate(self):
+            return folder / "wscc9-static.toml"
+
+    monkeypatch.setattr(case_files, "__file__", str(tmp_path / "a" / "b" / "case_files.py"))
+    monkeypatch.setattr(case_files.importlib.metadata, "files", lambda name: [Installed()])
+    assert case_files.case_folder("wscc9", "wscc9-static.toml") == folder
 
 
 @pytest.mark.slow
 def test_the_whole(tmp_path):
+    from psmr.reproduce.huang_tzounas.reproduce import PARTS
     from psmr.reproduce.papers import reproduce
 
     words = []
     result = reproduce("huang-tzounas", tmp_path, words.append)
+    assert tuple(words) == PARTS
     assert [path.name for path in result.figures.values()] == [f"figure-{k:02d}.png" for k in range(2, 14)]
     assert all(path.stat().st_size > 20_000 for path in result.figures.values())
     assert result.count("misprint") == 2
-    assert "Table 2: relative deformation of the dominant mode" in result.tables
-    assert "figure 6: ratios" in words
+    table = result.tables["Statements on each parameter set"].set_index("statement")["on"]
+    assert table["section 4: dominant mode"] == "all"
+    assert table["table 2: the same at 1 ms for h_s = 5, 10, 50 ms, by the exact pencil"] == "none"
     assert not re.search(r"\bnan\b", " ".join(map(str, result.findings)))
     assert (tmp_path / "index.html") in result.write(tmp_path)

@@ -31,6 +31,7 @@ from psmr.grid.models.exciters import (
     SEXS,
     ExciterType1,
     ExciterType1Direct,
+    StaticExciter,
 )
 from psmr.grid.models.governors import (
     DEGOV,
@@ -66,7 +67,7 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter, REGCA1, CSVGN1),
     "exciter": (
         *(ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXDC2, ESDC2A),
-        *(EXST1, ESST3A, ESST4B, EXAC1, AC8B),
+        *(EXST1, StaticExciter, ESST3A, ESST4B, EXAC1, AC8B),
         *(EXDC1, ESDC1A, IEEET2, DC4B, ESAC1A, EXAC2, ESAC6A, ESST1A, SCRX, EXPIC1),
     ),
     "governor": (

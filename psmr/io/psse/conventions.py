@@ -20,8 +20,8 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
     without k_e where that is not positive; ``v_r_min``, if 0 too, is the negative of it. ``t_e = 0`` of
     EXPIC1 is a static exciter, whose k_e and saturation have no part. A saturation curve whose first point is
     e_1 = 0, se_1 = 0 has one point only, through which go curves of any curvature: there is no saturation
-    then. ``S(1.0) = 0`` switches the saturation of a machine off, whatever S(1.2) says. The filter of IEEEST is
-    written so that each numerator has the denominators that it needs. Source: PSS/E, Model Library, IEEET1;
+    then. ``S(1.0) = 0`` switches the saturation of a machine off, whatever S(1.2) says. The filter of IEEEST
+    is written so that each numerator has the denominators that it needs. Source: PSS/E, Model Library, IEEET1;
     for the curve of exciters the practice of ANDES; for machines and IEEEST traces of PSS/E (docs/psse.md).
     """
     found, notes = dict(given), []

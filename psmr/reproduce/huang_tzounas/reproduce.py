@@ -12,6 +12,7 @@ import pandas as pd
 from psmr.reproduce.huang_tzounas.findings import findings
 from psmr.reproduce.huang_tzounas.pencil_figures import part_figure, path_figure, ratio_figure, spectra_figure
 from psmr.reproduce.huang_tzounas.responses import RESPONSES
+from psmr.reproduce.huang_tzounas.results import PARTS as COMPUTED
 from psmr.reproduce.huang_tzounas.results import Results, compute
 from psmr.reproduce.huang_tzounas.run_figures import (
     interpolation_figure,
@@ -20,6 +21,7 @@ from psmr.reproduce.huang_tzounas.run_figures import (
     threshold_figure,
 )
 from psmr.reproduce.huang_tzounas.setting import settings
+from psmr.reproduce.huang_tzounas.statements import verdicts
 from psmr.reproduce.reproduction import Reproduction
 from psmr.study.output.canvas import close, save
 
@@ -27,10 +29,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME = "huang-tzounas"
+NAMES = ("WSCC 9-bus", "with converters")  # of the systems of figure 13
 CITATION = (
     "L. Huang and G. Tzounas, Matrix Pencil-Based Analysis of Multirate Simulation Schemes, University "
     "College Dublin"
 )
+
+
+PARTS = ("systems", *COMPUTED, "figures")
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Reproduction:
@@ -41,7 +47,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Re
     folder
         Where the figures go, ``figure-02.png`` to ``figure-13.png``; made where it is missing.
     progress
-        Called with a few words before each part of the work.
+        Called with the name of each of `PARTS` as it begins.
 
     Raises
     ------
@@ -51,10 +57,11 @@ def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Re
     say = progress or (lambda words: None)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    say("systems")
     results = compute(settings(), say)
+    say("figures")
     figures = {}
     for number, (title, draw) in enumerate(_figures(results), start=2):
-        say(f"drawing figure {number}")
         path = folder / f"figure-{number:02d}.png"
         figure = draw()
         save(figure, path)
@@ -65,9 +72,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Re
 
 def _figures(results: Results) -> list[tuple[str, Callable[[], Figure]]]:
     """Return title and drawing of figures 2 to 13."""
-    sweeps = list(
-        zip([s.name for s in results.settings], results.thresholds, results.threshold_errors, strict=True)
-    )
+    sweeps = list(zip(NAMES, results.thresholds, results.threshold_errors, strict=True))
     answers = [
         (
             f"speed of machine 1 after the {events} at bus 5, {solution} solution",
@@ -77,7 +82,7 @@ def _figures(results: Results) -> list[tuple[str, Callable[[], Figure]]]:
     ]
     return [
         ("eigenvalues, FEM and TM prediction", lambda: spectra_figure(results.spectra)),
-        ("dominant mode over the fast step", lambda: path_figure(results.settings[0], results.swing)),
+        ("dominant mode over the fast step", lambda: path_figure(results.settings.paper, results.swing)),
         ("real part of the dominant mode", lambda: part_figure(results.swing, "real")),
         ("imaginary part of the dominant mode", lambda: part_figure(results.swing, "imaginary")),
         ("dominant mode over the ratio, macro step 0.05 s", lambda: ratio_figure(results.ratios)),
@@ -98,6 +103,7 @@ def _tables(results: Results) -> dict[str, pd.DataFrame]:
     """Return the tables by title; those of figures hold the figures' numbers."""
     ends = results.swing[results.swing["h_fast [s]"] == results.swing["h_fast [s]"].max()]
     tables = {
+        "Statements on each parameter set": verdicts(results.sets),
         "Table 1: factorisations in a macro step of ratio 10, counted": results.table_1,
         "Table 2: relative deformation of the dominant mode": results.table_2,
         "Ringdown of the nonlinear system beside both pencils": results.ringdowns,
@@ -110,9 +116,7 @@ def _tables(results: Results) -> dict[str, pd.DataFrame]:
     for name, table in results.interpolations.items():
         tables[f"Figure 11: {name.replace('$h_s$', 'h_s').replace('δ', 'delta')}"] = table
     tables["Figure 11: errors that the lag of a jump explains"] = results.lag_law
-    for setting, deformed, errors in zip(
-        results.settings, results.thresholds, results.threshold_errors, strict=True
-    ):
-        tables[f"Figure 13: thresholds, {setting.name}"] = deformed
-        tables[f"Figure 13: errors, {setting.name}"] = errors
+    for name, deformed, errors in zip(NAMES, results.thresholds, results.threshold_errors, strict=True):
+        tables[f"Figure 13: thresholds, {name}"] = deformed
+        tables[f"Figure 13: errors, {name}"] = errors
     return tables

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,6 @@ import partitioning
 from partitioning import Partition
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.errors import InputError
 from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
 from psmr.numerics.run.integrate import integrate
@@ -23,6 +21,8 @@ from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.ringdown import fit_mode
 from psmr.pencil.report.report import Deformation, Pencil
+from psmr.reproduce.case_files import case_folder
+from psmr.reproduce.huang_tzounas.parameter_sets import parameter_sets, with_parameters
 from psmr.study.events import Event, Fault, LoadTrip
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
@@ -30,6 +30,7 @@ from psmr.study.run.simulate import simulate
 Reals = NDArray[np.float64]
 Scheme = SingleRate | Multirate
 
+CASE = "wscc9-static.toml"
 DELTA = 20.0  # 1/s
 T_END = 10.0  # s
 PRINTED_MODE = -0.19561 + 8.37291j
@@ -173,31 +174,42 @@ def percent(report: Deformation) -> float:
     return 100.0 * float(report.dominant["relative_deformation"])
 
 
-def settings() -> tuple[Setting, Setting]:
-    """Return the paper's system (33 states) and the one with converters at bus 3.
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The systems that are looked at.
+
+    Attributes
+    ----------
+    paper
+        The paper's: 33 states, AVR voltages and field voltages fast.
+    converters
+        Two converters in place of the machine at bus 3.
+    transducers
+        33 states with exciters of type 1, whose voltage transducers of 1 ms are all that is fast.
+    sets
+        The paper's system with each parameter set of its controls, by name; the first is `paper`.
+    """
+
+    paper: Setting
+    converters: Setting
+    transducers: Setting
+    sets: Mapping[str, Setting]
+
+
+def settings() -> Settings:
+    """Return the systems, each at its equilibrium.
 
     Raises
     ------
     InputError
         Where the case files are not found.
     """
-    folder = case_folder()
-    titles = (("wscc9.toml", "WSCC 9-bus"), ("wscc9-ibr.toml", "WSCC 9-bus with converters"))
-    first, second = (Setting(build(read_case(folder / file)), title) for file, title in titles)
-    return first, second
-
-
-def case_folder() -> Path:
-    """Return ``cases/wscc9`` of the checkout, or of the working directory.
-
-    Raises
-    ------
-    InputError
-        Where it is in neither.
-    """
-    places: Sequence[Path] = (Path(__file__).resolve().parents[3], Path.cwd())
-    for place in places:
-        if (place / "cases" / "wscc9" / "wscc9.toml").is_file():
-            return place / "cases" / "wscc9"
-    looked = " and ".join(str(place / "cases" / "wscc9") for place in places)
-    raise InputError(f"the WSCC 9-bus case files are not in {looked}; run the command in a checkout of psmr")
+    folder = case_folder("wscc9", CASE)
+    case = read_case(folder / CASE)
+    sets = {
+        name: Setting(build(with_parameters(case, values)), f"set {name}")
+        for name, values in parameter_sets(folder).items()
+    }
+    others = (("wscc9-ibr.toml", "with converters"), ("wscc9.toml", "fast transducers"))
+    converters, transducers = (Setting(build(read_case(folder / file)), title) for file, title in others)
+    return Settings(Setting(build(case), "WSCC 9-bus"), converters, transducers, sets)

@@ -17,6 +17,7 @@ from psmr.grid.models.exciters.expic1 import EXPIC1
 from psmr.grid.models.exciters.exst1 import EXST1
 from psmr.grid.models.exciters.sexs import SEXS
 from psmr.grid.models.exciters.static import ESST1A, SCRX
+from psmr.grid.models.exciters.static_exciter import StaticExciter
 from psmr.grid.models.exciters.type1 import ExciterType1, ExciterType1Direct
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "SEXS",
     "ExciterType1",
     "ExciterType1Direct",
+    "StaticExciter",
 ]

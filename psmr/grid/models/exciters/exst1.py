@@ -53,17 +53,7 @@ class EXST1(Component):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of transducer, lead-lag, regulator and feedback, and the field voltage."""
-        magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
-        washed, d_f = washout(v.v_f, v.x_f, p.t_f)
-        error = m.clip(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, p.v_i_min, p.v_i_max)
-        led, d_l = lead_lag(error, v.x_l, p.t_c, p.t_b)
-        drop = p.k_c * v.i_f
-        limited = m.clip(v.v_a, magnitude * p.v_r_min - drop, magnitude * p.v_r_max - drop)
-        return (
-            (lag(magnitude, v.v_m, p.t_r), d_l, lag(p.k_a * led, v.v_a, p.t_a), d_f),
-            (limited - v.v_f,),
-            (),
-        )
+        return bus_fed(m, v, p, p.k_c * v.i_f)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -72,3 +62,17 @@ class EXST1(Component):
         v_m = np.abs(terminal.voltage)
         signals = {"v_a": v_f, "x_f": v_f, "v_f": v_f}
         return signals | {"v_m": v_m, "x_l": v_f / p.k_a, "v_ref": v_m + v_f / p.k_a}
+
+
+def bus_fed(m: Any, v: Any, p: Any, drop: Any) -> tuple[Terms, Terms, Terms]:
+    """Return the equations of a bus-fed exciter; `drop` is what the rectifier takes off the ceiling."""
+    magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
+    washed, d_f = washout(v.v_f, v.x_f, p.t_f)
+    error = m.clip(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, p.v_i_min, p.v_i_max)
+    led, d_l = lead_lag(error, v.x_l, p.t_c, p.t_b)
+    limited = m.clip(v.v_a, magnitude * p.v_r_min - drop, magnitude * p.v_r_max - drop)
+    return (
+        (lag(magnitude, v.v_m, p.t_r), d_l, lag(p.k_a * led, v.v_a, p.t_a), d_f),
+        (limited - v.v_f,),
+        (),
+    )

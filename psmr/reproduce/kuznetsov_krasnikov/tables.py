@@ -1,10 +1,9 @@
-"""Kuznetsov and Krasnikov: integration along the arc of the solution, its Table 1 and the stiff examples."""
+"""The tables of Kuznetsov and Krasnikov: Table 1, and the work on Edsberg's and van der Pol's problems."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,22 +15,13 @@ from psmr.numerics.run.trajectory import Trajectory
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.reproduce.kuznetsov_evidence import FARTHER, TABLE_1, Evidence
-from psmr.reproduce.kuznetsov_evidence import truncated as truncated
-from psmr.reproduce.reproduction import Reproduction
+from psmr.reproduce.kuznetsov_krasnikov.evidence import FARTHER, TABLE_1, Work
 from psmr.reproduce.systems import boundary_layer as layer
 from psmr.reproduce.systems import edsberg
 from psmr.reproduce.systems.van_der_pol import van_der_pol
 
 Reals = NDArray[np.float64]
 Field = Callable[[float, Reals], Reals]
-
-NAME = "kuznetsov-krasnikov"
-CITATION = (
-    "E. B. Kuznetsov, S. D. Krasnikov, To numerical solution of singular perturbed equations transformed"
-    " to the best "
-    "argument, ICCS 2003, LNCS 2658, pp. 500-506"
-)
 
 # Van der Pol, example 2: end in s, tolerances, and the longest step along the arc (unit: that of y2 and of t
 # together).
@@ -40,55 +30,6 @@ VDP_END, TOLERANCES, LONGEST = 0.01, (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8), 1.0
 EDSBERG_END, EDSBERG_TOLERANCE = 1.0, 1e-10
 # The comparison with VODE gives up here; nothing needs half as many.
 MOST_CALLS = 300_000
-
-
-def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Reproduction:
-    """Reproduce Table 1 and examples 1 to 3.
-
-    Takes about ten seconds, once everything is compiled, most of it scipy's VODE.
-
-    Parameters
-    ----------
-    folder
-        Where the figures go.
-    progress
-        Called with the name of each part.
-    """
-    from psmr.reproduce import kuznetsov_figures as figures
-    from psmr.reproduce.kuznetsov_findings import findings
-
-    say = progress or (lambda words: None)
-    say("Table 1")
-    runs, table = table_one()
-    say("Edsberg")
-    first = edsberg_table()
-    say("van der Pol")
-    second = van_der_pol_table()
-    farther = (
-        integrate(van_der_pol(), Adaptive("Adams", 1e-4, 1e-4), FARTHER),
-        integrate(van_der_pol(), ArcLength(Adaptive("Adams", 1e-4, 1e-4), LONGEST), FARTHER),
-    )
-    # Near x = 2.5 the right-hand side is small and d lambda = dt, so that the step is Euler's with s = -(1 +
-    # t) / epsilon.
-    multipliers = {h: 1.0 - 2.0 * h / layer.EPSILON for method, h, _, _ in TABLE_1 if method == "BP"}
-    evidence = Evidence(runs, table, second, first, farther, multipliers)
-    say("figures")
-    return Reproduction(
-        name=NAME,
-        citation=CITATION,
-        tables={
-            "Table 1: example 3, Euler along time (E) and along the arc (BP)": table,
-            "Van der Pol, evaluations to t = 0.01 s": second,
-            "Edsberg, evaluations to t = 1 s": first,
-        },
-        figures={
-            "Example 3: boundary layer and chatter": figures.example_three(
-                evidence, folder / "kuznetsov-layer.svg"
-            ),
-            "Van der Pol: where the gain ends": figures.gain(evidence, folder / "kuznetsov-gain.svg"),
-        },
-        findings=findings(evidence),
-    )
 
 
 def table_one() -> tuple[dict[tuple[str, float], Trajectory], pd.DataFrame]:
@@ -129,6 +70,40 @@ def van_der_pol_table() -> pd.DataFrame:
             _ratio("scipy VODE-Adams", tolerance, [plain_work, arc_work], [plain_error, arc_error], np.nan)
         )
     return pd.DataFrame(rows).sort_values(["method", "tolerance"], ascending=[True, False], ignore_index=True)
+
+
+def farther() -> tuple[Trajectory, Trajectory]:
+    """Return runs of van der Pol's equation to t = 0.05 s, along time and along the arc."""
+    method = Adaptive("Adams", 1e-4, 1e-4)
+    return integrate(van_der_pol(), method, FARTHER), integrate(
+        van_der_pol(), ArcLength(method, LONGEST), FARTHER
+    )
+
+
+def multipliers() -> dict[float, float]:
+    """Return by h what a step of Euler along the arc multiplies a small deviation with, example 3 at t = 1 s.
+
+    Near x = 2.5 the right-hand side is small and dλ = dt, so that the step is Euler's with s = -(1 + t) / ε.
+    """
+    return {h: 1.0 - 2.0 * h / layer.EPSILON for method, h, _, _ in TABLE_1 if method == "BP"}
+
+
+def time_and_step(tolerance: float = 1e-4, runs: int = 5) -> Work:
+    """Return time and mean step along time over those along the arc: van der Pol, Adams, runs in turn."""
+    method = Adaptive("Adams", tolerance, tolerance, tolerance=1e-10)
+    schemes: dict[str, Adaptive | ArcLength] = {"time": method, "arc": ArcLength(method, LONGEST)}
+    seconds: dict[str, list[float]] = {name: [] for name in schemes}
+    steps = {}
+    for _ in range(runs):
+        for name, scheme in schemes.items():
+            run = integrate(van_der_pol(), scheme, VDP_END)
+            seconds[name].append(run.counters.seconds)
+            steps[name] = run.counters.steps
+    return Work(
+        tolerance=tolerance,
+        time_ratio=float(np.median(seconds["time"]) / np.median(seconds["arc"])),
+        step_ratio=steps["time"] / steps["arc"],
+    )
 
 
 def _ratio(

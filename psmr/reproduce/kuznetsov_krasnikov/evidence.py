@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from psmr.numerics.run.trajectory import Trajectory
+from psmr.reproduce.kuznetsov_krasnikov.claims import Circle, LongRun
 
 # Table 1: method, h, error as printed (text), steps as printed. BP is Euler along the arc, E Euler along
 # time.
@@ -27,6 +29,18 @@ TABLE_1 = (
 FARTHER = 0.05
 
 
+@dataclass(frozen=True)
+class Work:
+    """Van der Pol to t = 0.01 s at a tolerance: time along time over that along the arc, and mean steps in t.
+
+    `step_ratio` is the mean step in t along the arc over that along time.
+    """
+
+    tolerance: float
+    time_ratio: float
+    step_ratio: float
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """What the findings and figures are made of.
@@ -41,6 +55,14 @@ class Evidence:
         Runs of van der Pol's equation to t = 0.05 s, along time and along the arc.
     multipliers
         By h: what a step of Euler along the arc multiplies a small deviation with at t = 1 s.
+    work
+        Time and mean step, along time against along the arc.
+    end
+        Van der Pol's equation to t = 2 s.
+    transformed, homogeneous
+        A circle along its arc by equation (13), and with the sign of dt free.
+    conditions
+        (K, 2) of the matrix of (11), see `conditions`.
     """
 
     runs: dict[tuple[str, float], Trajectory]
@@ -49,12 +71,8 @@ class Evidence:
     edsberg: pd.DataFrame
     farther: tuple[Trajectory, Trajectory]
     multipliers: dict[float, float]
-
-
-def truncated(value: float, printed: str) -> str:
-    """Return a value cut after as many digits as are printed; infinity as it is printed."""
-    if printed == "∞":
-        return "∞" if value > 1e20 else f"{value:.4g}"
-    digits = len(printed.partition(".")[2])
-    # The guard keeps a value such as 0.29 from becoming 0.28 by rounding alone.
-    return f"{math.floor(value * 10**digits * (1 + 1e-12)) / 10**digits:.{digits}f}"
+    work: Work
+    end: LongRun
+    transformed: Circle
+    homogeneous: Circle
+    conditions: NDArray[np.float64]

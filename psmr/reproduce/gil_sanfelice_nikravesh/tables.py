@@ -1,9 +1,7 @@
-"""Gil, Sanfelice and Nikravesh (2013): the slow-manifold scheme, its stability, accuracy and pendulum."""
+"""The tables of Gil, Sanfelice and Nikravesh: limits of stability, local errors and their slopes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,20 +12,10 @@ from numpy.typing import NDArray
 import partitioning
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.pencil.operator.operator import step_operator
-from psmr.reproduce import gil_formulas as formulas
-from psmr.reproduce.gil_findings import findings
-from psmr.reproduce.gil_pendulum import T_END, H, pendulum_runs, pendulum_table
-from psmr.reproduce.reproduction import Reproduction
+from psmr.reproduce.gil_sanfelice_nikravesh import formulas
 from psmr.reproduce.systems import linear_two_scales as two_scales
 
 Reals = NDArray[np.float64]
-
-NAME = "gil-sanfelice-nikravesh"
-CITATION = (
-    "G. Gil, R. G. Sanfelice, P. E. Nikravesh, Numerical integration scheme using singular perturbation "
-    "method, "
-    "ASME IDETC/CIE 2013, DETC2013-13330"
-)
 
 # Figures 2 and 3: rays of the left half plane on which the extent of the region is given.
 RAYS = (180, 150, 120, 100, 95)
@@ -35,48 +23,6 @@ STABILITY_PAIRS = ((10, 0.1), (100, 0.1), (1000, 0.1), (10, 0.0), (10, 0.3), (10
 # Figures 4 and 5.
 STEPS = 10.0 ** np.arange(-5.0, -0.9, 0.25)
 ERROR_PAIRS = ((10, 0.1), (100, 0.1), (1000, 0.1), (10, 0.01), (10, 0.3))
-
-
-def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Reproduction:
-    """Reproduce figures 1 to 5, 7 and 8, and hold the formulas against the algorithm.
-
-    Takes about ten seconds, once everything is compiled.
-
-    Parameters
-    ----------
-    folder
-        Where the figures go.
-    progress
-        Called with the name of each part.
-    """
-    from psmr.reproduce import gil_figures as figures
-
-    say = progress or (lambda words: None)
-    say("stability regions")
-    limits = stability_table()
-    say("local errors")
-    errors = local_errors()
-    slopes = slope_table(errors)
-    say("pendulum")
-    runs = pendulum_runs()
-    table = pendulum_table(runs)
-    say("figures")
-    files = {
-        "Stability regions (figures 1 to 3)": figures.stability(folder / "gil-stability.svg"),
-        "Local error (figures 4 and 5)": figures.local_error(errors, folder / "gil-local-error.svg"),
-        "Pendulum with particle (figures 7 and 8)": figures.pendulum(runs, folder / "gil-pendulum.svg"),
-    }
-    return Reproduction(
-        name=NAME,
-        citation=CITATION,
-        tables={
-            "Stability limit along rays": limits,
-            "Local error slopes": slopes,
-            f"Pendulum, h = {H:g} s, {T_END:g} s": table,
-        },
-        figures=files,
-        findings=findings(limits, errors, slopes, runs),
-    )
 
 
 def stability_table() -> pd.DataFrame:

@@ -7,14 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.reproduce.shi_evidence import T_END, Evidence, reduced, smfe
+from psmr.reproduce.shi_rojas.evidence import FIGURE_3, T_END, Evidence, reduced
 from psmr.study.output.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
-
-RUNS = ((0.2, 70), (0.1, 140), (0.01, 1120))
 
 
 def trajectories(evidence: Evidence, path: Path) -> Path:
-    """Draw y, z and the error of y over time for three runs of Table I and the reference."""
+    """Draw y, z and their errors over time: three runs of Table I, forward Euler and the reference."""
     t = np.linspace(0.0, T_END, 2001)
     exact = evidence.reference(t)
     with styled():
@@ -24,7 +22,7 @@ def trajectories(evidence: Evidence, path: Path) -> Path:
         for place, (axis, name) in zip((0, 2), ((top_y, "y"), (top_z, "z")), strict=True):
             axis.plot(t, exact[place], color=INK, linewidth=2.6, alpha=0.25, label="reference")
             axis.set(ylabel=name)
-        for colour, (h, micro) in zip(COLOURS, RUNS, strict=False):
+        for colour, (h, micro) in zip(COLOURS, FIGURE_3, strict=False):
             run = evidence.runs[h, micro]
             label, shown = f"SMFE({h:g}, {micro})", outline(len(run.t), micro)
             settled = np.arange(
@@ -41,12 +39,17 @@ def trajectories(evidence: Evidence, path: Path) -> Path:
                     markersize=2.2,
                     linewidth=0.9,
                 )
+        euler, label = evidence.euler, "FEM, step ε"
+        for place, above, below in ((0, top_y, low_y), (2, top_z, low_z)):
+            above.plot(euler.t, euler.x[:, place], color=COLOURS[3], lw=1.1, ls=(0, (1.2, 1.6)), label=label)
+            error = np.abs(euler.x[1:, place] - evidence.reference(euler.t[1:])[place])
+            below.semilogy(euler.t[1:], error, color=COLOURS[3], lw=0.9)
         top_y.legend(loc="upper right")
         top_y.set_title("y follows with the error of forward Euler")
         top_z.set_title("z leaves its manifold at each long step")
         top_z.set_ylim(-0.24, 0.02)
-        low_y.set(xlabel="t [s]", ylabel="error of y after the micro steps", ylim=(1e-5, 1e-1))
-        low_z.set(xlabel="t [s]", ylabel="error of z after the micro steps", ylim=(1e-5, 1e-1))
+        low_y.set(xlabel="t [s]", ylabel="error of y after the micro steps", ylim=(1e-10, 1e-1))
+        low_z.set(xlabel="t [s]", ylabel="error of z after the micro steps", ylim=(1e-10, 1e-1))
     save(figure, path)
     close(figure)
     return path
@@ -69,8 +72,8 @@ def plane(evidence: Evidence, path: Path) -> Path:
     y, _, z = evidence.reference(t)
     with styled():
         figure = new_figure(8.2, 3.2)
-        for axis, (h, micro) in zip(figure.subplots(1, 3, sharex=True, sharey=True), RUNS, strict=True):
-            run = smfe(h, micro) if (h, micro) not in evidence.runs else evidence.runs[h, micro]
+        for axis, (h, micro) in zip(figure.subplots(1, 3, sharex=True, sharey=True), FIGURE_3, strict=True):
+            run = evidence.runs[h, micro]
             euler = reduced(h)
             axis.plot(y, z, color=INK, linewidth=3.0, alpha=0.22, label="manifold (reference)")
             shown = outline(len(run.t), micro)

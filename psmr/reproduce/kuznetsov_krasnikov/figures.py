@@ -11,7 +11,7 @@ from psmr.reproduce.systems import boundary_layer as layer
 from psmr.study.output.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
 
 if TYPE_CHECKING:
-    from psmr.reproduce.kuznetsov_evidence import Evidence
+    from psmr.reproduce.kuznetsov_krasnikov.evidence import Evidence
 
 
 def example_three(evidence: Evidence, path: Path) -> Path:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from psmr.reproduce import gil_formulas as formulas
+from psmr.reproduce.gil_sanfelice_nikravesh import formulas
 from psmr.study.output.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psmr.reproduce.gil_pendulum import PendulumRuns
+    from psmr.reproduce.gil_sanfelice_nikravesh.pendulum import PendulumRuns
 
 
 def stability(path: Path) -> Path:

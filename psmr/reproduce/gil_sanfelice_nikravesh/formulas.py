@@ -119,3 +119,20 @@ def stability_limit(formula: Any, alpha: float, beta: float, degrees: float) -> 
         middle = (low + high) / 2
         low, high = (low, middle) if unstable(middle) else (middle, high)
     return float(low)
+
+
+def gaps(count: int = 200) -> dict[str, float]:
+    """Return the largest difference of each printed matrix from the algorithm, over random α, β and ξ."""
+    rng = np.random.default_rng(0)
+    found = dict.fromkeys(("(55), (56)", "(55), (56), M12 corrected", "(57), M12 corrected"), 0.0)
+    for _ in range(count):
+        alpha, beta = 10 ** rng.uniform(0.3, 3), rng.uniform(0, 0.9)
+        xi = -rng.uniform(0.05, 2.5) + 1j * rng.uniform(-2, 2)
+        M = algorithm(alpha, beta, xi)
+        for words, other in (
+            ("(55), (56)", printed_55_56(alpha, beta, xi)),
+            ("(55), (56), M12 corrected", printed_55_56(alpha, beta, xi, corrected=True)),
+            ("(57), M12 corrected", printed_57(alpha, beta, xi, corrected=True)),
+        ):
+            found[words] = max(found[words], float(np.abs(M - other).max()))
+    return found

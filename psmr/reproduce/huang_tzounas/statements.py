@@ -1,0 +1,220 @@
+"""The statements of the case study as rules, evaluated on a system: one by one, and set by set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from psmr.pencil.report.report import Deformation
+from psmr.reproduce.finding import Check, above, below, exactly, rises, within
+from psmr.reproduce.huang_tzounas.responses import interpolation, largest_errors, threshold_errors
+from psmr.reproduce.huang_tzounas.setting import DELTA, PRINTED_MODE, Setting, dominant, percent
+from psmr.reproduce.huang_tzounas.sweeps import STEP_PAIRS, thresholds
+from psmr.reproduce.huang_tzounas.tables import PAIRS, critical, table_2
+
+Rules = Mapping[str, tuple[Check, ...]]
+
+STATED = "order stated"
+PRINTED = "half of the last printed digit"
+HIGHEST = 0.02  # s: fast step up to which a critical one is looked for, four points in a period at ratio 10
+# What is fast at delta = 20 1/s by the paper: the voltages of the regulators, the field voltages.
+FAST_STATES = frozenset(f"AVR{k}.{name}" for k in (1, 2, 3) for name in ("v_m", "v_a"))
+FAST_ALGEBRAIC = frozenset(f"AVR{k}.v_f" for k in (1, 2, 3))
+SWEPT = (0.0, 2.0, 20.0, float("inf"))  # thresholds in 1/s that figure 13 compares
+
+
+def statements(setting: Setting) -> Rules:
+    """Return the rules of each statement of the paper's case study, by its place and words."""
+    return {**_system(setting), **_table_2(setting), **_pencil(setting), **_runs(setting)}
+
+
+def verdicts(sets: Mapping[str, Rules]) -> pd.DataFrame:
+    """Return which statement holds on which parameter set: a row a statement, and on how many it holds."""
+    rows = []
+    for name in next(iter(sets.values())):
+        held = {key: all(rule.holds for rule in rules[name]) for key, rules in sets.items()}
+        count = sum(held.values())
+        rows.append(
+            {
+                "statement": name,
+                **{key: "holds" if value else "no" for key, value in held.items()},
+                "on": "all" if count == len(held) else "none" if count == 0 else f"{count} of {len(held)}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _system(setting: Setting) -> Rules:
+    split, mode = setting.split, setting.mode
+    fast_x = {name for name, fast in zip(split.names_x, split.fast_x, strict=True) if fast}
+    fast_y = {name for name, fast in zip(split.names_y, split.fast_y, strict=True) if fast}
+    return {
+        "section 4: dominant mode": (
+            within("real part in 1/s", mode.real, PRINTED_MODE.real, 5e-6, PRINTED),
+            within("imaginary part in rad/s", mode.imag, PRINTED_MODE.imag, 5e-6, PRINTED),
+        ),
+        "section 4: 33 states": (exactly("states", setting.system.n, 33),),
+        f"section 4: fast at delta = {DELTA:g} 1/s: AVR voltages, field voltages": (
+            exactly("states beside v_m and v_a, or missing", len(fast_x ^ FAST_STATES), 0),
+            exactly("algebraic variables beside v_f, or missing", len(fast_y ^ FAST_ALGEBRAIC), 0),
+        ),
+    }
+
+
+def _table_2(setting: Setting) -> Rules:
+    table = table_2(setting)
+    printed = tuple(
+        within(
+            f"published pencil{words}, %",
+            table[f"published pencil{words} [%]"],
+            table[f"paper{words} [%]"],
+            0.01,
+            "what the two printed columns differ by where |s| h_f / 2 is the same: 2.10 and 2.09",
+        )
+        for words in ("", ", all y fast")
+    )
+    first = table["exact pencil [%]"].iloc[:3]
+    apart = table["exact pencil [%]"] - table["exact pencil, all y fast [%]"]
+    return {
+        "table 2: figures, by the published pencil": printed,
+        "table 2: the same at 1 ms for h_s = 5, 10, 50 ms, by the exact pencil": (
+            within("exact pencil at 0.001 s, %", first, 0.42, 5e-3, PRINTED),
+        ),
+        "table 2: y by participation as accurate as all y fast, by the exact pencil": (
+            within("difference in points", apart, 0.0, 0.01, "the largest difference printed"),
+        ),
+    }
+
+
+def bent(setting: Setting) -> dict[tuple[str, str], complex]:
+    """Return (ŝ - s)/|s| of the dominant mode by predictor and solution, h_f = 0.005 s, r = 10, exact."""
+    return {
+        pair: (dominant(setting.deform(setting.scheme(*pair, 0.005, 10))) - setting.mode) / abs(setting.mode)
+        for pair in PAIRS
+    }
+
+
+def critical_step(setting: Setting, predictor: str) -> float:
+    """Return the largest stable h_f in s at r = 10 with TM solution by the exact pencil; infinite: none."""
+    return critical(lambda h: not setting.deform(setting.scheme(predictor, "TM", h, 10)).stable)
+
+
+def _pencil(setting: Setting) -> Rules:
+    def report(predictor: str, h_slow: float, h_fast: float) -> Deformation:
+        return setting.deform(setting.scheme(predictor, "TM", h_fast, round(h_slow / h_fast)))
+
+    pairs = {pair: [report(p, *pair) for p in ("FEM", "TM")] for pair in STEP_PAIRS}
+    last = pairs[STEP_PAIRS[-1]]
+    steps = {predictor: critical_step(setting, predictor) for predictor in ("FEM", "TM", "BEM")}
+    change = bent(setting)
+    tt, bt, tb, bb = (change[pair] for pair in PAIRS[1:])
+    ratio = [percent(setting.deform(setting.scheme("FEM", "TM", 0.05 / r, r))) for r in (5, 6)]
+    others = min(abs(value) for pair, value in change.items() if pair != ("BEM", "TM"))
+    return {
+        "figure 2: TM prediction more accurate than FEM": tuple(
+            rises(
+                f"deformation with TM and FEM prediction at {pair[0]:g} / {pair[1]:g} s, %",
+                [percent(tm), percent(fem)],
+                STATED,
+            )
+            for pair, (fem, tm) in pairs.items()
+        ),
+        "figure 2: FEM unstable, TM stable at 0.04 / 0.008 s": (
+            above("|z| with FEM prediction", last[0].spectral_radius, 1.0, "stability", 1e-9),
+            within("|z| with TM prediction", last[1].spectral_radius, 1.0, 1e-9, "stability: the zero modes"),
+        ),
+        "figure 3a: FEM prediction's critical h_f 0.005 s": (
+            within("critical h_f in s", steps["FEM"], 0.005, 5e-4, PRINTED),
+        ),
+        "section 4: TM prediction stable whatever the steps": (
+            above("critical h_f in s", steps["TM"], HIGHEST, "as far as it was looked for"),
+        ),
+        "section 1.2: implicit predictors more stable than explicit": (
+            above("critical h_f in s, TM", steps["TM"], min(steps["FEM"], HIGHEST), "FEM's"),
+            above("critical h_f in s, BEM", steps["BEM"], min(steps["FEM"], HIGHEST), "FEM's"),
+        ),
+        "figures 3b, 4b: TM/TM underdamps": (above("real part, % of |s|", 100 * tt.real, 0.0, STATED),),
+        "figures 3b, 4b: BEM prediction mitigates it": (
+            rises("real part with BEM and TM prediction, %", [100 * bt.real, 100 * tt.real], STATED),
+        ),
+        "figures 3c, 4c: BEM/BEM overdamps significantly": (
+            below("real part, %", 100 * bb.real, -10.0 * abs(100 * tt.real), "ten times TM/TM's size"),
+        ),
+        "figures 3c, 4c: TM prediction mitigates it": (
+            rises("real part with BEM and TM prediction, %", [100 * bb.real, 100 * tb.real], STATED),
+        ),
+        "figure 5b: TM solution: imaginary part moves more with TM than BEM prediction": (
+            rises("BEM and TM prediction, %", [abs(100 * bt.imag), abs(100 * tt.imag)], STATED),
+        ),
+        "figure 5c: BEM solution: it moves less with BEM than TM prediction": (
+            rises("BEM and TM prediction, %", [abs(100 * bb.imag), abs(100 * tb.imag)], STATED),
+        ),
+        "figures 3 to 5: BEM/TM the most accurate": (
+            rises("BEM/TM and the next best, %", [100 * abs(bt), 100 * others], STATED),
+        ),
+        "figure 6: FEM prediction: worse at r = 6 than at 5": (
+            rises("deformation at r = 5 and 6, %", ratio, STATED),
+        ),
+    }
+
+
+def _runs(setting: Setting) -> Rules:
+    errors = largest_errors(setting)
+    left: dict[Any, float] = errors.set_index(["events", "scheme"])["swing left, of the reference"].to_dict()
+    found: dict[str, tuple[Check, ...]] = {}
+    for figures, events in (((7, 8), "load trip"), ((9, 10), "fault")):
+        bt, tt, bb, tb = (
+            left[events, f"{p} prediction, {s} solution"] for s in ("TM", "BEM") for p in ("BEM", "TM")
+        )
+        found |= {
+            f"figure {figures[0]}: {events}: TM/TM underdamps, BEM prediction mitigates it": (
+                above("swing left of the reference's, TM/TM", tt, 1.0, STATED),
+                rises("swing left with BEM and TM prediction", [bt, tt], STATED),
+            ),
+            f"figure {figures[1]}: {events}: BEM/BEM overdamps significantly": (
+                below("swing left of the reference's", bb, 0.5, "'significant': less than half is left"),
+            ),
+            f"figure {figures[1]}: {events}: TM prediction mitigates it": (
+                rises("swing left with BEM and TM prediction", [bb, tb], STATED),
+            ),
+        }
+    table = interpolation(setting, DELTA, 0.05)
+    linear, spline = table["linear, largest [pu]"], table["spline, largest [pu]"]
+    bends = thresholds(setting, SWEPT)["exact pencil [%]"]
+    after = threshold_errors(setting, SWEPT)["largest error [pu]"].iloc[: len(SWEPT)]
+    return found | {
+        "figure 11a: errors irregular over r with linear interpolation": (
+            above("turns of the largest error over r", turns(linear), 0, "'irregular': not monotonous"),
+        ),
+        "figure 11b: regular with the spline": (
+            exactly("turns of the largest error over r", turns(spline), 0, "'eliminated'"),
+        ),
+        "figure 11: spline errors smaller in all cases": (
+            below(
+                "largest error, spline over linear",
+                table["spline / linear, largest"],
+                1.0,
+                "stated",
+            ),
+        ),
+        "figure 13a: deformation grows with delta": (
+            rises(f"deformation at delta = {_swept()}, %", bends, STATED),
+        ),
+        "figure 13b: error after the fault grows with delta": (
+            rises(f"largest error at delta = {_swept()}, pu", after, STATED),
+        ),
+    }
+
+
+def turns(values: pd.Series) -> int:
+    """Return how often a sequence changes its direction; changes below a thousandth of it do not count."""
+    steps = np.diff(values.to_numpy())
+    signs = np.sign(steps[np.abs(steps) > 1e-3 * np.abs(values).max()])
+    return int((np.diff(signs) != 0).sum())
+
+
+def _swept() -> str:
+    return ", ".join(f"{delta:g}" for delta in SWEPT)
