@@ -12,6 +12,7 @@ from psmr.study.events import Fault
 from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, styled
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import default_panels, quantity
+from psmr.study.record.values import values_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,7 +133,7 @@ def _caption_instants(ax: Axes, run: Recorded) -> None:
 
 
 def _panel(ax: Axes, run: Recorded, names: Sequence[str]) -> None:
-    values = run.signals.values(names, run.x, run.y)
+    values = values_of(run, names)
     many = len(names) > DISTINCT
     for i, name in enumerate(names):
         colour = COLOURS[0] if many else COLOURS[i]

@@ -38,13 +38,16 @@ dd { margin: 0; }
 
 
 def run_text(run: Recorded) -> str:
-    """Return events, certificate and work of a run as lines of text."""
-    head = f"{run.name or 'run'}: {len(run.t)} points to t = {run.t[-1]:g} s"
-    parts = [head, *(f"  t = {t:g} s  {label}" for t, label in run.instants)]
-    if run.stopped is not None:
-        parts.append(f"Stopped at t = {run.stopped.t:g} s by {run.stopped}")
-    if run.certificate is not None:
-        parts += ["", "Certificate", *(f"  {line}" for line in run.certificate.lines())]
+    """Return outcome, events, certificates and work of a run as lines of text."""
+    judgement = run.judgement
+    head = f"{run.name or 'run'}: {judgement.headline}"
+    parts = [head, *(f"  {line}" for line in run.outcome.lines()[1:])]
+    parts += [f"{judgement.colour}: {reason}" for reason in judgement.reasons]
+    parts += ["", f"Events, {len(run.t)} points", *(f"  t = {t:g} s  {label}" for t, label in run.instants)]
+    for certificate in (run.certificate, run.certificate_after):
+        if certificate is not None:
+            title = f"Certificate: the scheme on {certificate.subject}"
+            parts += ["", title, *(f"  {line}" for line in certificate.lines())]
     parts += ["", "Work", *(f"  {line}" for line in run.stats.lines())]
     return "\n".join(parts)
 

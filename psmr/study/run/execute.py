@@ -99,7 +99,7 @@ def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]
 
 def _check_output(output: Output, system: System) -> None:
     """Find a misspelt signal and a missing writer before the run, not after half of the files are written."""
-    Signals(system.names_x, system.names_y).select(output.signals)
+    Signals.of(system).select(output.signals)
     if output.parquet:
         require_pyarrow()
 

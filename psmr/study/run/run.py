@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,13 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.dae.system.system import System
 from psmr.errors import PsmrError
+from psmr.numerics.run.integrate import Change
 from psmr.study.events import Event
 from psmr.study.monitors.watching import Stop
 from psmr.study.output.files import atomic
 from psmr.study.record.certificate import Certificate, Scheme
+from psmr.study.record.judgement import Judgement, judge_run
+from psmr.study.record.observe import outcome_of
+from psmr.study.record.outcome import Outcome
+from psmr.study.record.rest import certificate_after
 from psmr.study.record.signals import Signals
+from psmr.study.record.spans import Span, spans_of
 from psmr.study.record.stats import Stats
+from psmr.study.record.values import values_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +58,10 @@ class Run:
         Units of the variables that are not in pu.
     name
         Name of the system.
+    system
+        The system at the start of the run, from which signals of devices are computed.
+    changes
+        What the events did to the system, in order of time.
     """
 
     t: NDArray[np.float64]
@@ -64,6 +77,8 @@ class Run:
     units: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     stopped: Stop | None = None
+    system: System | None = None
+    changes: tuple[Change, ...] = ()
 
     def __post_init__(self) -> None:
         # A state that left the finite numbers must never look like a result.
@@ -82,14 +97,37 @@ class Run:
             f"{len(self.names_y)} algebraic variables, {self.scheme})"
         )
 
-    @property
+    @functools.cached_property
     def signals(self) -> Signals:
-        """Names of everything the run holds, with the bus voltages ``"bus5.v"``, ``"bus5.angle"``."""
-        return Signals(self.names_x, self.names_y)
+        """Names of what can be asked of the run; see `psmr.study.record.signals.Signals`."""
+        return Signals(self.names_x, self.names_y) if self.system is None else Signals.of(self.system)
+
+    @functools.cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """The stretches between the events, with the parameters and inputs of each."""
+        return () if self.system is None else spans_of(self.system, self.t, self.changes)
+
+    @functools.cached_property
+    def outcome(self) -> Outcome:
+        """What happened: synchronism, voltages, frequency, limits; see `psmr.study.record.outcome`."""
+        return outcome_of(self)
+
+    @functools.cached_property
+    def certificate_after(self) -> Certificate | None:
+        """The certificate on the system that the last event left; None where no event altered it.
+
+        Computed when it is first asked for; see `psmr.study.record.rest.certificate_after`.
+        """
+        return None if self.certificate is None else certificate_after(self)
+
+    @property
+    def judgement(self) -> Judgement:
+        """Red, amber or green, with the reasons; see `psmr.study.record.judgement.Judgement`."""
+        return judge_run(self.outcome, self.certificate, self.certificate_after)
 
     def values(self, names: str | Iterable[str]) -> NDArray[np.float64]:
         """Return (K, j) values of the j signals that names or patterns mean (see `frame`)."""
-        return self.signals.values(self.signals.select(names), self.x, self.y)
+        return values_of(self, self.signals.select(names))
 
     def frame(self, names: str | Iterable[str] | None = None) -> pd.DataFrame:
         """Return signals as a table, a row per accepted time.
@@ -107,7 +145,7 @@ class Run:
         import pandas as pd
 
         chosen = self.signals.select(names)
-        values = self.signals.values(chosen, self.x, self.y)
+        values = values_of(self, chosen)
         return pd.DataFrame(values, index=pd.Index(self.t, name="t"), columns=list(chosen))
 
     def to_csv(self, path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> None:
@@ -119,7 +157,7 @@ class Run:
             For a name that means nothing, or a folder that cannot be written.
         """
         chosen = self.signals.select(names)
-        values = np.column_stack([self.t, self.signals.values(chosen, self.x, self.y)])
+        values = np.column_stack([self.t, values_of(self, chosen)])
         with atomic(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(",".join(["t", *chosen]) + "\n")
             # repr gives the shortest text that reads back as the same number.

@@ -130,6 +130,8 @@ def simulate(
             stats=Stats.of(trajectory.counters, scheme, system.n + system.m),
             certificate=certificate,
             units=units_of(system.devices),
+            system=system,
+            changes=changes,
         )
 
     try:
