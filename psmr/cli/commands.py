@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 def run_command(arguments: argparse.Namespace) -> None:
     """Run a study and show what came of it."""
     from psmr.study.file.study import read_study
-    from psmr.study.run.execute import run_study
+    from psmr.study.run.execute import default_folder, run_study
 
     study = read_study(arguments.study)
+    folder = arguments.output or (None if study.output else default_folder(study))
     with Progress(study.t_end) as progress:
         extra: dict[str, Any] = {"figure": "svg"} if arguments.figure else {}
-        extra |= {"html": True} if arguments.html else {}
-        _, run, files = run_study(study, arguments.output, progress, extra)
+        extra |= {"html": False} if arguments.no_report else {"html": True} if arguments.html else {}
+        extra |= {"signals": tuple(arguments.signals)} if arguments.signals else {}
+        _, run, files = run_study(study, folder, progress, extra)
     if arguments.json:
         print_json(_run_record(study.name, run, files))
         return
@@ -42,9 +44,13 @@ def _run_record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:
         "scheme": str(run.scheme),
         "t_end": float(run.t[-1]),
         "points": len(run.t),
+        "outcome": {"colour": run.judgement.colour, "headline": run.judgement.headline}
+        | {"reasons": run.judgement.reasons}
+        | asdict(run.outcome),
         "events": [{"t": t, "label": label} for t, label in run.instants],
         "stopped": None if run.stopped is None else asdict(run.stopped),
         "certificate": None if run.certificate is None else asdict(run.certificate),
+        "certificate_after": None if run.certificate_after is None else asdict(run.certificate_after),
         "stats": run.stats.record(),
         "files": [str(path) for path in files],
     }

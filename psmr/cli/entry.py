@@ -56,10 +56,15 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--figure", action="store_true", help="write run.svg: trajectories with the events marked"
     )
-    run.add_argument(
-        "--html", action="store_true", help="write report.html: one page with every figure inside"
+    page = run.add_mutually_exclusive_group()
+    page.add_argument(
+        "--html", action="store_true", help="write report.html even where the study has html = false"
     )
-    output_option(run, "FOLDER", "write the results here, in place of the study's own folder")
+    page.add_argument("--no-report", action="store_true", help="leave out report.html")
+    run.add_argument(
+        "--signals", nargs="+", metavar="NAME", help="what to write and draw, in place of the study's signals"
+    )
+    output_option(run, "FOLDER", "write the results here, in place of the study's own folder or results/NAME")
 
     check = _command(
         subparsers,

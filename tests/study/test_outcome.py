@@ -46,7 +46,7 @@ def test_kept_synchronism_is_green_with_its_figures(kept):
     assert kept.judgement.colour == "green"
     wide = np.degrees(np.ptp(kept.values("G*.delta"), axis=1))
     assert out.angle_spread.value == pytest.approx(wide.max())
-    assert out.angle_spread.where == "G2 - G1"
+    assert out.angle_spread.where == "between G2 and G1"
     # During the fault its own bus does not count: it is at 0.
     names = [name for name in kept.signals.select("bus*.v") if name != "bus5.v"]
     assert out.lowest_voltage.value == pytest.approx(kept.values(names).min())

@@ -92,7 +92,7 @@ class Output:
     csv: bool = True
     parquet: bool = False
     figure: str = "none"
-    html: bool = False
+    html: bool = True
 
 
 @dataclass(frozen=True)

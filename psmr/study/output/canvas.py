@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import os
 import sys
 from collections.abc import Iterator
@@ -80,23 +78,6 @@ def bare(axes: Axes) -> None:
     """Take frame, ticks and grid off axes that hold a drawing."""
     axes.set_axis_off()
     axes.set_aspect("equal")
-
-
-def svg_of(figure: Figure) -> str:
-    """Return a figure as an ``<svg>`` element for an HTML page."""
-    buffer = io.StringIO()
-    with styled():
-        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
-
-
-def png_of(figure: Figure) -> str:
-    """Return a figure as a ``data:`` address of a PNG picture."""
-    buffer = io.BytesIO()
-    with styled():
-        figure.savefig(buffer, format="png", bbox_inches="tight")
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:

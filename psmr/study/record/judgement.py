@@ -61,11 +61,16 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
             reasons.append(f"{who} is unstable on {certificate.subject}: {certificate.verdict}")
         elif certificate.stable is None:
             reasons.append(f"No certificate for {certificate.subject}: {certificate.note}.")
+    if outcome.lost is not None and any(c is not None and c.stable for c in (before, after)):
+        reasons.append(
+            "A certificate speaks of small motions about an equilibrium, which this run left: a stable one "
+            "says nothing against the loss of synchronism."
+        )
     if before is None:
         reasons.append("There is no certificate: it was not asked for.")
     end = outcome.end_voltage
     if end is not None and end.value < LOW_VOLTAGE:
-        reasons.append(f"The run ends with {end.where} at {end.value:.3g} pu, below {LOW_VOLTAGE:g} pu.")
+        reasons.append(f"The run ends with {end.value:.3g} pu {end.where}, below {LOW_VOLTAGE:g} pu.")
     colour: Colour = "red" if red else "amber" if reasons else "green"
     return Judgement(colour, outcome.headline, tuple(reasons))
 

@@ -53,11 +53,11 @@ def outcome_of(run: Recorded) -> Outcome:
     system = run.system
     if system is None:
         return Outcome(machines=0, t_end=float(run.t[-1]), stopped=run.stopped)
-    sources = _sources(system)
+    sources = sources_of(system)
     groups = [
         (span, members)
         for span in run.spans
-        for members in _together(system, span, sources)
+        for members in together(system, span, sources)
         if span.rows.stop > span.rows.start
     ]
     lost, spread = _angles(run, groups)
@@ -78,7 +78,8 @@ def outcome_of(run: Recorded) -> Outcome:
     )
 
 
-def _sources(system: System) -> tuple[Source, ...]:
+def sources_of(system: System) -> tuple[Source, ...]:
+    """Return the sources of a system with an angle of their own."""
     devices = {device.name: device for device in system.devices}
     found = []
     for plant in plants(system).values():
@@ -92,7 +93,7 @@ def _sources(system: System) -> tuple[Source, ...]:
     return tuple(found)
 
 
-def _together(system: System, span: Span, sources: Sequence[Source]) -> list[list[Source]]:
+def together(system: System, span: Span, sources: Sequence[Source]) -> list[list[Source]]:
     """Return the sources of each island of a span that has any."""
     out = span.absent(system)
     here = [source for source in sources if source.name not in out]
@@ -115,8 +116,8 @@ def _angles(
         wide = degrees.max(axis=1) - degrees.min(axis=1)
         k = int(wide.argmax())
         if spread is None or wide[k] > spread.value:
-            pair = f"{names[int(degrees[k].argmax())]} - {names[int(degrees[k].argmin())]}"
-            spread = Extreme(float(wide[k]), pair, float(run.t[span.rows][k]))
+            pair = f"{names[int(degrees[k].argmax())]} and {names[int(degrees[k].argmin())]}"
+            spread = Extreme(float(wide[k]), f"between {pair}", float(run.t[span.rows][k]))
         over = np.flatnonzero(wide > STEP_OUT_DEG)
         if len(over) and (lost is None or run.t[span.rows][over[0]] < lost.t):
             k = int(over[0])
@@ -147,7 +148,7 @@ def _frequencies(
         hertz = f_n * speeds @ weights / weights.sum()
         times = run.t[span.rows]
         where = "" if len(turning) == sum(name.endswith(".omega") for name in place) else turning[0].bus
-        words = f"the island of {where}" if where else ""
+        words = f"in the island of {where}" if where else ""
         low, high = int(hertz.argmin()), int(hertz.argmax())
         if lowest is None or hertz[low] < lowest.value:
             lowest = Extreme(float(hertz[low]), words, float(times[low]))
@@ -170,14 +171,14 @@ def _voltages(run: Recorded) -> tuple[Extreme | None, Extreme | None, Extreme | 
         counted[span.rows] &= ~_faulted(run.system, span, names)
     seen = np.where(counted, v, np.inf)
     k, bus = map(int, np.unravel_index(int(seen.argmin()), seen.shape))
-    lowest = Extreme(float(seen[k, bus]), names[bus], float(run.t[k]))
+    lowest = Extreme(float(seen[k, bus]), f"at {names[bus]}", float(run.t[k]))
     last = int(v[-1].argmin())
-    end = Extreme(float(v[-1, last]), names[last], float(run.t[-1]))
+    end = Extreme(float(v[-1, last]), f"at {names[last]}", float(run.t[-1]))
     low = Extreme(0.0, "", float(run.t[0]))
     for column in map(int, np.flatnonzero((seen < LOW_VOLTAGE).any(axis=0))):
         length, begin = longest_below(run.t, seen[:, column], LOW_VOLTAGE)
         if length > low.value:
-            low = Extreme(length, names[column], begin)
+            low = Extreme(length, f"at {names[column]}", begin)
     return lowest, low, end
 
 

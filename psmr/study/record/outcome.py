@@ -20,7 +20,7 @@ LOW_VOLTAGE = 0.8
 
 @dataclass(frozen=True)
 class Extreme:
-    """A largest or smallest value, where it was, and when (in s; a duration begins there)."""
+    """A largest or smallest value, where it was in words, and when (in s; a duration begins there)."""
 
     value: float
     where: str
@@ -120,18 +120,22 @@ class Outcome:
 
         def add(what: str, extreme: Extreme | None, unit: str, digits: int = 4) -> None:
             if extreme is not None:
-                where = f" at {extreme.where}" if extreme.where else ""
-                found.append((what, f"{extreme.value:.{digits}g} {unit}{where}, t = {extreme.t:.4g} s"))
+                where = f" {extreme.where}" if extreme.where else ""
+                value = f"{extreme.value:.{digits}g}" if abs(extreme.value) < 1000 else f"{extreme.value:.0f}"
+                found.append((what, f"{value} {unit}{where}, t = {extreme.t:.4g} s"))
 
         add("largest angle spread", self.angle_spread, "deg")
         add("lowest voltage", self.lowest_voltage, "pu")
         if self.low_voltage is not None:
             low = self.low_voltage
-            words = f"{low.value:.3g} s at {low.where}, from t = {low.t:.4g} s" if low.value > 0 else "none"
+            words = f"{low.value:.3g} s {low.where}, from t = {low.t:.4g} s" if low.value > 0 else "none"
             found.append((f"longest time below {LOW_VOLTAGE:g} pu", words))
         add("lowest voltage at the end", self.end_voltage, "pu")
-        add("frequency nadir", self.nadir, "Hz", 5)
-        add("frequency overshoot", self.overshoot, "Hz", 5)
+        for what, extreme in (("frequency nadir", self.nadir), ("frequency overshoot", self.overshoot)):
+            if extreme is not None and extreme.t == 0.0:
+                found.append((what, f"none, from {extreme.value:.5g} Hz"))
+            else:
+                add(what, extreme, "Hz", 5)
         if self.machines:
             found.append(("limits reached", self._limits()))
         return tuple(found)

@@ -8,6 +8,7 @@ from typing import Protocol
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
+from psmr.numerics.run.integrate import Change
 from psmr.study.events import Event
 from psmr.study.monitors.watching import Stop
 from psmr.study.record.certificate import Certificate, Scheme
@@ -33,6 +34,8 @@ class Recorded(Protocol):
     def names_y(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def system(self) -> System | None: ...  # noqa: D102
+    @property
+    def changes(self) -> tuple[Change, ...]: ...  # noqa: D102
     @property
     def spans(self) -> tuple[Span, ...]: ...  # noqa: D102
     @property
