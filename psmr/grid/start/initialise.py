@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from scipy.sparse.linalg import splu
 
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
-from psmr.errors import InitialisationError
+from psmr.errors import CaseError, InitialisationError
 from psmr.grid.case.case import Case
 from psmr.grid.equilibrium.decided import decide
 from psmr.grid.equilibrium.equilibrium import ROUNDING, Reals, solve_plants
@@ -50,6 +52,7 @@ def build(case: Case, flow: PowerFlow | None = None) -> System:
         Where a generator has no dynamic devices, a load's voltage is below its v_min, or a motor cannot take
         its power.
     """
+    _require_case(case)
     flow = power_flow(case) if flow is None else flow
     voltage = flow.by_number()
     for load in case.loads:
@@ -114,3 +117,14 @@ def check_residual(system: System) -> None:
             f" {allowed[worst]:g}; the power flow"
             " and the devices do not describe one equilibrium"
         )
+
+
+def _require_case(case: object) -> None:
+    """Raise CaseError for anything but a case, with what was meant."""
+    if isinstance(case, str | os.PathLike):
+        path = os.fspath(case)
+        raise CaseError(
+            f"build takes a case, not the path {path!r}; write psmr.build(psmr.read_case({path!r}))"
+        )
+    if not isinstance(case, Case):
+        raise CaseError(f"build takes a case, not {type(case).__name__}; see psmr.read_case")
