@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from psmr.errors import PsmrError
     from psmr.grid.start.initialise import build
     from psmr.grid.synthetic.dynamics import add_dynamics
+    from psmr.io.pandapower import from_pandapower
     from psmr.io.read import read_case
+    from psmr.io.write import write_case
     from psmr.numerics.schemes.adaptive import Adaptive
     from psmr.numerics.schemes.arc_length import ArcLength
     from psmr.numerics.schemes.multirate import Multirate
@@ -38,8 +40,10 @@ if TYPE_CHECKING:
         TimeSeries,
     )
     from psmr.study.explain import explain
+    from psmr.study.file.study import read_study
     from psmr.study.monitors.monitors import AngleSpread, Island, VoltageCollapse
     from psmr.study.run.run import Run
+    from psmr.study.run.saved import load_run
     from psmr.study.run.simulate import simulate
     from psmr.study.tuning.tune import tune
 
@@ -73,11 +77,15 @@ __all__ = [
     "critical_step",
     "deformation",
     "explain",
+    "from_pandapower",
+    "load_run",
     "modes",
     "read_case",
+    "read_study",
     "simulate",
     "step_operator",
     "tune",
+    "write_case",
 ]
 
 _HOMES = {
@@ -108,11 +116,15 @@ _HOMES = {
     "critical_step": "psmr.pencil.deformation.critical",
     "deformation": "psmr.pencil.deformation.deformation",
     "explain": "psmr.study.explain",
+    "from_pandapower": "psmr.io.pandapower",
+    "load_run": "psmr.study.run.saved",
     "modes": "psmr.dae.system.linear",
     "read_case": "psmr.io.read",
+    "read_study": "psmr.study.file.study",
     "simulate": "psmr.study.run.simulate",
     "step_operator": "psmr.pencil.operator.operator",
     "tune": "psmr.study.tuning.tune",
+    "write_case": "psmr.io.write",
 }
 
 

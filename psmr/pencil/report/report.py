@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +18,7 @@ from psmr.pencil.report.terminal import terminal_report
 Pencil = Literal["exact", "published"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Deformation:
     """What one scheme does to the modes of one linearised system.
 
@@ -97,6 +98,16 @@ class Deformation:
 
     def __str__(self) -> str:
         return terminal_report(self)
+
+    def __repr__(self) -> str:
+        return f"Deformation({self.verdict!r}, {len(self.table)} modes, {self.pencil} pencil)"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings)
+        head = f"<p><strong>{escape(self.verdict)}</strong><br>{escape(str(self.scheme))}</p><ul>{notes}</ul>"
+        return head + str(
+            self.table.to_html(index=False, na_rep="", max_rows=40, float_format="{:.4g}".format)
+        )
 
 
 def dominant_row(table: pd.DataFrame) -> pd.Series | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
-from psmr.errors import PsmrError
+from psmr.errors import InputError, PsmrError
 from psmr.numerics.run.integrate import Change
 from psmr.study.events import Event
 from psmr.study.monitors.watching import Stop
@@ -26,6 +27,10 @@ from psmr.study.record.signals import Signals
 from psmr.study.record.spans import Span, spans_of
 from psmr.study.record.stats import Stats
 from psmr.study.record.values import values_of
+from psmr.study.run.compared import Comparison, compare
+from psmr.study.run.notebook import run_html
+from psmr.study.run.points import SIDES, Side, between
+from psmr.study.run.saved import save_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,10 +97,7 @@ class Run:
                 )
 
     def __repr__(self) -> str:
-        return (
-            f"Run({self.name!r}, {len(self.t)} points to t = {self.t[-1]:g} s, {len(self.names_x)} states, "
-            f"{len(self.names_y)} algebraic variables, {self.scheme})"
-        )
+        return f"Run({self.name!r}, {len(self.t)} points to t = {self.t[-1]:g} s: {self.outcome.headline})"
 
     @functools.cached_property
     def signals(self) -> Signals:
@@ -125,17 +127,72 @@ class Run:
         """Red, amber or green, with the reasons; see `psmr.study.record.judgement.Judgement`."""
         return judge_run(self.outcome, self.certificate, self.certificate_after)
 
+    def __getitem__(self, names: str | Iterable[str]) -> pd.Series | pd.DataFrame:
+        """Return one signal by its name as a Series, or several by pattern or list as a DataFrame.
+
+        Raises
+        ------
+        InputError
+            For a name that means nothing, with the nearest known one.
+        """
+        table = self.frame(names)
+        single = isinstance(names, str) and list(table.columns) == [names]
+        return table[names] if single else table
+
+    def at(
+        self, times: ArrayLike, names: str | Iterable[str] | None = None, side: Side = "after"
+    ) -> pd.DataFrame:
+        """Return signals at times in s as a table, straight between the recorded points.
+
+        Parameters
+        ----------
+        times
+            A time or several, within the run.
+        names
+            As in `frame`.
+        side
+            ``"before"`` or ``"after"``: which of the two values at the very instant of an event.
+
+        Raises
+        ------
+        InputError
+            For a time outside the run, and a name that means nothing.
+        """
+        import pandas as pd
+
+        chosen = self.signals.select(names)
+        wanted = np.atleast_1d(np.asarray(times, dtype=float))
+        values = between(self.t, values_of(self, chosen), wanted, side)
+        return pd.DataFrame(values, index=pd.Index(wanted, name="t"), columns=list(chosen))
+
+    def compare(self, other: Run, names: str | Iterable[str] | None = None) -> Comparison:
+        """Return how far another run is from this one; see `psmr.study.run.compared.compare`."""
+        return compare(self, other, names)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole run into a file for `psmr.load_run`; see `psmr.study.run.saved.save_run`."""
+        save_run(self, path)
+
+    def _repr_html_(self) -> str:
+        return run_html(self)
+
     def values(self, names: str | Iterable[str]) -> NDArray[np.float64]:
         """Return (K, j) values of the j signals that names or patterns mean (see `frame`)."""
         return values_of(self, self.signals.select(names))
 
-    def frame(self, names: str | Iterable[str] | None = None) -> pd.DataFrame:
+    def frame(
+        self, names: str | Iterable[str] | None = None, instants: Literal["both", "before", "after"] = "both"
+    ) -> pd.DataFrame:
         """Return signals as a table, a row per accepted time.
 
         Parameters
         ----------
         names
-            Names or patterns: ``"G1.omega"``, ``"*.omega"``, ``["bus5.v", "G*.delta"]``; None: every signal.
+            Names or patterns: ``"G1.omega"``, ``"*.omega"``, ``["bus5.v", "G*.delta"]``; None: every
+            recorded variable, and bus voltages.
+        instants
+            At the instant of an event the rows before and after it, or one of them: then no time stands
+            twice, as `reindex` wants it.
 
         Raises
         ------
@@ -146,7 +203,12 @@ class Run:
 
         chosen = self.signals.select(names)
         values = values_of(self, chosen)
-        return pd.DataFrame(values, index=pd.Index(self.t, name="t"), columns=list(chosen))
+        table = pd.DataFrame(values, index=pd.Index(self.t, name="t"), columns=list(chosen))
+        if instants == "both":
+            return table
+        if instants not in SIDES:
+            raise InputError(f'instants = {instants!r}: must be "both", "before" or "after"')
+        return table[~table.index.duplicated(keep="first" if instants == "before" else "last")]
 
     def to_csv(self, path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> None:
         """Write signals as CSV, first column ``t`` in s, every digit; the file appears whole or not at all.
@@ -158,8 +220,9 @@ class Run:
         """
         chosen = self.signals.select(names)
         values = np.column_stack([self.t, values_of(self, chosen)])
-        with atomic(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-            file.write(",".join(["t", *chosen]) + "\n")
+        with atomic(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+            # A name may have a comma or a quote in it: the head follows the rules of CSV.
+            csv.writer(file, lineterminator="\n").writerow(["t", *chosen])
             # repr gives the shortest text that reads back as the same number.
             file.writelines(",".join(map(repr, row)) + "\n" for row in values.tolist())
 
@@ -184,8 +247,11 @@ class Run:
 
         return trajectories(self, names, **options)
 
-    def to_html(self, path: str | os.PathLike[str], system: Any = None) -> None:
-        """Write a report on the run, one page with figures; see `psmr.study.output.report.run_page`."""
+    def to_html(self, path: str | os.PathLike[str], system: System | None = None) -> None:
+        """Write a report on the run, one page with figures; see `psmr.study.output.report.run_page`.
+
+        `system` takes the place of the run's own.
+        """
         from psmr.study.output.report import run_page, write_page
 
         write_page(path, run_page(self, system))
