@@ -14,6 +14,7 @@ from psmr.errors import PsmrError, PsmrWarning
 from psmr.numerics.schemes.scheme import Scheme as Scheme
 
 if TYPE_CHECKING:
+    from psmr.dae.system.linear import LinearDae
     from psmr.pencil.report.report import Deformation
 
 # The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.

@@ -8,7 +8,7 @@ from typing import Protocol
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event
 from psmr.study.monitors.watching import Stop
 from psmr.study.record.certificate import Certificate, Scheme

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 from psmr.study.topology.network import out_of_service
 
 Reals = NDArray[np.float64]

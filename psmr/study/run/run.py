@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError
-from psmr.numerics.run.integrate import Change
+from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event
 from psmr.study.monitors.watching import Stop
 from psmr.study.output.files import atomic
