@@ -67,6 +67,7 @@ OUTPUT: Mapping[str, Field] = {
     "parquet": Field("flag"),
     "figure": Field("text", among=("png", "svg", "pdf", "none")),
     "html": Field("flag"),
+    "save": Field("flag"),
 }
 
 
@@ -81,8 +82,8 @@ class Output:
     signals
         Names or patterns for the files and the figure; None: every signal, and for the figure what is worth
         seeing.
-    csv, parquet, html
-        Whether ``run.csv``, ``run.parquet``, ``report.html`` are written.
+    csv, parquet, html, save
+        Whether ``run.csv``, ``run.parquet``, ``report.html``, ``run.psmr`` (the whole run) are written.
     figure
         Format of ``run.<format>``, ``"none"`` for none.
     """
@@ -93,6 +94,7 @@ class Output:
     parquet: bool = False
     figure: str = "none"
     html: bool = True
+    save: bool = False
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ def run_study(
     folder: str | Path | None = None,
     progress: Callable[[float], None] | None = None,
     extra: Mapping[str, Any] | None = None,
+    write: bool = True,
 ) -> tuple[System, Run, tuple[Path, ...]]:
     """Run a study and write what it asks for.
 
@@ -51,6 +52,8 @@ def run_study(
         Called with the time reached in s.
     extra
         Outputs asked for beside the study's own, by the field names of `Output`.
+    write
+        Whether anything is written.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def run_study(
             f"{study.source}: there is nothing to run; add [simulation] with t_end, "
             "or ask for `psmr deformation` of it"
         )
-    output = _output_of(study, folder, extra or {})
+    output = _output_of(study, folder, extra or {}) if write else None
     if output:
         check_writable(output.folder)
     system, recipe = prepare(study)
@@ -138,6 +141,9 @@ def write_outputs(
     if output.parquet:
         files.append(place / "run.parquet")
         run.to_parquet(files[-1], output.signals)
+    if output.save:
+        files.append(place / "run.psmr")
+        run.save(files[-1])
     if output.figure != "none":
         from psmr.study.output.canvas import close, save
 
