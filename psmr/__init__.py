@@ -10,6 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from psmr.dae.declare.component import Component, Parameter
+    from psmr.dae.declare.device import Device
+    from psmr.dae.system.assemble import assemble
     from psmr.dae.system.linear import modes
     from psmr.errors import PsmrError
     from psmr.grid.start.initialise import build
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from psmr.study.explain import explain
     from psmr.study.file.study import read_study
     from psmr.study.monitors.monitors import AngleSpread, Island, VoltageCollapse
+    from psmr.study.output.oneline import one_line
     from psmr.study.run.run import Run
     from psmr.study.run.saved import load_run
     from psmr.study.run.simulate import simulate
@@ -53,6 +57,8 @@ __all__ = [
     "Adaptive",
     "AngleSpread",
     "ArcLength",
+    "Component",
+    "Device",
     "Fault",
     "GeneratorTrip",
     "Island",
@@ -61,6 +67,7 @@ __all__ = [
     "LoadTrip",
     "ModeChoice",
     "Multirate",
+    "Parameter",
     "ParameterStep",
     "PsmrError",
     "Run",
@@ -72,6 +79,7 @@ __all__ = [
     "TimeSeries",
     "VoltageCollapse",
     "add_dynamics",
+    "assemble",
     "build",
     "check",
     "critical_step",
@@ -80,6 +88,7 @@ __all__ = [
     "from_pandapower",
     "load_run",
     "modes",
+    "one_line",
     "read_case",
     "read_study",
     "simulate",
@@ -92,6 +101,8 @@ _HOMES = {
     "Adaptive": "psmr.numerics.schemes.adaptive",
     "AngleSpread": "psmr.study.monitors.monitors",
     "ArcLength": "psmr.numerics.schemes.arc_length",
+    "Component": "psmr.dae.declare.component",
+    "Device": "psmr.dae.declare.device",
     "Fault": "psmr.study.events",
     "GeneratorTrip": "psmr.study.events",
     "Island": "psmr.study.monitors.monitors",
@@ -100,6 +111,7 @@ _HOMES = {
     "LoadTrip": "psmr.study.events",
     "ModeChoice": "psmr.pencil.modes.choice",
     "Multirate": "psmr.numerics.schemes.multirate",
+    "Parameter": "psmr.dae.declare.component",
     "ParameterStep": "psmr.study.events",
     "PsmrError": "psmr.errors",
     "Run": "psmr.study.run.run",
@@ -111,6 +123,7 @@ _HOMES = {
     "TimeSeries": "psmr.study.events",
     "VoltageCollapse": "psmr.study.monitors.monitors",
     "add_dynamics": "psmr.grid.synthetic.dynamics",
+    "assemble": "psmr.dae.system.assemble",
     "build": "psmr.grid.start.initialise",
     "check": "psmr.study.check",
     "critical_step": "psmr.pencil.deformation.critical",
@@ -119,6 +132,7 @@ _HOMES = {
     "from_pandapower": "psmr.io.pandapower",
     "load_run": "psmr.study.run.saved",
     "modes": "psmr.dae.system.linear",
+    "one_line": "psmr.study.output.oneline",
     "read_case": "psmr.io.read",
     "read_study": "psmr.study.file.study",
     "simulate": "psmr.study.run.simulate",

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from psmr.pencil.modes.matching import REPRESENTED, ZERO_MODE
+from psmr.pencil.report.canvas import new_figure
 from psmr.pencil.report.reported import Reported
 
 if TYPE_CHECKING:
@@ -48,9 +49,7 @@ def eigenvalue_map(report: Reported, ax: Axes | None = None) -> Figure:
         _oscillations(report, ax)
         ax.legend(loc="upper left", fontsize=8.5, framealpha=0.9, edgecolor="none")
         return ax.get_figure(root=True)  # type: ignore[return-value]
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.5, 4.9), layout="constrained")
+    figure = new_figure(10.5, 4.9)
     near, whole = figure.subplots(1, 2, width_ratios=(1.2, 1.0))
     _oscillations(report, near)
     _whole_spectrum(report, whole)
@@ -303,9 +302,7 @@ def _power_of_ten(value: float) -> float:
 def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     if ax is not None:
         return ax
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=size, layout="constrained").add_subplot()
+    return new_figure(*size).add_subplot()
 
 
 def _plain_ticks(ax: Any, y: bool = True) -> None:

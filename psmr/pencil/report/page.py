@@ -11,6 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from psmr.pencil.modes.matching import REPRESENTED
+from psmr.pencil.report.canvas import close
 from psmr.pencil.report.figures import deformation_bars, oscillations, whole_spectrum
 from psmr.pencil.report.render import complex_text, inline_svg, percent_text, render
 from psmr.pencil.report.reported import Reported
@@ -91,7 +92,10 @@ def bars(report: Reported) -> Any:
 
 
 def _picture(draw: Callable[[Reported], Any], report: Reported, words: str) -> Picture:
-    return Picture(inline_svg(draw(report), words), words)
+    figure = draw(report)
+    drawn = Picture(inline_svg(figure, words), words)
+    close(figure)
+    return drawn
 
 
 def _row(report: Reported, k: int, dominant_states: Mapping[complex, str]) -> Row:

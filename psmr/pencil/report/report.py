@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,10 @@ import pandas as pd
 from psmr.errors import InputError
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.report.terminal import terminal_report
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Pencil = Literal["exact", "published"]
 
@@ -95,6 +99,18 @@ class Deformation:
         from psmr.pencil.report.page import page
 
         write_text(path, page(self))
+
+    def plot_modes(self, ax: Axes | None = None) -> Figure:
+        """Return the eigenvalue map; see `psmr.pencil.report.figures.eigenvalue_map`."""
+        from psmr.pencil.report.figures import eigenvalue_map
+
+        return eigenvalue_map(self, ax)
+
+    def plot_bars(self, ax: Axes | None = None) -> Figure:
+        """Return a bar for each mode; see `psmr.pencil.report.figures.deformation_bars`."""
+        from psmr.pencil.report.figures import deformation_bars
+
+        return deformation_bars(self, ax)
 
     def __str__(self) -> str:
         return terminal_report(self)
