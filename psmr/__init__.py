@@ -10,11 +10,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from psmr.dae.declare.component import Component, Parameter
+    from psmr.dae.declare.device import Device
+    from psmr.dae.system.assemble import assemble
     from psmr.dae.system.linear import modes
     from psmr.errors import PsmrError
     from psmr.grid.start.initialise import build
     from psmr.grid.synthetic.dynamics import add_dynamics
+    from psmr.io.pandapower import from_pandapower
     from psmr.io.read import read_case
+    from psmr.io.write import write_case
     from psmr.numerics.schemes.adaptive import Adaptive
     from psmr.numerics.schemes.arc_length import ArcLength
     from psmr.numerics.schemes.multirate import Multirate
@@ -38,8 +43,11 @@ if TYPE_CHECKING:
         TimeSeries,
     )
     from psmr.study.explain import explain
+    from psmr.study.file.study import read_study
     from psmr.study.monitors.monitors import AngleSpread, Island, VoltageCollapse
+    from psmr.study.output.oneline import one_line
     from psmr.study.run.run import Run
+    from psmr.study.run.saved import load_run
     from psmr.study.run.simulate import simulate
     from psmr.study.tuning.tune import tune
 
@@ -49,6 +57,8 @@ __all__ = [
     "Adaptive",
     "AngleSpread",
     "ArcLength",
+    "Component",
+    "Device",
     "Fault",
     "GeneratorTrip",
     "Island",
@@ -57,6 +67,7 @@ __all__ = [
     "LoadTrip",
     "ModeChoice",
     "Multirate",
+    "Parameter",
     "ParameterStep",
     "PsmrError",
     "Run",
@@ -68,22 +79,30 @@ __all__ = [
     "TimeSeries",
     "VoltageCollapse",
     "add_dynamics",
+    "assemble",
     "build",
     "check",
     "critical_step",
     "deformation",
     "explain",
+    "from_pandapower",
+    "load_run",
     "modes",
+    "one_line",
     "read_case",
+    "read_study",
     "simulate",
     "step_operator",
     "tune",
+    "write_case",
 ]
 
 _HOMES = {
     "Adaptive": "psmr.numerics.schemes.adaptive",
     "AngleSpread": "psmr.study.monitors.monitors",
     "ArcLength": "psmr.numerics.schemes.arc_length",
+    "Component": "psmr.dae.declare.component",
+    "Device": "psmr.dae.declare.device",
     "Fault": "psmr.study.events",
     "GeneratorTrip": "psmr.study.events",
     "Island": "psmr.study.monitors.monitors",
@@ -92,6 +111,7 @@ _HOMES = {
     "LoadTrip": "psmr.study.events",
     "ModeChoice": "psmr.pencil.modes.choice",
     "Multirate": "psmr.numerics.schemes.multirate",
+    "Parameter": "psmr.dae.declare.component",
     "ParameterStep": "psmr.study.events",
     "PsmrError": "psmr.errors",
     "Run": "psmr.study.run.run",
@@ -103,16 +123,22 @@ _HOMES = {
     "TimeSeries": "psmr.study.events",
     "VoltageCollapse": "psmr.study.monitors.monitors",
     "add_dynamics": "psmr.grid.synthetic.dynamics",
+    "assemble": "psmr.dae.system.assemble",
     "build": "psmr.grid.start.initialise",
     "check": "psmr.study.check",
     "critical_step": "psmr.pencil.deformation.critical",
     "deformation": "psmr.pencil.deformation.deformation",
     "explain": "psmr.study.explain",
+    "from_pandapower": "psmr.io.pandapower",
+    "load_run": "psmr.study.run.saved",
     "modes": "psmr.dae.system.linear",
+    "one_line": "psmr.study.output.oneline",
     "read_case": "psmr.io.read",
+    "read_study": "psmr.study.file.study",
     "simulate": "psmr.study.run.simulate",
     "step_operator": "psmr.pencil.operator.operator",
     "tune": "psmr.study.tuning.tune",
+    "write_case": "psmr.io.write",
 }
 
 

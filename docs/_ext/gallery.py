@@ -1,12 +1,13 @@
 """Sphinx extension: run the scripts of the gallery and make a page of each, with what it prints and draws.
 
-A script is a Python file whose docstring is a title line and an introduction; every figure that it hands to
-``show`` and everything it prints appears below its text.
+A script is a Python file whose docstring is a title line and an introduction; every figure that it makes
+with pyplot and everything it prints appears below its text. It runs by itself as well.
 """
 
 import ast
 import contextlib
 import io
+import os
 import runpy
 from pathlib import Path
 
@@ -18,19 +19,25 @@ def build(source: Path) -> None:
     folder = source / FOLDER
     for script in sorted(folder.glob("*.py")):
         page = script.with_suffix(".md")
-        pictures = []
-
-        def show(figure, script=script, pictures=pictures):
-            name = f"{script.stem}-{len(pictures) + 1}.svg"
-            from psmr.study.output.canvas import save
-
-            save(figure, script.parent / "_figures" / name)
-            pictures.append(name)
-
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.chdir(source.parent):
-            runpy.run_path(str(script), init_globals={"show": show})
+            runpy.run_path(str(script))
+        pictures = _pictures(script)
         page.write_text(_page(script, printed.getvalue(), pictures), encoding="utf-8")
+
+
+def _pictures(script: Path) -> list[str]:
+    """Save the figures that a script has left open, and return the names of the files."""
+    from matplotlib import pyplot as plt
+
+    from psmr.study.output.canvas import save
+
+    names = []
+    for number in plt.get_fignums():
+        names.append(f"{script.stem}-{len(names) + 1}.svg")
+        save(plt.figure(number), script.parent / "_figures" / names[-1])
+    plt.close("all")
+    return names
 
 
 def _page(script: Path, printed: str, pictures: list[str]) -> str:
@@ -48,5 +55,6 @@ def _page(script: Path, printed: str, pictures: list[str]) -> str:
 
 def setup(app):
     """Run the scripts before Sphinx looks for sources."""
+    os.environ.setdefault("MPLBACKEND", "Agg")
     app.connect("builder-inited", lambda app: build(Path(app.srcdir)))
     return {"parallel_read_safe": True}

@@ -8,14 +8,16 @@ step, whatever the macro step is.
 
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import partitioning
 import psmr
 from psmr.pencil import fit_mode
-from psmr.pencil.report.figures import deformation_bars, eigenvalue_map
 
-system = psmr.build(psmr.read_case(Path("cases/wscc9/wscc9.toml")))
+CASES = Path(__file__).resolve().parents[2] / "cases"
+
+system = psmr.build(psmr.read_case(CASES / "wscc9/wscc9.toml"))
 linear = system.linearise()
 split = partitioning.by_participation(linear, delta=20.0)
 
@@ -42,5 +44,7 @@ for predictor, solution, h_slow, h_fast in [
     print(f"{predictor}/{solution:5} {h_slow:5} {h_fast:6}   {figures}")
 
 report = psmr.deformation(linear, psmr.Multirate(split, h_slow=0.05, ratio=10))
-show(eigenvalue_map(report))  # noqa: F821
-show(deformation_bars(report))  # noqa: F821
+report.plot_modes()
+report.plot_bars()
+
+plt.show()

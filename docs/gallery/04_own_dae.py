@@ -4,24 +4,22 @@ A component is names and one plain function; no network is needed. The string's 
 variable.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import psmr
-from psmr.dae.declare.component import Component, Parameter, positive
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
 
 
-class Pendulum(Component):
+class Pendulum(psmr.Component):
     """A damped pendulum; the string's force is algebraic."""
 
     states = ("angle", "speed")
     algebraic = ("force",)
     units = {"angle": "rad", "speed": "rad/s", "force": "N"}
 
-    length = Parameter("m", "length of the string", positive)
-    mass = Parameter("kg", "mass of the bob", positive)
-    damping = Parameter("1/s", "damping of the speed", default=0.0)
+    length = psmr.Parameter("m", "length of the string")
+    mass = psmr.Parameter("kg", "mass of the bob")
+    damping = psmr.Parameter("1/s", "damping of the speed", default=0.0)
 
     @staticmethod
     def equations(m, v, p):
@@ -31,10 +29,12 @@ class Pendulum(Component):
         return derivatives, residuals, ()
 
 
-device = Device("bob", Pendulum, {"length": 1.0, "mass": 0.5, "damping": 0.1})
-at_rest = assemble([device], start={"bob.force": 0.5 * 9.81})
+device = psmr.Device("bob", Pendulum, {"length": 1.0, "mass": 0.5, "damping": 0.1})
+at_rest = psmr.assemble([device], start={"bob.force": 0.5 * 9.81})
 report = psmr.deformation(at_rest.linearise(), psmr.SingleRate("TM", h=0.05))
 print(report)
 
 run = psmr.simulate(at_rest, psmr.SingleRate("TM", h=0.01), 10.0, start=([np.pi / 4, 0.0], [3.0]))
-show(run.plot(["bob.angle", "bob.force"], title="Pendulum released at 45 degrees"))  # noqa: F821
+run.plot(["bob.angle", "bob.force"], title="Pendulum released at 45 degrees")
+
+plt.show()

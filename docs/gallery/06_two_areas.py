@@ -9,15 +9,18 @@ Where our modes differ from the book's and why: `cases/kundur/SOURCE.md`.
 
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import psmr
-from psmr.study.output.canvas import COLOURS, new_figure, styled
+
+CASES = Path(__file__).resolve().parents[2] / "cases"
+colours = plt.rcParams["axes.prop_cycle"].by_key()["color"]
 
 book = {"thyristor": (0.031 + 3.84j, -0.490 + 7.15j, -0.496 + 7.35j)}
 book["kundur"] = (-0.501 + 3.77j, -1.826 + 8.05j, -1.895 + 8.35j)
 names = {"thyristor": "no stabilisers", "kundur": "with stabilisers"}
-systems = {name: psmr.build(psmr.read_case(Path(f"cases/kundur/{name}.toml"))) for name in names}
+systems = {name: psmr.build(psmr.read_case(CASES / f"kundur/{name}.toml")) for name in names}
 machines = [f"G{k}" for k in range(1, 5)]
 
 
@@ -36,34 +39,32 @@ for name, system in systems.items():
         hertz, ratio = ours.imag / (2 * np.pi), -100 * ours.real / abs(ours)
         print(f"{names[name]:18}{ours:18.3f}{theirs:18.3f}{hertz:9.3f} Hz{ratio:8.2f} %")
 
-with styled():
-    figure = new_figure(7.2, 2.6)
-    modes, shapes = swings(systems["thyristor"])
-    where = ("between the areas", "in area 1", "in area 2")
-    for k, (mode, shape) in enumerate(zip(modes, shapes.T, strict=True)):
-        ax = figure.add_subplot(1, 3, k + 1, projection="polar")
-        for name, part, colour in zip(machines, shape, COLOURS, strict=False):
-            line = {"color": colour, "lw": 2.0, "marker": "o", "markevery": [1], "label": name}
-            ax.plot([np.angle(part)] * 2, [0, abs(part)], **line)
-        ax.set_title(f"{where[k]}\n{mode.imag / (2 * np.pi):.2f} Hz")
-        ax.set_rticks([0.5, 1.0], labels=[])
-        ax.set_thetagrids([0, 90, 180, 270], labels=[])
-        ax.set_ylim(0, 1.1)
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside right center")
-show(figure)  # noqa: F821
+figure = plt.figure(figsize=(7.2, 2.6), layout="constrained")
+modes, shapes = swings(systems["thyristor"])
+where = ("between the areas", "in area 1", "in area 2")
+for k, (mode, shape) in enumerate(zip(modes, shapes.T, strict=True)):
+    ax = figure.add_subplot(1, 3, k + 1, projection="polar")
+    for name, part, colour in zip(machines, shape, colours, strict=False):
+        line = {"color": colour, "lw": 2.0, "marker": "o", "markevery": [1], "label": name}
+        ax.plot([np.angle(part)] * 2, [0, abs(part)], **line)
+    ax.set_title(f"{where[k]}\n{mode.imag / (2 * np.pi):.2f} Hz")
+    ax.set_rticks([0.5, 1.0], labels=[])
+    ax.set_thetagrids([0, 90, 180, 270], labels=[])
+    ax.set_ylim(0, 1.1)
+figure.legend(*ax.get_legend_handles_labels(), loc="outside right center")
 
 fault = psmr.Fault(bus=8, start=1.0, clear=1.1, trip="line7-8-2")
-with styled():
-    figure = new_figure(7.2, 4.6)
-    angle, speed = figure.subplots(2, 1, sharex=True)
-    for (name, system), colour in zip(systems.items(), (COLOURS[1], COLOURS[0]), strict=True):
-        run = psmr.simulate(system, psmr.SingleRate("TM", h=0.005), 15.0, [fault], certify=False)
-        across = np.degrees(run.values("G1.delta") - run.values("G3.delta"))
-        angle.plot(run.t, across, color=colour, label=names[name])
-        speed.plot(run.t, 60 * (run.values("G1.omega") - run.values("G3.omega")), color=colour)
-    angle.set_ylabel("angle, G1 less G3 [°]")
-    speed.set_ylabel("frequency, G1 less G3 [Hz]")
-    speed.set_xlabel("time [s]")
-    speed.set_xlim(0.0, 15.0)
-    angle.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
-show(figure)  # noqa: F821
+figure = plt.figure(figsize=(7.2, 4.6), layout="constrained")
+angle, speed = figure.subplots(2, 1, sharex=True)
+for (name, system), colour in zip(systems.items(), (colours[1], colours[0]), strict=True):
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=0.005), 15.0, [fault], certify=False)
+    across = np.degrees(run.values("G1.delta") - run.values("G3.delta"))
+    angle.plot(run.t, across, color=colour, label=names[name])
+    speed.plot(run.t, 60 * (run.values("G1.omega") - run.values("G3.omega")), color=colour)
+angle.set_ylabel("angle, G1 less G3 [°]")
+speed.set_ylabel("frequency, G1 less G3 [Hz]")
+speed.set_xlabel("time [s]")
+speed.set_xlim(0.0, 15.0)
+angle.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
+
+plt.show()

@@ -10,10 +10,14 @@ lasts 0.16 s, longer than the machines bear, with a monitor that ends the run wh
 import tempfile
 from pathlib import Path
 
-import psmr
-from psmr.study.output.canvas import COLOURS, new_figure, styled
+import matplotlib.pyplot as plt
 
-system = psmr.build(psmr.read_case(Path("cases/wscc9/wscc9.toml")))
+import psmr
+
+CASES = Path(__file__).resolve().parents[2] / "cases"
+colours = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+
+system = psmr.build(psmr.read_case(CASES / "wscc9/wscc9.toml"))
 scheme = psmr.SingleRate("TM", h=0.005)
 
 trip = psmr.simulate(system, scheme, 15.0, [psmr.GeneratorTrip("G3", start=1.0)])
@@ -29,20 +33,20 @@ fault = psmr.Fault(bus=7, start=0.2, clear=0.36, trip="5-7")
 lost = psmr.simulate(system, scheme, 5.0, [fault], monitors=[psmr.AngleSpread(180.0), psmr.VoltageCollapse()])
 print(f"stopped at t = {lost.stopped.t:.3f} s by {lost.stopped}")
 
-with styled():
-    figure = new_figure(7.2, 6.6)
-    axes = figure.subplots(3, 1)
-    for number, colour in zip((1, 2), COLOURS, strict=False):
-        axes[0].plot(trip.t, trip.values(f"G{number}.omega"), color=colour, label=f"G{number}")
-    axes[0].set_ylabel("speed [pu]")
-    for bus, colour in zip(("bus5", "bus6", "bus1"), COLOURS, strict=False):
-        axes[1].plot(growth.t, growth.values(f"{bus}.v"), color=colour, label=bus)
-    axes[1].set_ylabel("voltage [pu]")
-    for number, colour in zip((1, 2, 3), COLOURS, strict=False):
-        axes[2].plot(lost.t, lost.values(f"G{number}.delta"), color=colour, label=f"G{number}")
-    axes[2].set_ylabel("rotor angle [rad]")
-    axes[2].set_xlabel("time [s]")
-    for ax, run in zip(axes, (trip, growth, lost), strict=True):
-        ax.set_xlim(0.0, run.t[-1])
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-show(figure)  # noqa: F821
+figure = plt.figure(figsize=(7.2, 6.6), layout="constrained")
+axes = figure.subplots(3, 1)
+for number, colour in zip((1, 2), colours, strict=False):
+    axes[0].plot(trip.t, trip.values(f"G{number}.omega"), color=colour, label=f"G{number}")
+axes[0].set_ylabel("speed [pu]")
+for bus, colour in zip(("bus5", "bus6", "bus1"), colours, strict=False):
+    axes[1].plot(growth.t, growth.values(f"{bus}.v"), color=colour, label=bus)
+axes[1].set_ylabel("voltage [pu]")
+for number, colour in zip((1, 2, 3), colours, strict=False):
+    axes[2].plot(lost.t, lost.values(f"G{number}.delta"), color=colour, label=f"G{number}")
+axes[2].set_ylabel("rotor angle [rad]")
+axes[2].set_xlabel("time [s]")
+for ax, run in zip(axes, (trip, growth, lost), strict=True):
+    ax.set_xlim(0.0, run.t[-1])
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+plt.show()

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
+
+from psmr.errors import InputError
+
+if TYPE_CHECKING:
+    from psmr.io.read import CaseFile
 
 
 def case_options(
@@ -88,3 +94,48 @@ def fraction(text: str) -> float:
 def hertz(text: str) -> float:
     """Read 2Hz or 2 as a frequency in Hz."""
     return float(text.strip().lower().removesuffix("hz"))
+
+
+def add_command(
+    subparsers: Any, name: str, function: Any, help: str, example: str, json_flag: bool = True
+) -> argparse.ArgumentParser:
+    """Add a command with its help, its example and, where it has results, --json."""
+    command: argparse.ArgumentParser = subparsers.add_parser(
+        name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"example: {example}"
+    )
+    command.set_defaults(command=function)
+    if json_flag:
+        command.add_argument("--json", action="store_true", help="print the result as JSON")
+    return command
+
+
+def case_file(arguments: argparse.Namespace) -> CaseFile:
+    """Return the case file that a command names, with the options on how to read it."""
+    from psmr.io.read import CaseFile
+
+    # Converting a case solves no power flow of it.
+    return CaseFile(
+        arguments.case,
+        arguments.dynamics,
+        arguments.skip_unknown_models,
+        arguments.frequency,
+        getattr(arguments, "reactive_limits", False),
+        loads=arguments.loads,
+        net_unmodelled=arguments.net_unmodelled,
+        mechanical=arguments.mechanical,
+        start_at_limits=getattr(arguments, "start_at_limits", None) or "refuse",
+    )
+
+
+_PREPARED = ("loads", "net_unmodelled", "mechanical", "start_at_limits")
+
+
+def check_study_options(arguments: argparse.Namespace, scheme: dict[str, Any]) -> None:
+    """Raise InputError for an option that belongs to a case file, where a study is given."""
+    fields = {key: key for key in ("dynamics", "skip_unknown_models", "reactive_limits", *_PREPARED)}
+    fields["frequency"] = "frequency_hz"
+    places = dict.fromkeys(scheme, "its scheme is in [scheme]")
+    places |= {key: f"it has a field {field}" for key, field in fields.items() if getattr(arguments, key)}
+    for key, where in places.items():
+        option = "--" + key.replace("_", "-")
+        raise InputError(f"{option}: {arguments.case} is a study, {where}; give the option with a case file")

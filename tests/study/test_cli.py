@@ -34,7 +34,8 @@ def test_run_writes_and_says_what_it_did(study, fault_run, capsys):
     assert "Certificate" in out
     assert "deformed by 1.44 %" in out
     assert "of single rate at 0.005 s" in out
-    assert out.rstrip().endswith("out/run.csv")
+    assert out.rstrip().endswith("out/run.csv\n  out/report.html")
+    assert out.startswith("WSCC 9-bus: Kept synchronism to t = 0.5 s.\n")
     assert list(pd.read_csv("out/run.csv").columns) == ["t", "G1.omega", "G2.omega", "G3.omega"]
 
 
@@ -48,6 +49,40 @@ def test_run_as_json_with_other_outputs(study, capsys, tmp_path):
     assert record["events"] == [{"t": 0.1, "label": "50 % of the load at bus5 trips"}]
     assert sorted(p.name for p in (tmp_path / "here").iterdir()) == ["report.html", "run.csv", "run.svg"]
     assert not (tmp_path / "out").exists()
+
+
+def test_run_without_an_output_table_leaves_a_report_under_the_name_of_the_study(study, capsys, tmp_path):
+    text = study.read_text()
+    study.write_text(text[: text.index("[output]")])
+    code, out, err = call(capsys, "run", study)
+    assert (code, err) == (0, "")
+    place = tmp_path / "results" / "study"
+    assert sorted(p.name for p in place.iterdir()) == ["report.html", "run.csv"]
+    assert "How to reproduce" in (place / "report.html").read_text()
+    code, out, _ = call(capsys, "run", study, "--no-report", "--signals", "G*.p", "-o", tmp_path / "power")
+    assert list(pd.read_csv(tmp_path / "power" / "run.csv").columns) == ["t", "G1.p", "G2.p", "G3.p"]
+    assert not (tmp_path / "power" / "report.html").exists()
+
+
+def test_plot_of_a_run_and_of_two(study, capsys, tmp_path):
+    assert call(capsys, "run", study, "--save", "--no-report")[0] == 0
+    code, out, err = call(capsys, "plot", "out/run.psmr", "--signals", "G*.p", "bus5.v", "-o", "p.svg")
+    assert (code, err) == (0, "")
+    assert "active power [MW]" in (tmp_path / "p.svg").read_text()
+    study.write_text(study.read_text().replace("h_fast = 0.005", "h_fast = 0.01"))
+    code, out, err = call(capsys, "plot", "out/run.psmr", study, "--signals", "*.omega", "--json")
+    assert (code, err) == (0, "")
+    record = json.loads(out)
+    assert record["file"] == "plot.svg"
+    assert 0 < abs(record["differences"][0]["largest"]) < 1e-3
+    assert (tmp_path / "plot.svg").read_text().count("difference") >= 1
+    for arguments, words in (
+        (("out/run.csv",), "is not a run saved by run.save"),
+        (("out/run.psmr", "-o", "x.doc"), "must end in .svg, .png, .pdf"),
+        (("out/run.psmr", "--signals", "*.omga"), "there is no signal '*.omga'"),
+    ):
+        code, _, err = call(capsys, "plot", *arguments)
+        assert (code, words in err) == (2, True)
 
 
 def test_modes(wscc9, capsys, tmp_path):
@@ -193,7 +228,7 @@ def test_an_unstable_scheme_is_a_warning_on_standard_error(study, capsys):
     assert code in (0, 1)
 
 
-@pytest.mark.parametrize("command", ["run", "modes", "partition", "deformation", "warmup"])
+@pytest.mark.parametrize("command", ["run", "plot", "modes", "partition", "deformation", "warmup"])
 def test_every_command_has_help_with_an_example(command, capsys):
     with pytest.raises(SystemExit) as end:
         cli.main([command, "--help"])
@@ -223,7 +258,7 @@ def test_interrupt_and_broken_pipe(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.entry.commands, "modes_command", interrupted)
+    monkeypatch.setattr("psmr.cli.commands.modes.command", interrupted)
     assert cli.main(["modes", "x.toml"]) == 130
     assert capsys.readouterr().err == "psmr: error: interrupted; nothing was written\n"
 

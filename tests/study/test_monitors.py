@@ -162,7 +162,7 @@ def test_a_monitor_that_cannot_be_is_refused(make, message):
 
 
 def test_what_is_no_monitor_or_stops_at_once_is_refused(system):
-    with pytest.raises(InputError, match=r"'angle' is no monitor; use psmr.AngleSpread"):
+    with pytest.raises(InputError, match=r"'angle' is not a monitor; use psmr.AngleSpread"):
         simulate(system, 1.0, [], ["angle"])
     with pytest.raises(
         InputError, match=r"angle spread: G2 - G1 = 5\d.* deg at t = 0: the run would end before"

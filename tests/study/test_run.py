@@ -137,7 +137,9 @@ def test_an_impossible_end_is_refused(system, scheme, t_end):
 
 
 def test_other_wrong_arguments_are_refused(system, scheme, split):
-    with pytest.raises(SchemeError, match=r"scheme: Partition is none; use psmr.SingleRate, Multirate, "):
+    with pytest.raises(
+        SchemeError, match=r"scheme: Partition is not a scheme; use psmr.SingleRate, Multirate, "
+    ):
         psmr.simulate(system, split, 1.0)
     with pytest.raises(EventError, match="no bus 77"):
         psmr.simulate(system, scheme, 1.0, [psmr.Fault(77, 0.1, 0.2)])

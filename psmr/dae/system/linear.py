@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.errors import SingularError
+from psmr.errors import InputError, SingularError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,6 +96,7 @@ def modes(linear: LinearDae) -> pd.DataFrame:
     """
     import pandas as pd
 
+    _require_linear(linear)
     matrix = linear.state_matrix()
     values, left, right = scipy.linalg.eig(matrix, left=True, right=True)
     # An eigenvalue below the rounding error of the matrix is 0: a common angle or speed.
@@ -121,3 +122,12 @@ def modes(linear: LinearDae) -> pd.DataFrame:
         )
     columns = ["real", "imag", "frequency_hz", "damping_ratio", "dominant_state", "participation", "pair"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _require_linear(linear: object) -> None:
+    """Raise InputError for anything but a linearised system, with what was meant."""
+    if not isinstance(linear, LinearDae):
+        meant = (
+            "write psmr.modes(system.linearise())" if hasattr(linear, "linearise") else "see System.linearise"
+        )
+        raise InputError(f"modes takes a linearised system, not {type(linear).__name__}; {meant}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,16 @@ class System:
 
     def __repr__(self) -> str:
         return f"System({self.name!r}, n={self.n}, m={self.m}, k={self.k})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(group.compiled.component.__name__)}</td><td>{len(group.names)}</td>"
+            f"<td style='text-align:left'>{escape(', '.join(group.names[:6]))}"
+            f"{', ...' if len(group.names) > 6 else ''}</td></tr>"
+            for group in self.groups
+        )
+        sizes = f"{self.n} states, {self.m} algebraic variables, {self.k} held inputs"
+        return f"<p><strong>{escape(self.name or 'system')}</strong>: {sizes}</p><table>{rows}</table>"
 
     @property
     def n(self) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 from psmr.grid.case.checks import check_case
 from psmr.grid.case.tables import BusRow, Tables
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Case(Tables):
     """Network, loads and plants, checked; `build` turns them into devices.
 
@@ -24,6 +25,15 @@ class Case(Tables):
     def bus(self, number: int) -> BusRow:
         """Return the bus with a number."""
         return next(bus for bus in self.buses if bus.number == number)
+
+    def __repr__(self) -> str:
+        return f"Case({str(self)!r})"
+
+    def _repr_html_(self) -> str:
+        tables = ("buses", "lines", "transformers", "shunts", "loads", "generators")
+        rows = "".join(f"<tr><td>{name}</td><td>{len(getattr(self, name))}</td></tr>" for name in tables)
+        base = f"{self.base_mva:g} MVA, {self.frequency_hz:g} Hz"
+        return f"<p><strong>{escape(self.name)}</strong> ({base})</p><table>{rows}</table>"
 
     def __str__(self) -> str:
         sizes = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +12,7 @@ from scipy.sparse.linalg import splu
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
-from psmr.errors import InitialisationError, InputError, PsmrWarning, nearest
+from psmr.errors import CaseError, InitialisationError, InputError, PsmrWarning, nearest
 from psmr.grid.case.case import Case
 from psmr.grid.equilibrium.beyond import CHOICES, HOLD, REFUSE, widened
 from psmr.grid.equilibrium.decided import decide
@@ -68,6 +69,7 @@ def build(
         Where a generator has no dynamic devices, a load's voltage is below its v_min, or a motor cannot take
         its power.
     """
+    _require_case(case)
     if start_at_limits not in CHOICES:
         raise InputError(
             f"start_at_limits = {start_at_limits!r}: must be {', '.join(CHOICES)}"
@@ -194,3 +196,14 @@ def check_residual(system: System, at_rest: bool = True) -> None:
             f" {allowed[worst]:g}; the power flow"
             " and the devices do not describe one equilibrium"
         )
+
+
+def _require_case(case: object) -> None:
+    """Raise CaseError for anything but a case, with what was meant."""
+    if isinstance(case, str | os.PathLike):
+        path = os.fspath(case)
+        raise CaseError(
+            f"build takes a case, not the path {path!r}; write psmr.build(psmr.read_case({path!r}))"
+        )
+    if not isinstance(case, Case):
+        raise CaseError(f"build takes a case, not {type(case).__name__}; see psmr.read_case")

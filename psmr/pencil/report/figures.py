@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from psmr.pencil.modes.matching import REPRESENTED, ZERO_MODE
+from psmr.pencil.report.canvas import new_figure
 from psmr.pencil.report.reported import Reported
 
 if TYPE_CHECKING:
@@ -46,9 +49,7 @@ def eigenvalue_map(report: Reported, ax: Axes | None = None) -> Figure:
         _oscillations(report, ax)
         ax.legend(loc="upper left", fontsize=8.5, framealpha=0.9, edgecolor="none")
         return ax.get_figure(root=True)  # type: ignore[return-value]
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.5, 4.9), layout="constrained")
+    figure = new_figure(10.5, 4.9)
     near, whole = figure.subplots(1, 2, width_ratios=(1.2, 1.0))
     _oscillations(report, near)
     _whole_spectrum(report, whole)
@@ -60,6 +61,26 @@ def eigenvalue_map(report: Reported, ax: Axes | None = None) -> Figure:
     figure.legend(
         list(entries.values()), list(entries), loc="outside lower center", ncols=4, frameon=False, fontsize=9
     )
+    return figure
+
+
+def oscillations(report: Reported) -> Figure:
+    """Return a figure of the oscillatory modes alone, of a size for a narrow page."""
+    return _alone(report, _oscillations)
+
+
+def whole_spectrum(report: Reported) -> Figure:
+    """Return a figure of every mode, on scales that are logarithmic beyond 0, for a narrow page."""
+    return _alone(report, _whole_spectrum)
+
+
+def _alone(report: Reported, draw: Callable[[Reported, Axes], None]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.0, 4.1), layout="constrained")
+    ax = figure.add_subplot()
+    draw(report, ax)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     return figure
 
 
@@ -173,7 +194,7 @@ def _modes(report: Reported) -> tuple[np.ndarray, np.ndarray]:
     return s, table["real_numerical"].to_numpy() + 1j * np.abs(table["imag_numerical"].to_numpy())
 
 
-def deformation_bars(report: Reported, ax: Axes | None = None) -> Figure:
+def deformation_bars(report: Reported, ax: Axes | None = None, most: int | None = None) -> Figure:
     """Draw the relative deformation of every mode as a bar on a logarithmic scale, fastest mode on top.
 
     Red for a mode that the scheme damps less than the system (the unsafe direction), blue
@@ -185,14 +206,16 @@ def deformation_bars(report: Reported, ax: Axes | None = None) -> Figure:
         A `psmr.pencil.report.report.Deformation`.
     ax
         Axes to draw on; a new figure without it.
+    most
+        How many bars at most, those of the largest deformations and the least-damped oscillation; None: all.
 
     Returns
     -------
     Figure
     """
-    table = report.table[report.table["status"] != ZERO_MODE]
+    table, left_out = _drawn(report, most)
     table = table.iloc[np.argsort(np.hypot(table["real"], table["imag"]), kind="stable")]
-    ax = _axes(ax, (8.0, 1.2 + 0.27 * max(len(table), 4)))
+    ax = _axes(ax, (8.0 if most is None else 5.0, 1.2 + 0.27 * max(len(table), 4)))
     size = 100.0 * np.maximum(table["relative_deformation"].to_numpy(), SMALLEST)
     unsafe = table["real_deformation"].to_numpy() > 0.0
     shown = (table["status"] == REPRESENTED).to_numpy()
@@ -234,13 +257,26 @@ def deformation_bars(report: Reported, ax: Axes | None = None) -> Figure:
     ax.set_axisbelow(True)
     ax.set_xlabel("relative deformation |ŝ - s| / |s| [%]")
     ax.set_ylabel("mode [1/s]")
-    ax.set_title("Deformation of each mode", loc="left", fontsize=11)
+    title = "Deformation of each mode" + (f", the {left_out} smallest left out" if left_out else "")
+    ax.set_title(title, loc="left", fontsize=11)
     if shown.any():
         inch = ax.get_figure(root=True).get_figheight()  # type: ignore[union-attr]
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.6 / inch), ncols=2, frameon=False, fontsize=9)
     ax.tick_params(axis="y", length=0)
     _plain_ticks(ax, y=False)
     return ax.get_figure(root=True)  # type: ignore[return-value]
+
+
+def _drawn(report: Reported, most: int | None) -> tuple[pd.DataFrame, int]:
+    """Return the modes that get a bar, and how many are left out."""
+    table = report.table[report.table["status"] != ZERO_MODE]
+    if most is None or len(table) <= most:
+        return table, 0
+    # What is not represented has no figure and is named in the table alone.
+    kept = set(table["relative_deformation"].nlargest(most).index)
+    if report.dominant is not None:
+        kept.add(report.dominant.name)
+    return table[table.index.isin(kept)], len(table) - len(kept)
 
 
 def _damping_rays(ax: Axes, imag: np.ndarray, labels: bool = True) -> None:
@@ -266,9 +302,7 @@ def _power_of_ten(value: float) -> float:
 def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     if ax is not None:
         return ax
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=size, layout="constrained").add_subplot()
+    return new_figure(*size).add_subplot()
 
 
 def _plain_ticks(ax: Any, y: bool = True) -> None:

@@ -1,127 +1,122 @@
-"""The deformation report as one self-contained HTML page."""
+"""The deformation report as one self-contained HTML page, and its parts for the page of a run."""
 
 from __future__ import annotations
 
-import base64
-import io
-from html import escape
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from psmr.pencil.modes.matching import REPRESENTED
-from psmr.pencil.report.figures import deformation_bars, eigenvalue_map
+from psmr.pencil.report.canvas import close
+from psmr.pencil.report.figures import deformation_bars, oscillations, whole_spectrum
+from psmr.pencil.report.render import complex_text, inline_svg, percent_text, render
 from psmr.pencil.report.reported import Reported
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+HEADS = (
+    *("mode [1/s]", "f [Hz]", "damping ratio", "as simulated [1/s]", "deformation", "damping error"),
+    *("frequency error", "mostly in", "status"),
+)
+
+# Bars that a reader looks through; the table has every mode.
+MOST_BARS = 24
 
 
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem;
-  margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: .2rem; }
-h2 { font-size: 1.1rem; margin-top: 2rem; }
-.verdict { padding: .6rem .9rem; border-left: 4px solid; background: #f4f6f8; font-weight: 600; }
-.good { border-color: #2a7f62; }
-.bad { border-color: #d1495b; }
-.note { color: #5b6472; }
-img { max-width: 100%; display: block; margin: 1rem 0; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #e3e5e8; white-space: nowrap; }
-th { border-bottom: 2px solid #b9bec6; }
-td.text, th.text { text-align: left; }
-tr.dominant { background: #eef3f9; font-weight: 600; }
-"""
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: its cells, and the class of the row in the style sheet."""
+
+    cells: Sequence[str]
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of a page: the drawing, what it shows in words, a caption, whether it scrolls where narrow."""
+
+    svg: Markup
+    words: str
+    caption: str = ""
+    wide: bool = False
 
 
 def page(report: Reported) -> str:
-    """Return the page: scheme, partition, verdict, warnings, both figures, modes and spurious multipliers."""
+    """Return the page: scheme, partition, verdict, warnings, figures, modes and spurious multipliers."""
     split = getattr(report.scheme, "split", None)
-    parts = [
-        "<h1>Mode deformation</h1>",
-        f"<p class='note'>{escape(str(report.scheme))}<br>"
-        + (f"{escape(str(split))}<br>" if split is not None else "")
-        + f"{report.pencil} pencil, multipliers over {report.step:g} s</p>",
-        f"<p class='verdict {'good' if report.stable else 'bad'}'>{escape(report.verdict)}</p>",
-        *(f"<p class='note'>{escape(warning)}</p>" for warning in report.warnings),
-        _image(eigenvalue_map(report), "Eigenvalue map of the system and of the scheme"),
-        _image(deformation_bars(report), "Relative deformation of each mode"),
-        "<h2>Modes</h2>",
-        _modes(report),
-        f"<h2>Spurious multipliers: {len(report.spurious)}</h2>",
-        _spurious(report.spurious),
+    return render(
+        "deformation.html",
+        title="Mode deformation",
+        scheme=str(report.scheme),
+        partition="" if split is None else str(split),
+        pencil=report.pencil,
+        step=f"{report.step:g}",
+        colour="green" if report.stable else "red",
+        badge="",
+        verdict=report.verdict,
+        warnings=report.warnings,
+        **parts(report),
+    )
+
+
+def parts(report: Reported, dominant_states: Mapping[complex, str] | None = None) -> dict[str, Any]:
+    """Return what the template of modes shows: figures, heads and rows of the table, spurious multipliers.
+
+    Parameters
+    ----------
+    report
+        A `psmr.pencil.report.report.Deformation`.
+    dominant_states
+        By mode (1/s, rad/s) the state that takes most part in it.
+    """
+    figures = [
+        _picture(
+            oscillations, report, "Oscillatory modes of the system and of the scheme in the complex plane"
+        ),
+        _picture(whole_spectrum, report, "All modes of the system and of the scheme in the complex plane"),
+        _picture(bars, report, "Relative deformation of each mode as a bar"),
     ]
-    return (
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>Mode deformation</title>"
-        f"<style>{_STYLE}</style></head>\n<body>\n" + "\n".join(parts) + "\n</body></html>\n"
-    )
+    return {
+        "figures": figures,
+        "heads": HEADS if dominant_states else (*HEADS[:-2], HEADS[-1]),
+        "rows": [_row(report, k, dominant_states or {}) for k in range(len(report.table))],
+        "spurious": [_spurious(row) for _, row in report.spurious.iterrows()],
+    }
 
 
-def _modes(report: Reported) -> str:
-    heads = (
-        "mode [1/s]",
-        "f [Hz]",
-        "damping ratio",
-        "as simulated [1/s]",
-        "deformation",
-        "damping error",
-        "frequency error",
-        "status",
-    )
-    lines = []
-    for position, row in report.table.iterrows():
-        shown = row.status == REPRESENTED
-        cells = [
-            _complex(row.real, row.imag),
-            f"{row.frequency_hz:.3f}",
-            _percent(row.damping_ratio),
-            _complex(row.real_numerical, row.imag_numerical) if shown else "",
-            _percent(row.relative_deformation),
-            _percent(row.damping_error, "+", "pp"),
-            _percent(row.frequency_error, "+"),
-        ]
-        dominant = report.dominant is not None and position == report.dominant.name
-        mark = " class='dominant'" if dominant else ""
-        status = escape(row.status) + (", least damped oscillation" if dominant else "")
-        lines.append(
-            f"<tr{mark}>{''.join(f'<td>{c}</td>' for c in cells)}<td class='text'>{status}</td></tr>"
-        )
-    return _table(heads, lines)
+def bars(report: Reported) -> Any:
+    """Draw the deformation of the modes of largest deformation."""
+    return deformation_bars(report, most=MOST_BARS)
 
 
-def _spurious(spurious: pd.DataFrame) -> str:
-    if spurious.empty:
-        return "<p class='note'>Every multiplier belongs to a mode.</p>"
-    lines = [
-        f"<tr><td>{_complex(row.real_z, row.imag_z)}</td><td>{row.magnitude:.4g}</td>"
-        f"<td class='text'>{escape(row.dominant_variable)}</td></tr>"
-        for _, row in spurious.iterrows()
+def _picture(draw: Callable[[Reported], Any], report: Reported, words: str) -> Picture:
+    figure = draw(report)
+    drawn = Picture(inline_svg(figure, words), words)
+    close(figure)
+    return drawn
+
+
+def _row(report: Reported, k: int, dominant_states: Mapping[complex, str]) -> Row:
+    row = report.table.iloc[k]
+    dominant = report.dominant is not None and row.name == report.dominant.name
+    numerical = complex_text(row.real_numerical, row.imag_numerical)
+    cells = [
+        complex_text(row.real, row.imag),
+        f"{row.frequency_hz:.3f}",
+        percent_text(row.damping_ratio),
+        numerical if row.status == REPRESENTED else "",
+        percent_text(row.relative_deformation),
+        percent_text(row.damping_error, "+", "pp"),
+        percent_text(row.frequency_error, "+"),
     ]
-    return _table(("z", "|z|", "mostly in"), lines)
+    if dominant_states:
+        known = np.array(list(dominant_states))
+        cells.append(dominant_states[known[np.abs(known - complex(row.real, row.imag)).argmin()]])
+    status = row.status + (", least damped oscillation" if dominant else "")
+    return Row((*cells, status), "dominant" if dominant else "")
 
 
-def _table(heads: tuple[str, ...], lines: list[str]) -> str:
-    titles = "".join(
-        f"<th{' class=text' if head in ('status', 'mostly in') else ''}>{escape(head)}</th>" for head in heads
-    )
-    return f"<div class='wide'><table><tr>{titles}</tr>\n" + "\n".join(lines) + "\n</table></div>"
-
-
-def _complex(real: float, imag: float) -> str:
-    if abs(imag) == 0.0:
-        return f"{real:.4f}"
-    return f"{real:.4f} {'+' if imag > 0 else '-'} j{abs(imag):.4f}"
-
-
-def _percent(fraction: float, sign: str = "", unit: str = "%") -> str:
-    return "" if np.isnan(fraction) else f"{100.0 * fraction:{sign}.3g} {unit}"
-
-
-def _image(figure: Figure, words: str) -> str:
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg")
-    data = base64.b64encode(buffer.getvalue().encode()).decode()
-    return f"<img alt='{escape(words)}' src='data:image/svg+xml;base64,{data}'>"
+def _spurious(row: pd.Series) -> Row:
+    return Row((complex_text(row.real_z, row.imag_z), f"{row.magnitude:.4g}", row.dominant_variable))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,10 +15,14 @@ from psmr.errors import InputError
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.report.terminal import terminal_report
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 Pencil = Literal["exact", "published"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Deformation:
     """What one scheme does to the modes of one linearised system.
 
@@ -95,8 +100,30 @@ class Deformation:
 
         write_text(path, page(self))
 
+    def plot_modes(self, ax: Axes | None = None) -> Figure:
+        """Return the eigenvalue map; see `psmr.pencil.report.figures.eigenvalue_map`."""
+        from psmr.pencil.report.figures import eigenvalue_map
+
+        return eigenvalue_map(self, ax)
+
+    def plot_bars(self, ax: Axes | None = None) -> Figure:
+        """Return a bar for each mode; see `psmr.pencil.report.figures.deformation_bars`."""
+        from psmr.pencil.report.figures import deformation_bars
+
+        return deformation_bars(self, ax)
+
     def __str__(self) -> str:
         return terminal_report(self)
+
+    def __repr__(self) -> str:
+        return f"Deformation({self.verdict!r}, {len(self.table)} modes, {self.pencil} pencil)"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings)
+        head = f"<p><strong>{escape(self.verdict)}</strong><br>{escape(str(self.scheme))}</p><ul>{notes}</ul>"
+        return head + str(
+            self.table.to_html(index=False, na_rep="", max_rows=40, float_format="{:.4g}".format)
+        )
 
 
 def dominant_row(table: pd.DataFrame) -> pd.Series | None:

@@ -74,6 +74,7 @@ OUTPUT: Mapping[str, Field] = {
     "parquet": Field("flag"),
     "figure": Field("text", among=("png", "svg", "pdf", "none")),
     "html": Field("flag"),
+    "save": Field("flag"),
 }
 
 
@@ -88,8 +89,8 @@ class Output:
     signals
         Names or patterns for the files and the figure; None: every signal, and for the figure what is worth
         seeing.
-    csv, parquet, html
-        Whether ``run.csv``, ``run.parquet``, ``report.html`` are written.
+    csv, parquet, html, save
+        Whether ``run.csv``, ``run.parquet``, ``report.html``, ``run.psmr`` (the whole run) are written.
     figure
         Format of ``run.<format>``, ``"none"`` for none.
     """
@@ -99,7 +100,8 @@ class Output:
     csv: bool = True
     parquet: bool = False
     figure: str = "none"
-    html: bool = False
+    html: bool = True
+    save: bool = False
 
 
 @dataclass(frozen=True)

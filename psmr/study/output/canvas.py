@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from psmr.pencil.report.canvas import close as close
+from psmr.pencil.report.canvas import new_figure as new_figure
 from psmr.study.output.files import atomic
 
 if TYPE_CHECKING:
@@ -62,41 +61,10 @@ def styled() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure, size in inches; pyplot shows it where the caller has loaded pyplot."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None:
-        figure: Figure = pyplot.figure(figsize=(width, height), layout="constrained")
-        return figure
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Plain
-
-    plain = Plain(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(plain)
-    return plain
-
-
 def bare(axes: Axes) -> None:
     """Take frame, ticks and grid off axes that hold a drawing."""
     axes.set_axis_off()
     axes.set_aspect("equal")
-
-
-def svg_of(figure: Figure) -> str:
-    """Return a figure as an ``<svg>`` element for an HTML page."""
-    buffer = io.StringIO()
-    with styled():
-        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
-
-
-def png_of(figure: Figure) -> str:
-    """Return a figure as a ``data:`` address of a PNG picture."""
-    buffer = io.BytesIO()
-    with styled():
-        figure.savefig(buffer, format="png", bbox_inches="tight")
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -104,10 +72,3 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     with atomic(path) as temporary, styled():
         meta: dict[str, Any] = {"metadata": {"Date": None}} if temporary.suffix == ".svg" else {}
         figure.savefig(temporary, bbox_inches="tight", **meta)
-
-
-def close(figure: Figure) -> None:
-    """Let pyplot forget a figure that was only made for a file."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None:
-        pyplot.close(figure)

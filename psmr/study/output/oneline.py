@@ -26,6 +26,9 @@ FAN = 1.1
 # Buses up to which names can be read in the drawing.
 LABELLED = 60
 
+# Buses up to which the rings of plants are wide enough for a name, with room for what is fast beside them.
+ROOMY = 15
+
 
 @dataclass(frozen=True)
 class Plant:
@@ -72,7 +75,7 @@ def one_line(system: System, split: Partition, *, width: float = 7.2, height: fl
         for plant in every:
             beside = [p for p in every if p.bus == plant.bus]
             turn = FAN * (beside.index(plant) - (len(beside) - 1) / 2)
-            _plant(ax, plant, where[plant.bus], centre, scale, turn, small)
+            _plant(ax, plant, where[plant.bus], centre, scale, turn, small, len(where) <= ROOMY)
         ax.margins(0.06)
         _legend(ax, split)
         title = "\n".join(filter(None, (system.name, textwrap.fill(str(split), int(13 * width)))))
@@ -172,7 +175,9 @@ def _bus(ax: Axes, name: str, at: Point, fast: bool, scale: float, centre: Point
     )  # fmt: skip
 
 
-def _plant(ax: Axes, plant: Plant, at: Point, centre: Point, scale: float, turn: float, small: bool) -> None:
+def _plant(
+    ax: Axes, plant: Plant, at: Point, centre: Point, scale: float, turn: float, small: bool, roomy: bool
+) -> None:
     from matplotlib.patches import Circle, Wedge
 
     spot = _outward(at, centre, 0.9 * scale, turn)
@@ -186,12 +191,15 @@ def _plant(ax: Axes, plant: Plant, at: Point, centre: Point, scale: float, turn:
         ax.add_patch(Wedge(spot, radius, 90 - 360 * share, 90, width=ring, fc=FAST, ec="none", zorder=3.1))
     if not small:
         return
-    ax.annotate(plant.name, spot, ha="center", va="center", fontsize=8, color=INK, zorder=4)
-    upward = spot[1] >= at[1]
+    above = spot[1] >= at[1]
+    note = f"{plant.fast} of {plant.states} fast\n{plant.note}"
+    if roomy:
+        ax.annotate(plant.name, spot, ha="center", va="center", fontsize=8, color=INK, zorder=4)
+    else:
+        note = f"{plant.name} {plant.fast}/{plant.states}"
     ax.annotate(
-        f"{plant.fast} of {plant.states} fast\n{plant.note}", (spot[0], spot[1] + (radius if upward else
-        -radius)), xytext=(0, 4 if upward else -4), textcoords="offset points", ha="center", va="bottom" if
-        upward else "top", fontsize=7.5, color=FAINT,
+        note, (spot[0], spot[1] + (radius if above else -radius)), xytext=(0, 3 if above else -3),
+        textcoords="offset points", ha="center", va="bottom" if above else "top", fontsize=7.5, color=FAINT,
     )  # fmt: skip
 
 

@@ -1,24 +1,35 @@
-"""Figures of a run: trajectories with the events marked."""
+"""Figures of a run: trajectories with the events marked, and two runs over one another."""
 
 from __future__ import annotations
 
+import string
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psmr.errors import InputError
 from psmr.study.events import Fault
 from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, styled
+from psmr.study.output.lines import draw_lines
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.signals import default_panels, quantity
+from psmr.study.record.signals import default_panels, quantity, unit_of
+from psmr.study.record.values import values_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # What an axis says for the field's own names.
-DERIVED: Mapping[str, str] = {"v": "bus voltage", "angle": "bus voltage angle"}
+COMPUTED: Mapping[str, str] = {
+    "v": "bus voltage",
+    "angle": "bus voltage angle",
+    "frequency": "bus frequency",
+    "p": "active power",
+    "q": "reactive power",
+    "i": "current",
+}
 TITLES: Mapping[str, str] = {
     "omega": "speed",
     "delta": "rotor angle",
@@ -28,10 +39,6 @@ TITLES: Mapping[str, str] = {
     "v_m": "measured voltage",
     "v_r": "regulator output",
 }
-UNITS: Mapping[str, str] = {"angle": "rad"}
-
-# More lines than this cannot be told apart by colour; they are drawn alike and counted.
-DISTINCT = len(COLOURS)
 
 
 def trajectories(
@@ -42,6 +49,7 @@ def trajectories(
     width: float = 7.2,
     panel_height: float = 2.3,
     until: float | None = None,
+    ax: Axes | None = None,
 ) -> Figure:
     """Return a figure with a panel for each kind of quantity and the events marked.
 
@@ -51,47 +59,120 @@ def trajectories(
         What to draw.
     names
         Names or patterns as in `Run.frame`; None: machine speeds and bus voltages, or the states where there
-        are none.
+        are none. Of more than nine signals of a kind the extremes and those near a fault are named, the rest
+        is an envelope.
     title
         Above the figure; None: system and scheme.
     width, panel_height
         In inches.
     until
         End of the time axis in s; None: the whole run.
+    ax
+        Axes to draw on, for signals of one kind; a new figure without it.
 
     Raises
     ------
     InputError
-        For a name that means nothing.
+        For a name that means nothing, and for signals of several kinds where `ax` is given.
     """
-    panels = default_panels(run.signals) if names is None else _by_quantity(run.signals.select(names))
+    panels = panels_of(run, names)
+    if ax is not None:
+        if len(panels) > 1 and names is None:
+            panels = panels[:1]
+        if len(panels) > 1:
+            kinds = ", ".join(quantity(panel[0]) for panel in panels)
+            raise InputError(f"ax: one panel shows one kind of quantity, these are {kinds}; leave out ax")
+        draw_panel(ax, run, panels[0])
+        mark_events([ax], run)
+        ax.set_xlabel("time [s]")
+        return ax.get_figure(root=True)  # type: ignore[return-value]
     with styled():
         figure = new_figure(width, 0.75 + panel_height * len(panels))
         axes = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
-        for ax, panel in zip(axes, panels, strict=True):
-            _panel(ax, run, panel)
+        axes[-1].set_xlim(run.t[0], run.t[-1] if until is None else until)
+        for place, panel in zip(axes, panels, strict=True):
+            draw_panel(place, run, panel)
         mark_events(axes, run)
         axes[-1].set_xlabel("time [s]")
-        axes[-1].set_xlim(run.t[0], run.t[-1] if until is None else until)
         text = _title(run) if title is None else title
         # A title wider than the figure would widen the picture; about 13 letters of this size fit an inch.
         figure.suptitle(textwrap.fill(text, int(13 * width)), x=0.01, ha="left", fontsize=10, color=INK)
     return figure
 
 
+def panels_of(run: Recorded, names: str | Iterable[str] | None) -> list[tuple[str, ...]]:
+    """Return the signals to draw, a tuple for each kind of quantity."""
+    return default_panels(run.signals) if names is None else _by_quantity(run.signals.select(names))
+
+
+def panel_figure(run: Recorded, names: Sequence[str]) -> Figure:
+    """Return a figure of one panel for a narrow page, the events marked by letters."""
+    with styled():
+        figure = new_figure(5.2, 2.9)
+        ax = figure.subplots()
+        ax.set_xlim(run.t[0], run.t[-1])
+        draw_panel(ax, run, names)
+        letter_events(ax, run)
+        ax.set_xlabel("time [s]")
+    return figure
+
+
+def comparison(
+    run: Recorded, other: Recorded, names: str | Iterable[str] | None = None, *, width: float = 7.2
+) -> Figure:
+    """Return a figure of two runs over one another and, below each kind of quantity, their difference.
+
+    The difference is that at the times of the first run, the second one straight between its points.
+
+    Raises
+    ------
+    InputError
+        For a name that means nothing in either run.
+    """
+    panels = panels_of(run, names)
+    for panel in panels:
+        other.signals.select(panel)
+    with styled():
+        figure = new_figure(width, 0.75 + 3.4 * len(panels))
+        ratios = [2.2, 1.0] * len(panels)
+        axes = list(
+            figure.subplots(2 * len(panels), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
+        )
+        axes[-1].set_xlim(min(run.t[0], other.t[0]), max(run.t[-1], other.t[-1]))
+        for k, panel in enumerate(panels):
+            above, below = axes[2 * k], axes[2 * k + 1]
+            mine, yours = values_of(run, panel), values_of(other, panel)
+            draw_panel(above, run, panel)
+            at = np.column_stack([np.interp(run.t, other.t, column) for column in yours.T])
+            for colour, column in zip(COLOURS, range(len(panel)), strict=False):
+                above.plot(other.t, yours[:, column], color=colour, lw=1.0, ls=(0, (3, 2)))
+                below.plot(run.t, at[:, column] - mine[:, column], color=colour, lw=1.0)
+            below.set_ylabel("difference")
+        mark_events(axes, run)
+        axes[-1].set_xlabel("time [s]")
+        words = f"full: {_title(run)}\ndashed: {_title(other)}; difference: dashed less full"
+        lines = [part for line in words.split("\n") for part in textwrap.wrap(line, int(13 * width))]
+        figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=9, color=INK)
+    return figure
+
+
 def mark_events(axes: Sequence[Axes], run: Recorded) -> None:
     """Shade faults, draw a line where anything else happens, and say what above the first panel."""
-    for event in run.events:
-        if isinstance(event, Fault):
-            for ax in axes:
-                ax.axvspan(event.start, event.clear, color=FAST, alpha=0.16, lw=0, zorder=0.5)
+    for ax in axes:
+        _shade(ax, run)
     for instant, _ in run.instants:
         for ax in axes:
             ax.axvline(instant, color=FAINT, lw=0.7, ls=(0, (4, 3)), zorder=0.6)
-    if run.stopped is not None:
-        for ax in axes:
-            ax.axvline(run.stopped.t, color=FAST, lw=1.0, zorder=0.6)
     _caption_instants(axes[0], run)
+
+
+def _shade(ax: Axes, run: Recorded) -> None:
+    """Shade the time of each fault, and draw a line where a monitor ended the run."""
+    for event in run.events:
+        if isinstance(event, Fault):
+            ax.axvspan(event.start, event.clear, color=FAST, alpha=0.16, lw=0, zorder=0.5)
+    if run.stopped is not None:
+        ax.axvline(run.stopped.t, color=FAST, lw=1.0, zorder=0.6)
 
 
 def _caption_instants(ax: Axes, run: Recorded) -> None:
@@ -131,44 +212,53 @@ def _caption_instants(ax: Axes, run: Recorded) -> None:
             )
 
 
-def _panel(ax: Axes, run: Recorded, names: Sequence[str]) -> None:
-    values = run.signals.values(names, run.x, run.y)
-    many = len(names) > DISTINCT
-    for i, name in enumerate(names):
-        colour = COLOURS[0] if many else COLOURS[i]
-        look: dict[str, Any] = {"alpha": 0.35, "lw": 0.8} if many else {"label": name.rpartition(".")[0]}
-        ax.plot(run.t, values[:, i], color=colour, **look)
-    kinds = {quantity(name) for name in names}
+def letter_events(ax: Axes, run: Recorded) -> None:
+    """Shade faults, and mark each event by the letter that it has in the table of events."""
+    _shade(ax, run)
+    close: list[tuple[float, list[str]]] = []
+    span = run.t[-1] - run.t[0]
+    for letter, (instant, _) in zip(letters(len(run.instants)), run.instants, strict=True):
+        ax.axvline(instant, color=FAINT, lw=0.7, ls=(0, (4, 3)), zorder=0.6)
+        # Events closer than a letter is wide share their place.
+        if close and instant - close[-1][0] < 0.03 * span:
+            close[-1][1].append(letter)
+        else:
+            close.append((instant, [letter]))
+    for instant, marks in close:
+        ax.annotate(
+            ",".join(marks) if len(marks) < 4 else f"{marks[0]}-{marks[-1]}", (instant, 1.0),
+            xycoords=("data", "axes fraction"), xytext=(2, 2), textcoords="offset points", fontsize=8,
+            color=FAINT, annotation_clip=False,
+        )  # fmt: skip
+
+
+def letters(count: int) -> list[str]:
+    """Return a, b, ... z, aa, ab, ... for so many events."""
+    alphabet = string.ascii_lowercase
+    return [alphabet[k] if k < 26 else alphabet[k // 26 - 1] + alphabet[k % 26] for k in range(count)]
+
+
+def draw_panel(ax: Axes, run: Recorded, names: Sequence[str]) -> None:
+    """Draw signals of one kind on axes, with the quantity and its unit beside them."""
+    draw_lines(ax, run, names, values_of(run, names))
+    kinds = {kind_of(name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else ""
-    derived = names[0] in run.signals.derived
-    words = (DERIVED if derived else TITLES).get(kind, kind) or "value"
-    unit = UNITS.get(kind, "pu") if derived else run.units.get(names[0], "pu")
-    ax.set_ylabel(f"{words} [{unit}]")
-    if many:
-        ax.text(
-            0.995,
-            0.97,
-            f"{len(names)} signals",
-            transform=ax.transAxes,
-            ha="right",
-            va="top",
-            color=FAINT,
-            fontsize=8,
-        )
-    else:
-        # Beside the panel: a legend inside would cover the swing that the figure is about.
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.2, borderaxespad=0.4)
-    low, high = float(np.min(values)), float(np.max(values))
-    # A flat line deserves a flat picture: rounding noise must not fill the panel.
-    if high - low < 1e-6 * max(1.0, abs(high)):
-        ax.set_ylim(low - 1e-3 * max(1.0, abs(low)), high + 1e-3 * max(1.0, abs(high)))
+    words = (COMPUTED if run.signals.computed(names[0]) else TITLES).get(kind, kind) or "value"
+    units = {unit_of(run.signals, run.units, name) for name in names}
+    ax.set_ylabel(f"{words} [{units.pop() if len(units) == 1 else 'several units'}]")
 
 
 def _by_quantity(names: Sequence[str]) -> list[tuple[str, ...]]:
     groups: dict[str, list[str]] = {}
     for name in names:
-        groups.setdefault(quantity(name), []).append(name)
+        groups.setdefault(kind_of(name), []).append(name)
     return [tuple(group) for group in groups.values()]
+
+
+def kind_of(name: str) -> str:
+    """Return what stands in one panel: the quantity, of both ends of a branch."""
+    kind = quantity(name)
+    return kind.partition("_")[0] if kind.endswith(("_from", "_to")) else kind
 
 
 def _title(run: Recorded) -> str:

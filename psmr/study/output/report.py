@@ -3,48 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from html import escape
-from typing import TYPE_CHECKING
+import platform
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from psmr.dae.system.system import System
 from psmr.study.output.files import write_text
+from psmr.study.record.certificate import Certificate
 from psmr.study.record.recorded import Recorded
 from psmr.study.topology.network import buses
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+BADGES = {"green": "in order", "amber": "with reservations", "red": "failed"}
+"""What a colour means, for readers who see no colours."""
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem;
-  margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: .2rem; }
-h2 { font-size: 1.1rem; margin-top: 2.2rem; }
-.verdict { padding: .6rem .9rem; border-left: 4px solid; background: #f4f6f8; font-weight: 600; }
-.good { border-color: #2a7f62; }
-.bad { border-color: #d1495b; }
-.unknown { border-color: #b9bec6; }
-.note { color: #5b6472; }
-svg { max-width: 100%; height: auto; display: block; margin: 1rem 0; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #e3e5e8; white-space: nowrap; }
-th { border-bottom: 2px solid #b9bec6; }
-td:first-child, th:first-child { text-align: left; }
-dl { display: grid; grid-template-columns: max-content auto; gap: .2rem 1rem; margin: 0; }
-dt { color: #5b6472; }
-dd { margin: 0; }
-"""
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a run came from: the command that makes it, the study file's text, the case file's name."""
+
+    command: str
+    study: str
+    case: str
 
 
 def run_text(run: Recorded) -> str:
-    """Return events, certificate and work of a run as lines of text."""
-    head = f"{run.name or 'run'}: {len(run.t)} points to t = {run.t[-1]:g} s"
-    parts = [head, *(f"  t = {t:g} s  {label}" for t, label in run.instants)]
-    if run.stopped is not None:
-        parts.append(f"Stopped at t = {run.stopped.t:g} s by {run.stopped}")
-    if run.certificate is not None:
-        parts += ["", "Certificate", *(f"  {line}" for line in run.certificate.lines())]
+    """Return outcome, events, certificates and work of a run as lines of text."""
+    judgement = run.judgement
+    head = f"{run.name or 'run'}: {judgement.headline}"
+    parts = [head, *(f"  {line}" for line in run.outcome.lines()[1:])]
+    parts += [f"  note: {reason}" for reason in judgement.reasons]
+    parts += ["", f"Events, {len(run.t)} points", *(f"  t = {t:g} s  {label}" for t, label in run.instants)]
+    for certificate in (run.certificate, run.certificate_after):
+        if certificate is not None:
+            title = f"Certificate: the scheme on {certificate.subject}"
+            parts += ["", title, *(f"  {line}" for line in certificate.lines())]
     parts += ["", "Work", *(f"  {line}" for line in run.stats.lines())]
     return "\n".join(parts)
 
@@ -54,6 +49,7 @@ def run_page(
     system: System | None = None,
     title: str | None = None,
     signals: Iterable[str] | None = None,
+    origin: Origin | None = None,
 ) -> str:
     """Return the report on a run as one HTML page.
 
@@ -62,32 +58,41 @@ def run_page(
     run
         What to report.
     system
-        The system it ran on; with it the page has the eigenvalue map, the bars and the one-line graph.
+        The system it ran on, for the figures of modes and partition; the run's own where left out.
     title
         Heading; None: the system's name.
     signals
         Signals to draw; None: what is worth seeing.
+    origin
+        What to do to get the same run.
     """
-    from psmr.study.output.plots import trajectories  # with matplotlib, which a terminal report does not need
+    from psmr.pencil.report.page import Row
+    from psmr.pencil.report.render import render
 
-    name = title or run.name or "Run"
-    body = [f"<h1>{escape(name)}</h1>", f"<p class='note'>{escape(repr(run))}</p>", _certificate(run)]
-    if run.stopped is not None:
-        body.append(
-            f"<p class='verdict bad'>Stopped at t = {run.stopped.t:g} s by {escape(str(run.stopped))}</p>"
-        )
-    body += ["<h2>Trajectories</h2>", _inline(trajectories(run, signals, title=""), "Trajectories over time")]
-    if system is not None:
-        body += _pencil_figures(run, system)
-    body += ["<h2>Work</h2>", _work(run)]
-    return html_page(name, body)
-
-
-def html_page(title: str, body: Sequence[str]) -> str:
-    """Return a whole HTML page that needs nothing from elsewhere."""
-    return (
-        f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title>"
-        f"<style>{STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
+    system = run.system if system is None else system
+    judgement = run.judgement
+    head, rows = run.stats.table()
+    marks = _letters(len(run.instants))
+    return render(
+        "run.html",
+        "psmr.study.output",
+        title=title or run.name or "Run",
+        subtitle=f"{run.name}: {run.scheme}; {len(run.t)} points to t = {run.t[-1]:g} s",
+        colour=judgement.colour,
+        badge=BADGES[judgement.colour],
+        headline=judgement.headline,
+        reasons=judgement.reasons,
+        facts=run.outcome.facts(),
+        trajectories=_trajectories(run, signals),
+        events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, run.instants, strict=True)],
+        certificates=[_entries(c) for c in (run.certificate, run.certificate_after) if c is not None],
+        unaltered=bool(run.instants) and run.certificate_after is None,
+        modes=_modes(run, system),
+        partition=_partition(run, system),
+        work={"heads": head, "rows": [Row(row) for row in rows], "notes": run.stats.notes()},
+        command="" if origin is None else origin.command,
+        study="" if origin is None else origin.study,
+        versions=_versions(origin),
     )
 
 
@@ -96,52 +101,87 @@ def write_page(path: str | os.PathLike[str], page: str) -> None:
     write_text(path, page)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return an HTML table of texts."""
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
-    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<div class='wide'><table><tr>{top}</tr>\n{body}\n</table></div>"
+def _letters(count: int) -> list[str]:
+    from psmr.study.output.plots import letters  # with matplotlib, which a terminal report does not need
+
+    return letters(count)
 
 
-def _certificate(run: Recorded) -> str:
-    certificate = run.certificate
-    if certificate is None:
-        return "<p class='verdict unknown'>No certificate: it was not asked for.</p>"
+def _trajectories(run: Recorded, signals: Iterable[str] | None) -> list[Any]:
+    from psmr.study.output.angles import angle_figure
+    from psmr.study.output.plots import panel_figure, panels_of
+
+    found = []
+    panels = panels_of(run, None if signals is None else list(signals))
+    for panel in panels:
+        kind = panel[0].rpartition(".")[2]
+        found.append(_picture(panel_figure(run, panel), f"{kind} of {_several(panel)} over time"))
+    angles = angle_figure(run)
+    if angles is not None:
+        found.append(_picture(angles, "Rotor angles against the centre of inertia over time"))
+    return found
+
+
+def _several(names: tuple[str, ...]) -> str:
+    devices = [name.rpartition(".")[0] for name in names]
+    return ", ".join(devices[:9]) + (f" and {len(devices) - 9} more" if len(devices) > 9 else "")
+
+
+def _entries(certificate: Certificate) -> dict[str, Any]:
     first, *rest = certificate.lines()
-    mark = {True: "good", False: "bad", None: "unknown"}[certificate.stable]
-    items = [line.partition(": ") for line in rest]
-    entries = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, _, value in items)
-    return f"<p class='verdict {mark}'>{escape(first)}</p>\n<dl>{entries}</dl>"
+    pairs = [line.partition(": ") for line in rest]
+    return {
+        "subject": certificate.subject,
+        "entries": [("verdict", first), *((key, value) for key, _, value in pairs)],
+    }
 
 
-def _pencil_figures(run: Recorded, system: System) -> list[str]:
-    parts: list[str] = []
-    if run.certificate is not None and run.certificate.stable is not None:
-        from psmr.pencil.deformation.deformation import deformation
-        from psmr.pencil.report.figures import deformation_bars, eigenvalue_map
+def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
+    if system is None or run.certificate is None or run.certificate.stable is None:
+        return None
+    from psmr.dae.system.linear import modes
+    from psmr.pencil.deformation.deformation import deformation
+    from psmr.pencil.report.page import parts
 
-        report = deformation(system.linearise(), run.scheme)
-        parts += ["<h2>What the scheme does to the modes</h2>"]
-        parts += [_inline(eigenvalue_map(report), "Eigenvalues of the system and of the scheme")]
-        parts += [_inline(deformation_bars(report), "Relative deformation of each mode")]
-    if run.scheme.split is not None and buses(system):
-        from psmr.study.output.oneline import one_line
-
-        figure = one_line(system, run.scheme.split)
-        parts += ["<h2>Partition</h2>", _inline(figure, "Partition on the one-line graph")]
-    return parts
-
-
-def _work(run: Recorded) -> str:
-    head, rows = run.stats.table()
-    notes = "".join(f"<p class='note'>{escape(line)}</p>" for line in run.stats.notes())
-    return table(head, rows) + notes
+    linear = system.linearise()
+    table = modes(linear)
+    values = (table["real"] + 1j * table["imag"]).to_numpy()
+    states = {
+        complex(s): f"{name} ({100 * share:.0f} %)"
+        for s, name, share in zip(values, table["dominant_state"], table["participation"], strict=True)
+    }
+    shown = parts(deformation(linear, run.scheme), states)
+    return shown | {"subject": run.certificate.subject}
 
 
-def _inline(figure: Figure, words: str) -> str:
-    from psmr.study.output.canvas import close, svg_of
+def _partition(run: Recorded, system: System | None) -> Any:
+    split = getattr(run.scheme, "split", None)
+    if split is None or system is None or not buses(system):
+        return None
+    from psmr.study.output.oneline import one_line
 
-    picture = svg_of(figure)
+    words = "Network with the fast buses and the share of fast states of each plant in red, slow in blue"
+    return _picture(one_line(system, split), words, wide=True)
+
+
+def _picture(figure: Any, words: str, caption: str = "", wide: bool = False) -> Any:
+    from psmr.pencil.report.page import Picture
+    from psmr.pencil.report.render import inline_svg
+    from psmr.study.output.canvas import close, styled
+
+    with styled():
+        drawn = Picture(inline_svg(figure, words), words, caption, wide)
     close(figure)
-    return picture.replace("<svg ", f"<svg role='img' aria-label='{escape(words)}' ", 1)
+    return drawn
+
+
+def _versions(origin: Origin | None) -> list[tuple[str, str]]:
+    import numba
+    import scipy
+
+    from psmr import __version__
+
+    own = f"psmr {__version__}, Python {platform.python_version()}"
+    kept = f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}"
+    case = [] if origin is None else [("case", origin.case)]
+    return [*case, ("made with", own), ("and", f"{kept}; {platform.machine()}, {platform.system()}")]

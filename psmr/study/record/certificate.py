@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ from psmr.errors import PsmrError, PsmrWarning
 from psmr.numerics.schemes.scheme import Scheme as Scheme
 
 if TYPE_CHECKING:
+    from psmr.dae.system.linear import LinearDae
     from psmr.pencil.report.report import Deformation
 
 # The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.
@@ -43,6 +44,8 @@ class Certificate:
         The numerical mode of largest real part (1/s, rad/s), modes at zero left out.
     note
         Why nothing was computed, or what else should be known.
+    subject
+        Which system was linearised, and where.
     """
 
     scheme: str
@@ -55,6 +58,7 @@ class Certificate:
     deformation: float | None = None
     least_stable: complex | None = None
     note: str = ""
+    subject: str = "the system before the events"
 
     def lines(self) -> tuple[str, ...]:
         """Return the certificate as lines of text."""
@@ -84,14 +88,35 @@ class Certificate:
         )
 
 
-def certify(system: System, scheme: Scheme) -> Certificate:
+def certify(
+    system: System,
+    scheme: Scheme,
+    subject: str = "the system before the events",
+    warn: bool = True,
+    linear: LinearDae | None = None,
+) -> Certificate:
     """Return the certificate of a scheme on a system, linearised at the system's starting point.
+
+    Parameters
+    ----------
+    system, scheme
+        What is judged.
+    subject
+        What the certificate says of which system it is.
+    warn
+        Whether a verdict that is missing or bad is a warning as well.
+    linear
+        The linearised system; that at the system's starting point where left out.
 
     Warns
     -----
     PsmrWarning
         When the pencil says that the scheme is unstable on the linearised system.
     """
+    return replace(_judged(system, scheme, warn, linear), subject=subject)
+
+
+def _judged(system: System, scheme: Scheme, warn: bool, linear: LinearDae | None) -> Certificate:
     split = getattr(scheme, "split", None)
     partition = "none, one step size for every variable" if split is None else str(split)
     size = system.n + system.m
@@ -108,21 +133,22 @@ def certify(system: System, scheme: Scheme) -> Certificate:
     if math.isnan(scheme.operator_step):
         note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
         return Certificate(str(scheme), partition, note=note)
-    return _from_pencil(system, scheme, partition)
+    return _from_pencil(linear or system.linearise(), scheme, partition, warn)
 
 
-def _from_pencil(system: System, scheme: Scheme, partition: str) -> Certificate:
+def _from_pencil(linear: LinearDae, scheme: Scheme, partition: str, warn: bool) -> Certificate:
     from psmr.pencil.deformation.deformation import deformation
 
-    linear = system.linearise()
     try:
         report = deformation(linear, scheme)
     except PsmrError as error:
         # The run itself may be possible where the pencil is not; it must then say that it carries no verdict.
-        warnings.warn(f"no verdict on the scheme before the run: {error}", PsmrWarning, stacklevel=3)
+        if warn:
+            words = f"no verdict on the scheme before the run: {error}"
+            warnings.warn(words, PsmrWarning, stacklevel=4)
         return Certificate(str(scheme), partition, note=str(error))
     certificate = from_report(report, str(scheme), partition)
-    if not certificate.stable:
+    if not certificate.stable and warn:
         limit = scheme.limit(linear)
         advice = (
             f"take a smaller step, {limit}"
@@ -132,7 +158,7 @@ def _from_pencil(system: System, scheme: Scheme, partition: str) -> Certificate:
         warnings.warn(
             f"the pencil says before the run: {certificate.verdict} Scheme: {scheme}; {advice}",
             PsmrWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return certificate
 

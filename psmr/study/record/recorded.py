@@ -7,10 +7,15 @@ from typing import Protocol
 
 from numpy.typing import NDArray
 
+from psmr.dae.system.system import System
+from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event
 from psmr.study.monitors.watching import Stop
 from psmr.study.record.certificate import Certificate, Scheme
+from psmr.study.record.judgement import Judgement
+from psmr.study.record.outcome import Outcome
 from psmr.study.record.signals import Signals
+from psmr.study.record.spans import Span
 from psmr.study.record.stats import Stats
 
 
@@ -23,6 +28,16 @@ class Recorded(Protocol):
     def x(self) -> NDArray: ...  # noqa: D102
     @property
     def y(self) -> NDArray: ...  # noqa: D102
+    @property
+    def names_x(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def names_y(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def system(self) -> System | None: ...  # noqa: D102
+    @property
+    def changes(self) -> tuple[Change, ...]: ...  # noqa: D102
+    @property
+    def spans(self) -> tuple[Span, ...]: ...  # noqa: D102
     @property
     def signals(self) -> Signals: ...  # noqa: D102
     @property
@@ -39,5 +54,11 @@ class Recorded(Protocol):
     def stopped(self) -> Stop | None: ...  # noqa: D102
     @property
     def certificate(self) -> Certificate | None: ...  # noqa: D102
+    @property
+    def certificate_after(self) -> Certificate | None: ...  # noqa: D102
+    @property
+    def outcome(self) -> Outcome: ...  # noqa: D102
+    @property
+    def judgement(self) -> Judgement: ...  # noqa: D102
     @property
     def stats(self) -> Stats: ...  # noqa: D102

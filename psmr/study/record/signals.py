@@ -1,48 +1,78 @@
-"""Signals: the columns of a run by name, computed ones included, and what a pattern means."""
+"""Signals: what can be asked of a run by name, computed quantities included, and what a pattern means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from psmr.dae.system.system import System
 from psmr.errors import InputError, nearest
+from psmr.study.record.terminals import QUANTITIES, Terminal, nominal_frequency, terminals
+from psmr.study.topology.network import buses
 
-Reals = NDArray[np.float64]
+UNITS: Mapping[str, str] = {"v": "pu", "angle": "rad", "frequency": "Hz", **QUANTITIES}
+"""Units of the computed quantities."""
 
 
 @dataclass(frozen=True)
 class Signals:
-    """Names of what a run holds, in order: states, algebraic variables, bus voltages.
+    """Names of what can be asked of a run: states, algebraic variables, and what is computed from them.
 
     Wherever a device has ``v_re`` and ``v_im``, the magnitude ``v`` (pu) and the ``angle`` (rad) are signals
-    as well.
+    as well. Sources, loads and shunts have ``p`` (MW), ``q`` (Mvar) and ``i`` (pu on the system base), of
+    what sources give and of what loads and shunts take; branches have them at both ends, ``p_from`` ...
+    ``i_to``, of what flows into the branch; buses have a ``frequency`` (Hz). A device's own variable of such
+    a name goes first.
+
+    Attributes
+    ----------
+    names_x, names_y
+        States and algebraic variables.
+    terminals
+        Where devices meet the network.
+    frequency_of
+        Buses whose frequency can be computed.
     """
 
     names_x: tuple[str, ...]
     names_y: tuple[str, ...]
+    terminals: tuple[Terminal, ...] = ()
+    frequency_of: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, system: System) -> Signals:
+        """Return the signals of a system's runs."""
+        places = buses(system) if nominal_frequency(system) is not None else ()
+        return cls(system.names_x, system.names_y, terminals(system), places)
 
     @property
     def derived(self) -> tuple[str, ...]:
-        """Names of the computed signals."""
+        """Names of bus voltages: magnitudes and angles."""
         own = set(self.names_x) | set(self.names_y)
         places = [name.removesuffix(".v_re") for name in self.names_y if name.endswith(".v_re")]
         names = [f"{p}.{q}" for p in places if f"{p}.v_im" in own for q in ("v", "angle")]
         return tuple(name for name in names if name not in own)
 
     @property
+    def of_devices(self) -> tuple[str, ...]:
+        """Names of powers, currents and frequencies, which are computed only when they are asked for."""
+        own = set(self.names_x) | set(self.names_y)
+        names = [name for terminal in self.terminals for name in terminal.names]
+        names += [f"{bus}.frequency" for bus in self.frequency_of]
+        return tuple(name for name in names if name not in own)
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """Every signal."""
+        """Every recorded variable and bus voltage: what a table has that was not told what to hold."""
         return (*self.names_x, *self.names_y, *self.derived)
 
     def select(self, patterns: str | Iterable[str] | None) -> tuple[str, ...]:
         """Return the signals that the patterns mean, in the order of the patterns, each once.
 
-        A pattern is a name or has wildcards: ``"G1.omega"``, ``"*.omega"``, ``"bus[5-8].v"``.
+        A pattern is a name or has wildcards: ``"G1.omega"``, ``"*.omega"``, ``"bus[5-8].v"``, ``"G*.p"``.
+        None means `names`.
 
         Raises
         ------
@@ -52,7 +82,7 @@ class Signals:
         if patterns is None:
             return self.names
         chosen: dict[str, None] = {}
-        known = self.names
+        known = (*self.names, *self.of_devices)
         for pattern in [patterns] if isinstance(patterns, str) else patterns:
             found = [name for name in known if name == pattern or fnmatchcase(name, pattern)]
             if not found:
@@ -63,22 +93,9 @@ class Signals:
             chosen.update(dict.fromkeys(found))
         return tuple(chosen)
 
-    def values(self, names: Sequence[str], x: Reals, y: Reals) -> Reals:
-        """Return (K, len(names)) values of signals from (K, n) states and (K, m) algebraic variables."""
-        place_x = {name: i for i, name in enumerate(self.names_x)}
-        place_y = {name: i for i, name in enumerate(self.names_y)}
-        out = np.empty((len(x), len(names)))
-        for column, name in enumerate(names):
-            if name in place_x:
-                out[:, column] = x[:, place_x[name]]
-            elif name in place_y:
-                out[:, column] = y[:, place_y[name]]
-            else:
-                device, _, quantity = name.rpartition(".")
-                v_re, v_im = y[:, place_y[f"{device}.v_re"]], y[:, place_y[f"{device}.v_im"]]
-                magnitude = quantity == "v"
-                out[:, column] = np.hypot(v_re, v_im) if magnitude else np.unwrap(np.arctan2(v_im, v_re))
-        return out
+    def computed(self, name: str) -> bool:
+        """Return whether a signal is computed from the recorded variables and not one of them."""
+        return name not in self.names_x and name not in self.names_y
 
 
 def default_panels(signals: Signals) -> list[tuple[str, ...]]:
@@ -96,6 +113,13 @@ def default_panels(signals: Signals) -> list[tuple[str, ...]]:
 def quantity(name: str) -> str:
     """Return the variable's own name, without the device."""
     return name.rpartition(".")[2]
+
+
+def unit_of(signals: Signals, units: Mapping[str, str], name: str) -> str:
+    """Return the unit of a signal; `units` has those of the recorded variables that are not in pu."""
+    if signals.computed(name):
+        return UNITS[quantity(name).partition("_")[0]]
+    return units.get(name, "pu")
 
 
 def units_of(devices: Iterable[Any]) -> dict[str, str]:

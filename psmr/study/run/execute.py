@@ -13,6 +13,7 @@ from psmr.io.read import CaseFile
 from psmr.study.file.recipe import Recipe
 from psmr.study.file.study import Output, Study
 from psmr.study.output.files import check_writable
+from psmr.study.output.report import Origin
 from psmr.study.record.signals import Signals
 from psmr.study.run.run import Run, require_pyarrow
 from psmr.study.run.simulate import simulate
@@ -38,6 +39,7 @@ def run_study(
     folder: str | Path | None = None,
     progress: Callable[[float], None] | None = None,
     extra: Mapping[str, Any] | None = None,
+    write: bool = True,
 ) -> tuple[System, Run, tuple[Path, ...]]:
     """Run a study and write what it asks for.
 
@@ -51,6 +53,8 @@ def run_study(
         Called with the time reached in s.
     extra
         Outputs asked for beside the study's own, by the field names of `Output`.
+    write
+        Whether anything is written.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def run_study(
             f"{study.source}: there is nothing to run; add [simulation] with t_end, "
             "or ask for `psmr deformation` of it"
         )
-    output = _output_of(study, folder, extra or {})
+    output = _output_of(study, folder, extra or {}) if write else None
     if output:
         check_writable(output.folder)
     system, recipe = prepare(study)
@@ -83,7 +87,22 @@ def run_study(
         progress=progress,
         monitors=study.monitors,
     )
-    return system, run, write_outputs(run, output, system, study.name) if output else ()
+    if output is None:
+        return system, run, ()
+    return system, run, write_outputs(run, output, system, study.name, _origin(study))
+
+
+def default_folder(study: Study) -> Path:
+    """Return where a run of a study is written that names no folder: ``results/NAME``, after its file."""
+    return Path("results") / Path(study.source).stem
+
+
+def _origin(study: Study) -> Origin | None:
+    """Return what a report says of where its run came from, of a study that was read from a file."""
+    if not study.source:
+        return None
+    text = Path(study.source).read_text(encoding="utf-8")
+    return Origin(f"psmr run {study.source}", text, str(study.case.path))
 
 
 def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]) -> Output | None:
@@ -100,21 +119,32 @@ def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]
 
 def _check_output(output: Output, system: System) -> None:
     """Find a misspelt signal and a missing writer before the run, not after half of the files are written."""
-    Signals(system.names_x, system.names_y).select(output.signals)
+    Signals.of(system).select(output.signals)
     if output.parquet:
         require_pyarrow()
 
 
-def write_outputs(run: Run, output: Output, system: System, title: str) -> tuple[Path, ...]:
+def write_outputs(
+    run: Run, output: Output, system: System, title: str, origin: Origin | None = None
+) -> tuple[Path, ...]:
     """Write the files that an output table asks for, each whole or not at all, and return their paths."""
     place = Path(output.folder)
     files = []
+    page = ""
+    if output.html:
+        from psmr.study.output.report import run_page, write_page
+
+        # Before the first file: what cannot be shown leaves nothing behind.
+        page = run_page(run, system, title, output.signals, origin)
     if output.csv:
         files.append(place / "run.csv")
         run.to_csv(files[-1], output.signals)
     if output.parquet:
         files.append(place / "run.parquet")
         run.to_parquet(files[-1], output.signals)
+    if output.save:
+        files.append(place / "run.psmr")
+        run.save(files[-1])
     if output.figure != "none":
         from psmr.study.output.canvas import close, save
 
@@ -123,8 +153,6 @@ def write_outputs(run: Run, output: Output, system: System, title: str) -> tuple
         save(figure, files[-1])
         close(figure)
     if output.html:
-        from psmr.study.output.report import run_page, write_page
-
         files.append(place / "report.html")
-        write_page(files[-1], run_page(run, system, title, output.signals))
+        write_page(files[-1], page)
     return tuple(files)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from numpy.typing import ArrayLike
 
 from psmr.dae.system.system import System
-from psmr.errors import InputError, PsmrError, PsmrWarning, SchemeError
+from psmr.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Trajectory
 from psmr.study.events import Event
@@ -94,12 +94,7 @@ def simulate(
         or t_end <= 0
     ):
         raise InputError(f"t_end = {t_end!r}: must be a finite number > 0 in s")
-    if not isinstance(getattr(scheme, "step", None), float):
-        raise SchemeError(
-            f"scheme: {type(scheme).__name__} is none; use psmr.SingleRate, Multirate, Smes,"
-            " SlowManifold, ArcLength "
-            "or Adaptive"
-        )
+    _check_kinds(system, scheme, events)
     events = tuple(events)
     monitors = _monitors(monitors)
     changes = schedule(system, events, t_end, dead_islands=any(isinstance(m, Island) for m in monitors))
@@ -130,6 +125,8 @@ def simulate(
             stats=Stats.of(trajectory.counters, scheme, system.n + system.m),
             certificate=certificate,
             units=units_of(system.devices),
+            system=system,
+            changes=changes,
         )
 
     try:
@@ -163,12 +160,40 @@ def simulate(
     return run_of(trajectory)
 
 
+def _check_kinds(system: object, scheme: object, events: object) -> None:
+    """Raise the error of an argument that is of another kind than it must be, with what was meant."""
+    if not isinstance(system, System):
+        raise InputError(
+            f"system: {_kind(system)} is not a system; make one with psmr.build(psmr.read_case(path))"
+        )
+    if isinstance(scheme, type):
+        raise SchemeError(
+            f"scheme: {scheme.__name__} is the class; make one of it with its step sizes, for instance "
+            'psmr.SingleRate("TM", h=0.01)'
+        )
+    if not isinstance(getattr(scheme, "step", None), float):
+        raise SchemeError(
+            f"scheme: {_kind(scheme)} is not a scheme; use psmr.SingleRate, Multirate, Smes, SlowManifold, "
+            "ArcLength or Adaptive"
+        )
+    if isinstance(events, str) or not isinstance(events, Iterable):
+        raise EventError(f"events: {_kind(events)} is not a list of events; write [event] for a single one")
+
+
+def _kind(value: object) -> str:
+    return repr(value) if isinstance(value, str) else type(value).__name__
+
+
 def _monitors(monitors: Iterable[Monitor]) -> tuple[Monitor, ...]:
+    if not isinstance(monitors, Iterable):
+        raise InputError(
+            f"monitors: {monitors!r} is not a list of monitors; write [monitor] for a single one"
+        )
     monitors = tuple(monitors)
     for monitor in monitors:
         if not callable(getattr(monitor, "at_work", None)):
             raise InputError(
-                f"{monitor!r} is no monitor; use psmr.AngleSpread, psmr.VoltageCollapse or psmr.Island"
+                f"{monitor!r} is not a monitor; use psmr.AngleSpread, psmr.VoltageCollapse or psmr.Island"
             )
     return monitors
 

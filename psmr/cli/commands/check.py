@@ -1,0 +1,50 @@
+"""``psmr check``: say whether a case starts at rest, and what is off; return 1 where it cannot start."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from psmr.cli.console import print_json
+from psmr.cli.options import add_command, case_file, case_options, check_study_options, output_option
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    check = add_command(
+        subparsers,
+        "check",
+        command,
+        "say whether a case starts at rest, and what is off: power flow, set-points, limits, residuals",
+        "psmr check cases/wscc9/wscc9.toml",
+    )
+    case_options(check, "CASE|STUDY", "case file, or study file for its case")
+    check.add_argument("--all", action="store_true", help="show every bus, device and variable")
+    check.add_argument(
+        "--modes", action="store_true", help="look for growing oscillations in a large system, too"
+    )
+    output_option(check, "FILE", "write the table of variables as CSV")
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Say whether a case starts at rest, and what is off; return 1 where it cannot start."""
+    from psmr.study.check import check
+    from psmr.study.file.study import is_study, read_study
+
+    if is_study(arguments.case):
+        check_study_options(arguments, {})
+        file = read_study(arguments.case).case
+    else:
+        file = case_file(arguments)
+    report = check(
+        file.read(), file.reactive_limits, arguments.modes or None, start_at_limits=file.start_at_limits
+    )
+    if arguments.output:
+        from psmr.study.output.files import write_text
+
+        write_text(arguments.output, report.variables.to_csv(index=False))
+    if arguments.json:
+        print_json(report.record())
+    else:
+        print(report.text(arguments.all))
+    return 0 if report.good else 1

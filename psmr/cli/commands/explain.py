@@ -1,0 +1,37 @@
+"""``psmr explain``: say in words what one macro step does."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from psmr.cli.console import print_json
+from psmr.cli.options import add_command
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    explain = add_command(
+        subparsers,
+        "explain",
+        command,
+        "say what one macro step of a study's scheme does to its system",
+        "psmr explain cases/wscc9/fault.toml",
+    )
+    explain.add_argument("study", metavar="STUDY", help="study file")
+
+
+def command(arguments: argparse.Namespace) -> None:
+    """Say in words what one macro step does."""
+    from dataclasses import asdict
+
+    from psmr.study.explain import explain
+    from psmr.study.file.study import read_study
+    from psmr.study.run.execute import prepare
+
+    system, recipe = prepare(read_study(arguments.study))
+    explanation = explain(system, recipe.scheme(system.linearise()))
+    if arguments.json:
+        print_json(asdict(explanation))
+        return
+    print(explanation)

@@ -1,0 +1,33 @@
+"""``psmr modes``: list the modes of a case."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from psmr.cli.console import give_table
+from psmr.cli.options import add_command, case_file, case_options, output_option
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    modes = add_command(
+        subparsers,
+        "modes",
+        command,
+        "list the modes of a case",
+        "psmr modes cases/wscc9/wscc9.toml",
+    )
+    case_options(modes)
+    output_option(modes, "FILE", "write the table as CSV")
+
+
+def command(arguments: argparse.Namespace) -> None:
+    """List the modes of a case."""
+    from psmr.dae.system.linear import modes
+    from psmr.study.run.execute import load_system
+
+    system = load_system(case_file(arguments))
+    table = modes(system.linearise())
+    head = f"{system.name}: {system.n} states, {system.m} algebraic variables, eigenvalues in 1/s and rad/s"
+    give_table(arguments, table, head)

@@ -1,0 +1,66 @@
+"""``psmr plot``: draw signals of a run, or of two over one another."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from psmr.cli.console import Progress, print_json
+from psmr.cli.options import add_command, output_option
+from psmr.errors import InputError
+
+SUFFIXES = (".svg", ".png", ".pdf")
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    plot = add_command(
+        subparsers,
+        "plot",
+        command,
+        "draw signals of a run, or two runs over one another with their difference",
+        "psmr plot results/fault/run.psmr --signals 'G*.p' 'bus*.v' -o power.svg",
+    )
+    words = "a run saved by `psmr run --save`, or a study file, which is run first"
+    plot.add_argument("run", metavar="RUN", help=words)
+    plot.add_argument("other", metavar="RUN2", nargs="?", help="another one, drawn over the first, dashed")
+    plot.add_argument(
+        "--signals", nargs="+", metavar="NAME", help="names or patterns; speeds and voltages where left out"
+    )
+    output_option(plot, "FILE", "the picture: .svg (default: plot.svg), .png or .pdf")
+
+
+def command(arguments: argparse.Namespace) -> None:
+    """Draw signals of a run, or of two over one another."""
+    target = arguments.output or "plot.svg"
+    if not target.lower().endswith(SUFFIXES):
+        raise InputError(f"-o {target}: must end in {', '.join(SUFFIXES)}")
+    run = _run(arguments.run)
+    other = None if arguments.other is None else _run(arguments.other)
+
+    from psmr.study.output.canvas import save
+    from psmr.study.output.plots import comparison, trajectories
+
+    if other is None:
+        save(trajectories(run, arguments.signals), target)
+    else:
+        save(comparison(run, other, arguments.signals), target)
+    table = None if other is None else run.compare(other, arguments.signals).table
+    if arguments.json:
+        print_json({"file": target, "differences": None if table is None else table.to_dict("records")})
+        return
+    if table is not None:
+        print(table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+    print(f"Written {target}")
+
+
+def _run(path: str) -> Any:
+    from psmr.study.file.study import is_study, read_study
+    from psmr.study.run.execute import run_study
+    from psmr.study.run.saved import load_run
+
+    if not is_study(path):
+        return load_run(path)
+    study = read_study(path)
+    with Progress(study.t_end) as progress:
+        return run_study(study, progress=progress, write=False)[1]

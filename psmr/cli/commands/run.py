@@ -1,0 +1,73 @@
+"""``psmr run``: run a study and show what came of it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from psmr.cli.console import Progress, print_json
+from psmr.cli.options import add_command, output_option
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    run = add_command(
+        subparsers, "run", command, "run a study file", "psmr run cases/wscc9/fault.toml -o out"
+    )
+    run.add_argument("study", metavar="STUDY", help="study file (TOML)")
+    run.add_argument(
+        "--figure", action="store_true", help="write run.svg: trajectories with the events marked"
+    )
+    page = run.add_mutually_exclusive_group()
+    page.add_argument(
+        "--html", action="store_true", help="write report.html even where the study has html = false"
+    )
+    page.add_argument("--no-report", action="store_true", help="leave out report.html")
+    run.add_argument(
+        "--signals", nargs="+", metavar="NAME", help="what to write and draw, in place of the study's signals"
+    )
+    run.add_argument("--save", action="store_true", help="write run.psmr, the whole run for `psmr plot`")
+    output_option(run, "FOLDER", "write the results here, in place of the study's own folder or results/NAME")
+
+
+def command(arguments: argparse.Namespace) -> None:
+    """Run a study and show what came of it."""
+    from psmr.study.file.study import read_study
+    from psmr.study.run.execute import default_folder, run_study
+
+    study = read_study(arguments.study)
+    folder = arguments.output or (None if study.output else default_folder(study))
+    with Progress(study.t_end) as progress:
+        extra: dict[str, Any] = {"figure": "svg"} if arguments.figure else {}
+        extra |= {"html": False} if arguments.no_report else {"html": True} if arguments.html else {}
+        extra |= {"save": True} if arguments.save else {}
+        extra |= {"signals": tuple(arguments.signals)} if arguments.signals else {}
+        _, run, files = run_study(study, folder, progress, extra)
+    if arguments.json:
+        print_json(_run_record(study.name, run, files))
+        return
+    print(run.summary())
+    if files:
+        print("\nWritten", *(f"  {path}" for path in files), sep="\n")
+
+
+def _run_record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "study": title,
+        "system": run.name,
+        "scheme": str(run.scheme),
+        "t_end": float(run.t[-1]),
+        "points": len(run.t),
+        "outcome": {"colour": run.judgement.colour, "headline": run.judgement.headline}
+        | {"reasons": run.judgement.reasons}
+        | asdict(run.outcome),
+        "events": [{"t": t, "label": label} for t, label in run.instants],
+        "stopped": None if run.stopped is None else asdict(run.stopped),
+        "certificate": None if run.certificate is None else asdict(run.certificate),
+        "certificate_after": None if run.certificate_after is None else asdict(run.certificate_after),
+        "stats": run.stats.record(),
+        "files": [str(path) for path in files],
+    }

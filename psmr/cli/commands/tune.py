@@ -1,0 +1,82 @@
+"""``psmr tune``: search the cheapest scheme that is accurate enough."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from psmr.cli.console import Progress, print_json
+from psmr.cli.options import add_command, case_file, case_options, fraction, hertz, output_option
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    tune = add_command(
+        subparsers,
+        "tune",
+        command,
+        "find the cheapest scheme that bends the modes of a band by less than asked",
+        "psmr tune cases/wscc9/wscc9.toml --accuracy 1% --up-to 2Hz -o out",
+    )
+    case_options(tune)
+    tune.add_argument(
+        "--up-to",
+        type=hertz,
+        required=True,
+        metavar="F",
+        help="modes up to this frequency count, for instance 2Hz",
+    )
+    tune.add_argument(
+        "--accuracy", type=fraction, metavar="P", help="largest relative deformation, for instance 1%%"
+    )
+    tune.add_argument(
+        "--damping-error",
+        type=fraction,
+        metavar="P",
+        help="largest change of a damping ratio, for instance 0.2pp",
+    )
+    tune.add_argument(
+        "--frequency-error",
+        type=fraction,
+        metavar="P",
+        help="largest change of a frequency, for instance 0.5%%",
+    )
+    tune.add_argument(
+        "--margin",
+        type=fraction,
+        default=0.1,
+        metavar="P",
+        help="stable with steps longer by this, too (default 10%%)",
+    )
+    output_option(tune, "FOLDER", "write the winner as a study, the Pareto figure and every candidate (CSV)")
+
+
+def command(arguments: argparse.Namespace) -> None:
+    """Search the cheapest scheme that is accurate enough."""
+    from psmr.study.output.files import check_writable
+    from psmr.study.run.execute import load_system
+    from psmr.study.tuning.tune import tune
+    from psmr.study.tuning.tuned import confirm, tuning_record, write_tuning
+
+    if arguments.output:
+        check_writable(arguments.output)
+    file = case_file(arguments)
+    system = load_system(file)
+    with Progress(1.0, unit="") as progress:
+        tuning = tune(
+            system,
+            up_to=arguments.up_to,
+            accuracy=arguments.accuracy,
+            damping=arguments.damping_error,
+            frequency=arguments.frequency_error,
+            margin=arguments.margin,
+            progress=progress,
+        )
+    confirmation = confirm(system, tuning.winner)
+    files = write_tuning(arguments.output, tuning, file) if arguments.output else ()
+    if arguments.json:
+        print_json(tuning_record(tuning, confirmation) | {"files": [str(path) for path in files]})
+        return
+    print(tuning, confirmation, sep="\n\n")
+    if files:
+        print("\nWritten", *(f"  {path}" for path in files), sep="\n")

@@ -1,0 +1,27 @@
+"""``psmr warmup``: compile everything ahead."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from psmr.cli.options import add_command
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        subparsers,
+        "warmup",
+        command,
+        "compile everything ahead",
+        "psmr warmup",
+        json_flag=False,
+    )
+
+
+def command(arguments: argparse.Namespace) -> None:
+    """Compile everything ahead."""
+    from psmr.study.warmup import warmup
+
+    print(warmup())

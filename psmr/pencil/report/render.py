@@ -1,0 +1,124 @@
+"""The renderer of all HTML pages: jinja2 templates, one style sheet, figures as parts of the page."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from matplotlib.figure import Figure
+
+HOME = "psmr.pencil.report"
+"""The package whose folder ``templates`` has the frame of every page and the style sheet."""
+
+# Colours of the figures by their names in the style sheet, where dark mode and print change them.
+THEME = {
+    "#1c2330": "ink",
+    "#000000": "ink",
+    "#6b7280": "faint",
+    "#8a8f98": "faint",
+    "#5b6472": "faint",
+    "#b9bec6": "rule",
+    "#e3e5e8": "grid",
+    "#b0b0b0": "grid",
+    "#ffffff": "paper",
+    "#1f4e79": "blue",
+    "#d1495b": "red",
+    "#2a9d6f": "green",
+    "#e09f3e": "orange",
+    "#7b5ea7": "violet",
+    "#4ea5d9": "sky",
+    "#8a5a44": "brown",
+    "#9aa437": "olive",
+}
+
+
+def render(template: str, package: str = HOME, **values: Any) -> str:
+    """Return a whole page that needs nothing from elsewhere.
+
+    Parameters
+    ----------
+    template
+        Name of a template of the package; it extends ``base.html``.
+    package
+        Whose folder ``templates`` has it.
+    values
+        What it shows. Text is escaped.
+    """
+    return _environment(package).get_template(template).render(**values)
+
+
+@cache
+def _environment(package: str) -> Environment:
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, HOME))]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+
+
+def inline_svg(figure: Figure, words: str) -> Markup:
+    """Return a figure as an ``<svg>`` element in the colours of the page; `words` say what it shows."""
+    import matplotlib
+
+    buffer = io.StringIO()
+    # The same figure gives the same page, with text as text: small, searchable, in the reader's font.
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "psmr"}):
+        figure.savefig(
+            buffer,
+            format="svg",
+            bbox_inches="tight",
+            transparent=True,
+            metadata={"Date": None, "Creator": None},
+        )
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    # A hundredth of a point is less than any screen or printer shows.
+    text = re.sub(r"<[^>]*>", lambda found: re.sub(r"(\d\.\d\d)\d+", r"\1", found[0]), text)
+    text = re.sub(r"'DejaVu Sans'[^;\"]*?sans-serif", "system-ui, sans-serif", text)
+    text = re.sub(r"#[0-9a-f]{6}\b", lambda found: _themed(found[0]), text)
+    mark = hashlib.sha256(f"{words}{text}".encode()).hexdigest()[:6]
+    # Several figures stand in one page: what is referred to by name needs one of its own, the rest none.
+    named = set(re.findall(r"(?:url\(#|xlink:href=\"#)([^)\"]+)", text))
+    text = re.sub(
+        r' id="([^"]+)"', lambda found: f' id="{mark}-{found[1]}"' if found[1] in named else "", text
+    )
+    text = re.sub(r"(url\(#|xlink:href=\"#)", rf"\g<1>{mark}-", text)
+    text = re.sub(r"^<svg ([^>]*?)>", lambda found: f"<svg {_sized(found[1])}>", text, count=1, flags=re.S)
+    label = Markup('<svg role="img" aria-label="{}" ').format(words)
+    return label + Markup(text[len("<svg ") :])
+
+
+def _themed(colour: str) -> str:
+    return f"var(--{THEME[colour]})" if colour in THEME else colour
+
+
+def _sized(attributes: str) -> str:
+    """Return the attributes of an svg element with its width as a style, so that the page may narrow it."""
+    width = re.search(r'\bwidth="([\d.]+)pt"', attributes)
+    points = float(width[1]) if width else 330.0
+    kept = re.sub(r'\s*\b(width|height|version)="[^"]*"', "", attributes)
+    return f'{kept} style="width: {points:.0f}pt"'
+
+
+def complex_text(real: float, imag: float) -> str:
+    """Return a number of the complex plane to four decimals."""
+    if imag == 0.0:
+        return f"{real:.4f}"
+    return f"{real:.4f} {'+' if imag > 0 else '-'} j{abs(imag):.4f}"
+
+
+def percent_text(fraction: float, sign: str = "", unit: str = "%") -> str:
+    """Return a fraction as a percentage to three digits; nothing where it is not a number."""
+    return "" if fraction != fraction else f"{100.0 * fraction:{sign}.3g} {unit}"

@@ -1,0 +1,60 @@
+"""Rotor angles against the centre of inertia of their island: the figure that shows who keeps step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psmr.study.output.canvas import FAINT, new_figure, styled
+from psmr.study.output.lines import draw_lines
+from psmr.study.output.plots import letter_events
+from psmr.study.record.observe import sources_of, together
+from psmr.study.record.outcome import STEP_OUT_DEG
+from psmr.study.record.recorded import Recorded
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Machines out of step turn without end; past two turns the figure would show nothing else.
+LARGEST_DEG = 2 * 360.0
+
+
+def angle_figure(run: Recorded) -> Figure | None:
+    """Return the figure; None where fewer than two machines keep step with one another."""
+    if run.system is None:
+        return None
+    sources = sources_of(run.system)
+    if len(sources) < 2:
+        return None
+    place = {name: i for i, name in enumerate(run.names_x)}
+    column = {source.name: k for k, source in enumerate(sources)}
+    degrees = np.full((len(run.t), len(sources)), np.nan)
+    for span in run.spans:
+        for members in together(run.system, span, sources):
+            angles = np.degrees(run.x[span.rows][:, [place[s.angle] for s in members]])
+            weights = np.array([s.weight for s in members])
+            middle = angles @ weights / weights.sum()
+            degrees[span.rows, [column[s.name] for s in members]] = angles - middle[:, None]
+    shown = np.isfinite(degrees).all(axis=0)
+    if not shown.any():
+        return None
+    degrees = degrees[:, shown]
+    names = [source.angle for source, kept in zip(sources, shown, strict=True) if kept]
+    with styled():
+        figure = new_figure(5.2, 2.9)
+        ax = figure.subplots()
+        ax.set_xlim(run.t[0], run.t[-1])
+        if np.abs(degrees).max() > LARGEST_DEG:
+            ax.set_ylim(-LARGEST_DEG, LARGEST_DEG)
+        draw_lines(ax, run, names, degrees)
+        if run.outcome.lost is not None:
+            ax.axvline(run.outcome.lost.t, color="#d1495b", lw=1.0)
+            ax.annotate(
+                f"{STEP_OUT_DEG:g}° apart", (run.outcome.lost.t, 0.93), xycoords=("data", "axes fraction"),
+                xytext=(-4, 0), textcoords="offset points", fontsize=8, color=FAINT, ha="right",
+            )  # fmt: skip
+        letter_events(ax, run)
+        ax.set_xlabel("time [s]")
+        ax.set_ylabel("angle to centre of inertia [deg]")
+    return figure

@@ -1,0 +1,73 @@
+"""The frequency at buses: how fast the phase of a bus voltage turns, from the equations of the system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import splu
+
+from psmr.dae.system.system import System
+from psmr.study.record.spans import Span, system_in
+from psmr.study.record.terminals import nominal_frequency
+
+Reals = NDArray[np.float64]
+
+# Half the distance in s of the two points by which g is differentiated with respect to time. Loads and inputs
+# ramp linearly, so that the difference is exact but for rounding, which a large distance makes small.
+STEP = 0.5
+
+
+def frequencies(
+    system: System, spans: Sequence[Span], names: Sequence[str], t: Reals, x: Reals, y: Reals
+) -> Reals:
+    """Return (K, len(names)) frequencies in Hz of the named buses at the recorded points.
+
+    f = f_n + (1/2 pi) d(angle)/dt with the derivative of the voltage from the differentiated algebraic
+    equations, g_y y' = -g_x f - g_t: no filter and no difference of recorded points.
+    """
+    f_n = nominal_frequency(system)
+    assert f_n is not None
+    values = np.empty((len(t), len(names)))
+    for span in spans:
+        rows = range(len(t))[span.rows]
+        now = system_in(system, span, x[rows[0]], y[rows[0]])
+        n = now.n
+        at_x, at_y = (
+            np.array([system.index(name) - shift for name in own], dtype=np.intp)
+            for own, shift in ((now.names_x, 0), (now.names_y, system.n))
+        )
+        held = np.array([system.index(name) - system.n - system.m for name in now.names_u], dtype=np.intp)
+        re, im = (np.array([now.index(f"{bus}.v_{part}") - n for bus in names]) for part in ("re", "im"))
+        rates = span.rates[held]
+        moves = bool(rates.any()) or _reads_time(now)
+        for row in rows:
+            u = span.held(t[row : row + 1])[0, held]
+            w = now.buffer(x[row, at_x], y[row, at_y], u, float(t[row]))
+            matrix = now.jacobian(w)
+            turning = matrix[n:, :n] @ now.f(x[row, at_x], y[row, at_y], u, float(t[row]))
+            if moves:
+                turning = turning + _over_time(now, w, rates)
+            slope = splu(matrix[n:, n:].tocsc()).solve(-turning)
+            v_re, v_im = w[n + re], w[n + im]
+            turn = (v_re * slope[im] - v_im * slope[re]) / (v_re**2 + v_im**2)
+            values[row] = f_n + turn / (2 * np.pi)
+    return values
+
+
+def _reads_time(system: System) -> bool:
+    """Return whether a load ramps, the one way in which equations read the time."""
+    return any(device.parameters.get(name) for device in system.devices for name in device.component.ramps)
+
+
+def _over_time(system: System, w: Reals, rates: Reals) -> Reals:
+    """Return (m,) derivatives of g with respect to time, at fixed x and y."""
+    begin = system.n + system.m
+    ends = []
+    for side in (STEP, -STEP):
+        moved = w.copy()
+        moved[begin:-1] += side * rates
+        moved[-1] += side
+        ends.append(system.residual(moved)[system.n :])
+    return np.asarray((ends[0] - ends[1]) / (2 * STEP))

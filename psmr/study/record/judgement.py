@@ -1,0 +1,81 @@
+"""Red, amber or green: what outcome and certificates together say of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from psmr.study.record.certificate import Certificate
+from psmr.study.record.outcome import LOW_VOLTAGE, Outcome
+
+Colour = Literal["red", "amber", "green"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A colour and the reasons for it.
+
+    Red: synchronism was lost, a monitor stopped the run, or the scheme is unstable on a system that is not.
+    Amber: the certificates before the events and after the last one differ, there is no certificate, the
+    system itself is unstable, or a bus ends below 0.8 pu. Green otherwise.
+
+    Attributes
+    ----------
+    colour
+        ``"red"``, ``"amber"`` or ``"green"``.
+    headline
+        The outcome in one sentence.
+    reasons
+        A sentence for each thing that makes the run not green.
+    """
+
+    colour: Colour
+    headline: str
+    reasons: tuple[str, ...]
+
+
+def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate | None) -> Judgement:
+    """Return colour and reasons for a run.
+
+    Parameters
+    ----------
+    outcome
+        What happened.
+    before, after
+        Certificates on the system before the events and after the last one; None where there is none.
+    """
+    red = outcome.lost is not None or outcome.stopped is not None
+    reasons = []
+    if before is not None and after is not None and before.stable != after.stable:
+        reasons.append(
+            f"The certificates differ: before the events {_verdict(before)}; after the last event "
+            f"{_verdict(after)}"
+        )
+    for certificate in (before, after):
+        if certificate is None:
+            continue
+        if certificate.stable is False:
+            blamed = not certificate.verdict.startswith("Unstable, as the system is")
+            red |= blamed
+            who = "The scheme" if blamed else "The system itself"
+            reasons.append(f"{who} is unstable on {certificate.subject}: {certificate.verdict}")
+        elif certificate.stable is None:
+            reasons.append(f"No certificate for {certificate.subject}: {certificate.note}.")
+    if outcome.lost is not None and any(c is not None and c.stable for c in (before, after)):
+        reasons.append(
+            "A certificate speaks of small motions about an equilibrium, which this run left: a stable one "
+            "says nothing against the loss of synchronism."
+        )
+    if before is None:
+        reasons.append("There is no certificate: it was not asked for.")
+    end = outcome.end_voltage
+    if end is not None and end.value < LOW_VOLTAGE:
+        reasons.append(f"The run ends with {end.value:.3g} pu {end.where}, below {LOW_VOLTAGE:g} pu.")
+    colour: Colour = "red" if red else "amber" if reasons else "green"
+    return Judgement(colour, outcome.headline, tuple(reasons))
+
+
+def _verdict(certificate: Certificate) -> str:
+    if certificate.stable is None:
+        return "none was computed"
+    return certificate.verdict[0].lower() + certificate.verdict[1:].rstrip(".")

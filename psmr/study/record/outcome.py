@@ -1,0 +1,160 @@
+"""What happened in a run, in the terms in which a study is judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from psmr.study.monitors.watching import Stop
+
+STEP_OUT_DEG = 180.0
+"""Difference of two rotor angles in one island beyond which synchronism counts as lost.
+
+Between two groups of machines that are 180 degrees apart the voltage is zero at the electrical centre; beyond
+it the power between them falls while they drift apart (P. Kundur, Power System Stability and Control, 1994,
+section 13.5, out-of-step protection).
+"""
+
+LOW_VOLTAGE = 0.8
+"""Voltage in pu below which time is counted."""
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """A largest or smallest value, where it was in words, and when (in s; a duration begins there)."""
+
+    value: float
+    where: str
+    t: float
+
+
+@dataclass(frozen=True)
+class LostSynchronism:
+    """Two groups of machines in one island that fell out of step.
+
+    Attributes
+    ----------
+    t
+        Time in s at which two of them were first more than `STEP_OUT_DEG` apart.
+    first, second
+        The machines on both sides of the largest gap between their angles then, the smaller group first.
+    spread_deg
+        Largest difference of two rotor angles then.
+    """
+
+    t: float
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    spread_deg: float
+
+    def __str__(self) -> str:
+        return (
+            f"lost synchronism: {_several(self.first)} against {_several(self.second)} at t = {self.t:.3g} s"
+        )
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A state that reached a non-windup limit, and when first (s)."""
+
+    state: str
+    side: str
+    t: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened in a run.
+
+    Attributes
+    ----------
+    machines
+        Number of sources with an angle of their own; with fewer than two there is no synchronism to lose.
+    lost
+        The first loss of synchronism; None where it was kept.
+    angle_spread
+        Largest difference of two rotor angles in one island, in degrees.
+    lowest_voltage
+        Lowest bus voltage in pu; a bus does not count while a fault is on at it.
+    low_voltage
+        Longest time in s without a break for which a bus was below `LOW_VOLTAGE`, counted alike.
+    end_voltage
+        Lowest bus voltage in pu at the end.
+    nadir, overshoot
+        Lowest and highest frequency in Hz of the centre of inertia of an island.
+    limits
+        States that reached a limit, in order of time.
+    stopped
+        The monitor that ended the run early.
+    t_end
+        Time in s at which the run ended.
+    """
+
+    machines: int
+    t_end: float
+    lost: LostSynchronism | None = None
+    angle_spread: Extreme | None = None
+    lowest_voltage: Extreme | None = None
+    low_voltage: Extreme | None = None
+    end_voltage: Extreme | None = None
+    nadir: Extreme | None = None
+    overshoot: Extreme | None = None
+    limits: tuple[Limit, ...] = ()
+    stopped: Stop | None = None
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one sentence."""
+        if self.lost is not None:
+            words = f"Lost synchronism: {str(self.lost).partition(': ')[2]}."
+        elif self.machines < 2:
+            words = f"Ran to t = {self.t_end:g} s." if self.stopped is None else ""
+        else:
+            words = f"Kept synchronism to t = {self.t_end:g} s."
+        if self.stopped is not None:
+            words = f"{words} Stopped at t = {self.stopped.t:g} s by {self.stopped}."
+        return words.strip()
+
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Return the figures as pairs of words: what, and how much, where and when."""
+        found: list[tuple[str, str]] = []
+
+        def add(what: str, extreme: Extreme | None, unit: str, digits: int = 4) -> None:
+            if extreme is not None:
+                where = f" {extreme.where}" if extreme.where else ""
+                value = f"{extreme.value:.{digits}g}" if abs(extreme.value) < 1000 else f"{extreme.value:.0f}"
+                found.append((what, f"{value} {unit}{where}, t = {extreme.t:.4g} s"))
+
+        add("largest angle spread", self.angle_spread, "deg")
+        add("lowest voltage", self.lowest_voltage, "pu")
+        if self.low_voltage is not None:
+            low = self.low_voltage
+            words = f"{low.value:.3g} s {low.where}, from t = {low.t:.4g} s" if low.value > 0 else "none"
+            found.append((f"longest time below {LOW_VOLTAGE:g} pu", words))
+        add("lowest voltage at the end", self.end_voltage, "pu")
+        for what, extreme in (("frequency nadir", self.nadir), ("frequency overshoot", self.overshoot)):
+            if extreme is not None and extreme.t == 0.0:
+                found.append((what, f"none, from {extreme.value:.5g} Hz"))
+            else:
+                add(what, extreme, "Hz", 5)
+        if self.machines:
+            found.append(("limits reached", self._limits()))
+        return tuple(found)
+
+    def _limits(self) -> str:
+        if not self.limits:
+            return "none"
+        shown = [f"{limit.state} ({limit.side}, t = {limit.t:.4g} s)" for limit in self.limits[:6]]
+        more = len(self.limits) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more else "")
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the outcome as lines of text, the sentence first."""
+        return (self.headline, *(f"{what}: {words}" for what, words in self.facts()))
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def _several(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return ", ".join(names[:8]) + more

@@ -1,0 +1,254 @@
+"""Where a system would come to rest after the last event of a run, and the scheme's certificate there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from partitioning import Partition, PartitionError
+from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.system import System
+from psmr.errors import InitialisationError, InputError
+from psmr.grid.start.initialise import allowed_residual, polish
+from psmr.study.record.certificate import Certificate, certify
+from psmr.study.record.recorded import Recorded
+from psmr.study.record.signals import units_of
+from psmr.study.record.spans import Span, altered, system_in
+
+Reals = NDArray[np.float64]
+
+ITERATIONS, HALVINGS = 40, 8
+
+# Steps in which what the events changed is led over; with ten a line of a meshed network goes smoothly.
+STAGES = 10
+
+# A direction along which the equations do not change: what rounding leaves of J r, per size of its terms.
+ROUNDING = 1e-9
+
+# What stands against a common speed, in pu, that is none: far below the droop of any governor (0.01 pu and
+# more of power for 0.001 pu of speed), far above what the distance from an equilibrium leaves.
+UNGOVERNED = 1e-6
+
+
+def certificate_after(run: Recorded) -> Certificate | None:
+    """Return the certificate of a run's scheme on the system that the last event left.
+
+    The system is linearised at its own equilibrium, sought from the last point of the run; where synchronism
+    was lost, or none is found there, by leading the first point over as the changes grow; and where that
+    fails too, at the last point. A system that turns as a whole at another than nominal frequency is at rest
+    here: its equations are the same at every common angle.
+
+    None where the run has no system, or no event altered it.
+    """
+    if run.system is None or not altered(run.system, run.spans[-1]):
+        return None
+    span, place = run.spans[-1], "at its own equilibrium"
+    what = "the system after the last event"
+    try:
+        last = system_in(run.system, span, run.x[-1], run.y[-1], float(run.t[-1]))
+        first = system_in(run.system, span, run.x[0], run.y[0], float(run.t[-1]))
+        scheme = _restricted(run.scheme, last) if span.out else run.scheme
+    except (InputError, PartitionError) as error:
+        return Certificate(str(run.scheme), "", note=str(error), subject=what)
+    # A run that lost synchronism ends anywhere: what is near its end says nothing of what it left.
+    found = None
+    if not span.rates.any():
+        found = resting_point(last) if run.outcome.lost is None else None
+        found = found or _led_over(run.system, span, run.x[0], run.y[0], first) or resting_point(last)
+    if found is None:
+        place = "at the last point of the run, since no equilibrium was found"
+    else:
+        last = last.with_start(found.x, found.y)
+    try:
+        linear = last.linearise()
+        if found is not None:
+            linear = _in_turning_frame(last, linear, found.turning)
+        return certify(last, scheme, f"{what}, {place}", warn=False, linear=linear)
+    except InputError as error:  # a limit that moves holds a state there
+        return Certificate(str(scheme), "", note=str(error), subject=what)
+
+
+def _led_over(system: System, span: Span, x: Reals, y: Reals, after: System) -> Rest | None:
+    """Return the resting point that follows from a first point while the events' changes grow from nothing.
+
+    `after` is the system of the span, started at the first point. Nothing grows where devices left.
+    """
+    start = after
+    for part in np.arange(1, STAGES) / STAGES if not span.out else ():
+        mixed = tuple(
+            (1 - part) * old + part * new for old, new in zip(system.parameters, span.parameters, strict=True)
+        )
+        inputs = (1 - part) * system.u0 + part * span.inputs
+        stage = replace(system, parameters=mixed, w0=system.buffer(x, y, inputs, float(after.w0[-1])))
+        found = resting_point(stage)
+        if found is None:
+            return None
+        x, y = found.x, found.y
+        start = after.with_start(x, y)
+    return resting_point(start)
+
+
+def _in_turning_frame(system: System, linear: LinearDae, speed: float) -> LinearDae:
+    """Return a linearisation in the frame that turns with the system, where its angles stand still.
+
+    Pairs of states in the frame of the network, such as a motor's flux, then have z' = f - j speed z.
+    """
+    places = [(re, im) for re, im in _pairs(system) if im < system.n]
+    if not places or speed == 0.0:
+        return linear
+    turned = linear.fx.tolil()
+    for re, im in places:
+        turned[re, im] += speed
+        turned[im, re] -= speed
+    return replace(linear, fx=sparse.csc_matrix(turned))
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """Where a system rests: (n,) states, (m,) algebraic variables; how fast all angles turn, in rad/s."""
+
+    x: Reals
+    y: Reals
+    turning: float
+
+
+def resting_point(system: System) -> Rest | None:
+    """Return where a system rests, None where none is found.
+
+    Newton with halved steps from the system's starting point; a state that its limit holds stays there. Where
+    all angles can turn together, the speed at which they do is found as well; where nothing governs the
+    frequency, also the rate at which all speeds grow together. Neither changes the equations.
+    """
+    try:
+        system = polish(system)  # a recorded point of a multirate scheme misses g = 0 by its coupling error
+    except InitialisationError:
+        return None
+    x, y, n = system.x0, system.y0, system.n
+    t = float(system.w0[-1])
+    motions = _motions(system)
+    pins = [int(np.abs(motion).argmax()) for motion in motions]
+    rates = np.zeros(len(motions))
+    allowed = allowed_residual(system)
+
+    def off(x: Reals, y: Reals, rates: Reals) -> Reals:
+        left = np.concatenate([system.f(x, y, t=t), system.g(x, y, t=t)])
+        for k, motion in enumerate(
+            _turn(system, x, y) if k == 0 else motions[k] for k in range(len(motions))
+        ):
+            left[:n] -= rates[k] * motion[:n]
+        return left
+
+    residual = off(x, y, rates)
+    for _ in range(ITERATIONS):
+        if not np.isfinite(residual).all():
+            return None
+        if (np.abs(residual) <= allowed).all():
+            return Rest(x, y, float(rates[0]) if motions else 0.0)
+        matrix = _bordered(system, x, y, t, motions, pins)
+        try:
+            step = splu(matrix).solve(-np.append(residual, np.zeros(len(motions))))
+        except RuntimeError:
+            return None
+        for k in range(HALVINGS):
+            part = 0.5**k
+            y_near = y + part * step[n : n + system.m]
+            near = np.clip(x + part * step[:n], *system.limits(system.buffer(x, y_near)))
+            tried = near, y_near, rates + part * step[n + system.m :]
+            left = off(*tried)
+            if np.isfinite(left).all() and np.linalg.norm(left) < np.linalg.norm(residual):
+                break
+        else:
+            return None
+        (x, y, rates), residual = tried, left
+    return None
+
+
+def _bordered(
+    system: System, x: Reals, y: Reals, t: float, motions: list[Reals], pins: list[int]
+) -> sparse.csc_matrix:
+    """Return the matrix of Newton's step for x, y and the common motions, one variable held for each."""
+    n, size, count = system.n, system.n + system.m, len(motions)
+    matrix = system.jacobian(system.buffer(x, y, t=t)).tolil()
+    # A state that its limit holds has an empty row: it stays where it is.
+    for i in np.flatnonzero(np.diff(matrix.tocsr().indptr[: n + 1]) == 0):
+        matrix[i, i] = 1.0
+    if not count:
+        return matrix.tocsc()
+    columns = np.zeros((size, count))
+    for k, motion in enumerate(motions):
+        columns[:n, k] = -motion[:n]
+    held = sparse.coo_matrix((np.ones(count), (range(count), pins)), shape=(count, size + count))
+    top = sparse.hstack([matrix.tocsc(), sparse.csc_matrix(columns)])
+    return sparse.csc_matrix(sparse.vstack([top, held]))
+
+
+def _motions(system: System) -> list[Reals]:
+    """Return the (n + m,) directions along which the equations do not change: common angle, common speed."""
+    n, w = system.n, system.w0
+    turn = _turn(system, system.x0, system.y0)
+    matrix = system.jacobian(w)
+    if not turn.any():
+        return []
+    # Along the turn the derivatives turn as well: those of pairs of states, as the flux of a motor.
+    raw = system.residual(w)
+    turned = np.zeros(len(turn))
+    for re, im in _pairs(system):
+        if im < n:
+            turned[re], turned[im] = -raw[im], raw[re]
+    size = abs(matrix) @ np.abs(turn) + np.abs(turned)
+    if (np.abs(matrix @ turn - turned) > ROUNDING * (1.0 + size)).any():
+        return []
+    # A common speed is one that turns all angles and changes nothing else: J a = E r. The last column takes
+    # up what stands against it, so that the matrix is regular where the turn is the only direction.
+    pin = int(np.abs(turn).argmax())
+    against = np.random.default_rng(0).standard_normal(len(turn))
+    row = sparse.coo_matrix(([1.0], ([0], [pin])), shape=(1, len(turn) + 1))
+    top = sparse.hstack([matrix, sparse.csc_matrix(against[:, None])])
+    wanted = np.append(np.where(np.arange(len(turn)) < n, turn, 0.0), 0.0)
+    try:
+        found = splu(sparse.csc_matrix(sparse.vstack([top, row]))).solve(wanted)
+    except RuntimeError:
+        return [turn]
+    speed = found[:-1]
+    ungoverned = np.isfinite(found).all() and abs(found[-1]) * np.abs(against).max() <= UNGOVERNED
+    return [turn, speed] if ungoverned else [turn]
+
+
+def _turn(system: System, x: Reals, y: Reals) -> Reals:
+    """Return the (n + m,) direction in which all angles turn together at a point."""
+    units = units_of(system.devices)
+    names, values = (*system.names_x, *system.names_y), np.concatenate([x, y])
+    turn = np.array([float(units.get(name) == "rad") for name in names])
+    for re, im in _pairs(system):
+        turn[re], turn[im] = -values[im], values[re]
+    return turn
+
+
+def _pairs(system: System) -> list[tuple[int, int]]:
+    """Return the positions in (x, y) of real and imaginary parts in the frame of the network."""
+    place = {name: i for i, name in enumerate((*system.names_x, *system.names_y))}
+    names = [name.removesuffix("_re") for name in place if name.endswith("_re")]
+    return [(place[f"{name}_re"], place[f"{name}_im"]) for name in names if f"{name}_im" in place]
+
+
+def _restricted(scheme: Any, system: System) -> Any:
+    """Return a scheme for what is left of a system, its partition without the devices that are gone."""
+    split: Partition | None = getattr(scheme, "split", None)
+    if split is None:
+        return scheme
+    sides: dict[str, Any] = {}
+    for flags, names, left in (
+        ("fast_x", "names_x", system.names_x),
+        ("fast_y", "names_y", system.names_y),
+        ("fast_g", "names_g", system.names_g),
+    ):
+        known = dict(zip(getattr(split, names), getattr(split, flags).tolist(), strict=True))
+        sides |= {flags: np.array([known[name] for name in left], dtype=bool), names: left}
+    kept = {*system.names_x, *system.names_y}
+    table = split.table[split.table["variable"].isin(kept)] if len(split.table) else split.table
+    return replace(scheme, split=replace(split, **sides, table=table))

@@ -1,0 +1,106 @@
+"""Two runs beside one another: how far their signals are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psmr.errors import InputError
+from psmr.study.record.recorded import Recorded
+from psmr.study.record.values import values_of
+from psmr.study.run.points import between, sides
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How far one run is from another.
+
+    Attributes
+    ----------
+    run, other
+        Both runs.
+    table
+        A row per signal, the most different first: ``signal``, ``largest`` (largest difference, other less
+        run, in the signal's unit), ``t`` (when, in s), ``rms`` (root of the mean square over time), ``range``
+        (that of the signal in `run`).
+    """
+
+    run: Recorded = field(repr=False)
+    other: Recorded = field(repr=False)
+    table: pd.DataFrame = field(repr=False)
+
+    def plot(self) -> Figure:
+        """Return a figure of the six most different signals, both runs and their difference."""
+        from psmr.study.output.plots import comparison
+
+        return comparison(self.run, self.other, list(self.table["signal"].head(6)))
+
+    def __str__(self) -> str:
+        heads = [
+            f"{name}: {r.judgement.headline}" for name, r in (("first", self.run), ("second", self.other))
+        ]
+        shown = self.table.head(10).to_string(index=False, float_format=lambda value: f"{value:.4g}")
+        more = f"\n... {len(self.table) - 10} more signals" if len(self.table) > 10 else ""
+        return "\n".join([*heads, shown + more])
+
+    __repr__ = __str__
+
+
+def compare(run: Recorded, other: Recorded, names: str | Iterable[str] | None = None) -> Comparison:
+    """Return how far `other` is from `run` at the times of `run` that both have.
+
+    Parameters
+    ----------
+    run, other
+        Two runs; `other` is taken straight between its points, before and after an event each for itself.
+    names
+        Names or patterns as in `Run.frame`; None: what both recorded, and bus voltages.
+
+    Raises
+    ------
+    InputError
+        For a name that one of them does not have, and for runs that have no signal or no time in common.
+    """
+    import pandas as pd
+
+    if names is None:
+        theirs = set(other.signals.names)
+        chosen = tuple(name for name in run.signals.names if name in theirs)
+    else:
+        chosen = run.signals.select(names)
+        other.signals.select(chosen)
+    if not chosen:
+        raise InputError("the two runs have no signal in common; are they of one case?")
+    rows = (run.t >= other.t[0]) & (run.t <= other.t[-1])
+    if not rows.any():
+        raise InputError(
+            f"the two runs have no time in common: one ends before the other begins at {other.t[0]:g} s"
+        )
+    mine, theirs_at = values_of(run, chosen)[rows], np.empty((int(rows.sum()), len(chosen)))
+    t, values, after = run.t[rows], values_of(other, chosen), sides(run.t)[rows]
+    for flag, side in ((False, "before"), (True, "after")):
+        at = after == flag
+        theirs_at[at] = between(other.t, values, t[at], side)  # type: ignore[arg-type]
+    off = theirs_at - mine
+    worst = np.abs(off).argmax(axis=0)
+    columns = np.arange(len(chosen))
+    length = float(t[-1] - t[0])
+    square = np.trapezoid(off**2, t, axis=0) / length if length > 0 else off[0] ** 2
+    table = pd.DataFrame(
+        {
+            "signal": chosen,
+            "largest": off[worst, columns],
+            "t": t[worst],
+            "rms": np.sqrt(square),
+            "range": np.ptp(mine, axis=0),
+        }
+    )
+    order = np.argsort(-np.abs(table["largest"].to_numpy()), kind="stable")
+    return Comparison(run, other, table.iloc[order].reset_index(drop=True))

@@ -1,0 +1,81 @@
+"""A run in a file, whole: points, system, scheme, events, certificates."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psmr.errors import InputError
+from psmr.study.output.files import atomic
+
+if TYPE_CHECKING:
+    from psmr.study.run.run import Run
+
+FORMAT, VERSION = "psmr-run", 1
+HEAD, BODY = "head.json", "run.pickle"
+
+
+def save_run(run: Run, path: str | os.PathLike[str]) -> None:
+    """Write a run into a file that `load_run` reads, whole or not at all.
+
+    Raises
+    ------
+    InputError
+        For a folder that cannot be written, and for a run of components that have no module of their own
+        (made in a prompt or a notebook), which no other process could read.
+    """
+    from psmr import __version__
+
+    try:
+        body = pickle.dumps(run)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"the run cannot be saved: {error}; put your components into a module that can be imported"
+        ) from error
+    head = {"format": FORMAT, "version": VERSION, "psmr": __version__, "name": run.name}
+    with atomic(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(HEAD, json.dumps(head))
+        file.writestr(BODY, body)
+
+
+def load_run(path: str | os.PathLike[str]) -> Run:
+    """Return a run that `Run.save` wrote.
+
+    The file holds Python objects, so that opening one runs what its author put there: open only files of
+    people you trust. For exchange there are CSV and Parquet.
+
+    Raises
+    ------
+    InputError
+        For a file that is no saved run, one of another version, or one whose components cannot be imported.
+    """
+    place = Path(path)
+    try:
+        with zipfile.ZipFile(place) as file:
+            head = json.loads(file.read(HEAD))
+            if head.get("format") != FORMAT:
+                raise KeyError(HEAD)
+            if head["version"] != VERSION:
+                raise InputError(
+                    f"{place}: a run of version {head['version']}, written by psmr {head.get('psmr')}; this "
+                    f"psmr reads version {VERSION}; run the study again"
+                )
+            body = file.read(BODY)
+    except OSError as error:
+        raise InputError(f"{place}: cannot be read: {error.strerror or error}; is the path right?") from error
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{place}: is not a run saved by run.save or `psmr run --save`") from error
+    try:
+        run: Run = pickle.loads(body)
+    except (ImportError, AttributeError, pickle.UnpicklingError, EOFError) as error:
+        raise InputError(
+            f"{place}: cannot be opened: {error}; make the modules of its components importable, or run the "
+            "study again"
+        ) from error
+    return run

@@ -1,0 +1,142 @@
+"""What a run came to: outcome, the system it leaves, and the colour of both."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.study.record.judgement import judge_run
+from psmr.study.record.observe import longest_below
+
+TM = psmr.SingleRate("TM", h=0.005)
+
+
+@pytest.fixture(scope="module")
+def kept(system, scheme):
+    return psmr.simulate(system, scheme, 5.0, [psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7")])
+
+
+@pytest.fixture(scope="module")
+def lost(system, scheme):
+    return psmr.simulate(system, scheme, 3.0, [psmr.Fault(bus=5, start=1.0, clear=1.6, trip="5-7")])
+
+
+def test_lost_synchronism_is_said_and_red(lost):
+    out = lost.outcome.lost
+    assert (out.first, out.second) == (("G1",), ("G2", "G3"))
+    k = int(np.flatnonzero(lost.t == out.t)[0])
+    angles = np.degrees(lost.values("G*.delta"))
+    wide = np.ptp(angles, axis=1)
+    assert wide[k] > 180 >= wide[:k].max()
+    assert lost.judgement.colour == "red"
+    assert lost.judgement.headline.startswith("Lost synchronism: G1 against G2, G3 at t = 1.4")
+    assert lost.summary().splitlines()[0].endswith(lost.judgement.headline)
+
+
+def test_the_linearisation_before_a_lost_run_was_stable(lost):
+    # This is why the certificate alone must not make a page green.
+    assert lost.certificate.stable
+    assert lost.certificate.subject == "the system before the events"
+
+
+def test_kept_synchronism_is_green_with_its_figures(kept):
+    out = kept.outcome
+    assert out.lost is None
+    assert kept.judgement.colour == "green"
+    wide = np.degrees(np.ptp(kept.values("G*.delta"), axis=1))
+    assert out.angle_spread.value == pytest.approx(wide.max())
+    assert out.angle_spread.where == "between G2 and G1"
+    # During the fault its own bus does not count: it is at 0.
+    names = [name for name in kept.signals.select("bus*.v") if name != "bus5.v"]
+    assert out.lowest_voltage.value == pytest.approx(kept.values(names).min())
+    assert out.low_voltage.value == pytest.approx(0.1)
+    weights = np.array([2364.0, 640.0, 301.0])  # MWs, h s_n of the case
+    h = {
+        d.name: d.parameters["h"] * d.parameters["s_n"]
+        for d in kept.system.devices
+        if d.name[0] == "G" and d.name[1:] in "123"
+    }
+    assert list(h.values()) == pytest.approx(weights, rel=1e-9)
+    hertz = 60 * kept.values("G*.omega") @ weights / weights.sum()
+    assert (out.nadir.value, out.overshoot.value) == pytest.approx((hertz.min(), hertz.max()), rel=1e-12)
+
+
+def test_the_system_after_the_last_event_is_certified_at_its_own_equilibrium(kept, lost, scheme):
+    after = kept.certificate_after
+    assert after.subject == "the system after the last event, at its own equilibrium"
+    # The line that is gone makes the slowest swing slower: 8.37 rad/s before.
+    assert after.mode.imag == pytest.approx(6.27, abs=0.01)
+    assert kept.certificate.mode.imag == pytest.approx(8.37, abs=0.01)
+    # That system is the same where synchronism was lost on the way to it.
+    assert lost.certificate_after.mode == pytest.approx(after.mode, abs=1e-6)
+
+
+def test_a_fault_without_a_trip_leaves_the_system_as_it_was(system):
+    run = psmr.simulate(system, TM, 0.5, [psmr.Fault(bus=5, start=0.1, clear=0.15)])
+    assert run.certificate_after is None
+    assert run.judgement.colour == "green"
+
+
+def test_a_tripped_plant_is_left_out_of_the_certificate_after(system, scheme):
+    run = psmr.simulate(system, scheme, 0.5, [psmr.GeneratorTrip("G3", start=0.1)])
+    assert run.certificate_after.stable
+    assert "of 22 states" in run.certificate_after.partition
+    assert run.outcome.machines == 3
+
+
+def test_a_frequency_that_nothing_governs_has_an_equilibrium_all_the_same():
+    from psmr.study.file.study import read_study
+    from psmr.study.run.execute import run_study
+
+    study = read_study("cases/kundur/fault.toml")
+    _, run, _ = run_study(dataclasses.replace(study, output=None, t_end=2.0))
+    # No governor: speeds drift together. Linearised along that drift the system is stable.
+    assert run.certificate_after.subject.endswith("at its own equilibrium")
+    assert run.certificate_after.stable
+
+
+def test_limits_reached_are_named(lost):
+    assert {limit.state for limit in lost.outcome.limits} >= {"AVR2.v_r"}
+    first = lost.outcome.limits[0]
+    assert first.side == "upper limit"
+    assert 1.0 < first.t < 3.0
+
+
+def test_a_run_stopped_by_a_monitor_is_red(system):
+    fault = psmr.Fault(bus=7, start=0.2, clear=0.36, trip="5-7")
+    run = psmr.simulate(system, TM, 5.0, [fault], monitors=[psmr.AngleSpread(150.0)])
+    assert run.outcome.lost is None
+    assert run.judgement.colour == "red"
+    assert "Stopped at t = " in run.judgement.headline
+
+
+def test_colours(kept):
+    out, good = kept.outcome, kept.certificate
+    assert judge_run(out, good, None).colour == "green"
+    assert judge_run(out, None, None).colour == "amber"
+    own = dataclasses.replace(good, stable=False, verdict="Unstable, as the system is: |z| = 1.1.")
+    judged = judge_run(out, good, own)
+    assert judged.colour == "amber"
+    assert judged.reasons[0].startswith("The certificates differ: before the events stable")
+    spoilt = dataclasses.replace(good, stable=False, verdict="Unstable: a spurious mode grows, |z| = 1.5.")
+    assert judge_run(out, spoilt, None).colour == "red"
+    low = dataclasses.replace(out, end_voltage=dataclasses.replace(out.end_voltage, value=0.5))
+    assert judge_run(low, good, None).colour == "amber"
+
+
+def test_the_longest_time_below_is_straight_between_points():
+    t = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    assert longest_below(t, np.array([1.0, 0.6, 0.6, 1.0, 1.0]), 0.8) == pytest.approx((2.0, 0.5))
+    assert longest_below(t, np.array([1.0, 1.0, 1.0, 1.0, 0.6]), 0.8) == pytest.approx((0.5, 3.5))
+    assert longest_below(t, np.ones(5), 0.8) == (0.0, 0.0)
+
+
+def test_a_run_of_an_own_dae_has_a_headline():
+    from psmr.dae.declare.device import Device
+    from psmr.dae.system.assemble import assemble
+    from tests.systems import Logistic
+
+    own = assemble([Device("pond", Logistic, {})], start={"pond.x": 0.1})
+    run = psmr.simulate(own, TM, 0.1, certify=False)
+    assert run.outcome.headline == "Ran to t = 0.1 s."
