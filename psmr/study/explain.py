@@ -71,7 +71,9 @@ def explain(system: System, scheme: Scheme) -> Explanation:
     require_scheme(scheme)
     split, n, m = scheme.split, system.n, system.m
     sizes: dict[Side, tuple[int, int]] = {"all": (n, m)}
-    program, steps, read = scheme.steady_program(), [], ((), ())
+    program = scheme.steady_program()
+    steps: list[tuple[str, tuple[str, ...]]] = []
+    read: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     if split is not None:
         require_same_system(split, system)
         nf, mf = int(split.fast_x.sum()), int(split.fast_y.sum())
@@ -85,7 +87,7 @@ def explain(system: System, scheme: Scheme) -> Explanation:
         (heading, (*lines, f"Read across the partition: {_listed(read[0])}."))
         if heading.startswith("Interpolate")
         else (heading, (*lines, f"They read of them: {_listed(read[1])}."))
-        if heading == "Slow step" and sum(sizes["fast"])
+        if heading == "Slow step" and any(sizes["fast"])
         else (heading, lines)
         for heading, lines in words(program, scheme.step, sizes, scheme.newton)
     ]

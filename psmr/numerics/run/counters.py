@@ -49,12 +49,15 @@ class Counters:
     repivots
         Factorisations with new pivots, the first one of each block included.
     honest, damped
-        Solves that Newton's policy did not get through: they were done again with a matrix at every iteration,
-        and where that failed too with damping (the jumps at events, which are always damped, aside).
+        Solves that Newton's policy did not get through: they were done again with a matrix at every
+        iteration, and where that failed too with damping (the jumps at events aside, always damped).
     divided, parts
         Steps that could not be solved as a whole, and the parts in which they were taken.
     divided_at
-        Starts in s of the first of these steps.
+        Starts in s of these steps.
+    jumped_at
+        Times in s at which the algebraic variables jumped to another solution, since the one that was followed
+        had ended.
     seconds
         Wall time.
     rejected
@@ -84,6 +87,7 @@ class Counters:
     divided: int = 0
     parts: int = 0
     divided_at: tuple[float, ...] = ()
+    jumped_at: tuple[float, ...] = ()
 
     @property
     def chatter(self) -> float:
@@ -98,6 +102,7 @@ class Counters:
         macro_steps: int,
         seconds: float,
         divided_at: tuple[float, ...] = (),
+        jumped_at: tuple[float, ...] = (),
         **choices: int,
     ) -> Counters:
         """Collect what the blocks counted; `choices` are the other counts by name."""
@@ -125,5 +130,6 @@ class Counters:
             damped=sum(n for role, n in by_role(DAMPED_SOLVES).items() if role != "event"),
             seconds=seconds,
             divided_at=divided_at,
+            jumped_at=jumped_at,
             **({"corrections": 0} | choices),
         )

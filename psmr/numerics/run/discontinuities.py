@@ -172,7 +172,7 @@ def solve_within_limits(
     Raises
     ------
     SimulationError, SingularError
-        As `psmr.numerics.solve.algebraic_solve.algebraic_solve`; and where each solution moves the limits again.
+        As `algebraic_solve`; and where each solution moves the limits again.
     """
     algebraic_solve(event, w, what)
     places = np.flatnonzero(system.limits_move)

@@ -1,4 +1,4 @@
-"""The loop over time: spans between discontinuities run compiled, events solve the algebraic equations anew."""
+"""The loop over time: spans between discontinuities run compiled, events solve g = 0 anew."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
-from psmr.errors import InputError, SimulationError, SingularError
+from psmr.errors import InputError, PsmrError, SimulationError, SingularError
 from psmr.numerics.run.counters import Counters
 from psmr.numerics.run.discontinuities import Now, apply_changes, autonomous, instants_of
 from psmr.numerics.run.flow_through import flow_through
 from psmr.numerics.run.recorder import Piece, Recorder
 from psmr.numerics.run.trajectory import Change, Trajectory, Watch
 from psmr.numerics.schemes.scheme import GridEngine, Scheme
-from psmr.numerics.solve.algebraic_solve import algebraic_block, algebraic_solve
+from psmr.numerics.solve.algebraic_solve import algebraic_block, algebraic_solve, other_solution
+from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.failure import step_failure
-from psmr.numerics.solve.status import DONE, NO_ROOM
+from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
 from psmr.numerics.step.time_grid import ROUNDING, TimeGrid
 
 Reals = NDArray[np.float64]
@@ -105,6 +106,7 @@ def integrate(
             steps=recorder.steps,
             macro_steps=recorder.macro_steps,
             divided_at=recorder.divided_at,
+            jumped_at=recorder.jumped_at,
             seconds=time.perf_counter() - began,
             **engine.counted(),
         )
@@ -122,7 +124,8 @@ def integrate(
             if scheme.chooses_steps:
                 flow_through(engine, end, w, recorder, progress)
             else:
-                _cross(engine, scheme, TimeGrid.over(begin, end, scheme.step), w, every, recorder, progress)
+                grid = TimeGrid.over(begin, end, scheme.step)
+                _cross(engine, event, scheme, grid, w, every, recorder, progress)
             if recorder.stopped():
                 break
     except (SimulationError, SingularError) as error:
@@ -134,6 +137,7 @@ def integrate(
 
 def _cross(
     engine: GridEngine,
+    event: Block,
     scheme: Scheme,
     grid: TimeGrid,
     w: Reals,
@@ -141,7 +145,11 @@ def _cross(
     recorder: Recorder,
     progress: Callable[[float], None] | None,
 ) -> None:
-    """Run through one span in chunks, each recorded."""
+    """Run through one span in chunks, each recorded.
+
+    Where no part of a step has a solution near the last point, the algebraic equations have come to the end of
+    the solution that was followed: they jump to another one, if there is one.
+    """
     t, ends = grid.rows(scheme.within if every else None)
     piece = Piece(t, np.empty((t.size, recorder.size)), ends)
     total = len(grid.steps)
@@ -163,10 +171,28 @@ def _cross(
         elif status != DONE:
             block, least, difference = engine.failed()
             h = float(grid.steps[done])
-            w[-1] = grid.times[done]
-            raise step_failure(block, status, w, h, min(h, least), difference)
+            failure = step_failure(block, status, w, h, min(h, least), difference)
+            if status not in (NOT_CONVERGED, NOT_FINITE) or not other_solution(event, w):
+                raise failure
+            recorder.jump(w)
+            _finish(engine, float(t[ends[done + 1]]), w, recorder, failure)
+            done += 1
         elif progress is not None:
             progress(float(grid.times[done]) if done < total else grid.end)
+
+
+def _finish(engine: GridEngine, end: float, w: Reals, recorder: Recorder, failure: PsmrError) -> None:
+    """Take the rest of a step, to t = end in s, and record its end; raise the failure where that fails too."""
+    engine.forget(False)
+    grid, rows = TimeGrid(w[-1:].copy(), np.array([end - w[-1]]), end), np.empty((2, recorder.size))
+    status = NO_ROOM
+    while status == NO_ROOM:
+        _, status = engine.advance(grid, np.arange(2), 0, 1, w, rows)
+        if status == NO_ROOM:
+            engine.failed()[0].make_room()
+    if status != DONE:
+        raise failure
+    recorder.add(np.array([end]), rows[1:], 1)
 
 
 def _starting_buffer(system: System, start: tuple[ArrayLike, ArrayLike] | None) -> Reals:

@@ -36,7 +36,7 @@ class Recorder:
     ----------
     states, size
         Number of states n, and of states and algebraic variables n + m.
-    steps, macro_steps, divided_at
+    steps, macro_steps, divided_at, jumped_at
         As in `Counters`.
     """
 
@@ -44,6 +44,7 @@ class Recorder:
         self.states, self.size = states, size
         self.steps = self.macro_steps = 0
         self.divided_at: tuple[float, ...] = ()
+        self.jumped_at: tuple[float, ...] = ()
         self._stopped = False
         self._watch = watch
         self._times: list[Reals] = []
@@ -58,6 +59,11 @@ class Recorder:
         if self._watch is not None:
             self._watch.begin(t)
         self.add(np.array([t]), w[None, : self.size].copy(), 0)
+
+    def jump(self, w: Reals) -> None:
+        """Take the point in w, at which the algebraic variables have jumped to another solution."""
+        self.jumped_at += (float(w[-1]),)
+        self.begin(float(w[-1]), w)
 
     def add(self, times: Reals, rows: Reals, steps: int) -> None:
         """Take (K,) times and (K, n + m) points, a step each where there were any.

@@ -113,8 +113,9 @@ class Adaptive(Scheme):
 def no_operator(scheme: Scheme) -> SchemeError:
     """Return the error for a report on a method that chooses its own steps."""
     return SchemeError(
-        f"{scheme}: a method that chooses its own steps has no step operator; its steps follow the tolerance, "
-        "and on a stiff system the stability limit of the method. For a report take a fixed-step method"
+        f"{scheme}: a method that chooses its own steps has no step operator; its steps follow the "
+        "tolerance, and on a stiff system the stability limit of the method. For a report take a fixed-step "
+        "method"
     )
 
 

@@ -150,10 +150,11 @@ class ArcLength(Scheme):
     def remarks(self) -> tuple[str, ...]:
         """See `Scheme`."""
         return (
-            "Near an equilibrium nothing moves but time, so the arc is time itself: the run is its base method, "
-            f"{self.method} with a step of {self.operator_step:g} s, and the report is that method's. Away from "
-            "it the steps are shorter. Where the base method is unstable at this step the run does not grow but "
-            "chatters about the slow manifold; the run's counters say how often a step turned back.",
+            "Near an equilibrium nothing moves but time, so the arc is time itself: the run is its base "
+            f"method, {self.method} with a step of {self.operator_step:g} s, and so is the report. "
+            "Away from it the steps are shorter. Where the base method is unstable at this step the run does "
+            "not grow but chatters about the slow manifold; the run's counters say how often a step turned "
+            "back.",
         )
 
     def limit(self, linear: LinearDae) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -141,6 +142,17 @@ class Multirate(Scheme):
         """Time between two accepted points (the macro step) in s."""
         return self.h_slow
 
+    @property
+    def kind(self) -> Hashable:
+        """See `Scheme`: TM and BEM predict with the same work."""
+        predictor = "FEM" if self.predictor == "FEM" else "implicit"
+        return (self.split, predictor, self.predict, self.solution)
+
+    @property
+    def passes(self) -> int:
+        """See `Scheme`; of corrections until they agree one pass is counted."""
+        return 1 if self.corrections == "converge" else 1 + int(self.corrections)
+
     def with_step(self, h: float) -> Multirate:
         """See `Scheme`: the ratio stays."""
         return replace(self, h_slow=h)
@@ -191,7 +203,7 @@ class Multirate(Scheme):
         return Stage("predictor", side, "predicted", NOW, _rates("f(t)", a), a_star)
 
     def _fast_steps(self, h: float, count: int, before: tuple[float, ...]) -> tuple[Instruction, ...]:
-        """Steps 2 and 3: interpolate the slow variables, solve the fast rows."""
+        """Return steps 2 and 3: interpolate the slow variables, solve the fast rows."""
         b, b_star = (c / count for c in COEFFICIENTS[self.solution])
         step = Stage(
             "fast",

@@ -1,13 +1,13 @@
 """What a scheme is to everything else: a frozen record that yields the program of its step.
 
-Nothing outside a scheme asks for its type. What the simulator, the pencil, the cost model and the explanation
-need of a scheme stands here; a scheme whose step is no program (matrix exponentials, steps that the error or the
-arc chooses) brings an engine and, where it has one, a step operator of its own.
+Nothing outside a scheme asks for its type. What the simulator, the pencil, the cost model and the
+explanation need of a scheme stands here; a scheme whose step is no program (matrix exponentials, steps that
+the error or the arc chooses) brings an engine and, where it has one, a step operator of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -43,10 +43,17 @@ class Scheme:
         Name of the field that is its step, and whether `ratio` can be chosen.
     """
 
-    newton: str
-    tolerance: float
-    split: Partition | None
-    ratio: int
+    if TYPE_CHECKING:
+
+        @property
+        def newton(self) -> str: ...  # noqa: D102
+        @property
+        def tolerance(self) -> float: ...  # noqa: D102
+        @property
+        def split(self) -> Partition | None: ...  # noqa: D102
+        @property
+        def ratio(self) -> int: ...  # noqa: D102
+
     chooses_steps: ClassVar[bool] = False
     step_name: ClassVar[str] = "h"
     has_ratio: ClassVar[bool] = False
@@ -90,6 +97,16 @@ class Scheme:
         if not program.memory:
             return program
         return self.program(self.step, tuple((k + 1) * self.step for k in range(program.memory)))
+
+    @property
+    def kind(self) -> Hashable:
+        """What the work of a step depends on, step sizes and corrections aside."""
+        return str(self)
+
+    @property
+    def passes(self) -> int:
+        """How often a step is done over, with every correction made."""
+        return 1
 
     def within(self, h: float) -> Reals:
         """Return the times in s of the points within a step of h in s; the last one is h."""
@@ -199,7 +216,7 @@ class GridEngine(Engine, Protocol):
         """Return which of the steps first..last-1 were taken in parts."""
 
     def failed(self) -> tuple[Block, float, float]:
-        """Return the block in which the last step failed, the least part tried in s, and the last difference."""
+        """Return the block in which the last step failed, the least part tried in s, the last difference."""
 
 
 class FlowEngine(Engine, Protocol):

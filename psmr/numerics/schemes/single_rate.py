@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -57,6 +58,11 @@ class SingleRate(Scheme):
     def step(self) -> float:
         """Time between two accepted points in s."""
         return self.h
+
+    @property
+    def kind(self) -> Hashable:
+        """See `Scheme`."""
+        return self.method
 
     def with_step(self, h: float) -> SingleRate:
         """See `Scheme`."""

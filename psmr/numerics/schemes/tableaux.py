@@ -96,6 +96,6 @@ TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
 )
 
 
-# Factors of f at the old and at the new point, per second of step: the pairs of predictor (19), fast rows (21)
-# and slow rows (22) of Huang and Tzounas.
+# Factors of f at the old and at the new point, per second of step: the pairs of predictor (19), fast rows
+# (21) and slow rows (22) of Huang and Tzounas.
 COEFFICIENTS = {"FEM": (1.0, 0.0), "TM": (0.5, 0.5), "BEM": (0.0, 1.0)}

@@ -19,8 +19,11 @@ from psmr.numerics.solve.status import DONE, NO_ROOM, SINGULAR
 
 Reals = NDArray[np.float64]
 
-# A hundredth of the default Newton tolerance of a step: the jump at an event is no place to save an iteration.
+# A hundredth of the default Newton tolerance of a step: an event is no place to save an iteration.
 TOLERANCE = 1e-12
+
+# Two solutions are not the same when a variable differs by more: a million times the tolerance.
+APART = 1e-6
 
 # Continuation: the first step of its parameter, the least one, and the steps allowed. A path that needs steps
 # below the least one turns back, so that it does not lead to a solution.
@@ -79,6 +82,23 @@ def algebraic_solve(block: Block, w: Reals, what: str) -> None:
     if block.first is None:
         block.first = w.copy()
     block.forget()
+
+
+def other_solution(block: Block, w: Reals) -> bool:
+    """Put w onto the solution of F(w) = 0 that grows out of the block's first one; return whether it is another.
+
+    Where the solution that a run follows ends (a fold), the network may have one near the undisturbed voltages.
+    """
+    if block.size == 0 or block.first is None:
+        return False
+    there = w.copy()
+    solved = np.delete(block.records.matrix.variables, block.held_columns)
+    there[solved] = block.first[solved]
+    if _solve(block, there) != DONE or np.abs(there[solved] - w[solved]).max() < APART:
+        return False
+    w[:] = there
+    block.forget()
+    return True
 
 
 def _solve(block: Block, w: Reals) -> int:

@@ -1,7 +1,7 @@
 """Residuals and non-windup limits at a point: evaluate, project, place; compiled.
 
-A limit holds a state whose derivative points out of it. A constant limit makes the derivative zero; at one that
-moves the raw derivative stays, since whether it takes the state beyond is known at the end of the step only.
+A limit holds a state whose derivative points out of it. A constant limit makes the derivative zero; at one
+that moves the raw derivative stays: whether it takes the state beyond is known at the end of the step only.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def move_limits(block, w):  # type: ignore[no-untyped-def]
 
 @lean
 def project(block, w, rate):  # type: ignore[no-untyped-def]
-    """Write the derivatives at w into their states' places of `rate`: zero where a constant limit holds one."""
+    """Write the derivatives at w into the places of their states; zero where a constant limit holds one."""
     evaluate(block, w)
     matrix, limits = matrix_of(block), limits_of(block)
     F, variables, moving = matrix.F, matrix.variables, limits.moving

@@ -209,7 +209,8 @@ def make_lu(
         work=np.zeros(n),
         state=work(2),
     )
-    return lu, Search(*(work(n) for _ in range(5)), index(n + 1), index(room), np.zeros(room))
+    search = Search(work(n), work(n), work(n), work(n), work(n), index(n + 1), index(room), np.zeros(room))
+    return lu, search
 
 
 def with_room(lu: Lu) -> tuple[Lu, Search]:

@@ -61,7 +61,7 @@ class Limits(NamedTuple):
     moving
         (count, 6) the states with a limit that moves, and where it is; see the names above.
     slots, ends
-        Places in J of the entries of the rows of bounded states, one row after the other, and where each ends.
+        Places in J of the entries of bounded states' rows, one row after the other, and where each ends.
     held, held_in_matrix
         For each bounded state -1, 0 or 1: which limit holds it, now and in the factorised matrix.
     """

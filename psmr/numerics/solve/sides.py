@@ -74,8 +74,8 @@ def require_same_system(split: Partition, system: Named) -> None:
     if (split.names_x, split.names_y, split.names_g) != (system.names_x, system.names_y, system.names_g):
         raise SchemeError(
             f"split is a partition of {len(split.names_x)} states and {len(split.names_y)} algebraic "
-            f"variables of another system; this one has {len(system.names_x)} and {len(system.names_y)}: make "
-            "the partition from its own linearise()"
+            f"variables of another system; this one has {len(system.names_x)} and {len(system.names_y)}: "
+            "make the partition from its own linearise()"
         )
 
 

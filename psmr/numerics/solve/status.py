@@ -31,7 +31,7 @@ _SENTENCES = {
     Status.SINGULAR: "The matrix is singular: a variable cannot be determined from the equations.",
     Status.NO_ROOM: "The factors need more room than was kept for them.",
     Status.NOT_FINITE: "A variable left the finite numbers.",
-    Status.NOT_CONVERGED: "No solution was found: not from the last values, nor with an honest matrix, nor damped.",
+    Status.NOT_CONVERGED: "No solution was found: not with an honest matrix, not with damping.",
     Status.NOT_AGREED: "The corrections of a macro step do not converge.",
     Status.NOT_SETTLED: "A state and its limit, of which one moves the other, have not settled.",
     Status.VANISHED: "The step that the tolerance asks for has become rounding.",

@@ -25,8 +25,8 @@ from psmr.numerics.step.program import (
 # Operations, in column 0 of the code.
 RATE, COPY_RATE, RESTORE, SAVE, MIX, STAGE, REPEAT, AGAIN, BEGIN_UNTIL, AGREE = range(10)
 
-# Columns of the code by operation. Numbers of an instruction begin at NUMBERS in `Encoded.numbers`; the i-th time
-# round a loop they begin STRIDE entries further.
+# Columns of the code by operation. Numbers of an instruction begin at NUMBERS in `Encoded.numbers`; with each
+# time round a loop they begin STRIDE entries further.
 OPERATION = 0
 BLOCK, TARGET = 1, 2  # RATE: block, rate. COPY_RATE: source, rate. RESTORE, SAVE: point
 SIDE, POINTS = 1, 4  # MIX: side, number of points, which begin at column LIST

@@ -34,7 +34,7 @@ from psmr.numerics.step.time_grid import TimeGrid
 Reals = NDArray[np.float64]
 
 Programs = Callable[[float, tuple[float, ...]], Program]
-"""The program of a step of h in s, with the distances in s to the accepted points before it that are there."""
+"""The program of a step of h in s, given the distances in s to the accepted points before it."""
 
 _NO_POINTS = np.zeros((0, 0))
 
@@ -187,7 +187,7 @@ class ProgramEngine:
         self.machine = self.machine._replace(read=self._read())
 
     def failed(self) -> tuple[Block, float, float]:
-        """Return the block in which the last step failed, the least part tried in s, and the last difference."""
+        """Return the block in which the last step failed, the least part tried in s, the last difference."""
         measured = self._measured
         return self.blocks[int(self._state[FAILED])], float(measured[LEAST]), float(measured[DIFFERENCE])
 

@@ -1,7 +1,7 @@
 """The machine: one compiled loop that runs the program of any scheme, step after step.
 
-It knows no scheme. A step that cannot be solved as a whole is taken in parts, each with the same program and a
-shorter h; what is kept of the step is its end.
+It knows no scheme. A step that cannot be solved as a whole is taken in parts, each with the same program and
+a shorter h; what is kept of the step is its end.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ MOST_ROUNDS = 100
 MOST_CORRECTIONS = 100
 MOST_GROWTHS = 8
 
-# The least part of a step that is tried: the jump of a limiter, or a voltage that turns within a step, is then
-# bracketed to a thousandth of it.
+# The least part of a step that is tried: the jump of a limiter, or a voltage that turns within a step, is
+# then bracketed to a thousandth of it.
 LEAST_PART = 2.0**-10
 
 # Places in `Machine.state`.
@@ -249,7 +249,7 @@ def _mix(machine, row, numbers, w):  # type: ignore[no-untyped-def]
 
 @lean
 def _agree(machine, row, numbers, w):  # type: ignore[no-untyped-def]
-    """Compare the present point with the prediction and replace that; return (whether to go round, status)."""
+    """Compare the present point with the prediction, and replace that; return (go round again, status)."""
     loops, loop, measured = machine.loops, row[LOOP], machine.measured
     if loops[loop, ROUND] == row[MOST]:
         return False, DONE
@@ -319,7 +319,10 @@ def run_program(machine, code, numbers, h, w):  # type: ignore[no-untyped-def]
 
 @lean
 def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
-    """Take a step that cannot be solved as a whole in parts, as long ones as can be; return a status."""
+    """Take a step that cannot be solved as a whole in parts, as long ones as can be; return a status.
+
+    Where no part leads on, AT_START is the last point that was reached.
+    """
     points, state = machine.points, machine.state
     t = points[AT_START, w.size - 1]
     copy(points[AT_START], points[AT_ORIGIN])
@@ -337,9 +340,11 @@ def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
             continue
         copy(points[AT_START], w)
         part *= 0.5
-        if status == NO_ROOM or part < LEAST_PART:
-            machine.measured[LEAST] = 2.0 * part * h
+        if status == NO_ROOM:
             copy(points[AT_ORIGIN], points[AT_START])
+            return status
+        if part < LEAST_PART:
+            machine.measured[LEAST] = 2.0 * part * h
             return status
     w[w.size - 1] = t + h
     copy(points[AT_ORIGIN], points[AT_START])
@@ -349,10 +354,10 @@ def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
 @announced("the integrator", 8)
 @lean
 def advance(machine, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
-    """Take steps first..last-1 of h in s from times[k]; row ends[k + 1] of `record` takes the result of step k.
+    """Take steps first..last-1 of h in s from times[k]; row ends[k + 1] of `record` takes the end of step k.
 
-    The rows between ends[k] and ends[k + 1] take the points within it. Returns (number of the step that was not
-    completed or `last`, status); w then is the last accepted point.
+    The rows between ends[k] and ends[k + 1] take the points within it. Returns (number of the step that was
+    not completed or `last`, status); w then is the last point that was reached, in parts of that step too.
     """
     points, state = machine.points, machine.state
     for k in range(first, last):

@@ -1,12 +1,12 @@
 """A step as data: a short program over named points.
 
 A scheme yields the program of its step; everything else reads it. `psmr.numerics.step.machine` runs it
-compiled on the nonlinear DAE, `psmr.pencil.operator.equations` maps it on the linear one, `psmr.study.explain`
-says it in words and `psmr.numerics.step.work` counts it.
+compiled on the nonlinear DAE, `psmr.pencil.operator.equations` maps it on the linear one,
+`psmr.numerics.step.words` says it in words and `psmr.numerics.step.work` counts it.
 
-A *point* is a value of w = (x, y) with a name; ``"now"`` is the one at the start of the step, ``"new"`` the one
-at its end. Each instruction works on the *present* point, which begins as ``"now"``. A *rate* is a value of f
-with a name. Coefficients and times are in units of the step h; what is inside a `Repeat` has one value each
+A *point* is a value of w = (x, y) with a name; ``"now"`` is the one at the start of the step, ``"new"`` the
+one at its end. Each instruction works on the *present* point, which begins as ``"now"``. A *rate* is a value
+of f with a name. Coefficients and times are in units of the step h; what is inside a `Repeat` has one value each
 time round where it differs from time to time.
 """
 

@@ -106,7 +106,8 @@ def step_equations(linear: LinearDae, scheme: Scheme) -> StepEquations:
     writer = _Writer(linear, rows, scheme.step)
     writer.write(program.instructions, "", 0)
     equations = _needed(writer.equations(), NEW)
-    state, successors = (STATE,), (NEW,)
+    state: tuple[str, ...] = (STATE,)
+    successors: tuple[str, ...] = (NEW,)
     if program.memory:
         identity = sp.eye_array(len(rows.sigma), format="csr")
         equations += [

@@ -13,27 +13,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from partitioning import Partition
 from psmr.dae.system.system import System
 from psmr.errors import SimulationError, SingularError
 from psmr.numerics.run.discontinuities import autonomous
-from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.solve.algebraic_solve import consistent
 from psmr.numerics.solve.status import DONE, NO_ROOM
 from psmr.numerics.step.time_grid import TimeGrid
 from psmr.pencil.modes.spectrum import modes_of
 
+if TYPE_CHECKING:
+    from psmr.numerics.schemes.multirate import Multirate
+
 Reals = NDArray[np.float64]
-Key = tuple[Partition, str, str, str]
 Terms = tuple[float, float, float]
 
 # The oscillation that is timed: large enough that Newton iterates as it does after a disturbance, small
@@ -55,19 +54,16 @@ class CostModel:
 
     Attributes
     ----------
-    single
-        Seconds a step, by method.
-    multirate
-        (start, slow, fast) in seconds, by (partition, predictor, predict, solution).
+    terms
+        (start, slow, fast) in seconds, by what a scheme's step is made of (`Scheme.kind`).
     seconds
         Processor time that the calibration took.
     """
 
-    single: dict[str, float]
-    multirate: dict[Key, Terms]
+    terms: dict[Hashable, Terms]
     seconds: float
 
-    def of(self, scheme: SingleRate | Multirate) -> float:
+    def of(self, scheme: Scheme) -> float:
         """Return the seconds of work for one second of simulated time, with every correction made.
 
         Raises
@@ -75,14 +71,11 @@ class CostModel:
         KeyError
             For a method or a partition that was not calibrated.
         """
-        if not scheme.has_ratio:
-            return self.single[scheme.method] / scheme.h
-        start, slow, fast = self.multirate[_key(scheme)]
-        passes = 1 + int(scheme.corrections)
-        return (start + passes * (slow + scheme.ratio * fast)) / scheme.h_slow
+        start, slow, fast = self.terms[scheme.kind]
+        return (start + scheme.passes * (slow + scheme.ratio * fast)) / scheme.step
 
 
-def calibrate(system: System, schemes: Iterable[SingleRate | Multirate]) -> CostModel:
+def calibrate(system: System, schemes: Iterable[Scheme]) -> CostModel:
     """Time what the given schemes are made of; steps, ratios and corrections of theirs do not matter.
 
     Parameters
@@ -97,15 +90,12 @@ def calibrate(system: System, schemes: Iterable[SingleRate | Multirate]) -> Cost
     for scheme in schemes[:1]:  # what is not compiled yet is compiled before the clock runs
         _timed(system, scheme, w, steps=1)
     began = time.process_time()
-    single: dict[str, float] = {}
-    multirate: dict[Key, Terms] = {}
+    terms: dict[Hashable, Terms] = {}
     for scheme in schemes:
-        if not scheme.has_ratio:
-            if scheme.method not in single:
-                single[scheme.method] = _first_stable(_step, system, scheme, w)[1]
-        elif _key(scheme) not in multirate:
-            multirate[_key(scheme)] = _first_stable(_terms, system, scheme, w)
-    return CostModel(single, multirate, time.process_time() - began)
+        if scheme.kind not in terms:
+            timed = _terms if scheme.has_ratio else _step
+            terms[scheme.kind] = _first_stable(timed, system, scheme, w)
+    return CostModel(terms, time.process_time() - began)
 
 
 def kicked(system: System, near: complex | None = None, size: float = KICK) -> Reals:
@@ -133,16 +123,10 @@ def kicked(system: System, near: complex | None = None, size: float = KICK) -> R
     return system.buffer(x, consistent(system, x, system.y0 + vector[system.n :]))
 
 
-def measured(system: System, scheme: SingleRate | Multirate, t_end: float) -> float:
+def measured(system: System, scheme: Scheme, t_end: float) -> float:
     """Return the processor time in s for one simulated second of the oscillation, by the clock."""
     steps = max(1, round(t_end / scheme.step))
     return _timed(system, scheme, kicked(system), steps) / scheme.step
-
-
-def _key(scheme: Multirate) -> Key:
-    # TM and BEM predict with the same work.
-    predictor = "FEM" if scheme.predictor == "FEM" else "implicit"
-    return (scheme.split, predictor, scheme.predict, scheme.solution)
 
 
 def _first_stable(timed: Callable[..., Terms], system: System, scheme: Any, w: Reals) -> Terms:
@@ -155,13 +139,14 @@ def _first_stable(timed: Callable[..., Terms], system: System, scheme: Any, w: R
     return NEVER
 
 
-def _step(system: System, scheme: SingleRate, w: Reals, h: float) -> Terms:
-    return 0.0, _timed(system, replace(scheme, h=h), w), 0.0
+def _step(system: System, scheme: Scheme, w: Reals, h: float) -> Terms:
+    return 0.0, _timed(system, scheme.with_step(h), w), 0.0
 
 
-def _terms(system: System, scheme: Multirate, w: Reals, h: float) -> Terms:
+def _terms(system: System, scheme: Scheme, w: Reals, h: float) -> Terms:
     """Solve three timed runs for (start, slow, fast)."""
-    plain = replace(scheme, h_slow=h, ratio=RATIOS[0], corrections=0, interpolation="linear")
+    multirate = cast("Multirate", scheme)
+    plain = replace(multirate, h_slow=h, ratio=RATIOS[0], corrections=0, interpolation="linear")
     few, many = (_timed(system, replace(plain, ratio=ratio), w) for ratio in RATIOS)
     fast = max(0.0, (many - few) / (RATIOS[1] - RATIOS[0]))
     # A correction can end early when it agrees; with an epsilon below rounding each is made.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import InputError, SchemeError, SingularError
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.deformation.critical import refuse_unstable
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.pencil.modes.columns import deformation_columns
@@ -153,7 +151,7 @@ def _judged(
 
 
 def _errors(
-    linear: LinearDae, modes: Modes, band: np.ndarray, scheme: SingleRate | Multirate
+    linear: LinearDae, modes: Modes, band: np.ndarray, scheme: Scheme
 ) -> tuple[tuple[float, float, float], complex, bool]:
     """Return largest deformation, damping and frequency error of the band, worst mode, stability."""
     s = modes.s[band]
@@ -180,11 +178,7 @@ def _errors(
 
 def _has_margin(linear: LinearDae, modes: Modes, candidate: Candidate, target: Target) -> bool:
     scheme, factor = candidate.scheme, 1.0 + target.margin
-    longer = (
-        replace(scheme, h=factor * scheme.h)
-        if not scheme.has_ratio
-        else replace(scheme, h_slow=factor * scheme.h_slow)
-    )
+    longer = scheme.with_step(factor * scheme.step)
     try:
         numerical = multipliers_of(step_operator(linear, longer), linear.n + linear.m)
     except SingularError:

@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 
 from psmr.errors import InputError
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.tuning.cost import CostModel
 
@@ -96,7 +95,7 @@ class Candidate:
         Whether it is stable and meets every bound; the margin is not part of it.
     """
 
-    scheme: SingleRate | Multirate
+    scheme: Scheme
     recorded: dict[str, Any]
     cost: float
     deformation: float
@@ -198,5 +197,5 @@ class Tuning:
         return "\n".join(lines)
 
 
-def _partition(scheme: SingleRate | Multirate) -> str:
+def _partition(scheme: Scheme) -> str:
     return f", {scheme.split}" if scheme.split is not None else ""
