@@ -22,7 +22,8 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
     e_1 = 0, se_1 = 0 has one point only, through which go curves of any curvature: there is no saturation
     then. ``S(1.0) = 0`` switches the saturation of a machine off, whatever S(1.2) says. The filter of IEEEST
     is written so that each numerator has the denominators that it needs. Source: PSS/E, Model Library,
-    IEEET1; for the curve of exciters the practice of ANDES; for machines and IEEEST traces of PSS/E (docs/psse.md).
+    IEEET1; for the curve of exciters the practice of ANDES; for machines and IEEEST traces of PSS/E
+    (docs/psse.md).
     """
     found, notes = dict(given), []
     if model in MACHINES and found["s_10"] == 0 < found["s_12"]:

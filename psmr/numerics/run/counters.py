@@ -56,8 +56,8 @@ class Counters:
     divided_at
         Starts in s of these steps.
     jumped_at
-        Times in s at which the algebraic variables jumped to another solution, since the one that was followed
-        had ended.
+        Times in s at which the algebraic variables jumped to another solution, since the one that was
+        followed had ended.
     seconds
         Wall time.
     rejected

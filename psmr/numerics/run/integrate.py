@@ -147,8 +147,8 @@ def _cross(
 ) -> None:
     """Run through one span in chunks, each recorded.
 
-    Where no part of a step has a solution near the last point, the algebraic equations have come to the end of
-    the solution that was followed: they jump to another one, if there is one.
+    Where no part of a step has a solution near the last point, the algebraic equations have come to the end
+    of the solution that was followed: they jump to another one, if there is one.
     """
     t, ends = grid.rows(scheme.within if every else None)
     piece = Piece(t, np.empty((t.size, recorder.size)), ends)
@@ -182,7 +182,7 @@ def _cross(
 
 
 def _finish(engine: GridEngine, end: float, w: Reals, recorder: Recorder, failure: PsmrError) -> None:
-    """Take the rest of a step, to t = end in s, and record its end; raise the failure where that fails too."""
+    """Take the rest of a step, to t = end in s, and record its end; raise the failure where that fails."""
     engine.forget(False)
     grid, rows = TimeGrid(w[-1:].copy(), np.array([end - w[-1]]), end), np.empty((2, recorder.size))
     status = NO_ROOM

@@ -85,9 +85,10 @@ def algebraic_solve(block: Block, w: Reals, what: str) -> None:
 
 
 def other_solution(block: Block, w: Reals) -> bool:
-    """Put w onto the solution of F(w) = 0 that grows out of the block's first one; return whether it is another.
+    """Put w onto the solution of F(w) = 0 nearest to the block's first one; return whether it is another.
 
-    Where the solution that a run follows ends (a fold), the network may have one near the undisturbed voltages.
+    Where the solution that a run follows ends (a fold), the network may have one near the undisturbed
+    voltages.
     """
     if block.size == 0 or block.first is None:
         return False

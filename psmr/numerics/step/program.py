@@ -6,8 +6,8 @@ compiled on the nonlinear DAE, `psmr.pencil.operator.equations` maps it on the l
 
 A *point* is a value of w = (x, y) with a name; ``"now"`` is the one at the start of the step, ``"new"`` the
 one at its end. Each instruction works on the *present* point, which begins as ``"now"``. A *rate* is a value
-of f with a name. Coefficients and times are in units of the step h; what is inside a `Repeat` has one value each
-time round where it differs from time to time.
+of f with a name. Coefficients and times are in units of the step h; what is inside a `Repeat` has one value
+each time round where it differs from time to time.
 """
 
 from __future__ import annotations

@@ -16,6 +16,9 @@ ROLES = {
     "slow": "slow set",
     "event": "start and events",
 }
+# Times named of what happened often; the rest is counted.
+TIMES = 5
+
 HEAD = ("solved for", "order", "residuals", "Newton iterations", "factorisations", "solves")
 
 
@@ -104,6 +107,7 @@ class Stats:
         if c.rejected or c.reversals:
             steps += f" and {c.rejected} rejected, {100 * c.chatter:.0f} % turned back"
         lines = [f"{steps}, {c.refreshes} refreshed factorisations, {c.seconds:.3f} s"]
+        lines += _helped(c)
         if self.single_rate is not None:
             parts = [
                 f"{name} {_ratio(getattr(self.volume, name), getattr(self.single_rate, name))}"
@@ -129,6 +133,25 @@ class Stats:
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+
+def _helped(c: Counters) -> list[str]:
+    """Say which steps needed more than Newton as asked for; nothing where none did."""
+    lines = []
+    if c.honest or c.damped:
+        lines.append(
+            f"{c.honest} solves were done again with a matrix at every iteration, {c.damped} of them damped"
+        )
+    if c.divided:
+        shown = ", ".join(f"{t:.6g}" for t in c.divided_at[:TIMES])
+        more = f" and {len(c.divided_at) - TIMES} more" if len(c.divided_at) > TIMES else ""
+        lines.append(
+            f"{c.divided} steps had no solution as a whole and were taken in parts, at t = {shown}{more} s"
+        )
+    if c.jumped_at:
+        shown = ", ".join(f"{t:.6g}" for t in c.jumped_at[:TIMES])
+        lines.append(f"the algebraic variables jumped to another solution at t = {shown} s")
+    return lines
 
 
 def _ratio(mine: float, other: float) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from psmr.dae.system.system import System
 from psmr.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError
 from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Trajectory
+from psmr.numerics.run.trajectory import Change, Trajectory
 from psmr.study.events import Event
 from psmr.study.events.schedule import schedule
-from psmr.study.monitors.monitors import Island, Monitor
+from psmr.study.monitors.monitors import AngleSpread, Island, Monitor, VoltageCollapse
 from psmr.study.monitors.watching import Stop, Watching
 from psmr.study.record.certificate import Scheme, certify
 from psmr.study.record.signals import units_of
@@ -138,12 +139,14 @@ def simulate(
             start=start,
             every=all,
             progress=progress,
-            partial=partial,
+            partial=True,
             watch=watching if watching.looks else None,
         )
     except PsmrError as error:
-        if error.partial is not None:
-            error.partial = run_of(error.partial)
+        reached, error.partial = error.partial, None
+        if reached is not None:
+            error.args = (f"{error}{_reason(system, changes, reached)}",)
+            error.partial = run_of(reached) if partial else None
         raise
     _refuse_stop_at_start(watching.stop)
     chatter = trajectory.counters.chatter
@@ -158,6 +161,18 @@ def simulate(
             stacklevel=2,
         )
     return run_of(trajectory)
+
+
+def _reason(system: System, changes: Sequence[Change], reached: Trajectory) -> str:
+    """Return a sentence on the monitor that would have ended a failed run before, "" where none would."""
+    usual = (AngleSpread(), VoltageCollapse())
+    watching = Watching(look for m in usual if (look := m.at_work(system, changes)) is not None)
+    watching.begin(float(reached.t[0]))
+    if not watching.looks or watching.look(reached.t, np.hstack([reached.x, reached.y])) is None:
+        return ""
+    stop = watching.stop
+    assert stop is not None
+    return f". Before that, at t = {stop.t:.6g} s: {stop}; a monitor would have ended the run there"
 
 
 def _check_kinds(system: object, scheme: object, events: object) -> None:
