@@ -133,6 +133,8 @@ def test_critical_steps_of_the_fem_predictor(systems):
     assert steps["C"] == pytest.approx(0.0047, abs=5e-5)
     assert np.isinf(steps["F"])
     assert all(np.isinf(critical_step(setting, "TM")) for setting in systems.sets.values())
+    # Stable at the paper's steps, and not whatever the steps: the macro step is 0.36 s here.
+    assert critical_step(systems.paper, "TM", 0.1) == pytest.approx(0.03584, abs=5e-5)
 
 
 def test_a_parameter_that_no_plant_has_is_refused():

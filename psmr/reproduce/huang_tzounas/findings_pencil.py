@@ -62,8 +62,9 @@ def prediction(results: Results) -> tuple[Finding, ...]:
         stated(
             results,
             "section 4: TM prediction stable whatever the steps",
-            "numerical stability is maintained",
-            "exact pencil: stable up to h_f = 0.02 s, r = 10",
+            "numerical stability is maintained regardless of the selected time step sizes",
+            f"exact pencil, r = 10: stable up to h_f = {results.set_limits}",
+            "At the steps of the paper's figures, up to 0.05 s, it is stable on every set.",
         ),
         stated(
             results,

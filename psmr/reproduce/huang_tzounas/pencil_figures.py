@@ -9,7 +9,7 @@ import pandas as pd
 
 from psmr.reproduce.huang_tzounas.setting import Setting
 from psmr.reproduce.huang_tzounas.sweeps import MANY, RATIOS, STEP_PAIRS, SWING, Spectrum
-from psmr.study.output.canvas import COLOURS, FAINT, GRID, INK, new_figure, styled
+from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,67 +130,43 @@ def part_figure(swing: pd.DataFrame, part: str) -> Figure:
 
 
 def ratio_figure(ratios: pd.DataFrame) -> Figure:
-    """Draw figure 6: the dominant mode over the ratio at h_slow = 0.05 s, and what makes it irregular."""
+    """Draw figure 6: deformation of the dominant mode over the ratio at h_slow = 0.05 s, TM solution."""
+    shown = ratios[ratios["r"].isin(RATIOS)]
     with styled():
-        figure = new_figure(9.6, 3.7)
-        plane, change, published = figure.subplots(1, 3)
-        shown = ratios[ratios["r"].isin(RATIOS)]
-        for predictor in ("FEM", "TM"):
-            colour = PREDICTOR_COLOUR[predictor]
-            real, imag = shown[f"{predictor} exact real"], shown[f"{predictor} exact imag"]
-            plane.plot(real, imag, "o-", ms=4.5, lw=0.9, color=colour, label=f"{predictor} prediction")
-            published.plot(
+        figure = new_figure(9.6, 3.4)
+        panels = figure.subplots(1, 3)
+        for ax, predictor in zip(panels[:2], ("FEM", "TM"), strict=True):
+            ax.plot(
                 shown["r"],
-                shown[f"{predictor} published [%]"],
-                "o-" if predictor == "FEM" else "s--",
-                ms=4.5 if predictor == "FEM" else 3.0,
-                color=colour,
-                label=f"{predictor} prediction",
-            )
-        for _, row in shown[shown["r"] <= 6].iterrows():
-            _number(
-                plane, int(row["r"]), row["FEM exact real"], row["FEM exact imag"], PREDICTOR_COLOUR["FEM"]
-            )
-        plane.locator_params(axis="x", nbins=4)
-        plane.set_xlabel("real part [1/s]")
-        plane.set_ylabel("imaginary part [rad/s]")
-        plane.set_title("exact pencil, ratio at the points", loc="left")
-        plane.margins(0.16)
-        plane.legend(loc="lower right")
-
-        limit = ratios[ratios["r"] == MANY].iloc[0]
-        small = ratios[ratios["r"] <= 10]
-        line = small["R^r"] * (small["FEM exact [%]"].iloc[0] - limit["FEM exact [%]"]) / small["R^r"].iloc[0]
-        change.plot(
-            small["r"],
-            1e3 * line,
-            "-",
-            color=GRID,
-            lw=5,
-            solid_capstyle="round",
-            label=r"$R^r$, to the scale of $r$ = 2",
-        )
-        for predictor in ("FEM", "TM"):
-            change.plot(
-                small["r"],
-                1e3 * (small[f"{predictor} exact [%]"] - limit[f"{predictor} exact [%]"]),
+                shown[f"{predictor} exact [%]"],
                 "o-",
                 ms=4.5,
                 lw=0.9,
                 color=PREDICTOR_COLOUR[predictor],
-                label=f"{predictor} prediction",
             )
-        change.axhline(0.0, color=FAINT, lw=0.7)
-        change.set_xlabel("ratio $r = h_s / h_f$")
-        change.set_ylabel("less its value at $r$ = 50 [0.001 %]")
-        change.set_title("deformation, exact pencil", loc="left")
-        change.legend(loc="upper right")
-
-        published.set_xlabel("ratio $r = h_s / h_f$")
-        published.set_ylabel("relative deformation [%]")
-        published.set_title("deformation, published pencil", loc="left")
-        published.set_ylim(0.0, None)
-        published.legend(loc="upper right")
+            limit = ratios.loc[ratios["r"] == MANY, f"{predictor} exact [%]"].iloc[0]
+            ax.axhline(limit, color=FAINT, lw=0.7, ls=(0, (4, 3)), label=f"$r$ = {MANY}")
+            for _, row in shown[shown["r"] <= 6].iterrows():
+                ratio, bent = int(row["r"]), row[f"{predictor} exact [%]"]
+                _number(ax, ratio, ratio, bent, PREDICTOR_COLOUR[predictor])
+            ax.set_title(f"exact pencil, {predictor} prediction", loc="left")
+            ax.margins(0.12)
+            ax.legend(loc="upper right" if predictor == "FEM" else "lower right")
+        for predictor, look in (("FEM", {"ls": "-", "marker": "o"}), ("TM", {"ls": "--", "marker": "s"})):
+            panels[2].plot(
+                shown["r"],
+                shown[f"{predictor} published [%]"],
+                ms=4.5 if predictor == "FEM" else 3.0,
+                color=PREDICTOR_COLOUR[predictor],
+                label=f"{predictor} prediction",
+                **look,
+            )
+        panels[2].set_title("published pencil", loc="left")
+        panels[2].set_ylim(0.0, None)
+        panels[2].legend(loc="upper right")
+        for ax in panels:
+            ax.set_xlabel("ratio $r = h_s / h_f$")
+        panels[0].set_ylabel("relative deformation [%]")
     return figure
 
 

@@ -22,7 +22,7 @@ from psmr.reproduce.huang_tzounas.responses import (
     threshold_scheme,
 )
 from psmr.reproduce.huang_tzounas.setting import Settings
-from psmr.reproduce.huang_tzounas.statements import Rules, critical_step, statements
+from psmr.reproduce.huang_tzounas.statements import WHATEVER, Rules, critical_step, statements
 from psmr.reproduce.huang_tzounas.sweeps import (
     CONVERTER_THRESHOLDS,
     THRESHOLDS,
@@ -59,6 +59,8 @@ class Results:
         The rules of each statement by parameter set; the first set is the paper's system.
     set_steps
         Critical h_f in s of FEM prediction by parameter set.
+    set_limits
+        The same of TM prediction, in words.
     transducers_table_2
         Largest difference in points from Table 2 of the published pencil with exciters of type 1.
     table_1, table_2, ringdowns, critical, partitions, published_critical
@@ -78,6 +80,7 @@ class Results:
     settings: Settings
     sets: dict[str, Rules]
     set_steps: dict[str, float]
+    set_limits: str
     transducers_table_2: float
     table_1: pd.DataFrame
     table_2: pd.DataFrame
@@ -138,6 +141,10 @@ def compute(settings: Settings, say: Callable[[str], None]) -> Results:
         critical=part(PARTS[3], lambda: critical_steps(first)),
         published_critical=published_critical_step(first),
         set_steps={name: critical_step(s, "FEM") for name, s in settings.sets.items()},
+        set_limits=", ".join(
+            f"{value:.4f} s ({name})" if value < WHATEVER else f"0.1 s, as far as was looked ({name})"
+            for name, value in ((n, critical_step(s, "TM", WHATEVER)) for n, s in settings.sets.items())
+        ),
         spectra=part(PARTS[4], lambda: spectra(first)),
         partitions=other_partitions(first),
         swing=swing_mode(first),

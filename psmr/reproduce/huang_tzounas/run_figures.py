@@ -35,7 +35,7 @@ def response_figure(lines: list[Curve], errors: list[Curve], events: str) -> Fig
         error.axhline(0.0, color=FAINT, lw=0.7, zorder=1)
         for ax in (speed, error):
             _mark(ax, events)
-        speed.legend(loc="upper right" if events == "load trip" else "lower right", ncols=1)
+        figure.legend(*speed.get_legend_handles_labels(), loc="outside upper right", ncols=3)
     return figure
 
 
@@ -62,7 +62,7 @@ def interpolation_figure(curves: dict[str, list[Curve]], tables: dict[str, pd.Da
                 ax.plot(
                     curve.t, 1e3 * curve.value, color=RATIO_COLOURS[ratio], lw=1.1, label=f"$r$ = {ratio}"
                 )
-            ax.set_xlim(0.8, 6.0)
+            ax.set_xlim(0.8, 10.0)
             ax.set_ylim(-top, top)
             ax.set_xlabel("time [s]")
             ax.set_title(title, loc="left")
