@@ -8,6 +8,7 @@ from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.start.initialise import build
 from psmr.io.psse.conventions import proper_filter
 from psmr.io.read import read_case
+from tests.io.psse.traces import HERE
 from tests.io.raw import raw_text
 
 ROUND = "8.0 0.03 0.4 0.05 6.5 0.0 1.8 1.7 0.3 0.55 0.25 0.06"
@@ -171,3 +172,18 @@ def test_a_torque_written_as_psse_is_said(read, tmp_path):
         PsmrWarning, match='a torque drives GENROU, and PSS/E takes it for a power; .*"torque"'
     ):
         write_case(case, tmp_path / "again.raw")
+
+
+def test_out_of_step_with_an_infinite_bus():
+    """A machine falls out of step with an infinite bus after a long fault; the monitor names both."""
+    case = read_case(HERE / "Test01/OMIB.raw", HERE / "Test01/OMIB.dyr", loads="impedance")
+    run = psmr.simulate(
+        build(case),
+        psmr.SingleRate("TM", h=0.002),
+        t_end=5.0,
+        events=[psmr.Fault(bus=102, start=1.0, clear=2.0)],
+        monitors=[psmr.AngleSpread(180.0)],
+        certify=False,
+    )
+    assert run.stopped.what == "G102 - G101"
+    assert run.stopped.value == pytest.approx(180.0, abs=5.0)

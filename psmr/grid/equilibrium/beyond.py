@@ -21,7 +21,7 @@ def widened(system: System, devices: Sequence[Device]) -> tuple[list[Device], li
     """Return the devices with every limit that the start exceeds moved to the start.
 
     A limit that is a parameter takes the value that it limits. A limit that is computed moves with the limit
-    parameter in it, by what the limit is short of.
+    parameter in it, by what the limit is short of; one that is a variable of the device, in proportion.
 
     Parameters
     ----------
@@ -39,11 +39,15 @@ def widened(system: System, devices: Sequence[Device]) -> tuple[list[Device], li
     words: list[str] = []
     stuck: list[Margin] = []
     for device in devices:
-        while beyond := [m for m in margins(system, [device]) if m.outside and m not in stuck]:
+        # A limit that is a variable follows its parameter when the system is solved again.
+        done: list[Margin] = []
+        while beyond := [m for m in margins(system, [device]) if m.outside and m not in (*stuck, *done)]:
             name, value = _moved(system, device, beyond[0])
             if name is None:
                 stuck.append(beyond[0])
                 continue
+            if name != beyond[0].name and beyond[0].name:
+                done.append(beyond[0])
             words.append(f"{beyond[0]}: {name} = {device.parameters[name]:.6g} set to {value:.6g}")
             device = replace(device, parameters={**device.parameters, name: value})
         found.append(device)
@@ -54,6 +58,9 @@ def _moved(system: System, device: Device, margin: Margin) -> tuple[str | None, 
     """Return the parameter that moves a limit to what it limits, and its new value; None where none does."""
     if margin.name in device.parameters:
         return margin.name, margin.value
+    named = margin.name.replace("_high", "_max").replace("_low", "_min")
+    if margin.name in device.component.algebraic and named in device.parameters and margin.limit:
+        return named, device.parameters[named] * margin.value / margin.limit
     here = margins(system, [device])
     k = here.index(margin)
     ending = "_max" if margin.side == "upper" else "_min"

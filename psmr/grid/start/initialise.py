@@ -26,6 +26,9 @@ from psmr.grid.start.wiring import network_devices
 RESIDUAL = 1e-10
 """Largest residual of the whole system at its start."""
 
+ROUNDS = 10
+"""Most limiters in a row between a regulator's input and its output."""
+
 
 def build(
     case: Case,
@@ -116,18 +119,25 @@ def adjusted(
     InitialisationError
         Where no parameter moves a limit.
     """
-    devices, words, stuck = widened(system, dynamic)
-    if stuck:
-        raise InitialisationError(
-            f"a limit that is exceeded at the start cannot be moved there: {'; '.join(map(str, stuck))}."
-            ' Take start_at_limits = "hold", or change the dispatch'
-        )
+    devices, words = list(dynamic), []
+    # What one limiter passes on may exceed the next: as many rounds as there can be limiters in a row.
+    for _ in range(ROUNDS):
+        devices, more, stuck = widened(system, devices)
+        if stuck:
+            raise InitialisationError(
+                f"a limit that is exceeded at the start cannot be moved there: {'; '.join(map(str, stuck))}."
+                ' Take start_at_limits = "hold", or change the dispatch'
+            )
+        words += more
+        system = polish(assemble([*network, *devices], start, name=system.name))
+        if not any(margin.outside for margin in margins(system, devices)):
+            break
     warnings.warn(
         f"{len(words)} limits moved to the start, which exceeds them: {'; '.join(words)}",
         PsmrWarning,
         stacklevel=3,
     )
-    return polish(assemble([*network, *devices], start, name=system.name)), devices
+    return system, devices
 
 
 def held(system: System, dynamic: Sequence[Device]) -> System:

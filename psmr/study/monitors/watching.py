@@ -63,7 +63,10 @@ class Look(Protocol):
 
 
 class AngleLook:
-    """Looks for two machines in one island whose angles differ by more than a limit in rad."""
+    """Looks for two machines in one island whose angles differ by more than a limit in rad.
+
+    An infinite bus is one of them, at the angle that it keeps.
+    """
 
     def __init__(self, limit: float, system: System, changes: Sequence[Change]) -> None:
         self.limit, self.system = limit, system
@@ -72,8 +75,13 @@ class AngleLook:
             for change in changes
             if change.out or any(name == "status" for _, name, _ in change.parameters)
         ]
-        self.machines = [plant for plant in plants(system).values() if plant.machine]
-        self.groups: list[tuple[tuple[str, ...], NDArray[np.intp]]] = []
+        known = plants(system).values()
+        self.machines = [plant for plant in known if plant.machine]
+        kept = dict(zip(system.names_u, system.u0, strict=True))
+        self.still = {
+            plant: float(kept[f"{plant.name}.delta"]) for plant in known if f"{plant.name}.delta" in kept
+        }
+        self.groups: list[tuple[tuple[str, ...], NDArray[np.intp], Reals]] = []
         self.out: frozenset[str] | None = None
 
     def begin(self, t: float) -> None:
@@ -85,14 +93,15 @@ class AngleLook:
         for island in islands(self.system, out):
             names = tuple(p.name for p in self.machines if p.bus in island and p.name not in out)
             places = np.array([self.system.index(f"{name}.delta") for name in names], dtype=np.intp)
-            if len(names) > 1:
-                self.groups.append((names, places))
+            still = {p.name: x for p, x in self.still.items() if p.bus in island and p.name not in out}
+            if names and len(names) + len(still) > 1:
+                self.groups.append(((*names, *still), places, np.array(list(still.values()))))
 
     def first(self, t: Reals, points: Reals) -> tuple[int, Stop] | None:
         """See `Look`."""
         found: tuple[int, Stop] | None = None
-        for names, places in self.groups:
-            angles = points[:, places]
+        for names, places, still in self.groups:
+            angles = np.hstack([points[:, places], np.tile(still, (len(points), 1))])
             spread = angles.max(axis=1) - angles.min(axis=1)
             over = np.flatnonzero(spread > self.limit)
             if over.size and (found is None or over[0] < found[0]):
