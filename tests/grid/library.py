@@ -32,6 +32,7 @@ from psmr.grid.models.machines import (
 from psmr.grid.models.network import Bus, Line, Shunt, Transformer
 from psmr.grid.models.renewables import REECA1, REECB1, REGCA1, REPCA1
 from psmr.grid.models.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
+from tests.grid import psse_library
 
 BASE = {"s_n": 64.0, "s_base": 100.0, "f_n": 60.0}
 BRANCH = {"r": 0.01, "x": 0.085, "b": 0.176, "g": 0.02}
@@ -305,3 +306,7 @@ VARIANTS = {
     REECB1: ({"q_flag": 0.0, "pf_flag": 1.0, "pq_flag": 0.0},),
     REPCA1: ({"f_flag": 0.0, "vc_flag": 0.0}, {"ref_flag": 0.0}),
 }
+
+PARAMETERS |= psse_library.PARAMETERS
+ZERO |= psse_library.ZERO
+VARIANTS |= psse_library.VARIANTS

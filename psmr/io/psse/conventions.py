@@ -9,7 +9,7 @@ NO_MODELS = {"TOGGLE": "is an event of the program ANDES and no model; give even
 
 MACHINES = ("GENROU", "GENSAL", "GENROE", "GENSAE")
 
-DIRECT_CURRENT = ("IEEET1", "IEEEX1", "EXDC2", "ESDC2A")
+DIRECT_CURRENT = ("IEEET1", "IEEEX1", "EXDC1", "EXDC2", "ESDC1A", "ESDC2A", "IEEET2", "DC4B")
 """Models with a direct-current exciter, whose regulator has to feed the exciter at its second point."""
 
 
@@ -17,12 +17,13 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
     """Return the parameters of a record with what its zeros stand for, and a note on each.
 
     ``v_r_max = 0`` of a direct-current exciter is what the exciter needs at e_2, (k_e + S_E(e_2)) e_2,
-    without k_e where that is not positive; ``v_r_min``, if 0 too, is the negative of it. A saturation curve
-    whose first point is e_1 = 0, se_1 = 0 has one point only, through which go curves of any curvature: there
-    is no saturation then. ``S(1.0) = 0`` switches the saturation of a machine off, whatever S(1.2) says. The
-    filter of IEEEST is written so that each numerator has the denominators that it needs. Source: PSS/E,
-    Model Library, IEEET1; for the curve of exciters the practice of ANDES; for machines and IEEEST traces of
-    PSS/E (docs/psse.md).
+    without k_e where that is not positive; ``v_r_min``, if 0 too, is the negative of it. ``t_e = 0`` of
+    EXPIC1 is a static exciter, whose k_e and saturation have no part. A saturation curve whose first point is
+    e_1 = 0, se_1 = 0 has one point only, through which go curves of any curvature: there is no saturation
+    then. ``S(1.0) = 0`` switches the saturation of a machine off, whatever S(1.2) says. The filter of IEEEST
+    is written so that each numerator has the denominators that it needs. Source: PSS/E, Model Library,
+    IEEET1; for the curve of exciters the practice of ANDES; for machines and IEEEST traces of PSS/E
+    (docs/psse.md).
     """
     found, notes = dict(given), []
     if model in MACHINES and found["s_10"] == 0 < found["s_12"]:
@@ -36,6 +37,8 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
             " saturation (se_2 = 0)"
         )
         found["se_2"] = 0.0
+    if model == "EXPIC1" and found["t_e"] == 0:
+        found |= {"k_e": 1.0, "se_1": 0.0, "se_2": 0.0}
     if model in DIRECT_CURRENT and found["v_r_max"] == 0:
         found["v_r_max"] = (max(found["k_e"], 0.0) + found["se_2"]) * found["e_2"]
         notes.append(f"v_r_max = 0 stands for what the exciter needs at e_2: {found['v_r_max']:g}")

@@ -18,6 +18,7 @@ _ELECTRICAL = "v_dip v_up t_rv dbd1 dbd2 k_qv iqh1 iql1 v_ref0"
 _LOOPS = "t_p q_max q_min v_max v_min k_qp k_qi k_vp k_vi"
 _ORDER = "t_iq dp_max dp_min p_max p_min i_max t_pord"
 _POINTS = " ".join(f"v{axis}{k} i{axis}{k}" for axis in "qp" for k in (1, 2, 3, 4))
+_SATURATED = "e_1 se_1 e_2 se_2"
 _DC = f"t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f {_SATURATION}"
 
 MODELS: Mapping[str, str] = {
@@ -31,12 +32,26 @@ MODELS: Mapping[str, str] = {
     "IEEEX1": _DC,
     "EXDC2": _DC,
     "ESDC2A": _DC,
+    "EXDC1": _DC,
+    "ESDC1A": _DC,
+    "IEEET2": f"t_r k_a t_a v_r_max v_r_min k_e t_e k_f t_f t_f2 {_SATURATED}",
+    "DC4B": f"-oel -uel t_r k_pr k_ir k_dr t_dr v_r_max v_r_min k_a t_a k_e t_e k_f t_f v_f_min {_SATURATED}",
     "EXST1": "t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c k_f t_f",
+    "ESST1A": "-uel vos t_r v_i_max v_i_min t_c t_b t_c1 t_b1 k_a t_a v_a_max v_a_min v_r_max v_r_min k_c"
+    " k_f t_f k_lr i_lr",
+    "SCRX": "ta_tb t_b k t_e e_min e_max c_switch rc_rfd",
+    "EXPIC1": "t_r k_a t_a1 v_r1 v_r2 t_a2 t_a3 t_a4 v_r_max v_r_min k_f t_f1 t_f2 efd_max efd_min k_e t_e"
+    f" {_SATURATED} k_p k_i k_c",
     "ESST3A": "t_r v_i_max v_i_min k_m t_c t_b k_a t_a v_r_max v_r_min k_g k_p k_i v_b_max k_c x_l v_g_max"
     " theta_p_deg t_m v_m_max v_m_min",
     "ESST4B": "t_r k_pr k_ir v_r_max v_r_min t_a k_pm k_im v_m_max v_m_min k_g k_p k_i v_b_max k_c x_l"
     " theta_p_deg",
     "EXAC1": "t_r t_b t_c k_a t_a v_r_max v_r_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2",
+    "ESAC1A": f"t_r t_b t_c k_a t_a v_a_max v_a_min t_e k_f t_f k_c k_d k_e {_SATURATED} v_r_max v_r_min",
+    "EXAC2": "t_r t_b t_c k_a t_a v_a_max v_a_min k_b v_r_max v_r_min t_e k_l k_h k_f t_f k_c k_d k_e v_lr"
+    f" {_SATURATED}",
+    "ESAC6A": "t_r k_a t_a t_k t_b t_c v_a_max v_a_min v_r_max v_r_min t_e v_fe_lim k_h v_h_max t_h t_j k_c"
+    f" k_d k_e {_SATURATED}",
     "AC8B": "t_r k_pr k_ir k_dr t_dr v_pid_max v_pid_min v_r_max v_r_min v_fe_max v_e_min t_a k_a t_e k_c k_d"
     " k_e e_1 se_1 e_2 se_2",
     "TGOV1": "r t_1 v_max v_min t_2 t_3 d_t",

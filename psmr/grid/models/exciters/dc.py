@@ -13,7 +13,7 @@ from psmr.dae.declare.mathematics import NumericMath
 from psmr.grid.models.blocks import lag, lead_lag, quadratic_saturation, saturation_conflict, washout
 
 
-class _DirectCurrent(Component):
+class DirectCurrent(Component):
     """Parameters, inputs and limits of the direct-current exciters."""
 
     inputs = ("v_re", "v_im", "v_s", "v_ref")
@@ -45,7 +45,7 @@ class _DirectCurrent(Component):
         """Return for k_e = 0 the constant with which the self-excited exciter needs no regulator."""
         if p["k_e"] != 0 or v["v_f"] == 0:
             return {}
-        saturated = _needed(NumericMath, v["v_f"], SimpleNamespace(**p))
+        saturated = needed(NumericMath, v["v_f"], SimpleNamespace(**p))
         return {"k_e": -float(saturated) / v["v_f"]} if saturated else {}
 
 
@@ -56,22 +56,24 @@ def _voltage_error(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any]:
     return error, lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_r), d_f
 
 
-def _exciter(m: Any, v: Any, p: Any) -> Any:
-    return (v.v_r - _needed(m, v.v_f, p)) / p.t_e
+def exciter_slope(m: Any, v: Any, p: Any) -> Any:
+    """Return the derivative of the field voltage that the regulator's voltage v_r drives."""
+    return (v.v_r - needed(m, v.v_f, p)) / p.t_e
 
 
-def _needed(m: Any, v_f: Any, p: Any) -> Any:
+def needed(m: Any, v_f: Any, p: Any) -> Any:
     """Return the regulator's voltage that holds the field voltage v_f."""
     return p.k_e * v_f + quadratic_saturation(m, v_f, p.e_1, p.se_1, p.e_2, p.se_2)
 
 
-def _guess(terminal: Any, p: Any) -> dict[str, Any]:
+def guess_direct_current(terminal: Any, p: Any) -> dict[str, Any]:
+    """Return the equilibrium of transducer, regulator and exciter for the field voltage of the machine."""
     v_f = terminal.signals.get("v_f", 1.0)
-    v_r, v_m = _needed(NumericMath, v_f, p), np.abs(terminal.voltage)
+    v_r, v_m = needed(NumericMath, v_f, p), np.abs(terminal.voltage)
     return {"v_m": v_m, "v_r": v_r, "v_f": v_f, "x_f": v_f, "v_ref": v_m + v_r / p.k_a}
 
 
-class IEEET1(_DirectCurrent):
+class IEEET1(DirectCurrent):
     """IEEE type 1 excitation system (1968): regulator, self-excited exciter with saturation, rate feedback.
 
     ::
@@ -90,15 +92,15 @@ class IEEET1(_DirectCurrent):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of transducer, regulator, exciter and rate feedback."""
         error, d_m, d_f = _voltage_error(m, v, p)
-        return (d_m, lag(p.k_a * error, v.v_r, p.t_a), _exciter(m, v, p), d_f), (), ()
+        return (d_m, lag(p.k_a * error, v.v_r, p.t_a), exciter_slope(m, v, p), d_f), (), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the field voltage that the machine needs."""
-        return _guess(terminal, p)
+        return guess_direct_current(terminal, p)
 
 
-class IEEEX1(_DirectCurrent):
+class IEEEX1(DirectCurrent):
     """IEEE type DC1 excitation system (1981): as `IEEET1`, with a lead-lag before the regulator.
 
     ::
@@ -121,17 +123,17 @@ class IEEEX1(_DirectCurrent):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to a lead without its lag and to an impossible saturation curve."""
-        return improper(p, ("t_c", "t_b")) or _DirectCurrent.conflict(p)
+        return improper(p, ("t_c", "t_b")) or DirectCurrent.conflict(p)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of transducer, lead-lag, regulator, exciter and rate feedback."""
         error, d_m, d_f = _voltage_error(m, v, p)
         led, d_l = lead_lag(error, v.x_l, p.t_c, p.t_b)
-        return (d_m, d_l, lag(p.k_a * led, v.v_r, p.t_a), _exciter(m, v, p), d_f), (), ()
+        return (d_m, d_l, lag(p.k_a * led, v.v_r, p.t_a), exciter_slope(m, v, p), d_f), (), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the field voltage that the machine needs."""
-        found = _guess(terminal, p)
+        found = guess_direct_current(terminal, p)
         return found | {"x_l": found["v_r"] / p.k_a}
