@@ -12,6 +12,7 @@ from psmr.grid.models.exciters import (
     IEEET2,
     SCRX,
 )
+from psmr.grid.models.governors import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
 
 SATURATION = {"e_1": 0.8, "se_1": 0.1, "e_2": 1.2, "se_2": 0.4}
 DC1 = {
@@ -65,7 +66,45 @@ EXCITERS = {
         **SATURATION,
     },
 }
-PARAMETERS = {**EXCITERS}
+STAGES = {
+    **{"k": 20.0, "t_1": 0.1, "t_2": 0.03, "t_3": 0.2, "u_o": 0.5, "u_c": -0.6, "p_max": 0.9, "p_min": 0.1},
+    **{"t_4": 0.3, "k_1": 0.3, "t_5": 5.0, "k_3": 0.3, "t_6": 0.4, "k_5": 0.3, "t_7": 0.1, "k_7": 0.1},
+}
+DIESEL = {
+    **{"t_1": 0.2, "t_2": 0.05, "t_3": 0.1, "k": 8.0, "t_4": 0.3, "t_5": 0.1, "t_6": 0.15, "t_d": 0.1},
+    **{"t_max": 0.9, "t_min": 0.1},
+}
+GOVERNORS = {
+    GGOV1: {
+        **{"s_n": 64.0, "rselect": 1.0, "flag": 1.0, "r": 0.04, "t_pelec": 0.5, "max_err": 0.025},
+        **{"min_err": -0.03, "k_pgov": 6.0, "k_igov": 2.0, "k_dgov": 0.5, "t_dgov": 0.3, "v_max": 0.9},
+        **{"v_min": 0.2, "t_act": 0.3, "k_turb": 1.5, "w_fnl": 0.15, "t_b": 0.4, "t_c": 0.1, "t_eng": 0.1},
+        **{"t_fload": 1.0, "k_pload": 2.0, "k_iload": 0.7, "l_dref": 1.0, "d_m": -0.5, "r_open": 0.4},
+        **{
+            "r_close": -0.5,
+            "k_imw": 0.01,
+            "a_set": 0.2,
+            "k_a": 10.0,
+            "t_a": 0.1,
+            "t_rate": 55.0,
+            "db": 0.002,
+        },
+        **{"t_sa": 1.0, "t_sb": 2.0, "t_step": 0.05},
+    },
+    WSIEG1: {
+        **STAGES,
+        **{"k": 8.0, "t_3": 0.5},
+        **{"db1": 0.002, "gv1": 0.05, "pgv1": 0.02, "gv2": 0.3, "pgv2": 0.4, "gv3": 0.6, "pgv3": 0.7},
+        **{"gv4": 0.9, "pgv4": 0.85},
+    },
+    IEEEG3: {
+        **{"t_g": 0.3, "t_p": 0.05, "u_o": 0.2, "u_c": -0.15, "p_max": 0.6, "p_min": 0.4, "sigma": 0.05},
+        **{"delta": 0.4, "t_r": 2.0, "t_w": 1.2, "a_11": 0.5, "a_13": 1.0, "a_21": 1.5, "a_23": 1.1},
+    },
+    DEGOV: DIESEL,
+    DEGOV1: {**DIESEL, "droop_flag": 1.0, "r": 0.05, "t_e": 0.2},
+}
+PARAMETERS = EXCITERS | GOVERNORS
 
 ZERO = {
     EXDC1: ("t_r", "t_a", "t_b", "t_c"),
@@ -77,10 +116,21 @@ ZERO = {
     ESAC6A: ("t_r", "t_a", "t_k", "t_b", "t_c", "t_h", "t_j"),
     ESST1A: ("t_r", "t_a", "t_b", "t_c", "t_b1", "t_c1"),
     SCRX: ("t_a", "t_b", "t_e"),
+    GGOV1: ("t_pelec", "t_dgov", "k_dgov", "t_b", "t_c", "t_eng", "t_fload", "t_sa", "t_sb", "k_imw"),
+    WSIEG1: ("t_1", "t_2", "t_4", "t_5", "t_6", "t_7"),
+    IEEEG3: ("t_p", "t_w"),
+    DEGOV: ("t_1", "t_2", "t_3", "t_4", "t_5", "t_6", "t_d"),
+    DEGOV1: ("t_1", "t_2", "t_3", "t_4", "t_5", "t_6", "t_d", "t_e"),
     EXPIC1: ("t_r", "t_a2", "t_a3", "t_a4", "t_f2"),
 }
 
 VARIANTS = {
+    GGOV1: (
+        {"d_m": 0.3, "flag": 0.0, "k_a": 0.0, "t_rate": 0.0},
+        *({"rselect": code, "k_imw": 0.0} for code in (0.0, -1.0, -2.0)),
+    ),
+    WSIEG1: ({f"{name}{k}": 0.0 for name in ("gv", "pgv") for k in (1, 2, 3, 4)},),
+    DEGOV1: ({"droop_flag": 0.0},),
     ESST1A: ({"vos": 2.0},),
     SCRX: ({"c_switch": 1.0, "rc_rfd": 0.0},),
     EXPIC1: (

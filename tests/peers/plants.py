@@ -16,6 +16,21 @@ FAR = {"_max": 99.0, "_min": -99.0}
 ALSO = {"IEEEG1": {"u_o": 99.0, "u_c": -99.0}, "HYGOV": {"velm": 99.0, "g_min": 0.0}, "GAST": {"a_t": 99.0}}
 ALSO |= {name: {"v_cu": 0.0, "v_cl": 0.0} for name in ("IEEEST", "ST2CUT")}
 ALSO |= {"EXPIC1": {"v_r1": 99.0, "v_r2": -99.0}, "EXAC2": {"v_lr": 99.0, "k_l": 20.0}}
+ALSO |= {
+    "GGOV1": {
+        **{
+            "max_err": 99.0,
+            "min_err": -99.0,
+            "r_open": 99.0,
+            "r_close": -99.0,
+            "a_set": 99.0,
+            "l_dref": 99.0,
+        },
+        "db": 0.0,
+    },
+    "WSIEG1": {"u_o": 99.0, "u_c": -99.0, "db1": 0.0},
+    "IEEEG3": {"u_o": 99.0, "u_c": -99.0},
+}
 ALSO |= {"ESAC6A": {"v_fe_lim": 99.0}, "ESST1A": {"i_lr": 99.0}}
 """Limits with other names."""
 BESIDE = {

@@ -31,7 +31,19 @@ from psmr.grid.models.exciters import (
     ExciterType1,
     ExciterType1Direct,
 )
-from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
+from psmr.grid.models.governors import (
+    DEGOV,
+    DEGOV1,
+    GAST,
+    GGOV1,
+    HYGOV,
+    IEEEG1,
+    IEEEG3,
+    IEESGO,
+    TGOV1,
+    WSIEG1,
+    GovernorLeadLag,
+)
 from psmr.grid.models.loads.exponential import ExponentialLoad
 from psmr.grid.models.loads.motors import InductionMotor
 from psmr.grid.models.loads.zip import StaticLoad, ZipLoad
@@ -56,7 +68,10 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
         *(EXST1, ESST3A, ESST4B, EXAC1, AC8B),
         *(EXDC1, ESDC1A, IEEET2, DC4B, ESAC1A, EXAC2, ESAC6A, ESST1A, SCRX, EXPIC1),
     ),
-    "governor": (GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
+    "governor": (
+        *(GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
+        *(GGOV1, WSIEG1, IEEEG3, DEGOV, DEGOV1),
+    ),
     "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A, STAB2A),
     "electrical_control": (REECA1, REECB1),
     "plant_control": (REPCA1,),

@@ -17,6 +17,9 @@ _SATURATION = "-switch e_1 se_1 e_2 se_2"
 _ELECTRICAL = "v_dip v_up t_rv dbd1 dbd2 k_qv iqh1 iql1 v_ref0"
 _LOOPS = "t_p q_max q_min v_max v_min k_qp k_qi k_vp k_vi"
 _ORDER = "t_iq dp_max dp_min p_max p_min i_max t_pord"
+_STAGES = "k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2=0 t_5 k_3 k_4=0 t_6 k_5 k_6=0 t_7 k_7 k_8=0"
+_VALVE = " ".join(f"gv{k} pgv{k}" for k in (1, 2, 3, 4, 5))
+_DIESEL = "t_1 t_2 t_3 k t_4 t_5 t_6 t_d t_max t_min"
 _POINTS = " ".join(f"v{axis}{k} i{axis}{k}" for axis in "qp" for k in (1, 2, 3, 4))
 _SATURATED = "e_1 se_1 e_2 se_2"
 _DC = f"t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f {_SATURATION}"
@@ -55,8 +58,14 @@ MODELS: Mapping[str, str] = {
     "AC8B": "t_r k_pr k_ir k_dr t_dr v_pid_max v_pid_min v_r_max v_r_min v_fe_max v_e_min t_a k_a t_e k_c k_d"
     " k_e e_1 se_1 e_2 se_2",
     "TGOV1": "r t_1 v_max v_min t_2 t_3 d_t",
-    "IEEEG1": "bus2=0 -id2 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2=0 t_5 k_3 k_4=0 t_6 k_5 k_6=0"
-    " t_7 k_7 k_8=0",
+    "IEEEG1": f"bus2=0 -id2 {_STAGES}",
+    "WSIEG1": f"bus2=0 -id2 {_STAGES} db1 err=0 db2=0 {_VALVE} iblock=0",
+    "IEEEG3": "t_g t_p u_o u_c p_max p_min sigma delta t_r t_w a_11 a_13 a_21 a_23",
+    "GGOV1": "rselect flag r t_pelec max_err min_err k_pgov k_igov k_dgov t_dgov v_max v_min t_act k_turb"
+    " w_fnl t_b t_c t_eng t_fload k_pload k_iload l_dref d_m r_open r_close k_imw a_set k_a t_a t_rate db"
+    " t_sa t_sb -r_up -r_down",
+    "DEGOV": _DIESEL,
+    "DEGOV1": f"droop_flag {_DIESEL} r t_e",
     "HYGOV": "r_perm r_temp t_r t_f t_g velm g_max g_min t_w a_t d_turb q_nl",
     "GAST": "r t_1 t_2 t_3 a_t k_t v_max v_min d_turb",
     "IEESGO": "t_1 t_2 t_3 t_4 t_5 t_6 k_1 k_2 k_3 p_max p_min",

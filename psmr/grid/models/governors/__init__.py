@@ -4,11 +4,27 @@ The set-point `p_ref` is a power (or gate opening) in per unit on the machine ba
 speed reference is droop times this. Torque and power are taken as one number, as the machines here do.
 """
 
+from psmr.grid.models.governors.diesel import DEGOV, DEGOV1
 from psmr.grid.models.governors.gast import GAST
+from psmr.grid.models.governors.ggov1 import GGOV1
 from psmr.grid.models.governors.hygov import HYGOV
 from psmr.grid.models.governors.ieeeg1 import IEEEG1
+from psmr.grid.models.governors.ieeeg3 import IEEEG3
 from psmr.grid.models.governors.ieesgo import IEESGO
 from psmr.grid.models.governors.lead_lag import GovernorLeadLag
 from psmr.grid.models.governors.tgov1 import TGOV1
+from psmr.grid.models.governors.wsieg1 import WSIEG1
 
-__all__ = ["GAST", "HYGOV", "IEEEG1", "IEESGO", "TGOV1", "GovernorLeadLag"]
+__all__ = [
+    "DEGOV",
+    "DEGOV1",
+    "GAST",
+    "GGOV1",
+    "HYGOV",
+    "IEEEG1",
+    "IEEEG3",
+    "IEESGO",
+    "TGOV1",
+    "WSIEG1",
+    "GovernorLeadLag",
+]
