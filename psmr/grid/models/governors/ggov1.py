@@ -57,8 +57,10 @@ class GGOV1(Component):
     differ on d_m > 0: in OpenIPSL it acts on the speed and not on its deviation.
     """
 
-    states = ("p_m", "x_mw", "x_gov", "x_d", "valve", "x_e", "q_e", "x_t")
-    states += ("x_sb", "temperature", "x_load", "x_s", "x_a")
+    states = (
+        *("p_m", "x_mw", "x_gov", "x_d", "valve", "x_e", "q_e", "x_t"),
+        *("x_sb", "temperature", "x_load", "x_s", "x_a"),
+    )
     algebraic = ("f", "t_m")
     inputs = ("omega", "p_ref", *POWER)
     limits = {"x_mw": ("mw_min", "mw_max")}
