@@ -13,6 +13,7 @@ from psmr.grid.models.exciters import (
     SCRX,
 )
 from psmr.grid.models.governors import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
+from psmr.grid.models.stabilisers import PSS2B, STAB1
 
 SATURATION = {"e_1": 0.8, "se_1": 0.1, "e_2": 1.2, "se_2": 0.4}
 DC1 = {
@@ -104,7 +105,23 @@ GOVERNORS = {
     DEGOV: DIESEL,
     DEGOV1: {**DIESEL, "droop_flag": 1.0, "r": 0.05, "t_e": 0.2},
 }
-PARAMETERS = EXCITERS | GOVERNORS
+STABILISERS = {
+    PSS2B: {
+        **{"input_1": 1, "input_2": 3, "m": 2, "n": 2, "t_w1": 2.0, "t_w2": 3.0, "t_6": 0.05, "t_w3": 2.5},
+        **{"t_w4": 4.0, "t_7": 2.0, "k_s2": 0.3, "k_s3": 0.9, "t_8": 0.5, "t_9": 0.1, "k_s1": 0.5},
+        **{"t_1": 0.2, "t_2": 0.06, "t_3": 0.3, "t_4": 0.04, "t_10": 0.1, "t_11": 0.2, "v_st_max": 0.8},
+        **{
+            "v_st_min": -0.7,
+            "v_s1_max": 0.3,
+            "v_s1_min": -0.2,
+            "v_s2_max": 0.9,
+            "v_s2_min": 0.3,
+            "f_n": 60.0,
+        },
+    },
+    STAB1: {"k_t": 20.0, "t": 3.0, "t1_t3": 4.0, "t_3": 0.05, "t2_t4": 0.5, "t_4": 0.2, "h_lim": 0.6},
+}
+PARAMETERS = EXCITERS | GOVERNORS | STABILISERS
 
 ZERO = {
     EXDC1: ("t_r", "t_a", "t_b", "t_c"),
@@ -116,6 +133,8 @@ ZERO = {
     ESAC6A: ("t_r", "t_a", "t_k", "t_b", "t_c", "t_h", "t_j"),
     ESST1A: ("t_r", "t_a", "t_b", "t_c", "t_b1", "t_c1"),
     SCRX: ("t_a", "t_b", "t_e"),
+    PSS2B: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4", "t_10", "t_11"),
+    STAB1: ("t_3", "t_4"),
     GGOV1: ("t_pelec", "t_dgov", "k_dgov", "t_b", "t_c", "t_eng", "t_fload", "t_sa", "t_sb", "k_imw"),
     WSIEG1: ("t_1", "t_2", "t_4", "t_5", "t_6", "t_7"),
     IEEEG3: ("t_p", "t_w"),

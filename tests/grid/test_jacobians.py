@@ -11,7 +11,7 @@ from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.assemble import assemble
 from psmr.grid.models.catalogue import components, defaults
-from psmr.grid.models.stabilisers import IEEEST, PSS2A, ST2CUT
+from psmr.grid.models.stabilisers import IEEEST, PSS2A, PSS2B, ST2CUT
 from tests.grid.library import PARAMETERS, UNREACHED, VARIANTS, ZERO
 
 STEP = 1e-30
@@ -32,6 +32,7 @@ WHOLE = [(component, PARAMETERS.get(component)) for component in components()]
 CODES = [
     *((IEEEST, PARAMETERS[IEEEST] | {"input": code}) for code in range(2, 7)),
     *((PSS2A, PARAMETERS[PSS2A] | {"input_2": a, "m": b, "n": c}) for a, b, c in ((6, 5, 1), (0, 0, 0))),
+    *((PSS2B, PARAMETERS[PSS2B] | {"input_2": a, "m": b, "n": c}) for a, b, c in ((6, 5, 1), (4, 0, 0))),
     *((ST2CUT, PARAMETERS[ST2CUT] | {"input_1": a, "input_2": b}) for a, b in ((2, 6), (4, 0), (6, 2))),
 ]
 FORMS = [(component, PARAMETERS[component] | dict.fromkeys(zero, 0.0)) for component, zero in ZERO.items()]

@@ -31,6 +31,7 @@ ALSO |= {
     "WSIEG1": {"u_o": 99.0, "u_c": -99.0, "db1": 0.0},
     "IEEEG3": {"u_o": 99.0, "u_c": -99.0},
 }
+ALSO |= {"STAB1": {"h_lim": 99.0}}
 ALSO |= {"ESAC6A": {"v_fe_lim": 99.0}, "ESST1A": {"i_lr": 99.0}}
 """Limits with other names."""
 BESIDE = {

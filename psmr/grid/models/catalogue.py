@@ -58,7 +58,7 @@ from psmr.grid.models.machines import (
 )
 from psmr.grid.models.network import Bus, Line, Shunt, Transformer
 from psmr.grid.models.renewables import REECA1, REECB1, REGCA1, REPCA1
-from psmr.grid.models.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
+from psmr.grid.models.stabilisers import IEEEST, PSS2A, PSS2B, ST2CUT, STAB1, STAB2A, PssSpeed
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL, GENROE, GENSAE, InfiniteBus),
@@ -72,7 +72,7 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
         *(GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
         *(GGOV1, WSIEG1, IEEEG3, DEGOV, DEGOV1),
     ),
-    "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A, STAB2A),
+    "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A, PSS2B, STAB1, STAB2A),
     "electrical_control": (REECA1, REECB1),
     "plant_control": (REPCA1,),
 }

@@ -74,6 +74,9 @@ MODELS: Mapping[str, str] = {
     " l_s_max l_s_min v_cu v_cl",
     "PSS2A": "input_1 bus_1 input_2 bus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1"
     " t_1 t_2 t_3 t_4 v_st_max v_st_min",
+    "PSS2B": "input_1 bus_1 input_2 bus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1"
+    " t_1 t_2 t_3 t_4 t_10 t_11 v_s1_max v_s1_min v_s2_max v_s2_min v_st_max v_st_min",
+    "STAB1": "k_t t t1_t3 t_3 t2_t4 t_4 h_lim",
     "STAB2A": "k_2 t_2 k_3 t_3 k_4 k_5 t_5 h_lim",
     "REGCA1": "lvplsw t_g rrpwr brkpt zerox lvpl1 v_olim lvpnt1 lvpnt0 i_olim t_fltr k_hv"
     " iqrmax iqrmin -accel",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from psmr.dae.declare.component import (
     Component,
@@ -37,7 +37,21 @@ class PSS2A(Component):
     Library, PSS2A.
     """
 
-    states = ("w_1", "w_2", "x_6", "w_3", "w_4", "x_7", "x_1", "x_3", "r_1", "r_2", "r_3", "r_4", "r_5")
+    states: ClassVar[tuple[str, ...]] = (
+        "w_1",
+        "w_2",
+        "x_6",
+        "w_3",
+        "w_4",
+        "x_7",
+        "x_1",
+        "x_3",
+        "r_1",
+        "r_2",
+        "r_3",
+        "r_4",
+        "r_5",
+    )
     algebraic = ("v_s",)
     inputs = ("u_1", "u_2")
     buses = {"bus_1": ("u_1_re", "u_1_im"), "bus_2": ("u_2_re", "u_2_im")}
@@ -122,7 +136,7 @@ def _equations(m: Any, v: Any, p: Any, order: int, power: int) -> tuple[Terms, T
     washed_2, d_w2 = washout(washed_1, v.w_2, p.t_w2)
     washed_3, d_w3 = washout(v.u_2, v.w_3, p.t_w3)
     washed_4, d_w4 = washout(washed_3, v.w_4, p.t_w4)
-    tracked, d_r = _ramp_tracking(v, p, v.x_6 + p.k_s3 * v.x_7, order, power)
+    tracked, d_r = ramp_tracking(v, p, v.x_6 + p.k_s3 * v.x_7, order, power)
     first, d_1 = lead_lag(p.k_s1 * (tracked - v.x_7), v.x_1, p.t_1, p.t_2)
     second, d_3 = lead_lag(first, v.x_3, p.t_3, p.t_4)
     d_6, d_7 = lag(washed_2, v.x_6, p.t_6), lag(p.k_s2 * washed_4, v.x_7, p.t_7)
@@ -130,7 +144,7 @@ def _equations(m: Any, v: Any, p: Any, order: int, power: int) -> tuple[Terms, T
     return (d_w1, d_w2, d_6, d_w3, d_w4, d_7, d_1, d_3, *d_r), (output - v.v_s,), ()
 
 
-def _ramp_tracking(v: Any, p: Any, u: Any, order: int, power: int) -> tuple[Any, Terms]:
+def ramp_tracking(v: Any, p: Any, u: Any, order: int, power: int) -> tuple[Any, Terms]:
     """Return ((1 + s t_8)/(1 + s t_9)^order)^power of u, and the derivatives of its states."""
     slopes = []
     for i in range(order * power):
