@@ -16,8 +16,11 @@ POWER = {"v_re": step(1.0), "v_im": step(0.0), "delta": step(np.pi / 2), "i_q": 
 POWER |= {"i_d": step(0.5, (1.2011, 0.7))}
 
 
-def delay(t):
-    return Block([t**2 / 12, -t / 2, 1], [t**2 / 12, t / 2, 1])
+def delay(t, order=2):
+    """A Padé approximant: its denominator is that of the exponential function's continued fraction."""
+    den = {2: [1 / 12, 1 / 2, 1], 6: [1 / 665280, 1 / 15840, 1 / 792, 1 / 66, 5 / 44, 1 / 2, 1]}[order]
+    powers = t ** np.arange(order, -1.0, -1.0)
+    return Block(den * powers * (-1.0) ** np.arange(order, -1, -1), den * powers)
 
 
 def beyond(x, width):
@@ -126,7 +129,7 @@ def degov(p):
         "box": Block([p["t_3"], 1], [p["t_1"] * p["t_2"], p["t_1"], 1]),
         "actuator": Block([p["t_4"], 1], np.polymul([p["t_5"], 1], [p["t_6"], 1])),
         "throttle": Block([p["k"]], [1, 0], (p["t_min"], p["t_max"]), p["throttle_start"]),
-        "delay": delay(p["t_d"]),
+        "delay": delay(p["t_d"], 6),
     }
 
     def wiring(b, u):

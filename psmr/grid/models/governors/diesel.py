@@ -19,6 +19,9 @@ from psmr.grid.models.blocks import lag, lead_lag
 from psmr.grid.models.governors.delay import delayed
 from psmr.grid.models.stabilisers.signals import POWER, electrical_power
 
+DELAY = ("q_0", "q_1", "q_2", "q_3", "q_4", "q_5")
+"""States of the engine's delay, which may be a second."""
+
 
 class Diesel(Component):
     """Electric control box, actuator and engine, which both governors share."""
@@ -27,7 +30,7 @@ class Diesel(Component):
     limits = {"throttle": ("t_min", "t_max")}
     lags = {
         **{"b_1": ("t_1",), "b_2": ("t_2",), "x_6": ("t_6",), "x_5": ("t_5",)},
-        **{"x_e": ("t_d",), "q_e": ("t_d",)},
+        **dict.fromkeys(DELAY, ("t_d",)),
     }
 
     t_1 = Parameter("s", "first time constant of the control box", nonnegative)
@@ -53,20 +56,19 @@ def _engine(m: Any, v: Any, p: Any, error: Any) -> tuple[Terms, Any]:
     """Return the derivatives of box, actuator and delay, and the power."""
     boxed = v.b_1 + p.t_3 / p.t_1 * v.b_2
     acting, d_5 = lead_lag(v.x_6, v.x_5, p.t_4, p.t_5)
-    out, d_e, d_q = delayed(v.throttle, v.x_e, v.q_e, p.t_d)
+    out, d_engine = delayed(v.throttle, [getattr(v, name) for name in DELAY], p.t_d)
     derivatives = (
         v.b_2 / p.t_1,
         lag(error - v.b_1, v.b_2, p.t_2),
         lag(boxed, v.x_6, p.t_6),
         d_5,
         p.k * acting,
-        d_e,
-        d_q,
+        *d_engine,
     )
     return derivatives, out * v.omega
 
 
-STATES = ("b_1", "b_2", "x_6", "x_5", "throttle", "x_e", "q_e")
+STATES = ("b_1", "b_2", "x_6", "x_5", "throttle", *DELAY)
 
 
 class DEGOV(Diesel):
@@ -79,9 +81,10 @@ class DEGOV(Diesel):
         throttle -> delay t_d -> times omega -> t_m
 
     p_ref is the reference of the speed's deviation in pu, 0 at rest. The delay is a Padé approximation of
-    second order. The limits hold for the integrator, without windup: so does the data sheet's actuator, which
-    OpenIPSL limits at its lag t_6 behind the integrator instead. Source: PSS/E, Model Library, DEGOV
-    (Woodward diesel governor).
+    sixth order. The limits hold for the integrator, without windup: so does the data sheet's actuator, which
+    OpenIPSL limits at its lag t_6 behind the integrator instead. Beside a classical machine, which takes t_m
+    for a torque, PSS/E's trace is better met by the throttle without omega (5e-5 for 9e-5 pu of speed): the
+    power is divided by omega there too. Source: PSS/E, Model Library, DEGOV (Woodward diesel governor).
     """
 
     states = STATES
@@ -97,7 +100,7 @@ class DEGOV(Diesel):
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the torque that the machine needs."""
         t_m = terminal.signals.get("t_m", 0.0)
-        return {"throttle": t_m, "x_e": t_m, "t_m": t_m, "p_ref": 0.0}
+        return {"throttle": t_m, "q_0": t_m, "t_m": t_m, "p_ref": 0.0}
 
 
 class DEGOV1(Diesel):
@@ -111,7 +114,7 @@ class DEGOV1(Diesel):
         -> (1 + s t_4)/((1 + s t_5)(1 + s t_6)) -> k/s, limits [t_min, t_max] -> throttle
         throttle -> delay t_d -> times omega -> t_m
 
-    p_e is the machine's power in pu on its base. The delay is a Padé approximation of second order. The
+    p_e is the machine's power in pu on its base. The delay is a Padé approximation of sixth order. The
     limits hold for the integrator, without windup. Source: PSS/E, Model Library, DEGOV1 (Woodward diesel
     governor).
     """
@@ -136,4 +139,4 @@ class DEGOV1(Diesel):
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the torque that the machine needs."""
         t_m = terminal.signals.get("t_m", 0.0)
-        return dict.fromkeys(("throttle", "x_e", "t_m", "p_m", "p_ref"), t_m)
+        return dict.fromkeys(("throttle", "q_0", "t_m", "p_m", "p_ref"), t_m)

@@ -48,7 +48,8 @@ class GGOV1(Component):
     The integral parts of governor and load limiter follow f while another of the three decides:
     x' = (f - f_derivative - x) k_i/k_p, which is k_i times the error while its own does. PSS/E adds
     k_a (a_set - acceleration) t_step to the f of the step before; x_a is the same with a time constant of
-    this step, which the record does not have. The delay is a Padé approximation. The base of all powers is
+    this step, which the record does not have. The delay is a Padé approximation of second
+    order. The base of all powers is
     t_rate in MW, the machine's base where that is 0. The rates R_up and R_down of the load reference have no
     part: it does not move by itself.
 
@@ -147,7 +148,7 @@ class GGOV1(Component):
         least = m.where(m.le(p.k_a, 0), f_nt, m.min(f_nt, v.x_a))
 
         fuel = v.valve * m.where(m.ge(p.flag, 1), v.omega, 1)
-        engine, d_e, d_q = delayed(p.k_turb * (fuel - p.w_fnl), v.x_e, v.q_e, p.t_eng)
+        engine, d_engine = delayed(p.k_turb * (fuel - p.w_fnl), (v.x_e, v.q_e), p.t_eng)
         turned, d_t = lead_lag(engine, v.x_t, p.t_c, p.t_b)
         speed_effect = m.where(m.ge(p.d_m, 0), 1, m.exp(p.d_m * m.log(m.max(v.omega, LEAST_SPEED))))
         exhaust, d_sb = lead_lag(fuel * speed_effect, v.x_sb, p.t_sa, p.t_sb)
@@ -157,8 +158,7 @@ class GGOV1(Component):
             (v.f - derived - v.x_gov) * p.k_igov / p.k_pgov,
             d_d,
             m.clip((v.f - v.valve) / p.t_act, p.r_close, p.r_open),
-            d_e,
-            d_q,
+            *d_engine,
             d_t,
             d_sb,
             lag(exhaust, v.temperature, p.t_fload),
