@@ -264,7 +264,7 @@ PARAMETERS = {
 }
 
 # Limiters by their number in the equations, and the side that no input reaches.
-UNREACHED = {GridFormingConverter: {0: "below"}}
+UNREACHED = {GridFormingConverter: {0: "below"}, **psse_library.UNREACHED}
 
 # Time constants that are zero in the algebraic forms, with the leads that belong to them.
 ZERO = {

@@ -1,5 +1,6 @@
 """Parameters of the later models of the standard library, as `tests.grid.library` has them of the others."""
 
+from psmr.grid.models.converters.svc import CSVGN1
 from psmr.grid.models.exciters import (
     DC4B,
     ESAC1A,
@@ -121,7 +122,25 @@ STABILISERS = {
     },
     STAB1: {"k_t": 20.0, "t": 3.0, "t1_t3": 4.0, "t_3": 0.05, "t2_t4": 0.5, "t_4": 0.2, "h_lim": 0.6},
 }
-PARAMETERS = EXCITERS | GOVERNORS | STABILISERS
+CONVERTERS = {
+    CSVGN1: {
+        **{
+            "s_n": 64.0,
+            "s_base": 100.0,
+            "k": 12.0,
+            "t_1": 0.05,
+            "t_2": 0.1,
+            "t_3": 0.2,
+            "t_4": 0.3,
+            "t_5": 0.02,
+        },
+        **{"t_5": 0.02, "r_min": 6.4, "v_max": 0.9, "v_min": 0.05, "c_base": 50.0},
+    },
+}
+PARAMETERS = EXCITERS | GOVERNORS | STABILISERS | CONVERTERS
+
+# The regulator asks for v_max of the reactor at most: without its lag it does not reach the whole.
+UNREACHED = {CSVGN1: {2: "above"}}
 
 ZERO = {
     EXDC1: ("t_r", "t_a", "t_b", "t_c"),
@@ -133,6 +152,7 @@ ZERO = {
     ESAC6A: ("t_r", "t_a", "t_k", "t_b", "t_c", "t_h", "t_j"),
     ESST1A: ("t_r", "t_a", "t_b", "t_c", "t_b1", "t_c1"),
     SCRX: ("t_a", "t_b", "t_e"),
+    CSVGN1: ("t_1", "t_2", "t_3", "t_4", "t_5"),
     PSS2B: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4", "t_10", "t_11"),
     STAB1: ("t_3", "t_4"),
     GGOV1: ("t_pelec", "t_dgov", "k_dgov", "t_b", "t_c", "t_eng", "t_fload", "t_sa", "t_sb", "k_imw"),

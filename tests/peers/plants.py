@@ -31,6 +31,7 @@ ALSO |= {
     "WSIEG1": {"u_o": 99.0, "u_c": -99.0, "db1": 0.0},
     "IEEEG3": {"u_o": 99.0, "u_c": -99.0},
 }
+ALSO |= {"CSVGN1": {"r_min": -999.0, "v_max": 9.0, "v_min": -9.0}}
 ALSO |= {"STAB1": {"h_lim": 99.0}}
 ALSO |= {"ESAC6A": {"v_fe_lim": 99.0}, "ESST1A": {"i_lr": 99.0}}
 """Limits with other names."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from psmr.dae.declare.component import Component, Parameter, parameters_of
 from psmr.grid.models.converters.following import GridFollowingConverter, GridFollowingConverterV
 from psmr.grid.models.converters.forming import GridFormingConverter
+from psmr.grid.models.converters.svc import CSVGN1
 from psmr.grid.models.exciters import (
     AC8B,
     DC4B,
@@ -62,7 +63,7 @@ from psmr.grid.models.stabilisers import IEEEST, PSS2A, PSS2B, ST2CUT, STAB1, ST
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL, GENROE, GENSAE, InfiniteBus),
-    "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter, REGCA1),
+    "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter, REGCA1, CSVGN1),
     "exciter": (
         *(ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXDC2, ESDC2A),
         *(EXST1, ESST3A, ESST4B, EXAC1, AC8B),
@@ -87,7 +88,7 @@ SOURCES = ("machine", "converter")
 HOLDING_VOLTAGE = (GridFollowingConverterV,)
 """Converters whose integrators hold the voltage of their bus: two of them there share no reactive power."""
 
-FOLLOWERS: tuple[type[Component], ...] = (GridFollowingConverter, GridFollowingConverterV, REGCA1)
+FOLLOWERS: tuple[type[Component], ...] = (GridFollowingConverter, GridFollowingConverterV, REGCA1, CSVGN1)
 """Converters that follow the voltage at their bus: something else has to hold the island that they are in."""
 
 PREFIXES: Mapping[str, str] = {

@@ -78,6 +78,7 @@ MODELS: Mapping[str, str] = {
     " t_1 t_2 t_3 t_4 t_10 t_11 v_s1_max v_s1_min v_s2_max v_s2_min v_st_max v_st_min",
     "STAB1": "k_t t t1_t3 t_3 t2_t4 t_4 h_lim",
     "STAB2A": "k_2 t_2 k_3 t_3 k_4 k_5 t_5 h_lim",
+    "CSVGN1": "k t_1 t_2 t_3 t_4 t_5 r_min v_max v_min c_base",
     "REGCA1": "lvplsw t_g rrpwr brkpt zerox lvpl1 v_olim lvpnt1 lvpnt0 i_olim t_fltr k_hv"
     " iqrmax iqrmin -accel",
     "REECA1": f"bus_v=0 pf_flag v_flag q_flag p_flag=0 pq_flag {_ELECTRICAL} -iq_frz t_hld=0 t_hld2=0"
