@@ -14,6 +14,7 @@ from psmr.grid.models.exciters import (
     SCRX,
 )
 from psmr.grid.models.governors import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
+from psmr.grid.models.renewables import DERA1
 from psmr.grid.models.stabilisers import PSS2B, STAB1
 
 SATURATION = {"e_1": 0.8, "se_1": 0.1, "e_2": 1.2, "se_2": 0.4}
@@ -123,6 +124,14 @@ STABILISERS = {
     STAB1: {"k_t": 20.0, "t": 3.0, "t1_t3": 4.0, "t_3": 0.05, "t2_t4": 0.5, "t_4": 0.2, "h_lim": 0.6},
 }
 CONVERTERS = {
+    DERA1: {
+        **{"s_n": 64.0, "s_base": 100.0, "f_n": 60.0, "v_0": 0.9, "pf_flag": 1.0, "freq_flag": 1.0},
+        **{"pq_flag": 0.0, "type_flag": 1.0, "t_rv": 0.02, "t_rf": 0.02, "dbd1": -0.1, "dbd2": 0.05},
+        **{"k_qv": 2.0, "v_ref0": 0.0, "t_p": 0.05, "t_iq": 0.02, "d_dn": 2.0, "d_up": 1.5, "fdbd1": -0.01},
+        **{"fdbd2": 0.015, "fe_max": 0.6, "fe_min": -0.5, "p_max": 0.9, "p_min": 0.1, "dp_max": 6.0},
+        **{"dp_min": -5.0, "t_pord": 0.1, "k_pg": 0.5, "k_ig": 4.0, "i_max": 1.1, "t_g": 0.3, "rrpwr": 3.0},
+        **{"iqh1": 0.6, "iql1": -0.5},
+    },
     CSVGN1: {
         **{
             "s_n": 64.0,
@@ -152,6 +161,7 @@ ZERO = {
     ESAC6A: ("t_r", "t_a", "t_k", "t_b", "t_c", "t_h", "t_j"),
     ESST1A: ("t_r", "t_a", "t_b", "t_c", "t_b1", "t_c1"),
     SCRX: ("t_a", "t_b", "t_e"),
+    DERA1: ("t_rv", "t_p"),
     CSVGN1: ("t_1", "t_2", "t_3", "t_4", "t_5"),
     PSS2B: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4", "t_10", "t_11"),
     STAB1: ("t_3", "t_4"),
@@ -164,6 +174,10 @@ ZERO = {
 }
 
 VARIANTS = {
+    DERA1: (
+        {"freq_flag": 0.0, "pf_flag": 0.0, "v_ref0": 0.8},
+        {"pq_flag": 1.0, "type_flag": 0.0, "k_qv": 0.0, "p_min": -0.5},
+    ),
     GGOV1: (
         {"d_m": 0.3, "flag": 0.0, "k_a": 0.0, "t_rate": 0.0},
         *({"rselect": code, "k_imw": 0.0} for code in (0.0, -1.0, -2.0)),

@@ -32,6 +32,7 @@ ALSO |= {
     "IEEEG3": {"u_o": 99.0, "u_c": -99.0},
 }
 ALSO |= {"CSVGN1": {"r_min": -999.0, "v_max": 9.0, "v_min": -9.0}}
+ALSO |= {"DERA1": {"iqh1": 99.0, "iql1": -99.0, "rrpwr": 99.0, "dbd1": 0.0, "dbd2": 0.0, "p_min": 0.0}}
 ALSO |= {"STAB1": {"h_lim": 99.0}}
 ALSO |= {"ESAC6A": {"v_fe_lim": 99.0}, "ESST1A": {"i_lr": 99.0}}
 """Limits with other names."""

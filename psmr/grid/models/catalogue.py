@@ -59,12 +59,19 @@ from psmr.grid.models.machines import (
     TwoAxisMachine,
 )
 from psmr.grid.models.network import Bus, Line, Shunt, Transformer
-from psmr.grid.models.renewables import REECA1, REECB1, REGCA1, REPCA1
+from psmr.grid.models.renewables import DERA1, REECA1, REECB1, REGCA1, REPCA1
 from psmr.grid.models.stabilisers import IEEEST, PSS2A, PSS2B, ST2CUT, STAB1, STAB2A, PssSpeed
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL, GENROE, GENSAE, InfiniteBus),
-    "converter": (GridFollowingConverter, GridFollowingConverterV, GridFormingConverter, REGCA1, CSVGN1),
+    "converter": (
+        GridFollowingConverter,
+        GridFollowingConverterV,
+        GridFormingConverter,
+        REGCA1,
+        CSVGN1,
+        DERA1,
+    ),
     "exciter": (
         *(ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXDC2, ESDC2A),
         *(EXST1, StaticExciter, ESST3A, ESST4B, EXAC1, AC8B),
@@ -89,7 +96,13 @@ SOURCES = ("machine", "converter")
 HOLDING_VOLTAGE = (GridFollowingConverterV,)
 """Converters whose integrators hold the voltage of their bus: two of them there share no reactive power."""
 
-FOLLOWERS: tuple[type[Component], ...] = (GridFollowingConverter, GridFollowingConverterV, REGCA1, CSVGN1)
+FOLLOWERS: tuple[type[Component], ...] = (
+    GridFollowingConverter,
+    GridFollowingConverterV,
+    REGCA1,
+    CSVGN1,
+    DERA1,
+)
 """Converters that follow the voltage at their bus: something else has to hold the island that they are in."""
 
 PREFIXES: Mapping[str, str] = {

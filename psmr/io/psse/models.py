@@ -81,6 +81,9 @@ MODELS: Mapping[str, str] = {
     "CSVGN1": "k t_1 t_2 t_3 t_4 t_5 r_min v_max v_min c_base",
     "REGCA1": "lvplsw t_g rrpwr brkpt zerox lvpl1 v_olim lvpnt1 lvpnt0 i_olim t_fltr k_hv"
     " iqrmax iqrmin -accel",
+    "DERA1": "pf_flag freq_flag pq_flag type_flag vtrip_flag=0 ftrip_flag=0 t_rv t_rf dbd1 dbd2 k_qv v_ref0"
+    " t_p t_iq d_dn d_up fdbd1 fdbd2 fe_max fe_min p_max p_min dp_max dp_min t_pord k_pg k_ig i_max"
+    " -vl0 -vl1 -vh0 -vh1 -tvl0 -tvl1 -tvh0 -tvh1 -vrfrac -fl -fh -tfl -tfh t_g rrpwr -t_v -v_pr iqh1 iql1",
     "REECA1": f"bus_v=0 pf_flag v_flag q_flag p_flag=0 pq_flag {_ELECTRICAL} -iq_frz t_hld=0 t_hld2=0"
     f" {_LOOPS} v_ref1 {_ORDER} {_POINTS}",
     "REECB1": f"bus_v=0 pf_flag v_flag q_flag pq_flag {_ELECTRICAL} {_LOOPS} {_ORDER}",

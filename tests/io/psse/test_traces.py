@@ -20,12 +20,27 @@ FIELD = {"EXST1, HYGOV": 6e-2}
 # The classical machine swings on for 20 s: by the trapezoidal rule 6e-2 degrees, of which all but 2e-3 are
 # the phase error of PSS/E's steps.
 OWN_STEP = ("GENCLS",)
-# That project drives with a torque where the mechanical input is constant, and divides a governor's power by
-# the speed.
+# That project drives with a torque where the mechanical input is constant, and divides HYGOV's power by the
+# speed.
 POWER = ("EXST1, HYGOV", "TGOV1, ESAC1A")
-# With ESAC1A the angle is 1e-2 to 2e-2 degrees off between 2 and 6 s, of a swing of 14, whatever the step;
-# what of PSS/E's model that is, is not known. Held is what the project that made the traces tolerates.
-UNEXPLAINED = 0.57
+# A start in the corner of GAST's gate (the power is the load limit), where one program takes one side and one
+# the other: there are two linear systems.
+CORNER = ("GAST, ESAC1A",)
+# What is left beyond that. ESAC1A: 2e-2 degrees on the way between two equal ends, through a swing of 15; its
+# eigenvalues are those of PowerSimulationsDynamics.jl to 3e-8, a smaller or larger step of psmr's changes it
+# by 1e-3, Adams-Bashforth in PSS/E's steps by less; not explained (2.5 ms more of T_R add 1e-2). ESST1A: 1e-5
+# pu too much at one bus. DEGOV drives a classical machine, whose input psmr takes for a torque: as a power it
+# leaves 4.6e-5 and 2.9e-5. DERA1: 6e-3 degrees just after the event, 4e-4 at the end; not explained.
+LEFT = {
+    "ESAC1A": {"deg": 2e-2},
+    "ESAC1A, saturation": {"deg": 2e-2},
+    "GAST, ESAC1A": {"deg": 2e-2},
+    "TGOV1, ESAC1A": {"deg": 2e-2},
+    "ESST1A, HYGOV": {"pu": 3.2e-4},
+    "DEGOV, no delay": {"speed": 9e-5},
+    "DEGOV, 1 s of delay": {"speed": 6e-5},
+    "DERA1": {"deg": 7e-3},
+}
 
 
 def read(trace):
@@ -49,14 +64,18 @@ def test_trace(trace):
     else:
         found = trapezoidal(trace, system)
     for name, (off, kind) in differences(trace, HERE, found).items():
-        allowed = AGREED.get(kind, FIELD.get(trace.name, 1e-2))
-        assert off < (UNEXPLAINED if kind == "deg" and "ESAC1A" in trace.name else allowed), name
+        allowed = LEFT.get(trace.name, {}).get(kind, AGREED.get(kind, FIELD.get(trace.name, 1e-2)))
+        assert off < allowed, name
 
 
 EIGENVALUES = tomllib.loads((HERE / "eigenvalues.toml").read_text())
 
 
-@pytest.mark.parametrize("trace", [t for t in TRACES if t.name in EIGENVALUES], ids=lambda trace: trace.name)
+@pytest.mark.parametrize(
+    "trace",
+    [t for t in TRACES if t.name in EIGENVALUES and t.name not in CORNER],
+    ids=lambda trace: trace.name,
+)
 def test_eigenvalues(trace):
     """Those of PowerSimulationsDynamics.jl, whose printed powers leave 7e-6 of the classical machine's."""
     given = dict(trace.given) | {"mechanical": "power" if trace.name in POWER else "torque"}

@@ -32,10 +32,6 @@ def _degrees(name: str) -> Callable[[Any], Reals]:
     return lambda run: np.degrees(_of(run, name))
 
 
-def _deviation(name: str) -> Callable[[Any], Reals]:
-    return lambda run: _of(run, name) - 1.0
-
-
 def _flow(start: int, end: int, part: str) -> Callable[[Any], Reals]:
     """Return MW or Mvar into a line r = 0.01, x = 0.12 pu without charging, at its first bus, on 100 MVA."""
 
@@ -43,6 +39,16 @@ def _flow(start: int, end: int, part: str) -> Callable[[Any], Reals]:
         v_i, v_j = (_of(run, f"bus{bus}.v_re") + 1j * _of(run, f"bus{bus}.v_im") for bus in (start, end))
         power = 100 * v_i * np.conj((v_i - v_j) / (0.01 + 0.12j))
         return power.real if part == "p" else power.imag
+
+    return values
+
+
+def _across(start: int, end: int, x: float) -> Callable[[Any], Reals]:
+    """Return the power in pu through a reactance."""
+
+    def values(run: Any) -> Reals:
+        v_i, v_j = (_of(run, f"bus{bus}.v_re") + 1j * _of(run, f"bus{bus}.v_im") for bus in (start, end))
+        return (v_i * np.conj((v_i - v_j) / (1j * x))).real
 
     return values
 
@@ -80,9 +86,9 @@ def bus_angle(place: int, bus: int) -> Column:
     return Column(place, f"bus{bus}.angle", _degrees(f"bus{bus}.angle"), "deg")
 
 
-def speed(place: int, machine: str) -> Column:
-    """Return the deviation of a machine's speed in pu."""
-    return Column(place, f"{machine}.omega", _deviation(f"{machine}.omega"), "speed")
+def speed(place: int, machine: str, rated: float = 1.0) -> Column:
+    """Return the deviation of a machine's speed from `rated` in pu; with 0 the speed itself."""
+    return Column(place, f"{machine}.omega", lambda run: _of(run, f"{machine}.omega") - rated, "speed")
 
 
 def field_voltage(place: int, exciter: str) -> Column:
@@ -136,7 +142,7 @@ def trapezoidal(trace: Trace, system: System, h: float = 0.001) -> Any:
     """Return psmr's run of a trace."""
     return psmr.simulate(
         system,
-        psmr.SingleRate("TM", h=h),
+        psmr.SingleRate("TM", h=min(h, trace.step)),
         t_end=trace.t_end,
         events=list(trace.events),
         certify=False,
@@ -249,6 +255,45 @@ TRACES: tuple[Trace, ...] = (
         (voltage(1, 1), speed(2, "G1"), angle(3, "G1")),
         (psmr.SetPoint("AVR1", "v_ref", 1.0472, 1.0),),
         rated=60.0,
+    ),
+    Trace(
+        "ESST1A, HYGOV",
+        *("ESST1A/TVC_System_32.raw", "ESST1A/TVC_System_ESST1A.dyr", "ESST1A/results_PSSe.csv"),
+        (voltage(1, 2), voltage(2, 3), speed(3, "G2", 0.0), field_voltage(4, "AVR2")),
+        (psmr.LineTrip("line1-4", 1.0),),
+    ),
+    Trace(
+        "PSS2B, SEXS",
+        *("PSS2B/OMIB.raw", "PSS2B/OMIB_PSS2B.dyr", "PSS2B/results_PSSe.csv"),
+        (Column(1, "P 1-2", _across(1, 2, 0.45), "pu"), voltage(2, 1), speed(3, "G1", 0.0)),
+        (psmr.SetPoint("AVR1", "v_ref", 1.04691, 1.0),),
+    ),
+    *(
+        Trace(
+            f"DEGOV, {words} delay",
+            *("DEGOV/ThreeBusMulti.raw", f"DEGOV/ThreeBus_DEGOV_{kind}.dyr"),
+            *(f"DEGOV/degov_{kind}_speed_final.csv", (speed(1, "G102", 0.0),)),
+            t_end=5.0,
+            step=1 / 240,
+        )
+        for words, kind in (("no", "nodelay"), ("1 s of", "delay"))
+    ),
+    Trace(
+        "CSVGN1",
+        *("CSVGN1/3_BUS_System_with_CSVGN1.raw", "CSVGN1/3_BUS_System_with_CSVGN1.dyr"),
+        "CSVGN1/results_PSSe.csv",
+        tuple(voltage(k, k) for k in (1, 2, 3)),
+        (psmr.LoadTrip(2, 0.005, fraction=1 - 400 / 455),),
+        t_end=0.07,
+        t_event=0.005,
+        step=1e-4,
+    ),
+    _three(
+        *("DERA1", "DERA", "ThreeBus_DERA1.dyr", "dera_freqflag0.csv", voltage(1, 102), bus_angle(2, 102)),
+        events=(psmr.LineTrip("101-102", 2.0),),
+        t_end=4.0,
+        t_event=2.0,
+        given={"loads": {"p": (0.0, 1.0, 0.0), "q": (1.0, 0.0, 0.0)}},
     ),
     *(
         Trace(
