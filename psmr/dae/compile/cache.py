@@ -58,6 +58,11 @@ def _file_digest(file: str) -> bytes:
 class KeptCode:
     """The cache of one function, in the form that numba's dispatchers ask for: a file for each signature.
 
+    Parameters
+    ----------
+    dispatcher
+        What compiles: a dispatcher of numba's, or anything with its ``py_func`` and ``targetoptions``.
+
     Attributes
     ----------
     notice
@@ -100,15 +105,17 @@ class KeptCode:
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep the machine code for a signature."""
+        _compiling[:] = [other for other in _compiling if other is not self]
         if any(not lifted.can_cache for lifted in result.lifted) or result.library.has_dynamic_globals:
             return
         write_entry(self._path(signature, result.codegen), dumps(result._reduce()))
 
     def _announce(self) -> None:
-        # What is compiled as part of another function was announced with that one.
-        inside = any(other is not self._dispatcher and other.is_compiling for other in _compiling)
-        _compiling[:] = [other for other in _compiling if other.is_compiling]
-        _compiling.append(self._dispatcher)
+        # What is compiled as part of another function was announced with that one. A dispatcher that is here
+        # and no longer compiles was interrupted.
+        _compiling[:] = [other for other in _compiling if getattr(other._dispatcher, "is_compiling", True)]
+        inside = any(other is not self for other in _compiling)
+        _compiling.append(self)
         if inside:
             return
         if self.notice is not None:
@@ -122,7 +129,7 @@ class KeptCode:
     disable = flush = enable
 
 
-_compiling: list[Any] = []
+_compiling: list[KeptCode] = []
 
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:
