@@ -66,7 +66,7 @@ class KeptCode:
     Attributes
     ----------
     notice
-        What is said when the function must be compiled; a general line where it is None.
+        What is said when the function must be compiled; a general line, once, where it is None.
     """
 
     def __init__(self, dispatcher: Any) -> None:
@@ -121,7 +121,9 @@ class KeptCode:
         if self.notice is not None:
             announce(self.notice.what, self.notice.seconds, str(folder()), self.notice.once)
         else:
-            announce("for this machine ('psmr warmup' does it ahead)", 30, str(folder()), once=True)
+            announce(
+                "smaller parts for this machine ('psmr warmup' does it ahead)", 5, str(folder()), once=True
+            )
 
     def enable(self) -> None:
         """Do nothing: the cache is always on."""

@@ -31,8 +31,8 @@ class Unit:
         self.py_func, self.signature, self.notice = function, signature, notice
 
     @functools.cached_property
-    def _compiled(self) -> CFunc:
-        made = CFunc(self.py_func, sigutils.normalize_signature(self.signature), {}, self.targetoptions)
+    def _compiled(self) -> Any:
+        made: Any = CFunc(self.py_func, sigutils.normalize_signature(self.signature), {}, self.targetoptions)
         made._cache = KeptCode(self)
         made._cache.notice = self.notice
         self.is_compiling = True
