@@ -58,10 +58,15 @@ def _file_digest(file: str) -> bytes:
 class KeptCode:
     """The cache of one function, in the form that numba's dispatchers ask for: a file for each signature.
 
+    Parameters
+    ----------
+    dispatcher
+        What compiles: a dispatcher of numba's, or anything with its ``py_func`` and ``targetoptions``.
+
     Attributes
     ----------
     notice
-        What is said when the function must be compiled; a general line where it is None.
+        What is said when the function must be compiled; a general line, once, where it is None.
     """
 
     def __init__(self, dispatcher: Any) -> None:
@@ -100,21 +105,25 @@ class KeptCode:
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep the machine code for a signature."""
+        _compiling[:] = [other for other in _compiling if other is not self]
         if any(not lifted.can_cache for lifted in result.lifted) or result.library.has_dynamic_globals:
             return
         write_entry(self._path(signature, result.codegen), dumps(result._reduce()))
 
     def _announce(self) -> None:
-        # What is compiled as part of another function was announced with that one.
-        inside = any(other is not self._dispatcher and other.is_compiling for other in _compiling)
-        _compiling[:] = [other for other in _compiling if other.is_compiling]
-        _compiling.append(self._dispatcher)
+        # What is compiled as part of another function was announced with that one. A dispatcher that is here
+        # and no longer compiles was interrupted.
+        _compiling[:] = [other for other in _compiling if getattr(other._dispatcher, "is_compiling", True)]
+        inside = any(other is not self for other in _compiling)
+        _compiling.append(self)
         if inside:
             return
         if self.notice is not None:
             announce(self.notice.what, self.notice.seconds, str(folder()), self.notice.once)
         else:
-            announce("for this machine ('psmr warmup' does it ahead)", 30, str(folder()), once=True)
+            announce(
+                "smaller parts for this machine ('psmr warmup' does it ahead)", 5, str(folder()), once=True
+            )
 
     def enable(self) -> None:
         """Do nothing: the cache is always on."""
@@ -122,7 +131,7 @@ class KeptCode:
     disable = flush = enable
 
 
-_compiling: list[Any] = []
+_compiling: list[KeptCode] = []
 
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:

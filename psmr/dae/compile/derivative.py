@@ -20,8 +20,9 @@ def _multiply(g: Graph, node: Node, d: Sequence[Node]) -> Node:
 
 
 def _divide(g: Graph, node: Node, d: Sequence[Node]) -> Node:
-    # One reciprocal serves every derivative.
-    return (d[0] - node * d[1]) * g.divide(g.one, node.args[1])
+    # What does not depend on the variable stands together, so that it is shared between the derivatives.
+    inverse = g.divide(g.one, node.args[1])
+    return d[0] * inverse - d[1] * (node * inverse)
 
 
 def _power(g: Graph, node: Node, d: Sequence[Node]) -> Node:
@@ -33,7 +34,8 @@ def _power(g: Graph, node: Node, d: Sequence[Node]) -> Node:
 
 def _atan2(g: Graph, node: Node, d: Sequence[Node]) -> Node:
     y, x = node.args
-    return (x * d[0] - y * d[1]) * g.divide(g.one, x * x + y * y)
+    inverse = g.divide(g.one, x * x + y * y)
+    return d[0] * (x * inverse) - d[1] * (y * inverse)
 
 
 def _clip(g: Graph, node: Node, d: Sequence[Node]) -> Node:

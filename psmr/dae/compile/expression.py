@@ -46,14 +46,17 @@ class Node:
         Nodes that it is made of.
     value
         The number of a constant, the column of a variable or parameter.
+    fixed
+        Whether it depends on no variable.
     """
 
     __array_ufunc__ = None  # numpy's scalars leave the operation to the node
-    __slots__ = ("args", "graph", "kind", "place", "value")
+    __slots__ = ("args", "fixed", "graph", "kind", "place", "value")
 
     def __init__(self, graph: Graph, kind: str, args: tuple[Node, ...], value: float = 0.0) -> None:
         self.graph, self.kind, self.args, self.value = graph, kind, args, value
         self.place = len(graph.nodes)
+        self.fixed: bool = kind != "variable" and all(a.fixed for a in args)
 
     def __add__(self, other: Any) -> Node:
         return self.graph.add(self, other)
@@ -228,9 +231,16 @@ class Graph:
             return self.negate(self.multiply(a, b.args[0]))
         if a.kind == "constant":
             return self._node("multiply", (a, b))
-        # Numbers move outward, where they meet.
+        # Numbers and parameters move outward, where they meet.
+        if a.fixed != b.fixed:
+            one, other = (a, b) if a.fixed else (b, a)
+            if other.kind == "multiply" and other.args[0].fixed:
+                return self.multiply(self.multiply(one, other.args[0]), other.args[1])
+            return self._node("multiply", (one, other))
         for one, other in ((a, b), (b, a)):
-            if one.kind == "multiply" and one.args[0].kind == "constant":
+            if one.kind == "multiply" and (
+                one.args[0].kind == "constant" or (not one.fixed and one.args[0].fixed)
+            ):
                 return self.multiply(one.args[0], self.multiply(one.args[1], other))
         if a.place > b.place:
             a, b = b, a

@@ -6,6 +6,7 @@ only one side of a selection needs stands on that side.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -68,7 +69,9 @@ def schedule(outputs: Sequence[Node]) -> Schedule:
 
     homes: dict[int, Region] = dict.fromkeys(columns)
     selections: dict[tuple[Region, int, int], Selection] = {}
-    items: dict[Region, list[tuple[int, int, Node | Selection]]] = defaultdict(list)
+    items: dict[Region, list[tuple[tuple[int, ...], Node | Selection]]] = defaultdict(list)
+    # A call of the C library spills every register: what waits for none comes after the calls.
+    calls = reachable([node for node in nodes if node.kind in _CALLS])
 
     def use(node: Node, region: Region) -> None:
         known = node.place in homes
@@ -88,19 +91,21 @@ def schedule(outputs: Sequence[Node]) -> Schedule:
             for side, argument in zip((True, False), node.args[1:], strict=True):
                 use(argument, (selections[key], side))
         else:
-            items[home].append((2 * level, node.place, node))
+            items[home].append(((2 * level, node.place not in calls, node.place), node))
             for argument in node.args:
                 use(argument, home)
     for selection in selections.values():
         selection.members.reverse()
         first = selection.members[0].place
-        items[selection.home].append((2 * selection.level - 1, first, selection))
-    ordered = {region: [item for *_, item in sorted(found, key=_order)] for region, found in items.items()}
+        items[selection.home].append(((2 * selection.level - 1, first), selection))
+    ordered = {
+        region: [item for _, item in sorted(found, key=operator.itemgetter(0))]
+        for region, found in items.items()
+    }
     return Schedule(ordered, columns)
 
 
-def _order(item: tuple[int, int, Node | Selection]) -> tuple[int, int]:
-    return item[:2]
+_CALLS = ("sin", "cos", "tan", "exp", "log", "atan2", "power")
 
 
 def _common(a: Region, b: Region) -> Region:

@@ -25,7 +25,7 @@ class Unit:
     """
 
     targetoptions: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}
-    is_compiling = False
+    is_compiling = False  # while it is, what it calls is compiled without a word
 
     def __init__(self, function: Callable[..., Any], signature: Any, notice: Notice) -> None:
         self.py_func, self.signature, self.notice = function, signature, notice
@@ -35,7 +35,11 @@ class Unit:
         made: Any = CFunc(self.py_func, sigutils.normalize_signature(self.signature), {}, self.targetoptions)
         made._cache = KeptCode(self)
         made._cache.notice = self.notice
-        made.compile()
+        self.is_compiling = True
+        try:
+            made.compile()
+        finally:
+            self.is_compiling = False
         return made
 
     @property
