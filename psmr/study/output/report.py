@@ -50,6 +50,7 @@ def run_page(
     title: str | None = None,
     signals: Iterable[str] | None = None,
     origin: Origin | None = None,
+    interactive: bool = False,
 ) -> str:
     """Return the report on a run as one HTML page.
 
@@ -65,17 +66,31 @@ def run_page(
         Signals to draw; None: what is worth seeing.
     origin
         What to do to get the same run.
+    interactive
+        Add trajectories to zoom and hover over, by bokeh, beside the static ones.
+
+    Raises
+    ------
+    PsmrError
+        For interactive figures without bokeh.
     """
     from psmr.pencil.report.page import Row
     from psmr.pencil.report.render import render
 
     system = run.system if system is None else system
+    signals = None if signals is None else tuple(signals)
     judgement = run.judgement
     head, rows = run.stats.table()
     marks = _letters(len(run.instants))
+    explore = None
+    if interactive:
+        from psmr.study.output.interactive import interactive as draw
+
+        explore = draw(run, signals)
     return render(
         "run.html",
         "psmr.study.output",
+        explore=explore,
         title=title or run.name or "Run",
         subtitle=f"{run.name}: {run.scheme}; {len(run.t)} points to t = {run.t[-1]:g} s",
         colour=judgement.colour,
