@@ -81,7 +81,8 @@ def run_page(
     signals = None if signals is None else tuple(signals)
     judgement = run.judgement
     head, rows = run.stats.table()
-    marks = _letters(len(run.instants))
+    shown = run.instants[: _lettered()]
+    marks = _letters(len(shown))
     explore = None
     if interactive:
         from psmr.study.output.interactive import interactive as draw
@@ -99,7 +100,8 @@ def run_page(
         reasons=judgement.reasons,
         facts=run.outcome.facts(),
         trajectories=_trajectories(run, signals),
-        events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, run.instants, strict=True)],
+        events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
+        more_events=len(run.instants) - len(shown),
         certificates=[_entries(c) for c in (run.certificate, run.certificate_after) if c is not None],
         unaltered=bool(run.instants) and run.certificate_after is None,
         modes=_modes(run, system),
@@ -114,6 +116,12 @@ def run_page(
 def write_page(path: str | os.PathLike[str], page: str) -> None:
     """Write an HTML page, whole or not at all."""
     write_text(path, page)
+
+
+def _lettered() -> int:
+    from psmr.study.output.plots import LETTERED
+
+    return LETTERED
 
 
 def _letters(count: int) -> list[str]:
