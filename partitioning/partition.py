@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ class PartitionError(ValueError):
     """A partition that cannot be made, or that nothing makes well posed."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Partition:
     """A split of the states, the algebraic variables and the algebraic equations into fast and slow.
 
@@ -131,6 +132,14 @@ class Partition:
             *names,
             self.table,
         )
+
+    def __repr__(self) -> str:
+        return f"Partition({str(self)!r})"
+
+    def _repr_html_(self) -> str:
+        fast = "".join(f"<tr><td style='text-align:left'>{escape(name)}</td></tr>" for name in self.fast[:40])
+        more = f"<p>and {len(self.fast) - 40} more</p>" if len(self.fast) > 40 else ""
+        return f"<p><strong>{escape(str(self))}</strong></p><table><tr><th>fast</th></tr>{fast}</table>{more}"
 
     def __str__(self) -> str:
         origin = {"device": "by device", "manual": "by hand"}.get(

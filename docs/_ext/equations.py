@@ -39,13 +39,19 @@ def write(folder: Path) -> None:
 
 def _noun(kind: type[Component]) -> str:
     """Return the module, or the package of a family, that a component's page is about."""
-    return ".".join(kind.__module__.split(".")[:3])
+    return ".".join(kind.__module__.split(".")[:4])
 
 
 def _page(module: str, kinds: list[type[Component]]) -> str:
     text = inspect.cleandoc(sys.modules[module].__doc__ or "")
     title = module.rpartition(".")[2].replace("_", " ").capitalize()
-    return "\n".join([f"# {title}", "", _prose(text), *(_section(kind) for kind in kinds)])
+    parts = [f"# {title}", "", _prose(text)]
+    for name, own in groupby(kinds, key=lambda kind: kind.__module__):
+        # What the components of one file have in common stands before them: circuits, symbols, sources.
+        if name != module:
+            parts += ["", _prose(inspect.cleandoc(sys.modules[name].__doc__ or ""))]
+        parts += [_section(kind) for kind in own]
+    return "\n".join(parts)
 
 
 def _section(kind: type[Component]) -> str:

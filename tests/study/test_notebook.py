@@ -108,10 +108,10 @@ def test_csv_heads_follow_the_rules_of_csv(tmp_path):
     assert list(pd.read_csv(tmp_path / "run.csv").columns) == ["t", 'pond, "deep".x']
 
 
-def test_short_words_for_notebooks(fault_run, system, wscc9):
+def test_short_words_for_notebooks(fault_run, system, split, wscc9):
     case = psmr.read_case(wscc9 / "wscc9.toml")
     report = psmr.deformation(system.linearise(), fault_run.scheme)
-    for thing in (case, system, fault_run, report):
+    for thing in (case, system, split, fault_run, report):
         assert len(repr(thing)) < 200
         assert "<table" in thing._repr_html_()
     assert "Kept synchronism" in fault_run._repr_html_()

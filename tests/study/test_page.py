@@ -92,28 +92,32 @@ LOOK = """
 <pre id="found"></pre><script>
 const frame = document.getElementById("f");
 const errors = [];
-frame.onload = () => {{
+const canvases = (node) => [...node.querySelectorAll("*")].reduce(
+  (sum, e) => sum + (e.tagName === "CANVAS") + (e.shadowRoot ? canvases(e.shadowRoot) : 0), 0);
+frame.onload = () => setTimeout(() => {{
   const page = frame.contentDocument;
   const inside = (e) => e.closest(".wide") !== null;
-  const wide = [...page.body.querySelectorAll("*")].filter(
-    (e) => !e.closest("svg svg, svg *") && !inside(e) && e.getBoundingClientRect().right > {width} + 1);
+  const wide = [...page.body.querySelectorAll("*")].filter((e) => !e.closest("svg *, .explore") &&
+    !inside(e) && e.getBoundingClientRect().right > {width} + 1);
   const figures = [...page.querySelectorAll("svg")].map((e) => e.getBoundingClientRect());
   const words = [...page.querySelectorAll("svg text")].map((e) => e.getBoundingClientRect().height);
   document.getElementById("found").textContent = JSON.stringify({{
     scroll: page.documentElement.scrollWidth, wide: wide.map((e) => e.tagName + "." + e.className),
+    canvases: canvases(page),
     figures: figures.map((r) => [r.width, r.height]), smallest: Math.min(...words)}});
-}};
+}}, 1000);
 frame.srcdoc = {page};
 </script></body></html>
 """
 
 
-def look(tmp_path, page, width, *flags):
+def look(tmp_path, page, width):
     file = tmp_path / "look.html"
     quoted = json.dumps(page).replace("</", "<\\/")
     file.write_text(LOOK.format(width=width, page=quoted), encoding="utf-8")
     done = subprocess.run(
-        [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", *flags,
+        [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+         "--virtual-time-budget=8000",
          f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1500,2000", "--dump-dom", file.as_uri()],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
@@ -148,3 +152,26 @@ def test_a_browser_lays_the_deformation_report_out(fault_run, system, tmp_path):
         found, console = look(tmp_path, deformation_page(report), width)
         assert (console, found["wide"]) == ([], [])
         assert found["scroll"] <= width
+
+
+def test_interactive_figures_stand_beside_the_static_ones(fault_run, tmp_path):
+    pytest.importorskip("bokeh", reason="no bokeh here: pip install 'psmr[report]', for interactive figures")
+    page = run_page(fault_run, interactive=True)
+    assert page.count('<svg role="img"') == 7
+    # The library is in the page; nothing is fetched.
+    assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
+    assert len(page.encode()) < 3_000_000
+    if BROWSER is not None:
+        for width in (400, 1400):
+            found, console = look(tmp_path, page, width)
+            assert [line for line in console if "rror" in line] == []
+            assert found["scroll"] <= width
+            assert found["canvases"] >= 2
+
+
+def test_interactive_figures_without_bokeh_say_what_to_install(fault_run, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+    with pytest.raises(psmr.PsmrError, match=r"pip install 'psmr\[report\]', or leave out --interactive"):
+        run_page(fault_run, interactive=True)

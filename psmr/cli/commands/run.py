@@ -23,6 +23,11 @@ def add(subparsers: Any) -> None:
     page.add_argument(
         "--html", action="store_true", help="write report.html even where the study has html = false"
     )
+    page.add_argument(
+        "--interactive",
+        action="store_true",
+        help="write report.html with figures to zoom and hover over as well (needs bokeh: psmr[report])",
+    )
     page.add_argument("--no-report", action="store_true", help="leave out report.html")
     run.add_argument(
         "--signals", nargs="+", metavar="NAME", help="what to write and draw, in place of the study's signals"
@@ -41,6 +46,7 @@ def command(arguments: argparse.Namespace) -> None:
     with Progress(study.t_end) as progress:
         extra: dict[str, Any] = {"figure": "svg"} if arguments.figure else {}
         extra |= {"html": False} if arguments.no_report else {"html": True} if arguments.html else {}
+        extra |= {"html": True, "interactive": True} if arguments.interactive else {}
         extra |= {"save": True} if arguments.save else {}
         extra |= {"signals": tuple(arguments.signals)} if arguments.signals else {}
         _, run, files = run_study(study, folder, progress, extra)

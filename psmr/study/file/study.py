@@ -75,6 +75,7 @@ OUTPUT: Mapping[str, Field] = {
     "figure": Field("text", among=("png", "svg", "pdf", "none")),
     "html": Field("flag"),
     "save": Field("flag"),
+    "interactive": Field("flag"),
 }
 
 
@@ -91,6 +92,8 @@ class Output:
         seeing.
     csv, parquet, html, save
         Whether ``run.csv``, ``run.parquet``, ``report.html``, ``run.psmr`` (the whole run) are written.
+    interactive
+        Whether the report has figures to zoom and hover over as well.
     figure
         Format of ``run.<format>``, ``"none"`` for none.
     """
@@ -102,6 +105,7 @@ class Output:
     figure: str = "none"
     html: bool = True
     save: bool = False
+    interactive: bool = False
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,9 @@ def label_ends(ax: Axes, right: float, ends: Iterable[tuple[str, float, float, s
         ax.annotate(
             name, (t, value), xytext=(1.035, place), textcoords="axes fraction", va="center", ha="left",
             fontsize=8, color=INK, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 0},
+            arrowprops={
+                "arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)
+            },
         )  # fmt: skip
 
 

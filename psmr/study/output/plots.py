@@ -41,6 +41,10 @@ TITLES: Mapping[str, str] = {
 }
 
 
+# Events that a page lists and its figures mark by letters; a time series has hundreds.
+LETTERED = 60
+
+
 def trajectories(
     run: Recorded,
     names: str | Iterable[str] | None = None,
@@ -224,6 +228,8 @@ def letter_events(ax: Axes, run: Recorded) -> None:
             close[-1][1].append(letter)
         else:
             close.append((instant, [letter]))
+    if len(run.instants) > LETTERED:
+        return
     for instant, marks in close:
         ax.annotate(
             ",".join(marks) if len(marks) < 4 else f"{marks[0]}-{marks[-1]}", (instant, 1.0),

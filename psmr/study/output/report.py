@@ -50,6 +50,7 @@ def run_page(
     title: str | None = None,
     signals: Iterable[str] | None = None,
     origin: Origin | None = None,
+    interactive: bool = False,
 ) -> str:
     """Return the report on a run as one HTML page.
 
@@ -65,17 +66,32 @@ def run_page(
         Signals to draw; None: what is worth seeing.
     origin
         What to do to get the same run.
+    interactive
+        Add trajectories to zoom and hover over, by bokeh, beside the static ones.
+
+    Raises
+    ------
+    PsmrError
+        For interactive figures without bokeh.
     """
     from psmr.pencil.report.page import Row
     from psmr.pencil.report.render import render
 
     system = run.system if system is None else system
+    signals = None if signals is None else tuple(signals)
     judgement = run.judgement
     head, rows = run.stats.table()
-    marks = _letters(len(run.instants))
+    shown = run.instants[: _lettered()]
+    marks = _letters(len(shown))
+    explore = None
+    if interactive:
+        from psmr.study.output.interactive import interactive as draw
+
+        explore = draw(run, signals)
     return render(
         "run.html",
         "psmr.study.output",
+        explore=explore,
         title=title or run.name or "Run",
         subtitle=f"{run.name}: {run.scheme}; {len(run.t)} points to t = {run.t[-1]:g} s",
         colour=judgement.colour,
@@ -84,7 +100,8 @@ def run_page(
         reasons=judgement.reasons,
         facts=run.outcome.facts(),
         trajectories=_trajectories(run, signals),
-        events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, run.instants, strict=True)],
+        events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
+        more_events=len(run.instants) - len(shown),
         certificates=[_entries(c) for c in (run.certificate, run.certificate_after) if c is not None],
         unaltered=bool(run.instants) and run.certificate_after is None,
         modes=_modes(run, system),
@@ -99,6 +116,12 @@ def run_page(
 def write_page(path: str | os.PathLike[str], page: str) -> None:
     """Write an HTML page, whole or not at all."""
     write_text(path, page)
+
+
+def _lettered() -> int:
+    from psmr.study.output.plots import LETTERED
+
+    return LETTERED
 
 
 def _letters(count: int) -> list[str]:

@@ -57,8 +57,11 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
         if certificate.stable is False:
             blamed = not certificate.verdict.startswith("Unstable, as the system is")
             red |= blamed
-            who = "The scheme" if blamed else "The system itself"
-            reasons.append(f"{who} is unstable on {certificate.subject}: {certificate.verdict}")
+            subject = certificate.subject
+            if blamed:
+                reasons.append(f"The scheme is unstable on {subject}: {certificate.verdict}")
+            else:
+                reasons.append(f"{subject[0].upper()}{subject[1:]} is itself unstable: {certificate.verdict}")
         elif certificate.stable is None:
             reasons.append(f"No certificate for {certificate.subject}: {certificate.note}.")
     if outcome.lost is not None and any(c is not None and c.stable for c in (before, after)):

@@ -48,7 +48,7 @@ class LostSynchronism:
 
     def __str__(self) -> str:
         return (
-            f"lost synchronism: {_several(self.first)} against {_several(self.second)} at t = {self.t:.3g} s"
+            f"lost synchronism: {_several(self.first)} against {_several(self.second)} at t = {self.t:.4g} s"
         )
 
 

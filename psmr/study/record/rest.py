@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import InitialisationError, InputError
 from psmr.grid.start.initialise import allowed_residual, polish
-from psmr.study.record.certificate import Certificate, certify
+from psmr.study.record.certificate import LARGEST, Certificate, certify
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import units_of
 from psmr.study.record.spans import Span, altered, system_in
@@ -55,6 +56,8 @@ def certificate_after(run: Recorded) -> Certificate | None:
         scheme = _restricted(run.scheme, last) if span.out else run.scheme
     except (InputError, PartitionError) as error:
         return Certificate(str(run.scheme), "", note=str(error), subject=what)
+    if last.n + last.m > LARGEST:  # nothing is computed there, so that there is no point to look for
+        return certify(last, scheme, what, warn=False)
     # A run that lost synchronism ends anywhere: what is near its end says nothing of what it left.
     found = None
     if not span.rates.any():
@@ -128,12 +131,9 @@ def resting_point(system: System) -> Rest | None:
         system = polish(system)  # a recorded point of a multirate scheme misses g = 0 by its coupling error
     except InitialisationError:
         return None
-    x, y, n = system.x0, system.y0, system.n
-    t = float(system.w0[-1])
+    t, n = float(system.w0[-1]), system.n
     motions = _motions(system)
     pins = [int(np.abs(motion).argmax()) for motion in motions]
-    rates = np.zeros(len(motions))
-    allowed = allowed_residual(system)
 
     def off(x: Reals, y: Reals, rates: Reals) -> Reals:
         left = np.concatenate([system.f(x, y, t=t), system.g(x, y, t=t)])
@@ -143,6 +143,21 @@ def resting_point(system: System) -> Rest | None:
             left[:n] -= rates[k] * motion[:n]
         return left
 
+    with np.errstate(all="ignore"):  # a step too far may leave the finite numbers, and is then halved
+        return _newton(system, t, motions, pins, off)
+
+
+def _newton(
+    system: System,
+    t: float,
+    motions: list[Reals],
+    pins: list[int],
+    off: Callable[[Reals, Reals, Reals], Reals],
+) -> Rest | None:
+    """Return where `off` vanishes, by Newton with halved steps from the system's starting point."""
+    x, y, n = system.x0, system.y0, system.n
+    rates = np.zeros(len(motions))
+    allowed = allowed_residual(system)
     residual = off(x, y, rates)
     for _ in range(ITERATIONS):
         if not np.isfinite(residual).all():

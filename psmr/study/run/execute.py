@@ -122,6 +122,10 @@ def _check_output(output: Output, system: System) -> None:
     Signals.of(system).select(output.signals)
     if output.parquet:
         require_pyarrow()
+    if output.html and output.interactive:
+        from psmr.study.output.interactive import require_bokeh
+
+        require_bokeh()
 
 
 def write_outputs(
@@ -135,7 +139,7 @@ def write_outputs(
         from psmr.study.output.report import run_page, write_page
 
         # Before the first file: what cannot be shown leaves nothing behind.
-        page = run_page(run, system, title, output.signals, origin)
+        page = run_page(run, system, title, output.signals, origin, output.interactive)
     if output.csv:
         files.append(place / "run.csv")
         run.to_csv(files[-1], output.signals)

@@ -247,14 +247,16 @@ class Run:
 
         return trajectories(self, names, **options)
 
-    def to_html(self, path: str | os.PathLike[str], system: System | None = None) -> None:
+    def to_html(
+        self, path: str | os.PathLike[str], system: System | None = None, interactive: bool = False
+    ) -> None:
         """Write a report on the run, one page with figures; see `psmr.study.output.report.run_page`.
 
-        `system` takes the place of the run's own.
+        `system` takes the place of the run's own; `interactive` adds figures to zoom and hover over.
         """
         from psmr.study.output.report import run_page, write_page
 
-        write_page(path, run_page(self, system))
+        write_page(path, run_page(self, system, interactive=interactive))
 
     def summary(self) -> str:
         """Return what a terminal shows of the run."""
