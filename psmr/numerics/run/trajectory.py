@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.errors import EventError
-from psmr.numerics.run.counters import Counters
+
+if TYPE_CHECKING:
+    from psmr.numerics.run.counters import Counters
 
 Reals = NDArray[np.float64]
 

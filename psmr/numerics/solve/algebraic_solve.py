@@ -25,6 +25,9 @@ TOLERANCE = 1e-12
 # Two solutions are not the same when a variable differs by more: a million times the tolerance.
 APART = 1e-6
 
+# By which shares the last values are disturbed in search of another solution.
+SPREADS = (0.1, 0.1, 0.5, 0.5, 1.0, 1.0)
+
 # Continuation: the first step of its parameter, the least one, and the steps allowed. A path that needs steps
 # below the least one turns back, so that it does not lead to a solution.
 FIRST, LEAST, MOST_STEPS = 0.1, 1e-4, 200
@@ -85,21 +88,29 @@ def algebraic_solve(block: Block, w: Reals, what: str) -> None:
 
 
 def other_solution(block: Block, w: Reals) -> bool:
-    """Put w onto the solution of F(w) = 0 nearest to the block's first one; return whether it is another.
+    """Put w onto another solution of F(w) = 0 than the one it is on; return whether there is one.
 
-    Where the solution that a run follows ends (a fold), the network may have one near the undisturbed
-    voltages.
+    Where the solution that a run follows ends (a fold), the network may have another one. It is looked for
+    from the block's first solution, that of the undisturbed system, and from the last values, disturbed; of
+    those found the nearest is taken.
     """
     if block.size == 0 or block.first is None:
         return False
-    there = w.copy()
     solved = np.delete(block.records.matrix.variables, block.held_columns)
-    there[solved] = block.first[solved]
-    if _solve(block, there) != DONE or np.abs(there[solved] - w[solved]).max() < APART:
-        return False
-    w[:] = there
+    draw = np.random.default_rng(0).standard_normal
+    starts = [block.first[solved]]
+    starts += [w[solved] * (1.0 + spread * draw(solved.size)) for spread in SPREADS]
+    nearest, best = np.inf, w
+    for start in starts:
+        there = w.copy()
+        there[solved] = start
+        if _solve(block, there) == DONE:
+            distance = float(np.abs(there[solved] - w[solved]).max())
+            if APART < distance < nearest:
+                nearest, best = distance, there
+    w[:] = best
     block.forget()
-    return True
+    return nearest < np.inf
 
 
 def _solve(block: Block, w: Reals) -> int:

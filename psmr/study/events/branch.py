@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from psmr.dae.system.system import System
 from psmr.errors import EventError
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import check_after, check_time
 from psmr.study.topology.network import Branch, find_branch
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
 
 
 @dataclass(frozen=True)

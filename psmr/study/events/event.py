@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from psmr.dae.system.system import System
 from psmr.errors import EventError
 from psmr.numerics.run.trajectory import Change
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
 
 
 class Event(Protocol):

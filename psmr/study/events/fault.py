@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from psmr.dae.system.system import System
 from psmr.errors import EventError
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.branch import in_service
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
 from psmr.study.topology.network import find_branch, find_bus
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
 
 
 @dataclass(frozen=True)

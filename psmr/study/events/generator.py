@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from psmr.dae.system.system import System
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_time
 from psmr.study.topology.plants import find_plant
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,16 @@ import os
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from psmr.dae.system.system import System
 from psmr.errors import EventError, nearest
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import check_finite
 from psmr.study.events.load import ramp
 from psmr.study.topology.network import is_load, is_motor
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
 
 Point = tuple[float, float]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from psmr.dae.system.system import System
 from psmr.errors import EventError, InputError, nearest
-from psmr.numerics.run.discontinuities import objection
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_finite, check_time
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,9 @@ class SetPoint(_Step):
         EventError
             When the device has no such held input.
         """
+        # With the engine, which an event that is only written down does not need.
+        from psmr.numerics.run.discontinuities import objection
+
         full = f"{self.device}.{self.name}"
         if full in system.names_u:
             return (Change(self.start, inputs=((full, self.value),), label=f"{full} = {self.value:g}"),)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from psmr.dae.system.system import System
 from psmr.errors import EventError
 from psmr.numerics.run.trajectory import Change
 from psmr.study.topology.network import branches, graph, out_of_service
 from psmr.study.topology.plants import plants
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
-from psmr.dae.system.system import System
 from psmr.errors import EventError, nearest
 from psmr.grid.models.catalogue import LOAD_ROLES
 from psmr.grid.models.loads.zip import StaticLoad
@@ -16,6 +15,8 @@ from psmr.grid.models.network import Bus, Shunt
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from psmr.dae.system.system import System
 
 
 @dataclass(frozen=True)

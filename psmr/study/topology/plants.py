@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from psmr.dae.declare.component import Component
 from psmr.dae.declare.device import Device
-from psmr.dae.system.system import System
 from psmr.errors import EventError, nearest
 from psmr.grid.models.catalogue import FOLLOWERS, ROLES, SOURCES
 from psmr.study.topology.network import at_buses
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
 
 PARTS: tuple[type[Component], ...] = tuple(kind for kinds in ROLES.values() for kind in kinds)
 MACHINES: tuple[type[Component], ...] = ROLES["machine"]
