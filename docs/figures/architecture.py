@@ -1,4 +1,7 @@
-"""The rooms of psmr and the imports between them, drawn from the code: ``python docs/figures/architecture.py``."""
+"""The rooms of psmr and the imports between them, drawn from the code.
+
+Run ``python docs/figures/architecture.py``; what every room imports, the errors, has no arrows.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,15 @@ ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 
 # Layers from the ground up, each beside what stands on the same floor.
-FLOORS = (("errors", "partitioning"), ("dae",), ("numerics", "grid"), ("pencil", "io"), ("study",), ("reproduce",), ("cli",))  # fmt: skip
+FLOORS = (
+    ("errors", "partitioning"),
+    ("dae",),
+    ("numerics", "grid"),
+    ("pencil", "io"),
+    ("study",),
+    ("reproduce",),
+    ("cli",),
+)
 WORDS = {
     "errors": "one small tree",
     "partitioning": "which variables are fast",
@@ -21,7 +32,7 @@ WORDS = {
     "pencil": "what a scheme does to modes",
     "grid": "models, case, power flow, start",
     "io": "files to a case and back",
-    "study": "file, events, run, output, tuning, sweep",
+    "study": "file, events, run, output, tuning",
     "reproduce": "papers, claim by claim",
     "cli": "one file a command",
 }
@@ -48,7 +59,7 @@ def imports() -> dict[tuple[str, str], int]:
                 names.add(layer(node.module))
             elif isinstance(node, ast.Import):
                 names |= {layer(alias.name) for alias in node.names}
-        for other in names - {own, None}:
+        for other in names - {own, "errors", None}:
             found[own, str(other)] = found.get((own, str(other)), 0) + 1
     return found
 
@@ -82,7 +93,6 @@ def draw() -> None:
     axes.set_ylim(-0.7, 1.5 * len(FLOORS) - 0.8)
     axes.set_axis_off()
     figure.savefig(HERE / "architecture.svg", bbox_inches="tight", metadata={"Date": None})
-    figure.savefig("/tmp/architecture.png", dpi=70, bbox_inches="tight")
 
 
 if __name__ == "__main__":

@@ -57,9 +57,6 @@ class SetPoint(_Step):
         EventError
             When the device has no such held input.
         """
-        # With the engine, which an event that is only written down does not need.
-        from psmr.numerics.run.discontinuities import objection
-
         full = f"{self.device}.{self.name}"
         if full in system.names_u:
             return (Change(self.start, inputs=((full, self.value),), label=f"{full} = {self.value:g}"),)
@@ -116,6 +113,9 @@ class ParameterStep(_Step):
         full = f"{self.device}.{self.name}"
         if full in system.names_u:
             raise EventError(f"{self}: {full} is a set-point, not a parameter; use a set-point step")
+        # With the engine, which an event that is only written down does not need.
+        from psmr.numerics.run.discontinuities import objection
+
         try:
             wrong = objection(system, self.device, self.name, self.value)
         except InputError as error:
