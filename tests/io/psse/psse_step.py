@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 import psmr
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
-from psmr.study.record.signals import Signals
 
 Reals = NDArray[np.float64]
 
@@ -27,16 +26,21 @@ TOLERANCE = 1e-12
 
 @dataclass
 class Stepped:
-    """Times and points of a run, with the signals of `psmr.Run`."""
+    """Times and points of a run."""
 
     t: Reals
     x: Reals
     y: Reals
-    signals: Signals
+    names: tuple[str, ...]
 
     def values(self, name: str) -> Reals:
-        """Return (K, 1) values of a signal."""
-        return self.signals.values(self.signals.select(name), self.x, self.y)
+        """Return (K,) values of a variable, or of the magnitude or angle of a bus voltage."""
+        points = np.hstack([self.x, self.y])
+        if name in self.names:
+            return points[:, self.names.index(name)]
+        bus, _, part = name.rpartition(".")
+        voltage = self.values(f"{bus}.v_re") + 1j * self.values(f"{bus}.v_im")
+        return np.abs(voltage) if part == "v" else np.unwrap(np.angle(voltage))
 
 
 def adams_bashforth(system: System, events: Sequence[Any], t_end: float, h: float) -> Stepped:
@@ -61,7 +65,7 @@ def adams_bashforth(system: System, events: Sequence[Any], t_end: float, h: floa
         t.append((k + 1) * h)
         xs.append(x)
         ys.append(y)
-    return Stepped(np.array(t), np.array(xs), np.array(ys), Signals(system.names_x, system.names_y))
+    return Stepped(np.array(t), np.array(xs), np.array(ys), (*system.names_x, *system.names_y))
 
 
 class _Network:
