@@ -97,9 +97,10 @@ class Adaptive(Scheme):
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: it finds its points as it goes."""
-        from psmr.numerics.steppers.flow_engine import Following
+        from psmr.numerics.steppers.flow_engine import Flow, Following
 
-        return Following(system, self, parameters, w)
+        chosen = (self.rtol, self.atol), self.longest, self.most_steps, self.newton, self.tolerance
+        return Following(system, Flow(self.method, None, *chosen, str(self)), parameters, w)
 
     def operator(self, linear: LinearDae) -> NoReturn:
         """See `Scheme`: there is none."""

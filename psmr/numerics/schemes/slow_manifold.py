@@ -95,9 +95,11 @@ class SlowManifold(Scheme):
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: a step of matrix exponentials is no program."""
-        from psmr.numerics.steppers.manifold_engine import ManifoldEngine
+        from psmr.numerics.steppers.manifold_engine import ManifoldChoices, ManifoldEngine
 
-        return ManifoldEngine(system, self, parameters, w)
+        kept = self.jacobian == "kept"
+        choices = ManifoldChoices(self.split, self.h, kept, self.drift, self.newton, self.tolerance)
+        return ManifoldEngine(system, choices, parameters, w)
 
     def operator(self, linear: LinearDae) -> NDArray[np.float64]:
         """See `Scheme`.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, SchemeError, SimulationError
-from psmr.numerics.schemes.adaptive import Adaptive
-from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.runge_kutta import EXPLICIT, PAIRS
 from psmr.numerics.solve.block import Block, make_block
 from psmr.numerics.solve.newton import POLICIES
@@ -43,6 +42,38 @@ def _blocks(system: System, parameters: Sequence[Reals], w: Reals) -> dict[int, 
     }
 
 
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """What such a method is told.
+
+    Attributes
+    ----------
+    method
+        ``"FEM"``, ``"RK2"``, ``"RK4"``, ``"RK54"`` or ``"Adams"``.
+    weights
+        (n + 1,) weights of the states and of time in the arc; None along time.
+    tolerances
+        Relative and absolute tolerance of the local error; None for steps of one size.
+    longest
+        Longest step, in s or along the arc.
+    most
+        Steps allowed, rejected ones included.
+    newton, tolerance
+        How g = 0 is solved.
+    words
+        The scheme in words.
+    """
+
+    method: str
+    weights: Reals | None
+    tolerances: tuple[float, float] | None
+    longest: float
+    most: int
+    newton: str
+    tolerance: float
+    words: str
+
+
 class Following:
     """A method that finds its points as it goes: along time, or along the arc.
 
@@ -53,32 +84,26 @@ class Following:
         not among those that its error estimate compares.
     """
 
-    def __init__(
-        self, system: System, scheme: Adaptive | ArcLength, parameters: Sequence[Reals], w: Reals
-    ) -> None:
-        self.scheme = scheme
+    def __init__(self, system: System, flow: Flow, parameters: Sequence[Reals], w: Reals) -> None:
         self.blocks = _blocks(system, parameters, w)
-        size = system.n + 1
-        arc = isinstance(scheme, ArcLength)
-        method = scheme.method if isinstance(scheme, ArcLength) else scheme
-        chosen = method if isinstance(method, Adaptive) else scheme
-        self.adaptive = isinstance(method, Adaptive)
+        size, self.name = system.n + 1, flow.method
+        self.adaptive = flow.tolerances is not None
         if self.adaptive and system.limits_move.any():
             name = system.names_x[int(np.argmax(system.limits_move))]
             raise SchemeError(
-                f"{name} has a limit that moves with a variable, and {scheme} has no error estimate for the "
-                "instant at which the state leaves it; take a fixed-step scheme (TM, RK4, Multirate)"
+                f"{name} has a limit that moves with a variable, and {flow.words} has no error estimate for "
+                "the instant at which the state leaves it; take a fixed-step scheme (TM, RK4, Multirate)"
             )
-        self.name = method.method if isinstance(method, Adaptive) else method
+        relative, absolute = flow.tolerances or (0.0, 0.0)
         self.rules = Rules(
-            arc=arc,
-            weights=scheme.vector(system.names_x) if isinstance(scheme, ArcLength) else np.ones(size),
-            relative=method.rtol if isinstance(method, Adaptive) else 0.0,
-            absolute=method.atol if isinstance(method, Adaptive) else 0.0,
-            longest=float(scheme.h if isinstance(scheme, ArcLength) else scheme.longest),
-            most=int(scheme.most_steps),
-            policy=POLICIES[chosen.newton],
-            tolerance=float(chosen.tolerance),
+            arc=flow.weights is not None,
+            weights=np.ones(size) if flow.weights is None else flow.weights,
+            relative=relative,
+            absolute=absolute,
+            longest=float(flow.longest),
+            most=int(flow.most),
+            policy=POLICIES[flow.newton],
+            tolerance=float(flow.tolerance),
         )
         self.progress = Progress(
             z=np.zeros(size),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from partitioning import Partition
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
 from psmr.errors import SimulationError
-from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.solve.block import Block, make_block
 from psmr.numerics.solve.limits import evaluate
 from psmr.numerics.solve.newton import POLICIES
@@ -28,6 +29,18 @@ Reals = NDArray[np.float64]
 LINEARISATION = 2
 
 
+@dataclass(frozen=True, eq=False)
+class ManifoldChoices:
+    """What the scheme chooses: partition, step in s, how long a linearisation is kept, Newton's."""
+
+    split: Partition
+    h: float
+    kept: bool
+    drift: float
+    newton: str
+    tolerance: float
+
+
 class ManifoldEngine:
     """See `psmr.numerics.schemes.scheme.GridEngine`.
 
@@ -37,9 +50,11 @@ class ManifoldEngine:
         For a partition of another system, or fast states without a quasi-steady state where the run starts.
     """
 
-    def __init__(self, system: System, scheme: SlowManifold, parameters: Sequence[Reals], w: Reals) -> None:
-        require_same_system(scheme.split, system)
-        self.scheme, self.names, self.n = scheme, system.names_x, system.n
+    def __init__(
+        self, system: System, choices: ManifoldChoices, parameters: Sequence[Reals], w: Reals
+    ) -> None:
+        require_same_system(choices.split, system)
+        self.choices, self.names, self.n = choices, system.names_x, system.n
         self.autonomous = False
         everything = np.arange(system.n + system.m)
         algebraic = everything[system.n :]
@@ -53,13 +68,13 @@ class ManifoldEngine:
             ALGEBRAIC: block("algebraic", algebraic),
             LINEARISATION: block("linearisation", algebraic),
         }
-        fast = scheme.split.fast_x
+        fast = choices.split.fast_x
         self.watched = np.flatnonzero(fast & system.limited)
         self.still = np.zeros(0, dtype=np.intp)  # states of devices out of service
         self.plan: Plan | None = None
         self.matrices: Manifold | None = None
         self.store: Store | None = None
-        self._linearise(w.copy(), scheme.h)
+        self._linearise(w.copy(), choices.h)
         self.plan = None  # a trial: the algebraic variables of the start are not consistent yet
 
     def advance(
@@ -117,14 +132,14 @@ class ManifoldEngine:
 
     def _linearise(self, w: Reals, h: float) -> None:
         """Make plan, matrices and store for a step of h in s from w."""
-        scheme, whole = self.scheme, self.blocks[WHOLE]
+        choices, whole = self.choices, self.blocks[WHOLE]
         kernels, block = whole.kernels, whole.address
         whole.records.kept.memory[VALID] = 0.0
         evaluate(block, w)
         held = np.array([at for at in self.watched if held_by_limit(block, w, at)], dtype=np.uint32)
-        is_fast = scheme.split.fast_x.copy()
+        is_fast = choices.split.fast_x.copy()
         is_fast[held] = is_fast[self.still] = False
-        fast, slow = np.flatnonzero(is_fast), np.flatnonzero(~scheme.split.fast_x)
+        fast, slow = np.flatnonzero(is_fast), np.flatnonzero(~choices.split.fast_x)
         J = whole.records.matrix.J
         jacobian(whole.records.matrix.table, whole.records.matrix.constant, w, J)
         size = kernels.rows
@@ -133,7 +148,7 @@ class ManifoldEngine:
             (size, size),
         )
         fz, gx, gz = eliminated(matrix, self.n, slow, fast)
-        require_fit(gz, tuple(self.names[i] for i in fast), scheme.tolerance, f"t = {w[-1]:.6g} s")
+        require_fit(gz, tuple(self.names[i] for i in fast), choices.tolerance, f"t = {w[-1]:.6g} s")
         counts = self.blocks[LINEARISATION].records.kept.counts
         counts[FACTORISATIONS] += 1
         counts[SOLVES] += 2 * len(fast)
@@ -153,10 +168,10 @@ class ManifoldEngine:
             held=held,
             watched=self.watched.astype(np.uint32),
             h=h,
-            kept=scheme.jacobian == "kept",
-            drift=float(scheme.drift),
-            policy=POLICIES[scheme.newton],
-            tolerance=float(scheme.tolerance),
+            kept=choices.kept,
+            drift=float(choices.drift),
+            policy=POLICIES[choices.newton],
+            tolerance=float(choices.tolerance),
             autonomous=self.autonomous,
         )
         p, q = len(slow), len(fast)
