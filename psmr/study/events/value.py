@@ -110,6 +110,8 @@ class ParameterStep(_Step):
         EventError
             When the device has no such parameter, or cannot take the value.
         """
+        from psmr.numerics.run.discontinuities import objection
+
         full = f"{self.device}.{self.name}"
         if full in system.names_u:
             raise EventError(f"{self}: {full} is a set-point, not a parameter; use a set-point step")
