@@ -54,12 +54,12 @@ def test_run_as_json_with_other_outputs(study, capsys, tmp_path):
 def test_run_without_an_output_table_leaves_a_report_under_the_name_of_the_study(study, capsys, tmp_path):
     text = study.read_text()
     study.write_text(text[: text.index("[output]")])
-    code, out, err = call(capsys, "run", study)
+    code, _, err = call(capsys, "run", study)
     assert (code, err) == (0, "")
     place = tmp_path / "results" / "study"
     assert sorted(p.name for p in place.iterdir()) == ["report.html", "run.csv"]
     assert "How to reproduce" in (place / "report.html").read_text()
-    code, out, _ = call(capsys, "run", study, "--no-report", "--signals", "G*.p", "-o", tmp_path / "power")
+    code, _, _ = call(capsys, "run", study, "--no-report", "--signals", "G*.p", "-o", tmp_path / "power")
     assert list(pd.read_csv(tmp_path / "power" / "run.csv").columns) == ["t", "G1.p", "G2.p", "G3.p"]
     assert not (tmp_path / "power" / "report.html").exists()
 

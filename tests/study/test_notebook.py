@@ -18,7 +18,7 @@ def test_signals_by_name_and_pattern(fault_run):
     several = fault_run["G*.p"]
     assert list(several.columns) == ["G1.p", "G2.p", "G3.p"]
     assert isinstance(fault_run[["G1.omega"]], pd.DataFrame)
-    with pytest.raises(InputError, match="did you mean 'G1.omega'"):
+    with pytest.raises(InputError, match=r"did you mean 'G1\.omega'"):
         fault_run["G1.omga"]
 
 
@@ -67,7 +67,7 @@ def test_what_is_not_a_saved_run_is_said(fault_run, tmp_path):
     with pytest.raises(InputError, match="cannot be read: No such file"):
         psmr.load_run(path)
     path.write_text("t,x\n")
-    with pytest.raises(InputError, match="is not a run saved by run.save"):
+    with pytest.raises(InputError, match=r"is not a run saved by run\.save"):
         psmr.load_run(path)
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("head.json", json.dumps({"format": "psmr-run", "version": 9, "psmr": "3.0"}))
@@ -93,7 +93,7 @@ def test_two_runs_are_compared(system, fault_run):
     assert fine.compare(fine).table["largest"].abs().max() == 0.0
     assert "first: Kept synchronism" in str(found)
     assert len(found.plot().axes) == 2
-    with pytest.raises(InputError, match="no signal 'G9.omega'"):
+    with pytest.raises(InputError, match=r"no signal 'G9\.omega'"):
         fine.compare(fault_run, "G9.omega")
 
 

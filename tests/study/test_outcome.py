@@ -140,3 +140,25 @@ def test_a_run_of_an_own_dae_has_a_headline():
     own = assemble([Device("pond", Logistic, {})], start={"pond.x": 0.1})
     run = psmr.simulate(own, TM, 0.1, certify=False)
     assert run.outcome.headline == "Ran to t = 0.1 s."
+
+
+def test_an_infinite_bus_is_what_others_fall_out_of_step_with(wscc9, tmp_path):
+    case = psmr.read_case(wscc9 / "wscc9.toml")
+    first = case.generators[0]
+    source = dataclasses.replace(
+        first.devices[0], type="InfiniteBus", parameters={"s_n": 100.0, "x_d1": 0.0608}
+    )
+    still = dataclasses.replace(first, devices=(source,))
+    held = psmr.build(dataclasses.replace(case, generators=(still, *case.generators[1:])))
+    run = psmr.simulate(held, TM, 3.0, [psmr.Fault(bus=5, start=1.0, clear=1.6, trip="5-7")], certify=False)
+    assert (run.outcome.lost.first, run.outcome.lost.second) == (("G1",), ("G2", "G3"))
+    # It holds the frequency of its island: there is no nadir to speak of.
+    assert run.outcome.nadir is None
+    short = psmr.simulate(held, TM, 3.0, [psmr.Fault(bus=5, start=1.0, clear=1.05, trip="5-7")])
+    assert short.outcome.lost is None
+    assert short.certificate_after.subject.endswith("at its own equilibrium")
+    angle = np.degrees(short.values("G2.delta")[:, 0] - held.u0[held.names_u.index("G1.delta")])
+    others = np.degrees(np.ptp(short.values("G*.delta"), axis=1))
+    assert short.outcome.angle_spread.value == pytest.approx(max(angle.max(), others.max()))
+    short.to_html(tmp_path / "report.html")
+    assert "Kept synchronism" in (tmp_path / "report.html").read_text()

@@ -110,6 +110,9 @@ class ParameterStep(_Step):
         EventError
             When the device has no such parameter, or cannot take the value.
         """
+        # With the engine, which an event that is only written down does not need.
+        from psmr.numerics.run.discontinuities import objection
+
         full = f"{self.device}.{self.name}"
         if full in system.names_u:
             raise EventError(f"{self}: {full} is a set-point, not a parameter; use a set-point step")

@@ -9,7 +9,7 @@ import numpy as np
 from psmr.study.output.canvas import FAINT, new_figure, styled
 from psmr.study.output.lines import draw_lines
 from psmr.study.output.plots import letter_events
-from psmr.study.record.observe import sources_of, together
+from psmr.study.record.observe import angles_of, centre_of_inertia, sources_of, together
 from psmr.study.record.outcome import STEP_OUT_DEG
 from psmr.study.record.recorded import Recorded
 
@@ -27,14 +27,12 @@ def angle_figure(run: Recorded) -> Figure | None:
     sources = sources_of(run.system)
     if len(sources) < 2:
         return None
-    place = {name: i for i, name in enumerate(run.names_x)}
     column = {source.name: k for k, source in enumerate(sources)}
     degrees = np.full((len(run.t), len(sources)), np.nan)
     for span in run.spans:
         for members in together(run.system, span, sources):
-            angles = np.degrees(run.x[span.rows][:, [place[s.angle] for s in members]])
-            weights = np.array([s.weight for s in members])
-            middle = angles @ weights / weights.sum()
+            angles = np.degrees(angles_of(run, span, members))
+            middle = centre_of_inertia(angles, members)
             degrees[span.rows, [column[s.name] for s in members]] = angles - middle[:, None]
     shown = np.isfinite(degrees).all(axis=0)
     if not shown.any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,16 +28,17 @@ AT_LIMIT = 1e-9
 
 @dataclass(frozen=True)
 class Source:
-    """A source with an angle and a speed of its own: a machine, or a converter that forms the voltage.
+    """A source with an angle of its own: a machine, a converter that forms the voltage, an infinite bus.
 
     Attributes
     ----------
     name, bus
         Its own and its bus's.
     angle
-        Name of the state that is its angle in rad.
+        Name of its angle in rad, a state; of an infinite bus, which keeps it, a held input.
     weight
-        Kinetic energy at nominal speed, h s_n in MWs; the rating s_n in MVA for a converter.
+        Kinetic energy at nominal speed, h s_n in MWs; the rating s_n in MVA for a converter; infinite for an
+        infinite bus.
     machine
         Whether it is a machine.
     """
@@ -88,9 +90,35 @@ def sources_of(system: System) -> tuple[Source, ...]:
         if plant.machine:
             weight = values["h"] * values["s_n"]
             found.append(Source(plant.name, plant.bus, f"{plant.name}.delta", weight, True))
+        elif f"{plant.name}.delta" in system.names_u:
+            found.append(Source(plant.name, plant.bus, f"{plant.name}.delta", math.inf, True))
         elif issubclass(component, GridFormingConverter):
             found.append(Source(plant.name, plant.bus, f"{plant.name}.theta", values["s_n"], False))
     return tuple(found)
+
+
+def angles_of(run: Recorded, span: Span, members: Sequence[Source]) -> Reals:
+    """Return (K, members) angles in rad in a span."""
+    assert run.system is not None
+    place = {name: i for i, name in enumerate(run.names_x)}
+    held = {name: i for i, name in enumerate(run.system.names_u)}
+    t = run.t[span.rows]
+    columns = [
+        run.x[span.rows, place[s.angle]] if s.angle in place else span.held(t)[:, held[s.angle]]
+        for s in members
+    ]
+    return np.column_stack(columns)
+
+
+def centre_of_inertia(values: Reals, members: Sequence[Source]) -> Reals:
+    """Return (K,) mean of (K, members) angles or speeds, weighted with the kinetic energy.
+
+    That of an infinite bus outweighs all others.
+    """
+    weights = np.array([source.weight for source in members])
+    if np.isinf(weights).any():
+        weights = np.isinf(weights).astype(float)
+    return np.asarray(values @ weights / weights.sum())
 
 
 def together(system: System, span: Span, sources: Sequence[Source]) -> list[list[Source]]:
@@ -105,14 +133,13 @@ def _angles(
     run: Recorded, groups: Sequence[tuple[Span, list[Source]]]
 ) -> tuple[LostSynchronism | None, Extreme | None]:
     """Return the first loss of synchronism and the largest angle spread."""
-    place = {name: i for i, name in enumerate(run.names_x)}
     lost: LostSynchronism | None = None
     spread: Extreme | None = None
     for span, members in groups:
         if len(members) < 2:
             continue
         names = [source.name for source in members]
-        degrees = np.degrees(run.x[span.rows][:, [place[source.angle] for source in members]])
+        degrees = np.degrees(angles_of(run, span, members))
         wide = degrees.max(axis=1) - degrees.min(axis=1)
         k = int(wide.argmax())
         if spread is None or wide[k] > spread.value:
@@ -141,11 +168,11 @@ def _frequencies(
     for span, members in groups if f_n is not None else ():
         assert f_n is not None
         turning = [s for s in members if f"{s.name}.omega" in place]
-        if not turning:
+        # An infinite bus keeps the frequency of its island at the nominal one.
+        if not turning or any(math.isinf(source.weight) for source in members):
             continue
-        weights = np.array([source.weight for source in turning])
         speeds = run.x[span.rows][:, [place[f"{source.name}.omega"] for source in turning]]
-        hertz = f_n * speeds @ weights / weights.sum()
+        hertz = f_n * centre_of_inertia(speeds, turning)
         times = run.t[span.rows]
         where = "" if len(turning) == sum(name.endswith(".omega") for name in place) else turning[0].bus
         words = f"in the island of {where}" if where else ""
