@@ -117,7 +117,6 @@ class ParameterStep(_Step):
         if full in system.names_u:
             raise EventError(f"{self}: {full} is a set-point, not a parameter; use a set-point step")
         # With the engine, which an event that is only written down does not need.
-        from psmr.numerics.run.discontinuities import objection
 
         try:
             wrong = objection(system, self.device, self.name, self.value)

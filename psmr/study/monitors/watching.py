@@ -125,7 +125,8 @@ class VoltageLook:
         ]
         self.names = buses(system)
         self.re, self.im = (
-            np.array([system.index(f"{name}.{part}") for name in self.names]) for part in ("v_re", "v_im")
+            np.array([system.index(f"{name}.{part}") for name in self.names], dtype=np.intp)
+            for part in ("v_re", "v_im")
         )
         self.since = np.full(len(self.names), math.inf)  # first point at which it was low without a break
         self.faulted = np.zeros(len(self.names), dtype=bool)

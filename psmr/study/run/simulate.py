@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -167,8 +168,14 @@ def _reason(system: System, changes: Sequence[Change], reached: Trajectory) -> s
     """Return a sentence on the monitor that would have ended a failed run before, "" where none would."""
     usual = (AngleSpread(), VoltageCollapse())
     watching = Watching(look for m in usual if (look := m.at_work(system, changes)) is not None)
-    watching.begin(float(reached.t[0]))
-    if not watching.looks or watching.look(reached.t, np.hstack([reached.x, reached.y])) is None:
+    points = np.hstack([reached.x, reached.y])
+    # The instant of a change stands twice; a span begins with its second row.
+    begins = [0, *(1 + np.flatnonzero(np.diff(reached.t) == 0.0))]
+    for first, last in itertools.pairwise([*begins, len(reached.t)]):
+        watching.begin(float(reached.t[first]))
+        if watching.looks and watching.look(reached.t[first:last], points[first:last]) is not None:
+            break
+    else:
         return ""
     stop = watching.stop
     assert stop is not None
