@@ -7,19 +7,17 @@ import os
 import pickle
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from psmr.errors import InputError
 from psmr.study.output.files import atomic
-
-if TYPE_CHECKING:
-    from psmr.study.run.run import Run
+from psmr.study.record.recorded import Recorded
 
 FORMAT, VERSION = "psmr-run", 1
 HEAD, BODY = "head.json", "run.pickle"
 
 
-def save_run(run: Run, path: str | os.PathLike[str]) -> None:
+def save_run(run: Recorded, path: str | os.PathLike[str]) -> None:
     """Write a run into a file that `load_run` reads, whole or not at all.
 
     Raises
@@ -42,8 +40,8 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
         file.writestr(BODY, body)
 
 
-def load_run(path: str | os.PathLike[str]) -> Run:
-    """Return a run that `Run.save` wrote.
+def load_run(path: str | os.PathLike[str]) -> Any:
+    """Return the `psmr.Run` that `Run.save` wrote.
 
     The file holds Python objects, so that opening one runs what its author put there: open only files of
     people you trust. For exchange there are CSV and Parquet.
@@ -72,7 +70,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             raise
         raise InputError(f"{place}: is not a run saved by run.save or `psmr run --save`") from error
     try:
-        run: Run = pickle.loads(body)
+        run = pickle.loads(body)
     except (ImportError, AttributeError, pickle.UnpicklingError, EOFError) as error:
         raise InputError(
             f"{place}: cannot be opened: {error}; make the modules of its components importable, or run the "
