@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from psmr.study.run.simulate import simulate
     from psmr.study.tuning.tune import tune
 
-__version__ = "0.1.0"
+from psmr.version import __version__ as __version__
 
 __all__ = [
     "Adaptive",

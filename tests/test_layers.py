@@ -11,14 +11,26 @@ ROOT = Path(__file__).resolve().parents[1]
 BELOW = {
     "partitioning": set(),
     "errors": set(),
+    "version": set(),
     "dae": {"errors"},
     "numerics": {"errors", "dae", "partitioning"},
     "pencil": {"errors", "dae", "numerics", "partitioning"},
     "grid": {"errors", "dae", "numerics.solve"},
     "io": {"errors", "dae", "grid"},
-    "study": {"errors", "dae", "numerics", "pencil", "grid", "io", "partitioning"},
-    "reproduce": {"errors", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},
-    "cli": {"errors", "dae", "numerics", "pencil", "grid", "io", "study", "reproduce", "partitioning"},
+    "study": {"errors", "version", "dae", "numerics", "pencil", "grid", "io", "partitioning"},
+    "reproduce": {"errors", "version", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},
+    "cli": {
+        "errors",
+        "version",
+        "dae",
+        "numerics",
+        "pencil",
+        "grid",
+        "io",
+        "study",
+        "reproduce",
+        "partitioning",
+    },
 }
 
 
@@ -48,8 +60,6 @@ def allowed(name: str, own: str) -> bool:
     if name.split(".")[0] == "partitioning":
         return own == "partitioning" or "partitioning" in BELOW[own]
     inner = name.removeprefix("psmr.").removeprefix("psmr")
-    if inner.startswith("__"):  # the version
-        return True
     return any(inner == a or inner.startswith(a + ".") for a in (BELOW[own] | {own}))
 
 

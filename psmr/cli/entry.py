@@ -78,6 +78,6 @@ def _fail(error: object, code: int) -> int:
 
 
 def _version() -> str:
-    from psmr import __version__
+    from psmr.version import __version__
 
     return __version__

@@ -202,7 +202,7 @@ def _versions(origin: Origin | None) -> list[tuple[str, str]]:
     import numba
     import scipy
 
-    from psmr import __version__
+    from psmr.version import __version__
 
     own = f"psmr {__version__}, Python {platform.python_version()}"
     kept = f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}"

@@ -26,7 +26,7 @@ def save_run(run: Recorded, path: str | os.PathLike[str]) -> None:
         For a folder that cannot be written, and for a run of components that have no module of their own
         (made in a prompt or a notebook), which no other process could read.
     """
-    from psmr import __version__
+    from psmr.version import __version__
 
     try:
         body = pickle.dumps(run)
