@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from psmr.numerics.schemes.single_rate import SingleRate
     from psmr.numerics.schemes.slow_manifold import SlowManifold
     from psmr.numerics.schemes.smes import Smes
+    from psmr.numerics.schemes.variable_step import VariableStep
     from psmr.pencil.deformation.critical import critical_step
     from psmr.pencil.deformation.deformation import deformation
     from psmr.pencil.modes.choice import ModeChoice
@@ -77,6 +78,7 @@ __all__ = [
     "SlowManifold",
     "Smes",
     "TimeSeries",
+    "VariableStep",
     "VoltageCollapse",
     "add_dynamics",
     "assemble",
@@ -121,6 +123,7 @@ _HOMES = {
     "SlowManifold": "psmr.numerics.schemes.slow_manifold",
     "Smes": "psmr.numerics.schemes.smes",
     "TimeSeries": "psmr.study.events",
+    "VariableStep": "psmr.numerics.schemes.variable_step",
     "VoltageCollapse": "psmr.study.monitors.monitors",
     "add_dynamics": "psmr.grid.synthetic.dynamics",
     "assemble": "psmr.dae.system.assemble",

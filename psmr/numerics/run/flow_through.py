@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.numerics.run.recorder import Recorder
+from psmr.numerics.schemes.scheme import FlowEngine
 from psmr.numerics.solve.failure import step_failure
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
-from psmr.numerics.steppers.flow_engine import Following
 
 Reals = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ MOST_POINTS = 65536
 
 
 def flow_through(
-    engine: Following, end: float, w: Reals, recorder: Recorder, progress: Callable[[float], None] | None
+    engine: FlowEngine, end: float, w: Reals, recorder: Recorder, progress: Callable[[float], None] | None
 ) -> None:
     """Advance w to t = end in s and record every point.
 

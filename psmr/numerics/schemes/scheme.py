@@ -228,6 +228,9 @@ class FlowEngine(Engine, Protocol):
     def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
         """Step until t = end or `rows` is full; return (rows filled, status)."""
 
+    def failed(self) -> tuple[Block, float]:
+        """Return the block in which the last step failed, and that step."""
+
     def failure(self, status: int, end: float, w: Reals) -> PsmrError:
         """Return the error for a run that did not reach its end."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.schemes.tableaux import TABLEAUX
+from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
 from psmr.numerics.step.program import NEW, NOW, Instruction, Program, Rate, Stage
 
 if TYPE_CHECKING:
@@ -76,36 +76,43 @@ class SingleRate(Scheme):
 
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: a stage for each row of the tableau, and one that puts the step together."""
-        tableau = TABLEAUX[self.method]
-        instructions: list[Instruction] = []
-
-        def rates(weights: tuple[float, ...]) -> tuple[tuple[str, float], ...]:
-            return tuple((f"k{j + 1}", weight) for j, weight in enumerate(weights) if weight)
-
-        for i in range(tableau.stages):
-            row, last = tuple(map(float, tableau.A[i])), i == tableau.stages - 1
-            if i == 0 and tableau.first_explicit:
-                instructions.append(Rate("k1", "step"))
-                continue
-            instructions.append(
-                Stage(
-                    "step",
-                    "all",
-                    NEW if last and tableau.stiffly_accurate else f"stage {i + 1}",
-                    NOW,
-                    rates(row[:i]),
-                    row[i],
-                    at=(float(tableau.c[i]),),
-                    # Implicit stages of a method share one matrix, and so do the explicit ones.
-                    matrix="new" if i == int(tableau.first_explicit) else "kept",
-                    rate=None if last and tableau.stiffly_accurate else f"k{i + 1}",
-                )
-            )
-        if not tableau.stiffly_accurate:
-            weights = rates(tuple(map(float, tableau.b)))
-            matrix: Literal["new", "kept"] = "new" if tableau.stages == 1 else "kept"
-            instructions.append(Stage("step", "all", NEW, NOW, weights, matrix=matrix))
-        return Program(tuple(instructions))
+        return tableau_program(TABLEAUX[self.method])
 
     def __str__(self) -> str:
         return f"single rate {self.method}, h = {self.h:g} s, {self.newton} Newton"
+
+
+def tableau_program(tableau: Tableau, keep_last: bool = False) -> Program:
+    """Return the program of a method: a stage for each row, and one that puts the step together.
+
+    With `keep_last` the rate of a last stage that is the new point is kept too, for an error estimate.
+    """
+    instructions: list[Instruction] = []
+
+    def rates(weights: tuple[float, ...]) -> tuple[tuple[str, float], ...]:
+        return tuple((f"k{j + 1}", weight) for j, weight in enumerate(weights) if weight)
+
+    for i in range(tableau.stages):
+        row, last = tuple(map(float, tableau.A[i])), i == tableau.stages - 1
+        if i == 0 and tableau.first_explicit:
+            instructions.append(Rate("k1", "step"))
+            continue
+        instructions.append(
+            Stage(
+                "step",
+                "all",
+                NEW if last and tableau.stiffly_accurate else f"stage {i + 1}",
+                NOW,
+                rates(row[:i]),
+                row[i],
+                at=(float(tableau.c[i]),),
+                # Implicit stages of a method share one matrix, and so do the explicit ones.
+                matrix="new" if i == int(tableau.first_explicit) else "kept",
+                rate=None if last and tableau.stiffly_accurate and not keep_last else f"k{i + 1}",
+            )
+        )
+    if not tableau.stiffly_accurate:
+        weights = rates(tuple(map(float, tableau.b)))
+        matrix: Literal["new", "kept"] = "new" if tableau.stages == 1 else "kept"
+        instructions.append(Stage("step", "all", NEW, NOW, weights, matrix=matrix))
+    return Program(tuple(instructions))

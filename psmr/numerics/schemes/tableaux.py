@@ -77,6 +77,9 @@ def _tableau(name: str, A: list[list[float]], b: list[float], order: int) -> Tab
 # L-stable.
 _GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
 
+# Hosea and Shampine (1996), table 1, with d = 1 - 1/sqrt(2): trapezoidal rule to 2 d h, then BDF2.
+_OUTER = math.sqrt(2.0) / 4.0
+
 TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
     {
         tableau.name: tableau
@@ -85,6 +88,12 @@ TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
             _tableau("TM", [[0.0, 0.0], [0.5, 0.5]], [0.5, 0.5], 2),
             _tableau("BEM", [[1.0]], [1.0], 1),
             _tableau("SDIRK2", [[_GAMMA, 0.0], [1.0 - _GAMMA, _GAMMA]], [1.0 - _GAMMA, _GAMMA], 2),
+            _tableau(
+                "TR-BDF2",
+                [[0.0, 0.0, 0.0], [_GAMMA, _GAMMA, 0.0], [_OUTER, _OUTER, _GAMMA]],
+                [_OUTER, _OUTER, _GAMMA],
+                2,
+            ),
             _tableau(
                 "RK4",
                 [[0.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.0], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]],
@@ -99,3 +108,10 @@ TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
 # Factors of f at the old and at the new point, per second of step: the pairs of predictor (19), fast rows
 # (21) and slow rows (22) of Huang and Tzounas.
 COEFFICIENTS = {"FEM": (1.0, 0.0), "TM": (0.5, 0.5), "BEM": (0.0, 1.0)}
+
+# Weights of TR-BDF2 less those of its third-order companion (Hosea and Shampine, equation (3.11)).
+TR_BDF2_DIFFERENCE = (
+    _OUTER - (1.0 - _OUTER) / 3.0,
+    _OUTER - (3.0 * _OUTER + 1.0) / 3.0,
+    _GAMMA - _GAMMA / 3.0,
+)

@@ -17,6 +17,7 @@ from psmr.dae.compile.kernels import Kernels
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.system.system import System
 from psmr.errors import SingularError
+from psmr.numerics.solve.limits import evaluate
 from psmr.numerics.solve.lu import make_lu, why_singular, with_room
 from psmr.numerics.solve.records import (
     COUNTS,
@@ -98,6 +99,11 @@ class Block:
     def solve(self, w: Reals, a: float, policy: int, tolerance: float, effort: int) -> int:
         """Solve for the block's variables in w; see `psmr.numerics.solve.solver`. Return a status."""
         return int(solve(self.address, w, a, policy, tolerance, effort))
+
+    def evaluate(self, w: Reals) -> None:
+        """Write the raw residual at w into F."""
+        self.records.kept.memory[VALID] = 0.0
+        evaluate(self.address, w)
 
     def load(
         self, parameters: Sequence[Reals], lower: Reals, upper: Reals, ramps: Mapping[int, Ramp], w: Reals

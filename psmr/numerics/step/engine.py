@@ -130,11 +130,16 @@ class ProgramEngine:
         rows = fast[0].kernels.row_indices
         return read_by(self.blocks[0], rows, self.sides.slow).astype(np.uint32)
 
+    def ready(self) -> Machine:
+        """Return the machine with the addresses of the blocks as they are."""
+        self.machine.blocks[:] = [block.address for block in self.blocks.values()]
+        return self.machine
+
     def advance(
         self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
     ) -> tuple[int, int]:
         """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
-        self.machine.blocks[:] = [block.address for block in self.blocks.values()]
+        self.ready()
         status = 0
         if self.machine.divided.size != len(grid.steps):
             self.machine = self.machine._replace(divided=np.zeros(len(grid.steps), np.int64))
