@@ -9,7 +9,7 @@ from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.tableaux import TABLEAUX, TR_BDF2_DIFFERENCE
 from tests import systems
-from tests.numerics.test_moving_limits import capped, exact
+from tests.numerics.test_moving_limits import LEFT, MET, chased, exact
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,11 @@ def test_a_stiff_state_and_an_algebraic_variable_are_followed():
 
 
 def test_a_limit_that_moves_holds():
-    run = integrate(capped(None), psmr.VariableStep(1e-6), 1.0)
-    np.testing.assert_allclose(run.x[:, 1], exact(run.t), atol=2e-4)
+    run = integrate(chased(), psmr.VariableStep(1e-6), 2.0)
+    np.testing.assert_allclose(run.x[:, 0], exact(run.t), atol=2e-4)
+    held = (run.t > MET + 0.01) & (run.t < LEFT - 0.01)
+    assert held.any()
+    np.testing.assert_allclose(run.x[held, 0], run.y[held, 0], rtol=1e-9)
 
 
 def test_a_run_that_does_not_end_names_the_variable():
