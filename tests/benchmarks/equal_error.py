@@ -1,6 +1,6 @@
 """What schemes cost at equal error: processor time over the error of speeds and bus voltages after a fault.
 
-Run ``python tests/benchmarks/equal_error.py [--buses 1354] [--converters 0.5]``; pandapower has the network, and
+Run ``python tests/benchmarks/equal_error.py [--buses 1354]``; pandapower has the network, and
 `psmr.add_dynamics` gives it machines and converters. The reference is the trapezoidal rule at 0.5 ms.
 """
 
