@@ -54,7 +54,7 @@ class Explanation:
             lines += ["", f"{k}. {heading}"]
             for sentence in sentences:
                 lines += textwrap.wrap(sentence, WIDTH, initial_indent="   ", subsequent_indent="   ")
-        lines += ["", f"Matrices factorised: {_matrices(self.factorisations)}."]
+        lines += ["", f"Matrices factorised with dishonest Newton: {_matrices(self.factorisations)}."]
         if self.single_rate is not None:
             lines.append(f"Single rate at the fast step, over the same time: {_matrices(self.single_rate)}.")
         return "\n".join(lines)

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
-from psmr.errors import InputError, PsmrError, SimulationError, SingularError
+from psmr.errors import InputError, SimulationError, SingularError
 from psmr.numerics.run.counters import Counters
 from psmr.numerics.run.discontinuities import Now, apply_changes, autonomous, instants_of
 from psmr.numerics.run.flow_through import flow_through
 from psmr.numerics.run.recorder import Piece, Recorder
 from psmr.numerics.run.trajectory import Change, Trajectory, Watch
 from psmr.numerics.schemes.scheme import GridEngine, Scheme
-from psmr.numerics.solve.algebraic_solve import algebraic_block, algebraic_solve, other_solution
+from psmr.numerics.solve.algebraic_solve import algebraic_block, algebraic_solve, other_solutions
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.failure import step_failure
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
@@ -172,27 +172,37 @@ def _cross(
             block, least, difference = engine.failed()
             h = float(grid.steps[done])
             failure = step_failure(block, status, w, h, min(h, least), difference)
-            if status not in (NOT_CONVERGED, NOT_FINITE) or not other_solution(event, w):
+            if status not in (NOT_CONVERGED, NOT_FINITE):
                 raise failure
-            recorder.jump(w)
-            _finish(engine, float(t[ends[done + 1]]), w, recorder, failure)
+            if not _jump(engine, event, float(t[ends[done + 1]]), w, recorder):
+                raise failure
+            if recorder.stopped():
+                return
             done += 1
         elif progress is not None:
             progress(float(grid.times[done]) if done < total else grid.end)
 
 
-def _finish(engine: GridEngine, end: float, w: Reals, recorder: Recorder, failure: PsmrError) -> None:
-    """Take the rest of a step, to t = end in s, and record its end; raise the failure where that fails."""
-    engine.forget(False)
-    grid, rows = TimeGrid(w[-1:].copy(), np.array([end - w[-1]]), end), np.empty((2, recorder.size))
-    status = NO_ROOM
-    while status == NO_ROOM:
-        _, status = engine.advance(grid, np.arange(2), 0, 1, w, rows)
-        if status == NO_ROOM:
-            engine.failed()[0].make_room()
-    if status != DONE:
-        raise failure
-    recorder.add(np.array([end]), rows[1:], 1)
+def _jump(engine: GridEngine, event: Block, end: float, w: Reals, recorder: Recorder) -> bool:
+    """Take the rest of a step, to t = end in s, from another solution of the algebraic equations at w.
+
+    Returns whether there is one from which the step can be ended; w then is its end, otherwise as it was.
+    """
+    for there in other_solutions(event, w):
+        begin, rows, status = there.copy(), np.empty((2, recorder.size)), NO_ROOM
+        grid = TimeGrid(there[-1:].copy(), np.array([end - there[-1]]), end)
+        engine.forget(False)
+        while status == NO_ROOM:
+            _, status = engine.advance(grid, np.arange(2), 0, 1, there, rows)
+            if status == NO_ROOM:
+                engine.failed()[0].make_room()
+        if status == DONE:
+            recorder.jump(begin)
+            if not recorder.stopped():
+                recorder.add(np.array([end]), rows[1:], 1)
+            w[:] = there
+            return True
+    return False
 
 
 def _starting_buffer(system: System, start: tuple[ArrayLike, ArrayLike] | None) -> Reals:

@@ -167,7 +167,7 @@ class Multirate(Scheme):
 
     def fast_steps(self, h: float) -> int:
         """Return the number of fast steps in a macro step of h in s, which may be a shortened one."""
-        return max(1, math.ceil(h / self.h_fast - ROUNDING))
+        return max(1, math.ceil(h / self.h_fast - ROUNDING)) if self._has(True) else 1
 
     def within(self, h: float) -> NDArray[np.float64]:
         """See `Scheme`: the fast points."""
@@ -178,7 +178,8 @@ class Multirate(Scheme):
         """See `Scheme`: equations (19) to (22) of Huang and Tzounas."""
         fast, slow = self._has(True), self._has(False)
         count = self.fast_steps(h)
-        instructions: list[Instruction] = [Rate("f(t)", "step")]
+        used = COEFFICIENTS[self.solution][0] or (fast and slow and COEFFICIENTS[self.predictor][0])
+        instructions: list[Instruction] = [Rate("f(t)", "step")] if used else []
         if fast and slow:
             instructions.append(self._prediction())
             once = (*self._fast_steps(h, count, before), self._slow_step("predicted"))

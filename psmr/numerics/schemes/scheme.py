@@ -7,6 +7,7 @@ the error or the arc chooses) brings an engine and, where it has one, a step ope
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -93,6 +94,8 @@ class Scheme:
         SchemeError
             For a scheme whose step is no program.
         """
+        if not math.isfinite(self.step):
+            raise SchemeError(f"{self}: chooses its own steps, so that there is no one step to show")
         program = self.program(self.step)
         if not program.memory:
             return program

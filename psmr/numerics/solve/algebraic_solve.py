@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +22,9 @@ Reals = NDArray[np.float64]
 # A hundredth of the default Newton tolerance of a step: an event is no place to save an iteration.
 TOLERANCE = 1e-12
 
-# Two solutions are not the same when a variable differs by more: a million times the tolerance.
-APART = 1e-6
+# Two solutions are apart when a variable differs by more. At a fold two solutions meet: one that is nearer
+# than this is the twin of the one that was followed, and ends with it.
+APART = 1e-2
 
 # By which shares the last values are disturbed in search of another solution.
 SPREADS = (0.1, 0.1, 0.5, 0.5, 1.0, 1.0)
@@ -87,30 +88,28 @@ def algebraic_solve(block: Block, w: Reals, what: str) -> None:
     block.forget()
 
 
-def other_solution(block: Block, w: Reals) -> bool:
-    """Put w onto another solution of F(w) = 0 than the one it is on; return whether there is one.
+def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
+    """Yield buffers that solve F(w) = 0 for the block's variables otherwise than w does.
 
     Where the solution that a run follows ends (a fold), the network may have another one. It is looked for
-    from the block's first solution, that of the undisturbed system, and from the last values, disturbed; of
-    those found the nearest is taken.
+    from the block's first solution, that of the undisturbed system, and from the last values, disturbed.
     """
     if block.size == 0 or block.first is None:
-        return False
+        return
     solved = np.delete(block.records.matrix.variables, block.held_columns)
     draw = np.random.default_rng(0).standard_normal
     starts = [block.first[solved]]
     starts += [w[solved] * (1.0 + spread * draw(solved.size)) for spread in SPREADS]
-    nearest, best = np.inf, w
+    known = [w.copy()]
     for start in starts:
         there = w.copy()
         there[solved] = start
-        if _solve(block, there) == DONE:
-            distance = float(np.abs(there[solved] - w[solved]).max())
-            if APART < distance < nearest:
-                nearest, best = distance, there
-    w[:] = best
-    block.forget()
-    return nearest < np.inf
+        block.forget()
+        if _solve(block, there) != DONE:
+            continue
+        if all(np.abs(there[solved] - other[solved]).max() > APART for other in known):
+            known.append(there)
+            yield there.copy()
 
 
 def _solve(block: Block, w: Reals) -> int:

@@ -150,7 +150,7 @@ class Block:
         """Double the room for the factors; pivots are chosen at the next solve."""
         lu, search = with_room(self.records.lu)
         self._keep(self.records._replace(lu=lu, search=search))
-        self.forget()
+        self.records.kept.memory[SCALE] = np.nan
 
     def singular(self, status: int) -> SingularError:
         """Return the error for a matrix without pivots; names the variable."""

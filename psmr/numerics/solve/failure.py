@@ -23,7 +23,7 @@ Reals = NDArray[np.float64]
 
 _REMEDY = {
     NOT_SETTLED: "take an implicit method (TM, BEM, SDIRK2), which solves for both at once",
-    NOT_AGREED: "try a smaller h_slow, solution='TM', another partition or a fixed number of corrections",
+    NOT_AGREED: "try a smaller h_slow, another partition, a larger epsilon or a fixed number of corrections",
     NOT_FINITE: "try a smaller step, and look for a voltage that collapses or an unstable scheme",
     NOT_CONVERGED: "try a smaller step, and look for a voltage that collapses: there may be no solution",
 }

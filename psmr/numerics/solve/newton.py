@@ -174,7 +174,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
     kept, defect = kept_of(block), work_of(block).defect
     memory, count = kept.memory, kept.counts
     due = memory[SCALE] != a
-    planned, last = due and memory[SCALE] != OUTWORN, 0.0
+    planned, last, fresh = due and memory[SCALE] != OUTWORN, 0.0, False
     evaluate(block, w)
     changed = defect_at(block, w, a)
     for step in range(1, MOST_ITERATIONS + 1):
@@ -187,6 +187,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
                     count[REFRESHES] += 1
                 last = 0.0
             due = planned = False
+            fresh = True
         before = _largest(defect)
         norm = improve(block, w)
         count[ITERATIONS] += 1
@@ -201,13 +202,17 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
                         memory[SCALE] = OUTWORN
                     return _done(block, w)
             due = theta > SLOW
-        elif norm < tolerance:
+        elif fresh and norm < tolerance:
             return _done(block, w)
         last = norm
         evaluate(block, w)
         changed = defect_at(block, w, a)
-        # An earlier rate promises enough and the residual at the new point confirms it: nothing left to gain.
-        if not changed and memory[RATE] * norm < tolerance and _largest(defect) * norm < tolerance * before:
+        # An earlier rate promises enough and the residual at the new point confirms it: nothing left to gain. A
+        # residual that hardly falls says that a kept matrix has outlived its equations.
+        after = _largest(defect)
+        falls = after <= 0.5 * before or before < tolerance
+        enough = norm < tolerance or (memory[RATE] * norm < tolerance and after * norm < tolerance * before)
+        if falls and enough and not changed:
             return _done(block, w)
     return NOT_CONVERGED
 

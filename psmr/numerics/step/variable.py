@@ -37,6 +37,9 @@ RETREAT = 0.25
 # The first step of a span moves no variable by more than this, relative to max(1, |value|).
 FIRST_MOVE = 1e-3
 
+# It is also no longer than this part of the span: what begins after a rest must be met by some step.
+FIRST_PART = 0.01
+
 # Newton is a hundred times as accurate as the steps, and no less accurate than this.
 SHARE, LEAST_ACCURATE = 1e-2, 1e-6
 
@@ -182,11 +185,11 @@ class VariableEngine:
 
     def begin(self, end: float, w: Reals) -> int:
         """Start a span at the point in w: the first step follows from the rates there."""
-        block, rates = self.blocks[0], np.zeros(self.n + 1)
+        block = self.blocks[0]
         block.evaluate(w)
         rates = block.records.matrix.F[: self.n]
         pace = float(np.max(np.abs(rates) / np.maximum(1.0, np.abs(w[: self.n])), initial=0.0))
-        ahead = end - float(w[-1])
+        ahead = FIRST_PART * (end - float(w[-1]))
         self.control.steps[:] = min(ahead, FIRST_MOVE / pace if pace > 0.0 else ahead), 1.0, 0.0
         return DONE
 

@@ -22,7 +22,7 @@ Entry = tuple[str, tuple[str, ...]]
 
 _REFRESH = {
     "honest": "a matrix at every Newton iteration",
-    "dishonest": "one matrix a solve, kept while Newton iterates",
+    "dishonest": "one matrix a step, kept while Newton iterates",
     "very dishonest": "a matrix only where the convergence rate asks for one",
 }
 _RULES = {
@@ -43,18 +43,18 @@ def words(program: Program, h: float, sizes: Sizes, newton: str) -> tuple[Entry,
 
 
 def _entries(instructions: tuple[Instruction, ...], h: float, sizes: Sizes, newton: str) -> Iterator[Entry]:
-    number = 0
+    moved = False
     for instruction in instructions:
         if isinstance(instruction, Rate):
-            number += 1
-            where = "t" if number == 1 else "the present point"
+            where = "the point that was reached" if moved else "t"
             states = sizes[instruction.rows][0]
             yield f"Evaluate f at {where}", (f"{states} rates {instruction.name}; nothing is solved.",)
         elif isinstance(instruction, Stage):
-            number += 1
+            moved = True
             yield from _interpolation(instruction)
             yield _stage(instruction, h, sizes, newton, 1)
         elif isinstance(instruction, Repeat):
+            moved = True
             for stage in instruction.body:
                 if isinstance(stage, Stage):
                     yield from _interpolation(stage)
@@ -76,7 +76,7 @@ def _stage(stage: Stage, h: float, sizes: Sizes, newton: str, times: int) -> Ent
         work += f"; {_REFRESH[newton]}."
     if times > 1 or stage.role == "fast":
         work = f"{times} steps, each: {work}"
-    if stage.rows == "slow" and stage.role == "slow":
+    if stage.role == "slow" and sum(sizes["fast"]):
         sentences.append("The fast variables are those of the last fast step.")
     return _heading(stage, h, times), (*sentences, work)
 
@@ -103,7 +103,7 @@ def _rule(stage: Stage, h: float, step: float) -> str:
     if single and known in _RULES:
         who = f"{_WHO[stage.rows]}. " if stage.role == "predictor" else ""
         return f"{who}{_RULES[known]} with h = {step:g} s."
-    base = "x(t)" if stage.base == NOW else f"x({stage.base})"
+    base = "x(t)" if stage.base == NOW else "x before" if stage.base == stage.to else f"x({stage.base})"
     terms = [f"{weight:.6g} h {name}" for name, weight in stage.rates]
     terms += [f"{stage.gamma:.6g} h f"] if stage.gamma else []
     return f"x = {' + '.join([base, *terms])}, with h = {h:g} s."

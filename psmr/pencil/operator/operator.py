@@ -109,8 +109,7 @@ def correction_rate(linear: LinearDae, scheme: Scheme) -> float:
         For a scheme without corrections (single rate).
     """
     step = step_equations(linear, scheme.converged())
-    assert step.slow is not None
-    if len(step.slow) == 0:
+    if step.slow is None or len(step.slow) == 0:  # one side alone: nothing is predicted
         return 0.0
     _, feedback = _one_correction(step, linear)
     return float(np.abs(np.linalg.eigvals(feedback[step.slow])).max())
