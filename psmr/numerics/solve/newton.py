@@ -207,12 +207,12 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         last = norm
         evaluate(block, w)
         changed = defect_at(block, w, a)
-        # An earlier rate promises enough and the residual at the new point confirms it: nothing left to gain. A
-        # residual that hardly falls says that a kept matrix has outlived its equations.
+        # An earlier rate promises enough and the residual at the new point confirms it: nothing left to gain.
+        # A residual that hardly falls says that a kept matrix has outlived its equations.
         after = _largest(defect)
         falls = after <= 0.5 * before or before < tolerance
-        enough = norm < tolerance or (memory[RATE] * norm < tolerance and after * norm < tolerance * before)
-        if falls and enough and not changed:
+        sure = memory[RATE] * norm < tolerance and after * norm < tolerance * before
+        if falls and (sure or norm < tolerance) and not changed:
             return _done(block, w)
     return NOT_CONVERGED
 

@@ -76,7 +76,7 @@ def _stage(stage: Stage, h: float, sizes: Sizes, newton: str, times: int) -> Ent
         work += f"; {_REFRESH[newton]}."
     if times > 1 or stage.role == "fast":
         work = f"{times} steps, each: {work}"
-    if stage.role == "slow" and sum(sizes["fast"]):
+    if stage.role == "slow" and any(sizes["fast"]):
         sentences.append("The fast variables are those of the last fast step.")
     return _heading(stage, h, times), (*sentences, work)
 
