@@ -16,7 +16,8 @@ from psmr.io.toml.fields import Field, Spec
 from psmr.io.toml.lines import Lines
 from psmr.io.toml.lines import Path as TablePath
 
-FORMAT: Spec = {"format": Field((str,), needed=True), "version": Field((int,), needed=True)}
+_HEAD: Spec = {"format": Field((str,), needed=True), "version": Field((int,), needed=True)}
+"""What every file begins with."""
 
 _SHOWN = 200
 """Of a value that is longer, this many characters are shown."""
@@ -65,7 +66,7 @@ class Document:
             kind = format.removeprefix("psmr-")
             self.fail(f'format = {shown(found)}: must be "{format}" for a {kind} file{hint}', (), "format")
         given = {key: value for key, value in self.content.items() if key not in tables}
-        values = self.values((), given, {**FORMAT, **spec}, tables)
+        values = self.values((), given, {**_HEAD, **spec}, tables)
         if values["version"] != version:
             self.fail(
                 f"version = {values['version']}: this psmr reads version {version}; update psmr, or write the"
@@ -73,7 +74,7 @@ class Document:
                 (),
                 "version",
             )
-        return {key: value for key, value in values.items() if key not in FORMAT}
+        return {key: value for key, value in values.items() if key not in _HEAD}
 
     def table(self, name: str) -> Mapping[str, Any] | None:
         """Return the table [name]; None where there is none."""

@@ -7,10 +7,7 @@ from collections.abc import Callable, Mapping
 from psmr.grid.equilibrium.beyond import CHOICES
 from psmr.io.read import CaseFile
 from psmr.io.toml.fields import Field, Spec, specification
-from psmr.numerics.schemes.adaptive import Adaptive
-from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
 from psmr.study.events import (
@@ -25,7 +22,7 @@ from psmr.study.events import (
     ShuntSwitch,
     TimeSeries,
 )
-from psmr.study.file.recipe import Split
+from psmr.study.file.recipe import WHOLE, Split
 from psmr.study.monitors.monitors import AngleSpread, Island, Monitor, VoltageCollapse
 
 HEAD: Spec = {
@@ -39,11 +36,9 @@ SPLIT: Spec = specification(Split)
 
 SCHEMES: Mapping[str, Spec] = {
     "multirate": {**SPLIT, **specification(Multirate, Multirate.from_steps, without=("split",))},
-    "single": specification(SingleRate),
+    **{kind: specification(make) for kind, make in WHOLE.items()},
     "slow-manifold": {**SPLIT, **specification(SlowManifold, without=("split",))},
     "smes": specification(Smes, Smes.for_system, without=("linear",)),
-    "adaptive": specification(Adaptive),
-    "arc-length": specification(ArcLength),
 }
 
 SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field((bool,))}
