@@ -93,6 +93,10 @@ def test_values_are_those_of_the_record(values, tmp_path):
         ('side = "nroth"', "side = 'nroth': must be one of \"north\", \"south\"; did you mean 'north'?"),
         ("side = []", 'side = []: must be one of "north", "south"'),
         ('count = "al"', "count = 'al': must be a whole number or \"all\"; did you mean 'all'?"),
+        (
+            r'file = "a\u0000.csv"',
+            "must be the path of a file, relative to this one, in quotes; this one has a NUL",
+        ),
         ("signals = []", "signals = []: must be a list of texts"),
         ("shares = [1, true]", "shares = True: must be a finite number"),
         ("number = inf", "number = inf: must be a finite number"),
@@ -129,17 +133,9 @@ def sound(request, wscc9, tmp_path):
     return path, text, read_study, StudyError
 
 
-def test_a_byte_order_mark_changes_nothing(sound):
-    path, text, read, _ = sound
-    path.write_text(text, encoding="utf-8-sig")
-    assert f'name = "{read(path).name}"' in text
-
-
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("[" * 2000 + "]" * 2000, r"is no valid TOML: brackets are nested too deep"),
-        ("9" * 4301, r"is no valid TOML: a number has too many digits"),
         ("9" * 4300, r"file.toml:\d: name = 9{200}\.\.\.: must be a text in quotes$"),
         ("[]", r"file.toml:\d: name = \[\]: must be a text in quotes"),
     ],

@@ -115,7 +115,7 @@ class Document:
                 known = (*spec, *tables)
                 hint = nearest(key, known) or (f"; known: {', '.join(known)}" if known else "; it has none")
                 what = "field or table" if tables else "field"
-                self.fail(f"there is no {what} {key!r}{hint}", table, key)
+                self.fail(f"there is no {what} {shown(key)}{hint}", table, key)
         for key, field in spec.items():
             if field.needed and key not in given:
                 self.fail(f"{key} is missing; add it as {field.right(self.finite)}", table)
@@ -133,6 +133,8 @@ class Document:
         hint = nearest(value, field.among) if isinstance(value, str) else ""
         if isinstance(value, int) and abs(value) >= _WHOLE and {int, float} & set(field.kinds):
             hint = "; this one has too many digits"
+        if field.kinds == (Path,) and isinstance(value, str):
+            hint = "; this one has a NUL character in it"
         self.fail(f"{key} = {shown(value)}: must be {field.right(self.finite)}{hint}", table, key)
 
 
@@ -149,7 +151,9 @@ def _fits(value: Any, kind: Any, among: Collection[str], finite: bool) -> bool:
         return isinstance(value, list) and bool(value) and all(isinstance(part, str) for part in value)
     if kind is str and among:
         return isinstance(value, str) and value in among
-    return kind in (str, bool, dict, Path) and isinstance(value, str if kind is Path else kind)
+    if kind is Path:
+        return isinstance(value, str) and "\0" not in value
+    return kind in (str, bool, dict) and isinstance(value, kind)
 
 
 def _taken(value: Any, kind: Any, folder: Path) -> Any:
