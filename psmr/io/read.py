@@ -7,11 +7,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.case import Case
 from psmr.grid.case.checks import unlikely
+from psmr.grid.case.tables import MECHANICAL
 
 if TYPE_CHECKING:
     from psmr.grid.start.conversion import LoadShares
@@ -40,7 +41,7 @@ class CaseFile:
     reactive_limits: bool = False
     loads: str | None = None
     net_unmodelled: bool = False
-    mechanical: str | None = None
+    mechanical: Annotated[str, MECHANICAL] | None = None
     start_at_limits: str = "refuse"
 
     def read(self) -> Case:

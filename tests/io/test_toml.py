@@ -148,8 +148,16 @@ WRONG = {
     ),
     "missing field": ("x = 0.1\n", "", ":14 [[line]]: x is missing; add it as a number"),
     "misspelt field": ("b_mvar", "b_mvr", "there is no field 'b_mvr'; did you mean 'b_mvar'?"),
-    "misspelt head": ("base_mva", "base_mwa", "there is no field 'base_mwa'; did you mean 'base_mva'?"),
-    "misspelt table": ("[[shunt]]", "[[shund]]", "there is no field 'shund'; did you mean 'shunt'?"),
+    "misspelt head": (
+        "base_mva",
+        "base_mwa",
+        "there is no field or table 'base_mwa'; did you mean 'base_mva'?",
+    ),
+    "misspelt table": (
+        "[[shunt]]",
+        "[[shund]]",
+        ":28: there is no field or table 'shund'; did you mean 'shunt'?",
+    ),
     "wrong type": ("x = 0.1\n", 'x = "0.1"\n', ":18 [[line]]: x = '0.1': must be a number"),
     "bool for a number": ("x = 0.1\n", "x = true\n", "x = True: must be a number"),
     "fraction for a whole number": ("number = 2", "number = 2.5", "number = 2.5: must be a whole number"),
@@ -265,7 +273,7 @@ WRONG = {
     "format": (
         '"psmr-case"',
         '"psmr-study"',
-        ":1: format = 'psmr-study': must be 'psmr-case' for a case file",
+        ":1: format = 'psmr-study': must be \"psmr-case\" for a case file",
     ),
     "version": ("version = 1", "version = 2", ":2: version = 2: this psmr reads version 1"),
     "base": ("base_mva = 100.0", "base_mva = 0.0", "base_mva = 0.0: must be a finite number > 0"),
@@ -355,5 +363,7 @@ def test_lines_of_nested_tables():
     assert lines.key(("g", 1, "m"), "h") == 10
     assert lines.key(("g", 0, "m"), "h") == 5
     assert lines.key((), "a") == 1
+    # A key may be a table of its own.
+    assert (lines.key((), "g"), lines.key(("g", 1), "m")) == (2, 8)
     # A key that is not written is answered with its table's line.
     assert lines.key(("g", 1, "m"), "d") == 8

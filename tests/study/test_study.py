@@ -1,10 +1,15 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate
 from psmr.errors import StudyError
 from psmr.io.read import CaseFile
+from psmr.io.toml.fields import specification
 from psmr.study.file.recipe import Split
 from psmr.study.file.study import Output, read_study
+from psmr.study.file.tables import EVENTS, HEAD, MONITORS, SCHEMES, SIMULATION
 
 
 @pytest.fixture
@@ -182,7 +187,7 @@ def test_the_studies_in_the_repository_are_right(wscc9, name):
             ("fraction = 0.5", "fraction = 1.5"),
             r"study.toml:15 \[\[event\]\]: load trip at bus5: fraction = 1.5; must be above 0",
         ),
-        (("bus = 5", "bus = 5.0"), r"bus = 5.0: must be a number or a text in quotes"),
+        (("bus = 5", "bus = 5.0"), r"bus = 5.0: must be a whole number or a text in quotes"),
         (('folder = "out"', ""), r"study.toml:21 \[output\]: folder is missing; add it as a text in quotes"),
         (
             ('["*.omega"]', '"*.omega"'),
@@ -198,6 +203,27 @@ def test_the_studies_in_the_repository_are_right(wscc9, name):
 def test_what_is_wrong_is_named_with_its_line(write, change, message):
     with pytest.raises(StudyError, match=message):
         read_study(write(change))
+
+
+@pytest.mark.parametrize("kind", ["[]", "{}", "5"])
+def test_a_type_that_is_no_text_is_named(write, kind):
+    """A list cannot be looked up among the types: it was a traceback once."""
+    with pytest.raises(StudyError, match=r'\[\[event\]\]: type = .*: must be one of "fault", "load-trip"'):
+        read_study(write(('type = "load-trip"', f"type = {kind}")))
+
+
+def test_a_path_too_long_for_any_file_is_named(write, wscc9):
+    with pytest.raises(StudyError, match=r"study.toml:4: case = 'a+\.\.\.: there is no such file"):
+        read_study(write((str(wscc9 / "wscc9.toml"), "a" * 5000)))
+
+
+def test_every_field_of_a_study_is_in_the_documentation():
+    page = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
+    page += (Path(__file__).parents[2] / "docs" / "events.md").read_text(encoding="utf-8")
+    records = (*EVENTS.values(), *MONITORS.values(), Output)
+    tables = (HEAD, SIMULATION, *SCHEMES.values(), *map(specification, records))
+    missing = {name for table in tables for name in table if not re.search(rf"`{name}\b", page)}
+    assert not missing
 
 
 def test_events_must_be_a_list_of_tables(write):

@@ -47,7 +47,10 @@ class Lines:
         return self._headers[path]
 
     def key(self, path: Path, name: str) -> int:
-        """Return the line of a key of a table; the header's where it is not found."""
+        """Return the line of a key of a table, or of the table of that name; the header's for neither."""
+        for place in ((*path, name), (*path, name, 0)):
+            if place in self._headers:
+                return self._headers[place]
         first = self.table(path)
         pattern = re.compile(rf"^\s*[\"']?{re.escape(name)}[\"']?\s*=")
         for number in range(first + 1, len(self._text) + 1):

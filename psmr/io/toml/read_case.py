@@ -59,7 +59,6 @@ from psmr.dae.declare.component import Component
 from psmr.errors import CaseError, nearest
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import (
-    TORQUE,
     BusRow,
     DeviceRow,
     GeneratorRow,
@@ -71,124 +70,50 @@ from psmr.grid.case.tables import (
 )
 from psmr.grid.models.catalogue import LOAD_ROLES, ROLES
 from psmr.io.mistakes import Mistakes
-from psmr.io.text import decoded, parsed_toml
-from psmr.io.toml.lines import Lines
+from psmr.io.toml.document import Document, read_document, shown
+from psmr.io.toml.fields import Field, Spec, specification
 from psmr.io.toml.lines import Path as TablePath
 
 FORMAT, VERSION = "psmr-case", 1
 
-Spec = Mapping[str, tuple[type, bool]]
+ROWS: Mapping[str, tuple[str, type]] = {
+    "bus": ("buses", BusRow),
+    "line": ("lines", LineRow),
+    "transformer": ("transformers", TransformerRow),
+    "shunt": ("shunts", ShuntRow),
+    "load": ("loads", LoadRow),
+    "generator": ("generators", GeneratorRow),
+}
+"""The tables, the part of the case that each fills, and its record."""
 
-_HEAD: Spec = {
-    "format": (str, True),
-    "version": (int, True),
-    "name": (str, True),
-    "base_mva": (float, True),
-    "frequency_hz": (float, True),
-    "mechanical": (str, False),
+_BESIDE: Mapping[str, Spec] = {
+    "load": {"model": Field((str,)), **dict.fromkeys(LOAD_ROLES, Field((dict,)))},
+    "generator": dict.fromkeys(ROLES, Field((dict,))),
 }
-_BRANCH: Spec = {
-    "from": (int, True),
-    "to": (int, True),
-    "x": (float, True),
-    "r": (float, False),
-    "b": (float, False),
-    "g": (float, False),
-    "status": (int, False),
-    "circuit": (int, False),
-    "name": (str, False),
+"""What a table has in place of its record's devices, and the short way to say the parts of a load."""
+
+_HEAD = specification(Case, without=("source", *(part for part, _ in ROWS.values())))
+TABLES: Mapping[str, Spec] = {
+    name: specification(
+        row, without=("where", "devices", *LOAD_ROLES), called={"from_bus": "from", "to_bus": "to"}
+    )
+    | dict(_BESIDE.get(name, {}))
+    for name, (_, row) in ROWS.items()
 }
-_TABLES: Mapping[str, Spec] = {
-    "bus": {"number": (int, True), "base_kv": (float, False), "name": (str, False)},
-    "line": _BRANCH,
-    "transformer": {**_BRANCH, "tap": (float, False), "shift_deg": (float, False)},
-    "shunt": {
-        "bus": (int, True),
-        "g_mw": (float, False),
-        "b_mvar": (float, False),
-        "status": (int, False),
-        "name": (str, False),
-    },
-    "load": {
-        "bus": (int, True),
-        "p_mw": (float, True),
-        "q_mvar": (float, True),
-        "model": (str, False),
-        "v_0": (float, False),
-        "p_zip": (list, False),
-        "q_zip": (list, False),
-        "exponent_p": (float, False),
-        "exponent_q": (float, False),
-        **dict.fromkeys(LOAD_ROLES, (dict, False)),
-        "v_min": (float, False),
-        "held": (bool, False),
-        "name": (str, False),
-    },
-    "generator": {
-        "name": (str, True),
-        "bus": (int, True),
-        "control": (str, True),
-        "p_mw": (float, False),
-        "q_mvar": (float, False),
-        "v": (float, False),
-        "angle_deg": (float, False),
-        "q_min_mvar": (float, False),
-        "q_max_mvar": (float, False),
-        "rating_mva": (float, False),
-        "held": (bool, False),
-        **dict.fromkeys(ROLES, (dict, False)),
-    },
-}
-_NEEDED: Mapping[str, tuple[str, ...]] = {"slack": ("v",), "pv": ("p_mw", "v"), "pq": ("p_mw", "q_mvar")}
-_MODELS = {"impedance": (1.0, 0.0, 0.0), "current": (0.0, 1.0, 0.0), "power": (0.0, 0.0, 1.0)}
+"""The fields of each table."""
+
+NEEDED: Mapping[str, tuple[str, ...]] = {"slack": ("v",), "pv": ("p_mw", "v"), "pq": ("p_mw", "q_mvar")}
+"""What a generator of each control must say."""
+
+MODELS = {"impedance": (1.0, 0.0, 0.0), "current": (0.0, 1.0, 0.0), "power": (0.0, 0.0, 1.0)}
+"""Loads of one part, as fractions of impedance, current and power."""
+
 _LOAD_FIELDS = ("p_zip", "q_zip", "exponent_p", "exponent_q", "motor")
 _LOAD_MODELS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(_MODELS, ()),
+    **dict.fromkeys(MODELS, ()),
     "exponential": ("exponent_p", "exponent_q"),
     "motor": ("motor",),
 }
-_KINDS = {
-    float: "a number",
-    int: "a whole number",
-    str: "a text in quotes",
-    list: "a list",
-    dict: "a table",
-    bool: "true or false",
-}
-
-
-class _Reader:
-    """Takes values out of the parsed document and knows where each one stands."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.lines = Lines(text)
-
-    def where(self, table: TablePath, key: str | None = None) -> str:
-        line = self.lines.key(table, key) if key else self.lines.table(table)
-        names = ".".join(str(part) for part in table if isinstance(part, str))
-        array = any(isinstance(part, int) for part in table)
-        header = f" [[{names}]]" if array and len(table) == 2 else f" [{names}]" if names else ""
-        return f"{self.path}:{max(line, 1)}{header}"
-
-    def values(self, table: TablePath, given: Mapping[str, Any], spec: Spec) -> dict[str, Any]:
-        """Return the values of a table after checking names, presence and types."""
-        for key in given:
-            if key not in spec:
-                hint = nearest(key, spec) or f"; known: {', '.join(spec)}"
-                raise CaseError(f"{self.where(table, key)}: there is no field {key!r}{hint}")
-        for key, (_, needed) in spec.items():
-            if needed and key not in given:
-                raise CaseError(f"{self.where(table)}: {key} is missing; add it as {_KINDS[spec[key][0]]}")
-        return {key: self.typed(table, key, value, spec[key][0]) for key, value in given.items()}
-
-    def typed(self, table: TablePath, key: str, value: Any, kind: type) -> Any:
-        """Return a value as the type of its field; a whole number may stand for a real one."""
-        good = isinstance(value, (int, float) if kind is float else kind)
-        good = good and isinstance(value, bool) == (kind is bool)
-        if not good:
-            raise CaseError(f"{self.where(table, key)}: {key} = {value!r}: must be {_KINDS[kind]}")
-        return float(value) if kind is float else value
 
 
 def read_toml(path: str | Path, mechanical: str | None = None) -> Case:
@@ -201,107 +126,60 @@ def read_toml(path: str | Path, mechanical: str | None = None) -> Case:
         field, and for everything that `Case` objects to; the message names file, line, table, field and
         value.
     """
-    path = Path(path)
-    text = decoded(path)
-    document = parsed_toml(path, text)
-    reader = _Reader(path, text)
-    head = _head(reader, document)
+    document = read_document(path, CaseError, finite=False)
+    head = document.head(FORMAT, VERSION, _HEAD, ROWS)
+    if mechanical:
+        head["mechanical"] = mechanical
     mistakes = Mistakes()
-    rows = {name: _rows(reader, document, name, mistakes) for name in _TABLES}
+    rows: dict[str, Any] = {part: _rows(document, name, mistakes) for name, (part, _) in ROWS.items()}
     mistakes.finish()
-    return Case(
-        name=head["name"],
-        base_mva=head["base_mva"],
-        frequency_hz=head["frequency_hz"],
-        buses=rows["bus"],
-        lines=rows["line"],
-        transformers=rows["transformer"],
-        shunts=rows["shunt"],
-        loads=rows["load"],
-        generators=rows["generator"],
-        source=str(path),
-        mechanical=mechanical or head.get("mechanical", TORQUE),
-    )
+    return Case(**head, **rows, source=str(path))
 
 
-def _head(reader: _Reader, document: Mapping[str, Any]) -> dict[str, Any]:
-    found = document.get("format")
-    if found != FORMAT:
-        raise CaseError(
-            f"{reader.where((), 'format')}: format = {found!r}: must be {FORMAT!r} for a case file"
-        )
-    spec = {**_HEAD, **dict.fromkeys(_TABLES, (list, False))}
-    values = reader.values((), document, spec)
-    if values["version"] != VERSION:
-        raise CaseError(
-            f"{reader.where((), 'version')}: version = {values['version']}: this psmr reads version"
-            f" {VERSION};"
-            " update psmr, or write the file in that version"
-        )
-    return values
-
-
-def _rows(reader: _Reader, document: Mapping[str, Any], name: str, mistakes: Mistakes) -> tuple[Any, ...]:
+def _rows(document: Document, name: str, mistakes: Mistakes) -> tuple[Any, ...]:
     """Return the rows of a table, and keep what is wrong with the others."""
-    tables = enumerate(document.get(name, []))
-    found = [mistakes.attempt(_a_row, reader, (name, i), given) for i, given in tables]
+    tables = enumerate(mistakes.attempt(document.rows, name) or ())
+    found = [mistakes.attempt(_row, document, (name, i), given) for i, given in tables]
     return tuple(row for row in found if row is not None)
 
 
-def _a_row(reader: _Reader, table: tuple[str, int], given: Any) -> Any:
+def _row(document: Document, table: tuple[str, int], given: Mapping[str, Any]) -> Any:
     name = table[0]
-    if not isinstance(given, dict):
-        raise CaseError(
-            f"{reader.where((), name)}: {name} must be a list of tables; write [[{name}]] for each row"
-        )
-    row = _FINISH[name](reader, table, reader.values(table, given, _TABLES[name]))
-    return _ROWS[name](**row, where=reader.where(table))
+    values = document.values(table, given, TABLES[name])
+    if name in _FINISH:
+        values = _FINISH[name](document, table, values)
+    return ROWS[name][1](**values, where=document.where(table))
 
 
-def _plain(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
-    return row
-
-
-def _branch(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
-    row["from_bus"], row["to_bus"] = row.pop("from"), row.pop("to")
-    return row
-
-
-def _load(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
+def _load(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
     model = row.pop("model", None)
     given = [key for key in _LOAD_FIELDS if key in row]
     if model is None and not set(given) & {"p_zip", "q_zip"}:
-        raise CaseError(
-            f"{reader.where(table)}: model is missing; give model = {' | '.join(map(repr, _LOAD_MODELS))},"
-            " or p_zip and q_zip = [impedance, current, power]"
-        )
+        known = " | ".join(map(repr, _LOAD_MODELS))
+        words = f"model is missing; give model = {known}, or p_zip and q_zip = [impedance, current, power]"
+        document.fail(words, table)
     if model is not None and model not in _LOAD_MODELS:
-        raise CaseError(
-            f"{reader.where(table, 'model')}: model = {model!r}: must be"
-            f" {', '.join(_LOAD_MODELS)}{nearest(model, _LOAD_MODELS)}"
-        )
+        right = f"{', '.join(_LOAD_MODELS)}{nearest(model, _LOAD_MODELS)}"
+        document.fail(f"model = {shown(model)}: must be {right}", table, "model")
     needed = _LOAD_MODELS.get(model, ("p_zip", "q_zip"))
     what = f"model = {model!r}" if model else "a load by its parts"
     for key in needed:
         if key not in given:
             named = f"a table [load.{key}]" if key in LOAD_ROLES else " and ".join(needed)
-            raise CaseError(f"{reader.where(table)}: {key} is missing; {what} needs {named}")
+            document.fail(f"{key} is missing; {what} needs {named}", table)
     for key in given:
         if key not in needed:
-            raise CaseError(f"{reader.where(table, key)}: {key} has no place beside {what}; keep one of them")
-    for key in ("p_zip", "q_zip"):
-        if model in _MODELS:
-            row[key] = _MODELS[model]
-        elif key in row:
-            row[key] = tuple(reader.typed(table, key, part, float) for part in row[key])
+            document.fail(f"{key} has no place beside {what}; keep one of them", table, key)
+    if model in MODELS:
+        row["p_zip"] = row["q_zip"] = MODELS[model]
     for role in [key for key in row if key in LOAD_ROLES]:
         name = row.get("name", f"load{row['bus']}")
-        row[role] = _device(reader, table, role, LOAD_ROLES[role], row[role], name)
+        row[role] = _device(document, table, role, LOAD_ROLES[role], row[role], name)
     return row
 
 
 def _device(
-    reader: _Reader,
+    document: Document,
     table: TablePath,
     role: str,
     kinds: Sequence[type[Component]],
@@ -310,40 +188,31 @@ def _device(
 ) -> DeviceRow:
     """Return the device in a table below a generator or load."""
     place: TablePath = (*table, role)
-    values = dict(given)
-    if "type" not in values:
+    if "type" not in given:
         known = ", ".join(component.__name__ for component in kinds)
-        raise CaseError(f"{reader.where(place)}: type is missing; a {role} can be: {known}")
-    kind = reader.typed(place, "type", values.pop("type"), str)
-    if role in ROLES:
-        name = reader.typed(place, "name", values.pop("name", name), str)
-    return DeviceRow(name, role, kind, values, where=reader.where(place))
+        document.fail(f"type is missing; a {role} can be: {known}", place)
+    own = ("type", "name") if role in ROLES else ("type",)
+    texts = {key: value for key, value in given.items() if key in own}
+    values = {"name": name} | document.values(place, texts, dict.fromkeys(own, Field((str,))))
+    parameters = {key: value for key, value in given.items() if key not in own}
+    # What the row says of a wrong parameter says more, but a whole number may be longer than it can take.
+    whole = {key: value for key, value in parameters.items() if type(value) is int}
+    parameters |= document.values(place, whole, dict.fromkeys(whole, Field((float,))))
+    return DeviceRow(role=role, parameters=parameters, where=document.where(place), **values)
 
 
-def _generator(reader: _Reader, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
-    for key in _NEEDED.get(row["control"], ()):
+def _generator(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
+    for key in NEEDED.get(row["control"], ()):
         if key not in row:
-            raise CaseError(f"{reader.where(table)}: {key} is missing; control = {row['control']!r} needs it")
+            document.fail(f"{key} is missing; control = {row['control']!r} needs it", table)
     devices = tuple(
-        _device(reader, table, role, ROLES[role], row.pop(role), device_name(row["name"], role))
+        _device(document, table, role, ROLES[role], row.pop(role), device_name(row["name"], role))
         for role in [key for key in row if key in ROLES]
     )
     return row | {"devices": devices}
 
 
-_ROWS: Mapping[str, type] = {
-    "bus": BusRow,
-    "line": LineRow,
-    "transformer": TransformerRow,
-    "shunt": ShuntRow,
-    "load": LoadRow,
-    "generator": GeneratorRow,
-}
-_FINISH: Mapping[str, Callable[[_Reader, TablePath, dict[str, Any]], dict[str, Any]]] = {
-    "bus": _plain,
-    "line": _branch,
-    "transformer": _branch,
-    "shunt": _plain,
+_FINISH: Mapping[str, Callable[[Document, TablePath, dict[str, Any]], dict[str, Any]]] = {
     "load": _load,
     "generator": _generator,
 }

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from psmr.grid.case.case import Case
-from psmr.grid.case.tables import (
-    BranchRow,
-    BusRow,
-    DeviceRow,
-    GeneratorRow,
-    LoadRow,
-    Row,
-    ShuntRow,
-    TransformerRow,
-    device_name,
-)
+from psmr.grid.case.tables import DeviceRow, GeneratorRow, LoadRow, Row, device_name
 from psmr.grid.models.catalogue import component_named
-from psmr.io.toml.read_case import FORMAT, VERSION
+from psmr.io.toml.read_case import FORMAT, MODELS, NEEDED, ROWS, TABLES, VERSION
 
-_MODELS = {(1.0, 0.0, 0.0): "impedance", (0.0, 1.0, 0.0): "current", (0.0, 0.0, 1.0): "power"}
+_WORKED_OUT = ("name", "rating_mva")
+"""Where these are left out, the row works them out itself."""
 
 
 def toml_text(case: Case) -> str:
@@ -39,16 +30,9 @@ def toml_text(case: Case) -> str:
             }
         )
     ]
-    for header, rows in (
-        ("bus", case.buses),
-        ("line", case.lines),
-        ("transformer", case.transformers),
-        ("shunt", case.shunts),
-        ("load", case.loads),
-        ("generator", case.generators),
-    ):
-        for row in rows:
-            parts.append(f"[[{header}]]\n{_pairs(_fields(row))}")
+    for header, (part, _) in ROWS.items():
+        for row in getattr(case, part):
+            parts.append(f"[[{header}]]\n{_pairs(_fields(header, row))}")
             if isinstance(row, GeneratorRow):
                 parts += [
                     _device("generator", device, device_name(row.name, device.role)) for device in row.devices
@@ -58,53 +42,30 @@ def toml_text(case: Case) -> str:
     return "\n".join(parts)
 
 
-def _fields(row: Row) -> Mapping[str, Any]:
-    """Return the fields of a row as the format calls them, in its order, without defaults."""
-    match row:
-        case BusRow():
-            return _given(row, "number", base_kv=0.0, name=f"bus{row.number}")
-        case TransformerRow():
-            return _branch(row) | _given(row, tap=1.0, shift_deg=0.0)
-        case BranchRow():
-            return _branch(row)
-        case ShuntRow():
-            return _given(row, "bus", g_mw=0.0, b_mvar=0.0, status=1, name=f"shunt{row.bus}")
-        case LoadRow():
-            values = _given(row, "bus", "p_mw", "q_mvar")
-            if row.motor is not None:
-                values["model"] = "motor"
-            elif row.exponential:
-                values |= {"model": "exponential"} | _given(row, "exponent_p", "exponent_q")
-            elif row.p_zip == row.q_zip and row.p_zip in _MODELS:
-                values["model"] = _MODELS[row.p_zip]
-            else:
-                values |= {"p_zip": row.p_zip, "q_zip": row.q_zip}
-            return values | _given(row, v_0=None, v_min=0.7, held=False, name=f"load{row.bus}")
-        case GeneratorRow():
-            values = _given(row, "name", "bus", "control")
-            values |= _given(row, "p_mw", "v") if row.control == "pv" else {}
-            values |= _given(row, "p_mw", "q_mvar") if row.control == "pq" else {}
-            values |= _given(row, "v") if row.control == "slack" else {}
-            own = sum(device.parameters.get("s_n", 0.0) for device in row.devices)
-            limits = {"q_min_mvar": -math.inf, "q_max_mvar": math.inf}
-            rest = _given(
-                row, p_mw=0.0, q_mvar=0.0, v=1.0, angle_deg=0.0, **limits, rating_mva=own, held=False
-            )
-            return values | rest
-    raise TypeError(f"no table for {type(row).__name__}")
+def _fields(header: str, row: Row) -> Mapping[str, Any]:
+    """Return the fields of a row as the format calls them, without what it has by default."""
+    default: dict[str, Any] = {item.name: item.default for item in fields(row)}
+    left_out = {name: default[name] for name in _WORKED_OUT if default.get(name, MISSING) is not MISSING}
+    bare = replace(row, **left_out)
+    default |= {name: getattr(bare, name) for name in left_out}
+    always = NEEDED[row.control] if isinstance(row, GeneratorRow) else ()
+    values: dict[str, Any] = {}
+    for key, field in TABLES[header].items():
+        # A field that fills none stands for something else of the row, as a load's model does.
+        if field.fills and (
+            field.needed or key in always or getattr(row, field.fills) != default[field.fills]
+        ):
+            values[key] = getattr(row, field.fills)
+    return _with_model(row, values) if isinstance(row, LoadRow) else values
 
 
-def _branch(row: BranchRow) -> dict[str, Any]:
-    ends = {"from": row.from_bus, "to": row.to_bus, "x": row.x}
-    circuit = "" if row.circuit == 1 else f"-{row.circuit}"
-    name = f"{row.kind}{row.from_bus}-{row.to_bus}{circuit}"
-    return ends | _given(row, r=0.0, b=0.0, g=0.0, status=1, circuit=1, name=name)
-
-
-def _given(row: Row, *always: str, **unless: Any) -> dict[str, Any]:
-    """Return the fields `always`, and the others where they differ from their defaults."""
-    values = {name: getattr(row, name) for name in always}
-    return values | {k: getattr(row, k) for k, default in unless.items() if getattr(row, k) != default}
+def _with_model(row: LoadRow, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a load with its model's name, where it has one."""
+    model = next((model for model, parts in MODELS.items() if row.p_zip == row.q_zip == parts), None)
+    if model:
+        values = {key: value for key, value in values.items() if key not in ("p_zip", "q_zip")}
+    named = model or ("motor" if row.motor is not None else "exponential" if row.exponential else None)
+    return values | ({"model": named} if named else {})
 
 
 def _device(table: str, device: DeviceRow, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Adaptive(Scheme):
     that instant. A limit that moves with a variable is refused: no stage has the derivative of a state on it.
     """
 
-    method: str = "RK54"
+    method: Annotated[str, ADAPTIVE_METHODS] = "RK54"
     rtol: float = 1e-6
     atol: float = 1e-9
     longest: float = math.inf

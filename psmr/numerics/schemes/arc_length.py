@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class ArcLength(Scheme):
     often a step turned back on the one before it.
     """
 
-    method: str | Adaptive
+    method: Annotated[str, ONE_STEP] | Adaptive
     h: float
     weights: float | Mapping[str, float] = 1.0
     weight_t: float = 1.0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 from partitioning import Partition
 from psmr.errors import SchemeError
 
 Newton = Literal["honest", "dishonest", "very dishonest"]
-NEWTONS = ("honest", "dishonest", "very dishonest")
+NEWTONS: tuple[str, ...] = get_args(Newton)
 
 
 def choice(field: str, value: object, allowed: tuple[str, ...]) -> None:

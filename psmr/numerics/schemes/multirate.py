@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,12 +79,12 @@ class Multirate(Scheme):
     split: Partition
     h_slow: float
     ratio: int
-    predictor: str = "FEM"
-    solution: str = "TM"
-    interpolation: str = "linear"
+    predictor: Annotated[str, PREDICTORS] = "FEM"
+    solution: Annotated[str, SOLUTIONS] = "TM"
+    interpolation: Annotated[str, tuple(HISTORY)] = "linear"
     newton: Newton = "dishonest"
     corrections: int | Literal["converge"] = 0
-    predict: str = "all"
+    predict: Annotated[str, PREDICTED] = "all"
     epsilon: float = 1e-9
     tolerance: float = 1e-10
 

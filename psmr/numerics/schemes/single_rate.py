@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.scheme import Scheme
@@ -40,7 +40,7 @@ class SingleRate(Scheme):
         For an unknown choice or a value out of range.
     """
 
-    method: str
+    method: Annotated[str, ONE_STEP_METHODS]
     h: float
     newton: Newton = "dishonest"
     tolerance: float = 1e-10

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,10 +74,10 @@ class Smes(Scheme):
     h: float
     delta: float
     micro: int
-    base: str = "FEM"
+    base: Annotated[str, BASES] = "FEM"
     newton: Newton = "dishonest"
     tolerance: float = 1e-10
-    nodes: str = "macro"
+    nodes: Annotated[str, NODES] = "macro"
 
     split: ClassVar[None] = None
     ratio: ClassVar[int] = 1
@@ -113,12 +113,12 @@ class Smes(Scheme):
         cls,
         linear: LinearDae,
         h: float,
-        base: str = "FEM",
+        base: Annotated[str, BASES] = "FEM",
         delta: float | None = None,
         margin: float = 0.1,
         newton: Newton = "dishonest",
         tolerance: float = 1e-10,
-        nodes: str = "macro",
+        nodes: Annotated[str, NODES] = "macro",
     ) -> Smes:
         """Choose delta and the number of micro steps from the spectrum of a DAE, by condition (14).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,8 @@ from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
 from psmr.study.record.certificate import LARGEST, Scheme
 
+ALGEBRAIC = ("participation", "fast")
+
 
 @dataclass(frozen=True)
 class Split:
@@ -31,7 +33,7 @@ class Split:
     """
 
     delta: float | None = None
-    algebraic: str = "participation"
+    algebraic: Annotated[str, ALGEBRAIC] = "participation"
     fast_devices: tuple[str, ...] = ()
     fast_variables: tuple[str, ...] = ()
 

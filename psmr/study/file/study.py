@@ -32,51 +32,23 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from psmr.errors import InputError, SchemeError, StudyError, nearest
-from psmr.grid.case.tables import MECHANICAL
-from psmr.grid.equilibrium.beyond import CHOICES, REFUSE
 from psmr.grid.start.conversion import load_shares
 from psmr.io.read import CaseFile
+from psmr.io.toml.document import Document, read_document, shown
+from psmr.io.toml.fields import specification
 from psmr.study.events import Event
-from psmr.study.file.event_tables import EVENTS
-from psmr.study.file.fields import Document, Field, read_document
-from psmr.study.file.monitor_tables import MONITORS
 from psmr.study.file.recipe import Recipe, Split
-from psmr.study.file.scheme_tables import SCHEMES
+from psmr.study.file.tables import EVENTS, HEAD, MONITORS, SCHEMES, SIMULATION, SPLIT
 from psmr.study.monitors.monitors import Monitor
 
 Row = TypeVar("Row")
 
 FORMAT, VERSION = "psmr-study", 1
-
-HEAD: Mapping[str, Field] = {
-    "format": Field("text", needed=True),
-    "version": Field("whole", needed=True),
-    "case": Field("text", needed=True),
-    "dynamics": Field("text"),
-    "skip_unknown_models": Field("flag"),
-    "frequency_hz": Field("number"),
-    "reactive_limits": Field("flag"),
-    "loads": Field("text"),
-    "net_unmodelled": Field("flag"),
-    "mechanical": Field("text", among=MECHANICAL),
-    "start_at_limits": Field("text", among=CHOICES),
-    "name": Field("text"),
-}
 TABLES = ("scheme", "simulation", "event", "monitor", "output")
-SIMULATION: Mapping[str, Field] = {"t_end": Field("number", needed=True), "fast_points": Field("flag")}
-OUTPUT: Mapping[str, Field] = {
-    "folder": Field("text", needed=True),
-    "signals": Field("list"),
-    "csv": Field("flag"),
-    "parquet": Field("flag"),
-    "figure": Field("text", among=("png", "svg", "pdf", "none")),
-    "html": Field("flag"),
-    "save": Field("flag"),
-    "interactive": Field("flag"),
-}
+FIGURES = ("png", "svg", "pdf", "none")
 
 
 @dataclass(frozen=True)
@@ -102,7 +74,7 @@ class Output:
     signals: tuple[str, ...] | None = None
     csv: bool = True
     parquet: bool = False
-    figure: str = "none"
+    figure: Annotated[str, FIGURES] = "none"
     html: bool = True
     save: bool = False
     interactive: bool = False
@@ -150,31 +122,28 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         For a file that cannot be read or is no TOML, a missing, misspelt or mistyped field and a value that
         cannot be; the message names file, line, table, field and value.
     """
-    document = read_document(path)
+    document = read_document(path, StudyError)
     head = _head(document)
+    name = head.pop("name", document.path.stem)
     events = _rows(document, "event", EVENTS)
     monitors = _rows(document, "monitor", MONITORS)
-    simulation = (
-        document.fields(("simulation",), _table(document, "simulation"), SIMULATION)
-        if _has(document, "simulation")
-        else {}
-    )
+    given = document.table("simulation")
+    simulation = {} if given is None else document.values(("simulation",), given, SIMULATION)
     t_end = simulation.get("t_end")
     if t_end is not None and t_end <= 0:
-        raise StudyError(f"{document.where(('simulation',), 't_end')}: t_end = {t_end:g}: must be > 0 in s")
-    for name, rows in (("event", events), ("monitor", monitors)):
+        document.fail(f"t_end = {t_end:g}: must be > 0 in s", ("simulation",), "t_end")
+    for table, rows in (("event", events), ("monitor", monitors)):
         if rows and t_end is None:
-            raise StudyError(f"{document.where((name, 0))}: {name}s need a run; add [simulation] with t_end")
+            document.fail(f"{table}s need a run; add [simulation] with t_end", (table, 0))
     return Study(
-        name=head.get("name", document.path.stem),
-        case=_case(document, head),
-        recipe=_recipe(document),
-        t_end=t_end,
+        name,
+        CaseFile(**head),
+        _recipe(document),
         events=events,
         monitors=monitors,
         output=_output(document),
-        fast_points=simulation.get("fast_points", False),
         source=str(document.path),
+        **simulation,
     )
 
 
@@ -186,107 +155,47 @@ def is_study(path: str | os.PathLike[str]) -> bool:
     StudyError
         When it ends in .toml and cannot be read.
     """
-    return Path(path).suffix.lower() == ".toml" and read_document(path).content.get("format") == FORMAT
+    if Path(path).suffix.lower() != ".toml":
+        return False
+    return bool(read_document(path, StudyError).content.get("format") == FORMAT)
 
 
 def _head(document: Document) -> dict[str, Any]:
-    found = document.content.get("format")
-    if found != FORMAT:
-        hint = "; this is a case file, try `psmr deformation` or `psmr modes`" if found == "psmr-case" else ""
-        where = document.where((), "format")
-        raise StudyError(f'{where}: format = {found!r}: must be "{FORMAT}" for a study file{hint}')
-    for key in document.content:
-        if key not in HEAD and key not in TABLES:
-            known = (*HEAD, *TABLES)
-            hint = nearest(key, known) or f"; known: {', '.join(known)}"
-            table = isinstance(document.content[key], dict | list)
-            where = f"{document.path}:{document.lines.table((key,))}" if table else document.where((), key)
-            raise StudyError(f"{where}: there is no field or table {key!r}{hint}")
-    head = document.fields((), {k: v for k, v in document.content.items() if k not in TABLES}, HEAD)
-    if head["version"] != VERSION:
-        raise StudyError(
-            f"{document.where((), 'version')}: version = {head['version']}: this psmr reads version "
-            f"{VERSION}; update psmr, or write the file in that version"
-        )
+    case = document.content.get("format") == "psmr-case"
+    hint = "; this is a case file, try `psmr deformation` or `psmr modes`" if case else ""
+    head = document.head(FORMAT, VERSION, HEAD, TABLES, hint)
+    for key, name in (("case", "path"), ("dynamics", "dynamics")):
+        if name in head and not os.path.isfile(head[name]):
+            folder = head[name].parent
+            beside = [p.name for p in folder.glob("*") if p.is_file()] if os.path.isdir(folder) else []
+            document.fail(
+                f"{key} = {shown(document.content[key])}: there is no such file beside the study"
+                f"{nearest(head[name].name, beside)}",
+                (),
+                key,
+            )
+    if "loads" in head:
+        try:
+            head["loads"] = str(load_shares(head["loads"]))
+        except InputError as error:
+            raise StudyError(f"{document.where((), 'loads')}: {error}") from error
     return head
-
-
-def _has(document: Document, name: str) -> bool:
-    return name in document.content
-
-
-def _table(document: Document, name: str) -> Mapping[str, Any]:
-    table = document.content[name]
-    if not isinstance(table, dict):
-        raise StudyError(f"{document.where((), name)}: {name} must be a table; write [{name}]")
-    return table
-
-
-def _case(document: Document, head: Mapping[str, Any]) -> CaseFile:
-    return CaseFile(
-        _beside(document, "case", head["case"]),
-        _beside(document, "dynamics", head["dynamics"]) if "dynamics" in head else None,
-        head.get("skip_unknown_models", False),
-        head.get("frequency_hz"),
-        head.get("reactive_limits", False),
-        loads=_loads(document, head),
-        net_unmodelled=head.get("net_unmodelled", False),
-        mechanical=head.get("mechanical"),
-        start_at_limits=head.get("start_at_limits", REFUSE),
-    )
-
-
-def _loads(document: Document, head: Mapping[str, Any]) -> str | None:
-    """Return what loads become, after a look whether that can be."""
-    loads: str | None = head.get("loads")
-    try:
-        return None if loads is None else str(load_shares(loads))
-    except InputError as error:
-        raise StudyError(f"{document.where((), 'loads')}: {error}") from error
-
-
-def _beside(document: Document, field: str, name: str) -> Path:
-    """Return the path of a file that a study names."""
-    path = document.path.parent / name
-    if not path.is_file():
-        beside = [p.name for p in path.parent.glob("*") if p.is_file()] if path.parent.is_dir() else []
-        where = document.where((), field)
-        raise StudyError(
-            f"{where}: {field} = {name!r}: there is no such file beside the study{nearest(path.name, beside)}"
-        )
-    return path
-
-
-def _choose(
-    document: Document, table: tuple[str | int, ...], given: Mapping[str, Any], known: Mapping[str, Any]
-) -> str:
-    kind = given.get("type")
-    listed = ", ".join(f'"{choice}"' for choice in known)
-    if kind is None:
-        raise StudyError(f"{document.where(table)}: type is missing; add it as one of {listed}")
-    if kind not in known:
-        where = document.where(table, "type")
-        raise StudyError(f"{where}: type = {kind!r}: must be one of {listed}{nearest(str(kind), known)}")
-    return str(kind)
 
 
 def _recipe(document: Document) -> Recipe:
     place = ("scheme",)
-    if not _has(document, "scheme"):
+    given = document.table("scheme")
+    if given is None:
         raise StudyError(
             f"{document.path}: the table [scheme] is missing; add it with type, step sizes and so on"
         )
-    given = _table(document, "scheme")
-    kind = _choose(document, place, given, SCHEMES)
-    values = document.fields(place, given, SCHEMES[kind])
-    values.pop("type")
+    kind = document.choice(place, given, SCHEMES)
+    spec = SCHEMES[kind]
+    values = document.values(place, _beside_type(given), spec)
     try:
         split = None
-        if kind in ("multirate", "slow-manifold"):
-            keys = ("delta", "algebraic", "fast_devices", "fast_variables")
-            chosen: dict[str, Any] = {key: values.pop(key) for key in keys if key in values}
-            chosen = {k: tuple(v) if isinstance(v, list) else v for k, v in chosen.items()}
-            split = Split(**chosen)
+        if spec.keys() >= SPLIT.keys():
+            split = Split(**{key: values.pop(key) for key in SPLIT if key in values})
         recipe = Recipe(values, split, kind)
         recipe.check()
     except SchemeError as error:
@@ -294,21 +203,13 @@ def _recipe(document: Document) -> Recipe:
     return recipe
 
 
-def _rows(
-    document: Document, name: str, known: Mapping[str, tuple[Callable[..., Row], Mapping[str, Field]]]
-) -> tuple[Row, ...]:
+def _rows(document: Document, name: str, known: Mapping[str, Callable[..., Row]]) -> tuple[Row, ...]:
     """Return what the tables [[name]] stand for, in the order of the file."""
-    rows = document.content.get(name, [])
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise StudyError(
-            f"{document.where((), name)}: {name} must be a list of tables; write [[{name}]] for each"
-        )
     found = []
-    for i, row in enumerate(rows):
+    for i, given in enumerate(document.rows(name)):
         place = (name, i)
-        make, spec = known[_choose(document, place, row, known)]
-        values = document.fields(place, row, spec)
-        values.pop("type")
+        make = known[document.choice(place, given, known)]
+        values = document.values(place, _beside_type(given), specification(make))
         try:
             found.append(make(**values))
         except InputError as error:
@@ -316,10 +217,10 @@ def _rows(
     return tuple(found)
 
 
+def _beside_type(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if key != "type"}
+
+
 def _output(document: Document) -> Output | None:
-    if not _has(document, "output"):
-        return None
-    values = document.fields(("output",), _table(document, "output"), OUTPUT)
-    if "signals" in values:
-        values["signals"] = tuple(values["signals"])
-    return Output(**values)
+    given = document.table("output")
+    return None if given is None else Output(**document.values(("output",), given, specification(Output)))

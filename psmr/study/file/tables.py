@@ -1,0 +1,62 @@
+"""What the tables of a study make: for each type its record, from which the fields follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from psmr.grid.equilibrium.beyond import CHOICES
+from psmr.io.read import CaseFile
+from psmr.io.toml.fields import Field, Spec, specification
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.slow_manifold import SlowManifold
+from psmr.numerics.schemes.smes import Smes
+from psmr.study.events import (
+    Event,
+    Fault,
+    GeneratorTrip,
+    LineTrip,
+    LoadRamp,
+    LoadTrip,
+    ParameterStep,
+    SetPoint,
+    ShuntSwitch,
+    TimeSeries,
+)
+from psmr.study.file.recipe import WHOLE, Split
+from psmr.study.monitors.monitors import AngleSpread, Island, Monitor, VoltageCollapse
+
+HEAD: Spec = {
+    "name": Field((str,)),
+    **specification(CaseFile, called={"path": "case"}),
+    # Its choices come with the engine, which reading a case does not need.
+    "start_at_limits": Field((str,), among=CHOICES),
+}
+
+SPLIT: Spec = specification(Split)
+
+SCHEMES: Mapping[str, Spec] = {
+    "multirate": {**SPLIT, **specification(Multirate, Multirate.from_steps, without=("split",))},
+    **{kind: specification(make) for kind, make in WHOLE.items()},
+    "slow-manifold": {**SPLIT, **specification(SlowManifold, without=("split",))},
+    "smes": specification(Smes, Smes.for_system, without=("linear",)),
+}
+
+SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field((bool,))}
+
+EVENTS: Mapping[str, Callable[..., Event]] = {
+    "fault": Fault,
+    "load-trip": LoadTrip,
+    "load-ramp": LoadRamp,
+    "line-trip": LineTrip,
+    "generator-trip": GeneratorTrip,
+    "shunt": ShuntSwitch,
+    "set-point": SetPoint,
+    "parameter": ParameterStep,
+    "time-series": TimeSeries,
+}
+
+MONITORS: Mapping[str, Callable[..., Monitor]] = {
+    "angle-spread": AngleSpread,
+    "voltage-collapse": VoltageCollapse,
+    "island": Island,
+}
