@@ -17,6 +17,14 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 sys.path.append(str(ROOT))
 
 
+@pytest.fixture(autouse=True)
+def no_open_figures():
+    """Close what a test left open where pyplot is loaded, which keeps every figure."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 @pytest.fixture(scope="session")
 def wscc9() -> Path:
     """The folder of the WSCC 9-bus cases."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 from psmr.errors import SchemeError
 from psmr.numerics.schemes.adaptive import MOST_STEPS, no_operator, whole_steps
@@ -54,7 +54,7 @@ class VariableStep(Scheme):
     """
 
     tolerance: float = 1e-4
-    method: str = "TR-BDF2"
+    method: Annotated[str, VARIABLE_METHODS] = "TR-BDF2"
     h_max: float | None = None
     most_steps: int = MOST_STEPS
 

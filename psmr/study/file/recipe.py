@@ -19,6 +19,7 @@ from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
+from psmr.numerics.schemes.variable_step import VariableStep
 from psmr.study.record.certificate import LARGEST, Scheme
 
 ALGEBRAIC = ("participation", "fast")
@@ -94,7 +95,8 @@ class Recipe:
     split
         None for a scheme without fast and slow variables.
     kind
-        ``"single"``, ``"multirate"``, ``"slow-manifold"``, ``"smes"``, ``"arc-length"`` or ``"adaptive"``.
+        ``"single"``, ``"multirate"``, ``"slow-manifold"``, ``"smes"``, ``"arc-length"``, ``"variable"`` or
+        ``"adaptive"``.
         Default: single rate without a split, multirate with one.
     """
 
@@ -145,6 +147,7 @@ WHOLE: Mapping[str, Callable[..., Scheme]] = {
     "smes": Smes,
     "arc-length": ArcLength,
     "adaptive": Adaptive,
+    "variable": VariableStep,
 }
 """Schemes without fast and slow variables."""
 
