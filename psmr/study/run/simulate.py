@@ -150,6 +150,14 @@ def simulate(
             error.partial = run_of(reached) if partial else None
         raise
     _refuse_stop_at_start(watching.stop)
+    jumped = trajectory.counters.jumped_at
+    if jumped:
+        warnings.warn(
+            "the algebraic variables jumped to another solution at t = "
+            f"{', '.join(f'{t:.6g}' for t in jumped)} s, since the one that was followed had ended: a voltage collapse looks like this",
+            PsmrWarning,
+            stacklevel=2,
+        )
     chatter = trajectory.counters.chatter
     if chatter > CHATTER:
         warnings.warn(
