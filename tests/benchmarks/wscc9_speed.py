@@ -1,6 +1,6 @@
 """What the compiled loops cost on the WSCC 9-bus system: a table of medians of processor time, one thread.
 
-Run ``python tests/benchmarks/wscc9_speed.py``; ``--commands`` times ``psmr run`` too, cold and warm.
+Run ``python -m tests.benchmarks.wscc9_speed``; ``--commands`` times ``psmr run`` too, cold and warm.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.solve.block import make_block
 from psmr.numerics.solve.lu import refactor, solve
 from psmr.numerics.solve.newton import renew
+from psmr.numerics.solve.records import lu_of, matrix_of, work_of
 
 CASE = Path(__file__).parents[2] / "cases" / "wscc9"
 T_END = 10.0
@@ -39,25 +40,26 @@ T_END = 10.0
 @lean
 def residuals(block, w, count):  # type: ignore[no-untyped-def]
     for _ in range(count):
-        residual(block.table, w, block.F)
+        residual(matrix_of(block).table, w, matrix_of(block).F)
 
 
 @lean
 def jacobians(block, w, count):  # type: ignore[no-untyped-def]
     for _ in range(count):
-        jacobian(block.table, block.constant, w, block.J)
+        matrix = matrix_of(block)
+        jacobian(matrix.table, matrix.constant, w, matrix.J)
 
 
 @lean
 def refactors(block, w, count):  # type: ignore[no-untyped-def]
     for _ in range(count):
-        refactor(block.lu, block.J)
+        refactor(lu_of(block), matrix_of(block).J)
 
 
 @lean
 def solves(block, w, count):  # type: ignore[no-untyped-def]
     for _ in range(count):
-        solve(block.lu, block.defect, block.update)
+        solve(lu_of(block), work_of(block).defect, work_of(block).update)
 
 
 def median(call: Callable[[], float], repetitions: int) -> tuple[float, float]:
@@ -79,10 +81,8 @@ def kernel_times(system: psmr.dae.system.system.System) -> list[tuple[str, float
     everything = np.arange(system.n + system.m)
     w = system.w0.copy()
     block = make_block(system, "step", system.parameters, w, everything, everything)
-    if not renew(block.arrays, w, 5e-4):
-        block.repivot()
-    renew(block.arrays, w, 5e-4)
-    block.arrays.defect[:] = np.random.default_rng(0).standard_normal(block.size)
+    renew(block.address, w, 5e-4)
+    block.records.work.defect[:] = np.random.default_rng(0).standard_normal(block.size)
     rows = []
     # Jacobian last: it overwrites the Newton matrix that refactor needs.
     for name, function, target in (
@@ -93,7 +93,7 @@ def kernel_times(system: psmr.dae.system.system.System) -> list[tuple[str, float
     ):
 
         def once(function: Callable[..., None] = function) -> float:
-            return cpu_time(lambda: function(block.arrays, w, 2000)) / 2000 * 1e6
+            return cpu_time(lambda: function(block.address, w, 2000)) / 2000 * 1e6
 
         rows.append((name, *median(once, 101), target))
     return rows

@@ -24,6 +24,7 @@ from numba.core.serialize import dumps
 from psmr.dae.compile import safe_folder
 from psmr.dae.compile.entry import disbelieve, read_entry, write_entry
 from psmr.dae.compile.notice import Notice, announce
+from psmr.dae.compile.part import part
 
 _PACKAGE = Path(__file__).parents[2]
 _COMPILED_LAYERS = ("dae", "numerics")
@@ -135,8 +136,11 @@ _compiling: list[KeptCode] = []
 
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:
-    dispatcher = numba.njit(error_model="numpy", fastmath={"contract"}, **options)(function)
+    options = {"error_model": "numpy", "fastmath": {"contract"}, **options}
+    dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
     dispatcher._cache = KeptCode(dispatcher)
+    inside = part(function, **options)
+    dispatcher.get_call_template, dispatcher.get_overload = inside.get_call_template, inside.get_overload
     return dispatcher
 
 

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import brentq
 from scipy.sparse.linalg import splu
 
 from psmr.errors import PowerFlowError
@@ -241,6 +240,8 @@ def _share(balance: Balance, v: Reals, angle: Reals, limits: bool) -> tuple[Real
 
 def _within(total: float, weight: Reals, low: Reals, high: Reals) -> Reals:
     """Return shares of a total in proportion to weights as far as limits let them be."""
+    from scipy.optimize import brentq  # slow to import, for this alone
+
     total = float(np.clip(total, low.sum(), high.sum()))
     finite = np.concatenate([low[np.isfinite(low)], high[np.isfinite(high)]])
     # Beyond this level every limit that there is holds, and an open side takes more than all.

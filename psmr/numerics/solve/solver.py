@@ -45,7 +45,7 @@ def _restore(block, w):  # type: ignore[no-untyped-def]
     memory[SCALE], memory[RATE], memory[VALID] = np.nan, 1.0, 0.0
 
 
-@unit(_SIGNATURE, "the solver", 6)
+@unit(_SIGNATURE, "the solver", 4)
 def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: ignore[no-untyped-def]
     """Solve a block for its variables in w, from the guess there; return a status."""
     w, kept = reals(w_address, size), kept_of(block)

@@ -351,7 +351,7 @@ def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
     return DONE
 
 
-@announced("the integrator", 8)
+@announced("the integrator", 3)
 @lean
 def advance(machine, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
     """Take steps first..last-1 of h in s from times[k]; row ends[k + 1] of `record` takes the end of step k.

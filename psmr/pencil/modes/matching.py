@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from psmr.pencil.modes.spectrum import Modes, Multipliers
 
@@ -58,6 +57,8 @@ def match(modes: Modes, numerical: Multipliers, step: float) -> Match:
     step
         Time in s over which a multiplier acts.
     """
+    from scipy.optimize import linear_sum_assignment  # slow to import, for this alone
+
     partner = np.full(len(modes.s), -1)
     cost = assignment_cost(modes, numerical, step)
     nobody = np.full((len(modes.s), len(modes.s)), UNLIKE)
