@@ -154,8 +154,8 @@ def simulate(
     if jumped:
         warnings.warn(
             "the algebraic variables jumped to another solution at t = "
-            f"{', '.join(f'{t:.6g}' for t in jumped)} s, since the one that was followed had ended: a voltage "
-            "collapse looks like this",
+            f"{', '.join(f'{t:.6g}' for t in jumped)} s, since the one that was followed had ended: a "
+            "voltage collapse looks like this",
             PsmrWarning,
             stacklevel=2,
         )
