@@ -13,8 +13,8 @@ from partitioning import Partition
 from psmr.dae.system.system import System
 from psmr.numerics.schemes.scheme import Scheme, require_scheme
 from psmr.numerics.solve.sides import require_same_system
+from psmr.numerics.step.description import words
 from psmr.numerics.step.program import Side
-from psmr.numerics.step.words import words
 from psmr.numerics.step.work import matrices
 
 WIDTH = 110

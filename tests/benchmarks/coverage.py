@@ -2,7 +2,7 @@
 
 Counted are the records of all files below the folder whose names end in .dyr, files with the same text once.
 A record of a user-written model (USRMDL, USRLOD and their like) has equations of its own, which no library
-has: such records are counted beside the others. A name is covered where `psmr.io.psse.models.MODELS` has it;
+has: such records are counted beside the others. A name is covered where `psmr.io.psse.dyr_layout.MODELS` has it;
 whether the values of a record are among the options that psmr has is counted too.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from psmr.errors import PsmrError
 from psmr.io.psse.dyr import _entries
-from psmr.io.psse.models import MODELS, component_for
+from psmr.io.psse.dyr_layout import MODELS, component_for
 
 USER_WRITTEN = ("USRMDL", "USRLOD", "USRMSC", "USRBUS", "USRBRN", "USRFCT", "USRSWS", "USRDCL", "USRREL")
 EVENTS = ("TOGGLE",)

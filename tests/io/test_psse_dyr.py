@@ -9,7 +9,7 @@ import psmr
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.models.catalogue import role_parameters
 from psmr.grid.start.initialise import build
-from psmr.io.psse.models import MODELS, component_for
+from psmr.io.psse.dyr_layout import MODELS, component_for
 from psmr.io.read import read_case
 from tests.io.raw import raw_text
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from psmr.grid.case.case import Case
-from psmr.io.psse.models import component_for
+from psmr.io.psse.dyr_layout import component_for
 from tests.peers.andes_system import aligned
 from tests.peers.definitions import as_andes
 from tests.peers.pairs import CASES, written

@@ -8,7 +8,7 @@ import psmr
 from psmr.dae.system.linear_system import linear_system
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes import multirate, tableaux
-from psmr.numerics.step.words import words
+from psmr.numerics.step.description import words
 from psmr.numerics.step.work import matrices
 from tests.pencil.oracle import random_dae
 

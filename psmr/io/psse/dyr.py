@@ -20,7 +20,7 @@ from psmr.grid.models.catalogue import SOURCES
 from psmr.grid.models.machines import InfiniteBus
 from psmr.io.mistakes import Mistakes
 from psmr.io.psse.conventions import NO_MODELS, meant
-from psmr.io.psse.models import MODELS, component_for, parameters
+from psmr.io.psse.dyr_layout import MODELS, component_for, parameters
 from psmr.io.psse.record import Record, name_part
 from psmr.io.text import read_text
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.errors import CaseError
-from psmr.io.psse.layout import CASE, fields
+from psmr.io.psse.raw_layout import CASE, fields
 from psmr.io.psse.record import Record
 from psmr.io.text import decoded
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from psmr.errors import CaseError
-from psmr.io.psse.layout import CASE, LINES, VERSIONS, fields, needed, sections
+from psmr.io.psse.raw_layout import CASE, LINES, VERSIONS, fields, needed, sections
 from psmr.io.psse.rawx import read_rawx
 from psmr.io.psse.record import Record, split
 from psmr.io.text import read_text

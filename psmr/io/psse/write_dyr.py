@@ -10,7 +10,7 @@ from psmr.grid.case.case import Case
 from psmr.grid.case.tables import DeviceRow
 from psmr.grid.models.catalogue import role_parameters
 from psmr.grid.models.machines import InfiniteBus
-from psmr.io.psse.models import MODELS, component_for, parameters
+from psmr.io.psse.dyr_layout import MODELS, component_for, parameters
 
 
 def dyr_text(case: Case, units: Mapping[str, tuple[int, str]]) -> str:

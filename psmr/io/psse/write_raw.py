@@ -20,7 +20,7 @@ from psmr.grid.case.case import Case
 from psmr.grid.case.tables import TORQUE, BranchRow, GeneratorRow, LoadRow, Row, TransformerRow
 from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
 from psmr.io.psse.conventions import MACHINES
-from psmr.io.psse.layout import sections
+from psmr.io.psse.raw_layout import sections
 from psmr.io.psse.write_dyr import dyr_text
 
 VERSION = 33

@@ -19,7 +19,7 @@ from scipy.sparse.linalg import splu
 
 from psmr.dae.compile.cache import lean
 from psmr.errors import SingularError
-from psmr.numerics.solve.first_factors import FAILED_AT, first_factors
+from psmr.numerics.solve.pivots import FAILED_AT, first_factors
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_FINITE
 
 # Multipliers of a factorisation with PIVOT_THRESHOLD stay below 1e3. Two decades beyond that, rounding of

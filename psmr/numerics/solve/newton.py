@@ -20,9 +20,9 @@ import numpy as np
 
 from psmr.dae.compile.cache import lean
 from psmr.dae.compile.kernels import jacobian
-from psmr.numerics.solve.first_factors import READY, first_factors
 from psmr.numerics.solve.limits import clip, evaluate, move_limits
 from psmr.numerics.solve.lu import refactor, solve
+from psmr.numerics.solve.pivots import READY, first_factors
 from psmr.numerics.solve.records import (
     BOUNDED,
     DAMPED_SOLVES,
