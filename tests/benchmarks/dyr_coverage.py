@@ -1,9 +1,9 @@
-"""How many records of a folder's DYR files name a model of psmr: python -m tests.benchmarks.coverage FOLDER.
+"""How many records of a folder's DYR files name a model of psmr: python -m tests.benchmarks.dyr_coverage FOLDER.
 
 Counted are the records of all files below the folder whose names end in .dyr, files with the same text once.
 A record of a user-written model (USRMDL, USRLOD and their like) has equations of its own, which no library
-has: such records are counted beside the others. A name is covered where `psmr.io.psse.dyr_layout.MODELS` has it;
-whether the values of a record are among the options that psmr has is counted too.
+has: such records are counted beside the others. A name is covered where `psmr.io.psse.dyr_layout.MODELS` has
+it; whether the values of a record are among the options that psmr has is counted too.
 """
 
 import hashlib
@@ -93,5 +93,5 @@ def report(folder: Path) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        sys.exit("give one folder that has DYR files: python -m tests.benchmarks.coverage FOLDER")
+        sys.exit("give one folder that has DYR files: python -m tests.benchmarks.dyr_coverage FOLDER")
     print(report(Path(sys.argv[1])))
