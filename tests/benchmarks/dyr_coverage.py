@@ -1,4 +1,4 @@
-"""How many records of a folder's DYR files name a model of psmr: python -m tests.benchmarks.dyr_coverage FOLDER.
+"""How many records of DYR files name a model of psmr: python -m tests.benchmarks.dyr_coverage FOLDER.
 
 Counted are the records of all files below the folder whose names end in .dyr, files with the same text once.
 A record of a user-written model (USRMDL, USRLOD and their like) has equations of its own, which no library
