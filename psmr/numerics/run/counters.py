@@ -59,7 +59,7 @@ class Counters:
         Times in s at which the algebraic variables jumped to another solution, since the one that was
         followed had ended.
     seconds
-        Wall time.
+        Wall time of the run; compiling is not in it.
     rejected
         Steps that an adaptive method tried and took back.
     reversals

@@ -82,7 +82,6 @@ def integrate(
     SingularError
         For a singular matrix, naming the variable.
     """
-    began = time.perf_counter()
     w = _starting_buffer(system, start)
     t_start = float(w[-1])
     if not math.isfinite(t_end) or t_end <= t_start:
@@ -96,6 +95,7 @@ def integrate(
     engine: Any = scheme.engine(system, parameters, w, every)
     engine.forget(autonomous(system, parameters))
     blocks = [*engine.blocks.values(), event]
+    began = time.perf_counter()
     now = Now()
     recorder = Recorder(system.n, system.n + system.m, watch)
     recorder.begin(t_start, w)

@@ -114,6 +114,9 @@ class ProgramEngine:
             tolerance=float(choices.tolerance),
         )
         self._size = system.n + system.m
+        # No step: the loop is compiled, or loaded, before the clock runs.
+        none = np.zeros(1, np.int64)
+        advance(self.machine, step, np.zeros(1), none, 0, 0, w, np.zeros((1, self._size)))
         self.forget(False)
 
     def _program(self, h: float, before: tuple[float, ...]) -> Encoded:
