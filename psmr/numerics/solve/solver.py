@@ -14,6 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from psmr.dae.compile.cache import lean
+from psmr.dae.compile.notice import announced
 from psmr.dae.compile.unit import unit
 from psmr.numerics.solve.newton import HONEST, damped_newton, newton
 from psmr.numerics.solve.records import (
@@ -83,6 +84,7 @@ def _call(typing_context, function, address, w, size, a, policy, tolerance, effo
     return types.int64(types.int64, *_SIGNATURE.args), generate
 
 
+@announced("the entry of the solver", 0.2)
 @lean
 def solve(block, w, a, policy, tolerance, effort):  # type: ignore[no-untyped-def]
     """Solve a block, given by its address; see `solve_block`."""
