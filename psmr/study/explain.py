@@ -86,7 +86,7 @@ def explain(system: System, scheme: Scheme) -> Explanation:
     steps += [
         (heading, (*lines, f"Read across the partition: {_listed(read[0])}."))
         if heading.startswith("Interpolate")
-        else (heading, (*lines, f"They read of them: {_listed(read[1])}."))
+        else (heading, (*lines, f"Read by the slow rows: {_listed(read[1])}."))
         if heading == "Slow step" and any(sizes["fast"])
         else (heading, lines)
         for heading, lines in words(program, scheme.step, sizes, scheme.newton)

@@ -31,9 +31,9 @@ _RULES = {
     (0.0, 1.0): "Backward Euler: x + h f(t + h)",
 }
 _WHO: dict[Side, str] = {
-    "all": "Every variable",
-    "fast": "The fast variables",
-    "slow": "The slow variables, the fast ones held",
+    "all": "Every variable is predicted",
+    "fast": "The fast variables are predicted",
+    "slow": "The slow variables are predicted, the fast ones held",
 }
 
 
