@@ -19,6 +19,7 @@ from pathlib import Path
 
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.case import Case
+from psmr.grid.case.checks import HIGHEST_HZ, LOWEST_HZ
 from psmr.grid.case.tables import (
     POWER,
     TORQUE,
@@ -92,7 +93,11 @@ def read_raw(
 def _frequency(head: Record) -> float:
     """Return the nominal frequency; 60 Hz with a warning where the file gives none."""
     if head.has("BASFRQ"):
-        return head.positive("BASFRQ")
+        frequency_hz = head.positive("BASFRQ")
+        if not LOWEST_HZ <= frequency_hz <= HIGHEST_HZ:
+            words = f"must be between {LOWEST_HZ:g} (railways) and {HIGHEST_HZ:g} Hz (aircraft)"
+            raise head.error("BASFRQ", words)
+        return frequency_hz
     warnings.warn(f"{head.where}: gives no frequency; taken as 60 Hz", PsmrWarning, stacklevel=3)
     return 60.0
 
