@@ -103,7 +103,9 @@ def test_unlikely_branch(tmp_path):
 @pytest.mark.parametrize("frequency", ["15.0", "401.0", "5000.0"])
 def test_frequency(tmp_path, frequency):
     raw = raw_text().replace("1, 50.0 /", f"1, {frequency} /")
-    with pytest.raises(CaseError, match=r"case.raw:1 .*BASFRQ = .*: must be between 16 \(railways\) and 400 Hz"):
+    with pytest.raises(
+        CaseError, match=r"case.raw:1 .*BASFRQ = .*: must be between 16 \(railways\) and 400 Hz"
+    ):
         read_case(pair(tmp_path, "", raw)[0])
 
 
