@@ -7,20 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, improper, nonnegative, positive
-from psmr.dae.declare.mathematics import NumericMath
-from psmr.grid.models.blocks import (
-    lag,
-    lead_lag,
-    quadratic_saturation,
-    rectified,
-    saturation_conflict,
-    unrectified,
-    washout,
-)
+from psmr.dae.declare.component import Parameter, Terms, improper, nonnegative, positive
+from psmr.grid.models.blocks import lag, lead_lag, rectified, washout
+from psmr.grid.models.exciters.alternator import Alternator, alternator_at_start, alternator_current
 
 
-class EXAC1(Component):
+class EXAC1(Alternator):
     """Alternator with uncontrolled rectifier, IEEE type AC1 (1981).
 
     ::
@@ -36,40 +28,27 @@ class EXAC1(Component):
     """
 
     states = ("v_m", "x_l", "v_r", "v_e", "x_f")
-    algebraic = ("v_f",)
-    inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
-    optional = {"v_s": 0.0}
     limits = {"v_r": ("v_r_min", "v_r_max"), "v_e": ("v_e_min", None)}
     lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_r": ("t_a",)}
 
-    t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
     t_b = Parameter("s", "lag time constant before the regulator", nonnegative)
     t_c = Parameter("s", "lead time constant before the regulator", nonnegative)
     k_a = Parameter("pu", "gain of the regulator", positive)
     t_a = Parameter("s", "time constant of the regulator", nonnegative)
     v_r_max = Parameter("pu", "upper limit of the regulator's output")
     v_r_min = Parameter("pu", "lower limit of the regulator's output")
-    t_e = Parameter("s", "time constant of the exciter", positive)
     k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
     t_f = Parameter("s", "time constant of the rate feedback", positive)
-    k_c = Parameter("pu", "regulation of the rectifier", nonnegative)
-    k_d = Parameter("pu", "demagnetisation by the field current", nonnegative)
-    k_e = Parameter("pu", "constant of the exciter (1 where separately excited)")
-    e_1 = Parameter("pu", "first exciter voltage of the saturation curve", nonnegative)
-    se_1 = Parameter("1", "saturation at e_1", nonnegative)
-    e_2 = Parameter("pu", "second exciter voltage of the saturation curve", nonnegative)
-    se_2 = Parameter("1", "saturation at e_2", nonnegative)
-    v_e_min = Parameter("pu", "lower limit of the exciter's voltage: the diodes", default=0.0)
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to a lead without its lag and to an impossible saturation curve."""
-        return improper(p, ("t_c", "t_b")) or saturation_conflict(p, p["e_1"], "se_1", p["e_2"], "se_2")
+        return improper(p, ("t_c", "t_b")) or Alternator.conflict(p)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of transducer, lead-lag, regulator, exciter, feedback; the field voltage."""
-        v_fe = p.k_e * v.v_e + quadratic_saturation(m, v.v_e, p.e_1, p.se_1, p.e_2, p.se_2) + p.k_d * v.i_f
+        v_fe = alternator_current(m, v.v_e, v.i_f, p)
         washed, d_f = washout(v_fe, v.x_f, p.t_f)
         led, d_l = lead_lag(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, v.x_l, p.t_c, p.t_b)
         derivatives = (
@@ -84,10 +63,7 @@ class EXAC1(Component):
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the field voltage that the machine needs."""
-        v_f, i_f = terminal.signals.get("v_f", 1.0), terminal.signals.get("i_f", 1.0)
-        v_e = unrectified(v_f, p.k_c * i_f)
-        saturated = quadratic_saturation(NumericMath, v_e, p.e_1, p.se_1, p.e_2, p.se_2)
-        v_fe = p.k_e * v_e + saturated + p.k_d * i_f
+        v_f, v_e, v_fe = alternator_at_start(terminal, p)
         v_m = np.abs(terminal.voltage)
         found = {"v_m": v_m, "v_r": v_fe, "v_e": v_e, "x_f": v_fe, "v_f": v_f}
         return found | {"x_l": v_fe / p.k_a, "v_ref": v_m + v_fe / p.k_a}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, crossed, improper, nonnegative, positive
-from psmr.grid.models.exciters.exst1 import bus_fed
+from psmr.grid.models.blocks import lag, lead_lag, washout
 
 
 class StaticExciter(Component):
@@ -26,7 +26,7 @@ class StaticExciter(Component):
 
     states = ("v_m", "x_l", "v_a", "x_f")
     algebraic = ("v_f",)
-    inputs = ("v_re", "v_im", "v_s", "v_ref")
+    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "v_s", "v_ref")
     optional = {"v_s": 0.0}
     lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_a": ("t_a",)}
 
@@ -60,3 +60,17 @@ class StaticExciter(Component):
         v_m = np.abs(terminal.voltage)
         signals = {"v_a": v_f, "x_f": v_f, "v_f": v_f}
         return signals | {"v_m": v_m, "x_l": v_f / p.k_a, "v_ref": v_m + v_f / p.k_a}
+
+
+def bus_fed(m: Any, v: Any, p: Any, drop: Any) -> tuple[Terms, Terms, Terms]:
+    """Return the equations of a bus-fed exciter; `drop` is what the rectifier takes off the ceiling."""
+    magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
+    washed, d_f = washout(v.v_f, v.x_f, p.t_f)
+    error = m.clip(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, p.v_i_min, p.v_i_max)
+    led, d_l = lead_lag(error, v.x_l, p.t_c, p.t_b)
+    limited = m.clip(v.v_a, magnitude * p.v_r_min - drop, magnitude * p.v_r_max - drop)
+    return (
+        (lag(magnitude, v.v_m, p.t_r), d_l, lag(p.k_a * led, v.v_a, p.t_a), d_f),
+        (limited - v.v_f,),
+        (),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from psmr.dae.declare.component import (
@@ -114,20 +114,30 @@ class PSS2A(Component):
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
         """Return the attributes for two input codes and the order of the filter."""
-        first, second, order, power = choice
+        return shaped(PSS2A, _equations, *choice)
 
-        def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-            """Return the derivatives and the output."""
-            return _equations(m, v, p, order, power)
 
-        ramp = tuple(f"r_{i + 1}" for i in range(order * power))
-        own = {
-            "states": (*(s for s in PSS2A.states if not s.startswith("r_")), *ramp),
-            "lags": {s: t for s, t in PSS2A.lags.items() if not s.startswith("r_")}
-            | dict.fromkeys(ramp, ("t_9",)),
-            "equations": equations,
-        }
-        return with_signals(PSS2A, {"u_1": first, "u_2": second}, own)
+def shaped(
+    component: type[Component], flow: Callable[..., Any], first: int, second: int, order: int, power: int
+) -> Mapping[str, Any]:
+    """Return the attributes of a stabiliser with two inputs for their codes and the order of its filter.
+
+    `flow(m, v, p, order, power)` returns the equations of `component` with this filter.
+    """
+
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives and the output."""
+        terms: tuple[Terms, Terms, Terms] = flow(m, v, p, order, power)
+        return terms
+
+    ramp = tuple(f"r_{i + 1}" for i in range(order * power))
+    own = {
+        "states": (*(s for s in component.states if not s.startswith("r_")), *ramp),
+        "lags": {s: t for s, t in component.lags.items() if not s.startswith("r_")}
+        | dict.fromkeys(ramp, ("t_9",)),
+        "equations": equations,
+    }
+    return with_signals(component, {"u_1": first, "u_2": second}, own)
 
 
 def _equations(m: Any, v: Any, p: Any, order: int, power: int) -> tuple[Terms, Terms, Terms]:

@@ -7,8 +7,7 @@ from typing import Any
 
 from psmr.dae.declare.component import Parameter, Terms, crossed, improper, nonnegative
 from psmr.grid.models.blocks import lag, lead_lag, washout
-from psmr.grid.models.stabilisers.pss2a import PSS2A, ramp_tracking
-from psmr.grid.models.stabilisers.signals import with_signals
+from psmr.grid.models.stabilisers.pss2a import PSS2A, ramp_tracking, shaped
 
 
 class PSS2B(PSS2A):
@@ -50,27 +49,9 @@ class PSS2B(PSS2A):
         return _equations(m, v, p, 5, 1)
 
     @staticmethod
-    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return the signals at rest: they stop at the first washouts."""
-        return {"w_1": terminal.signals["u_1"], "w_3": terminal.signals["u_2"]}
-
-    @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
         """Return the attributes for two input codes and the order of the filter."""
-        first, second, order, power = choice
-
-        def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-            """Return the derivatives and the output."""
-            return _equations(m, v, p, order, power)
-
-        ramp = tuple(f"r_{i + 1}" for i in range(order * power))
-        own = {
-            "states": (*(s for s in PSS2B.states if not s.startswith("r_")), *ramp),
-            "lags": {s: t for s, t in PSS2B.lags.items() if not s.startswith("r_")}
-            | dict.fromkeys(ramp, ("t_9",)),
-            "equations": equations,
-        }
-        return with_signals(PSS2B, {"u_1": first, "u_2": second}, own)
+        return shaped(PSS2B, _equations, *choice)
 
 
 def _equations(m: Any, v: Any, p: Any, order: int, power: int) -> tuple[Terms, Terms, Terms]:
