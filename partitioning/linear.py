@@ -43,6 +43,17 @@ class Linear(Protocol):
     def state_matrix(self) -> Any: ...  # noqa: D102
 
 
+def require_linear(linear: object) -> None:
+    """Raise PartitionError for what is not a linearised DAE, with what was meant."""
+    lacking = [name for name in ("fx", "fy", "gx", "gy", "state_matrix") if not hasattr(linear, name)]
+    if lacking:
+        meant = "; pass system.linearise()" if hasattr(linear, "linearise") else ""
+        raise PartitionError(
+            f"a partition is made of a linearised DAE, and {type(linear).__name__} has no "
+            f"{', '.join(lacking)}{meant}"
+        )
+
+
 def variables(linear: Linear) -> tuple[str, ...]:
     """Names of all variables, states first."""
     return tuple(linear.names_x) + tuple(linear.names_y)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ORIGINS = ("participation", "fast", "device", "manual")
+
+COLUMNS = (
+    "variable", "kind", "device", "real", "imag", "magnitude", "frequency_hz", "equation", "side", "moved",
+    "reason",
+)  # fmt: skip
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -41,6 +50,11 @@ class Partition:
         ``"fast"`` (threshold on states, every algebraic variable fast), ``"device"`` or ``"manual"``.
     names_x, names_y, names_g
         Names of the states, the algebraic variables and the algebraic equations.
+    columns
+        The columns of `table`; none where nothing is said of the variables.
+
+    Attributes
+    ----------
     table
         A row per variable: ``variable``, ``kind`` (state or algebraic), ``device``, the eigenvalue it belongs
         to (``real`` in 1/s, ``imag`` in rad/s, not negative: one of a conjugate pair), its ``magnitude`` in
@@ -61,7 +75,7 @@ class Partition:
     names_x: tuple[str, ...]
     names_y: tuple[str, ...]
     names_g: tuple[str, ...]
-    table: pd.DataFrame = field(repr=False)
+    columns: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for flags, names in (("fast_x", "names_x"), ("fast_y", "names_y"), ("fast_g", "names_g")):
@@ -83,6 +97,13 @@ class Partition:
             raise PartitionError(
                 f"algebraic = {self.algebraic!r}: must be one of {', '.join(map(repr, ORIGINS))}"
             )
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Why each variable is fast or slow; see above."""
+        import pandas as pd  # slow to import, for tables alone
+
+        return pd.DataFrame(dict(self.columns), columns=list(COLUMNS))
 
     @property
     def n(self) -> int:
@@ -130,7 +151,7 @@ class Partition:
             self.delta,
             self.algebraic,
             *names,
-            self.table,
+            self.columns,
         )
 
     def __repr__(self) -> str:
@@ -145,7 +166,7 @@ class Partition:
         origin = {"device": "by device", "manual": "by hand"}.get(
             self.algebraic, f"delta = {self.delta:g} 1/s" if self.delta is not None else "no delta"
         )
-        moved = int(self.table["moved"].sum()) if "moved" in self.table else 0
+        moved = int(np.sum(self.columns.get("moved", 0)))
         notes = [origin, *(["algebraic variables fast"] if self.algebraic == "fast" else [])]
         notes += [f"{moved} moved to make it well posed"] if moved else []
         return (

@@ -5,6 +5,7 @@ Every choice of a split ends here, so no partition leaves this package unchecked
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -15,13 +16,18 @@ from partitioning.linear import Linear, group_labels, variables
 from partitioning.matching import Pairings, null_vectors, pairings
 from partitioning.participation import Modes
 from partitioning.partition import Array, Partition, PartitionError
-from partitioning.table import partition_table
+from partitioning.table import partition_columns
 
 # Groups tried in one round and direction, the most implicated first.
 TRIES = 24
+# Splits that are checked before the search is given up.
+MOST = 300
 # A double eigenvalue at z = 1 (the reference angle and the common speed) is split by rounding to 1 +-
 # sqrt(eps |T|); 1e-6 covers |T| up to 4000.
 ROUNDING = 1e-6
+
+# Seconds of processor time that a search may take.
+BUDGET = 20.0
 
 SpectralRadius = Callable[[Partition], float]
 
@@ -70,30 +76,42 @@ class Verdict:
 
 
 def well_posed(
-    linear: Linear, wish: Wish, spectral_radius: SpectralRadius | None = None, limit: float = 1.0
+    linear: Linear,
+    wish: Wish,
+    spectral_radius: SpectralRadius | None = None,
+    limit: float = 1.0,
+    budget: float = BUDGET,
 ) -> Partition:
     """Return the wished split, with groups moved to the other side where it would be singular or unstable.
 
     A group moves to the fast side if that helps. Only a group of algebraic variables may move to the slow
     side: a state there would be advanced with a step too long for it. The group that helps most moves first;
-    moves that turn out not to be needed are taken back.
+    moves that turn out not to be needed are taken back. The search ends after `budget` seconds of processor
+    time.
 
     Raises
     ------
     PartitionError
-        When no move makes the split well posed, naming the group at fault and what to try.
+        When no move makes the split well posed, or none was found within the budget: with the group at fault,
+        what was tried and what to try.
     """
     if not (isinstance(limit, int | float) and np.isfinite(limit) and limit > 0):
         raise PartitionError(
             f"limit = {limit!r}: the largest spectral radius allowed must be a finite number > 0"
         )
-    return _Repair(linear, wish, spectral_radius, limit).run()
+    return _Repair(linear, wish, spectral_radius, limit, budget).run()
 
 
 class _Repair:
     def __init__(
-        self, linear: Linear, wish: Wish, spectral_radius: SpectralRadius | None, limit: float
+        self,
+        linear: Linear,
+        wish: Wish,
+        spectral_radius: SpectralRadius | None,
+        limit: float,
+        budget: float,
     ) -> None:
+        self.budget, self.begun = budget, time.process_time()
         self.linear, self.wish, self.spectral_radius, self.limit = linear, wish, spectral_radius, limit
         self.labels = group_labels(linear)
         self.count = int(self.labels.max()) + 1 if self.labels.size else 0
@@ -103,6 +121,7 @@ class _Repair:
         self.stays[self.labels[: linear.n]] = True
         self.stays[self.labels[wish.firm]] = True
         self.moved: dict[int, str] = {}
+        self.judged = 0
 
     def run(self) -> Partition:
         groups = np.zeros(self.count, dtype=bool)
@@ -115,9 +134,12 @@ class _Repair:
                 raise PartitionError(self.hopeless(verdict, everything))
         while not verdict.fine:
             group, groups, better = self.step(groups, verdict)
+            self.require_time(verdict, better)
             self.moved[group] = self.complaint(verdict)
             verdict = better
         for group in list(self.moved)[:-1]:
+            if time.process_time() - self.begun > self.budget:
+                break
             back = groups.copy()
             back[group] ^= True
             again = self.judge(back)
@@ -127,13 +149,26 @@ class _Repair:
         return self.finish(verdict)
 
     def judge(self, groups: Array) -> Verdict:
-        """Check one split, given as a side per group."""
+        """Check one split, given as a side per group.
+
+        Raises
+        ------
+        PartitionError
+            When so many have been checked that the search has no end.
+        """
+        self.judged += 1
+        if self.judged > MOST:
+            first = next(iter(self.moved.values()), "no group moved")
+            raise PartitionError(
+                f"no well-posed split among the {MOST} that were tried, after {len(self.moved)} groups moved "
+                f"(the first since {first}); take another delta, name the fast devices, or take smaller steps"
+            )
         n = self.linear.n
         fast = groups[self.labels] if self.count else np.zeros(0, dtype=bool)
         fast_g, equations, condition_fast, condition_slow = self.pairings.equations(fast[n:])
         partition = Partition(
             fast[:n], fast[n:], fast_g, self.wish.delta, self.wish.algebraic, tuple(self.linear.names_x),
-            tuple(self.linear.names_y), tuple(self.linear.names_g), partition_table(),
+            tuple(self.linear.names_y), tuple(self.linear.names_g),
         )  # fmt: skip
         excess = np.log10(max(condition_fast, condition_slow) / self.pairings.limit)
         radius, growth = np.nan, 0.0
@@ -155,7 +190,7 @@ class _Repair:
             sides = groups.copy()
             sides[group] ^= True
             tried.append((group, sides, self.judge(sides)))
-            if tried[-1][2].fine:
+            if tried[-1][2].fine or time.process_time() - self.begun > self.budget:
                 return tried[-1]
         helpful = [move for move in tried if move[2].badness < verdict.badness]
         if helpful:
@@ -167,6 +202,19 @@ class _Repair:
         sides = groups.copy()
         sides[group] = True
         return group, sides, self.judge(sides)
+
+    def require_time(self, before: Verdict, after: Verdict) -> None:
+        """Raise the error of a search that has used up its budget."""
+        if after.fine or time.process_time() - self.begun <= self.budget:
+            return
+        worst = int(self.labels[self.implicated(before).argmax()])
+        moved = ", ".join(self.members(group) for group in self.moved) or "none"
+        raise PartitionError(
+            f"no well-posed split found within {self.budget:g} s: {self.judged} splits were tried "
+            f"(groups moved: {moved}), and still {self.complaint(before)}, most implicated is "
+            f"{self.members(worst)}. Take smaller steps, another threshold or method, or name the fast "
+            "variables"
+        )
 
     def candidates(self, groups: Array, verdict: Verdict) -> Iterator[int]:
         """Yield groups to move, those to the fast side first, the most implicated first."""
@@ -233,7 +281,7 @@ class _Repair:
         return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
     def finish(self, verdict: Verdict) -> Partition:
-        """Write the table."""
+        """Write the columns of the table."""
         split = verdict.partition
         fast = np.concatenate([split.fast_x, split.fast_y])
         reasons = list(self.wish.reasons)
@@ -245,8 +293,8 @@ class _Repair:
                 leader = np.flatnonzero((self.labels == group) & self.wish.fast)[0]
                 reasons[i] = f"in one group with {self.names[leader]}, which is fast"
         moved = np.isin(self.labels, list(self.moved))
-        table = partition_table(self.linear, fast, verdict.equations, self.wish.modes, moved, reasons)
+        columns = partition_columns(self.linear, fast, verdict.equations, self.wish.modes, moved, reasons)
         return Partition(
             split.fast_x, split.fast_y, split.fast_g, split.delta, split.algebraic,
-            split.names_x, split.names_y, split.names_g, table,
+            split.names_x, split.names_y, split.names_g, columns,
         )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from partitioning.linear import Linear, check_finite, device_of, positions, variables
+from partitioning.linear import Linear, check_finite, device_of, positions, require_linear, variables
 from partitioning.matching import refuse_singular
 from partitioning.participation import LARGEST, Modes, modes
 from partitioning.partition import Array, Partition, PartitionError
@@ -42,6 +42,7 @@ def by_device(
         For a device that owns no variable (with the nearest one that does), a singular gy, or a split that no
         change of side makes well posed.
     """
+    require_linear(linear)
     names = variables(linear)
     devices = list(dict.fromkeys(device_of(name) for name in names))
     chosen = {devices[i] for i in positions(fast, devices, "device with variables named", "")}
@@ -78,6 +79,7 @@ def by_hand(
         For a variable that is not there (with the nearest one), a singular gy, or a split that no change of
         side makes well posed.
     """
+    require_linear(linear)
     names = variables(linear)
     wanted = np.zeros(len(names), dtype=bool)
     wanted[positions(fast, names, "variable", "")] = True
@@ -93,6 +95,7 @@ def all_fast(linear: Linear) -> Partition:
     PartitionError
         For a singular gy, naming its equations.
     """
+    require_linear(linear)
     size = linear.n + linear.m
     return _checked(linear, np.ones(size, dtype=bool), ["everything is fast"] * size, "manual", None, 1.0)
 
@@ -105,6 +108,7 @@ def all_slow(linear: Linear) -> Partition:
     PartitionError
         For a singular gy, naming its equations.
     """
+    require_linear(linear)
     size = linear.n + linear.m
     return _checked(linear, np.zeros(size, dtype=bool), ["everything is slow"] * size, "manual", None, 1.0)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING
 
-from partitioning.linear import Linear, group_labels
+import numpy as np
+
+from partitioning.linear import Linear, group_labels, require_linear
 from partitioning.participation import modes
 from partitioning.partition import Array, Partition, PartitionError
 from partitioning.repair import SpectralRadius, Wish, well_posed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def by_participation(
@@ -60,6 +64,7 @@ def by_participation(
     if algebraic not in ("participation", "fast"):
         raise PartitionError(f"algebraic = {algebraic!r}: must be 'participation' or 'fast'")
     delta = float(delta)
+    require_linear(linear)
     found = modes(linear)
     owners = found.owners()
     fast = (np.abs(owners) > delta) | (delta == 0)
@@ -97,8 +102,11 @@ def suggest_delta(linear: Linear, rows: int = 10) -> pd.DataFrame:
     PartitionError
         As `by_participation`; also when rows is not at least 1.
     """
+    import pandas as pd  # slow to import, for tables alone
+
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise PartitionError(f"rows = {rows!r}: must be a whole number >= 1")
+    require_linear(linear)
     magnitude = np.abs(modes(linear).owners())
     labels = group_labels(linear)
     # Both of a conjugate pair, or of a repeated eigenvalue, are one mode to this many digits.

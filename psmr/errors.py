@@ -7,8 +7,14 @@ with which value, and what to try.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
+
+SHOWN = 50
+"""So many mistakes of a file are listed; of more only the number is said."""
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 class PsmrError(Exception):
@@ -40,7 +46,15 @@ class SchemeError(InputError):
 
 
 class EventError(InputError):
-    """An event names something that is not there, or a time outside the run."""
+    """An event names something that is not there, or a time outside the run.
+
+    Attributes
+    ----------
+    event
+        The event, where one alone is at fault; otherwise None.
+    """
+
+    event: Any = None
 
 
 class PowerFlowError(PsmrError):
@@ -67,3 +81,37 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the known name closest to `name`, or an empty string."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+class Mistakes:
+    """Collects what is wrong with a file while the reading goes on, so that all of it is said at once.
+
+    Parameters
+    ----------
+    error
+        What `finish` raises.
+    """
+
+    def __init__(self, error: type[InputError] = CaseError) -> None:
+        self.error = error
+        self.found: list[str] = []
+
+    def attempt(
+        self, what: Callable[Given, Result], *arguments: Given.args, **more: Given.kwargs
+    ) -> Result | None:
+        """Return what a function returns; where it raises InputError keep that, and return None."""
+        try:
+            return what(*arguments, **more)
+        except InputError as error:
+            if str(error) not in self.found:
+                self.found.append(str(error))
+            return None
+
+    def finish(self) -> None:
+        """Raise the error with everything that was found, if anything was."""
+        if len(self.found) == 1:
+            raise self.error(self.found[0])
+        if self.found:
+            more = len(self.found) - SHOWN
+            rest = [f"... and {more} more"] if more > 0 else []
+            raise self.error("\n  ".join([f"{len(self.found)} mistakes:", *self.found[:SHOWN], *rest]))

@@ -11,7 +11,7 @@ import pytest
 PROGRAM = """
 from psmr.dae.system.assemble import assemble
 from psmr.dae.declare.component import Component
-from psmr.dae.compile.safe_folder import root
+from psmr.dae.compile.cache.folder import root
 from psmr.dae.declare.device import Device
 
 GAIN = {"k": %s}

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from psmr.dae.compile.cache import lean
+from psmr.dae.compile.decorators import lean
 
 
 @lean

@@ -170,3 +170,10 @@ def test_every_split_of_a_random_index_one_dae_is_well_posed(make, seed, n, m, d
     alone = np.isin(labels, np.flatnonzero(np.bincount(labels) == 1))
     asked = split.table["magnitude"].to_numpy() > delta
     assert np.array_equal(fast[untouched & alone], asked[untouched & alone])
+
+
+def test_a_search_without_end_is_given_up(two_rates, monkeypatch):
+    monkeypatch.setattr("partitioning.repair.MOST", 2)
+    tried = iter([2.0, 0.5, 1.9, 1.8, 1.7])
+    with pytest.raises(PartitionError, match="no well-posed split among the 2 that were tried"):
+        partitioning.by_participation(two_rates, 20.0, spectral_radius=lambda split: next(tried))

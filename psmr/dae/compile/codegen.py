@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from psmr.dae.compile import machine, safe_folder
+from psmr.dae.compile import machine
+from psmr.dae.compile.cache import folder as folders
+from psmr.dae.compile.cache.entry import read_entry, write_entry
 from psmr.dae.compile.emit import kernel
-from psmr.dae.compile.entry import read_entry, write_entry
 from psmr.dae.compile.notice import announce
 from psmr.dae.compile.trace import Trace, trace
 from psmr.dae.declare.component import Component
@@ -112,7 +113,7 @@ class _Kernels:
 
 @functools.cache
 def _folder() -> Path:
-    return safe_folder.folder("components")
+    return folders.folder("components")
 
 
 @functools.cache

@@ -157,7 +157,7 @@ class Graph:
         # bool and numpy's scalars are numbers as well; numpy's bool and arrays without a dimension only here
         if isinstance(value, Real) or (getattr(value, "shape", None) == () and value.dtype.kind in "biuf"):
             return self.constant(float(value))
-        raise InputError(f"{value!r} is no real number and no expression of variables and parameters")
+        raise InputError(f"{value!r} is not a real number and no expression of variables and parameters")
 
     def _operation(self, kind: str, *values: Any) -> Node:
         args = tuple(map(self.node, values))
@@ -167,7 +167,7 @@ class Graph:
                 return self.constant(_NUMERIC[kind](*numbers))
             except (ValueError, OverflowError, ZeroDivisionError) as error:
                 listed = ", ".join(f"{number:g}" for number in numbers)
-                raise InputError(f"{kind}({listed}) is no real number") from error
+                raise InputError(f"{kind}({listed}) is not a real number") from error
         return self._node(kind, args)
 
     def add(self, a: Any, b: Any) -> Node:

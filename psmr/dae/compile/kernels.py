@@ -12,7 +12,7 @@ entry takes what a block does not want, so that a device that owns one fast row 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from psmr.dae.compile.cache import lean
+from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 
 Indices = NDArray[np.uint32]
@@ -84,6 +84,26 @@ class Kernels:
 
     def __reduce__(self) -> Any:
         raise TypeError("kernels hold addresses of this process: pickle the system and make them anew")
+
+    def copy(self, parameters: Sequence[Reals], lower: Reals, upper: Reals) -> Kernels:
+        """Return kernels of the same block with parameters and limits of their own.
+
+        Parameters
+        ----------
+        parameters
+            Parameter matrices of the system, one a component.
+        lower, upper
+            (states,) constant limits.
+        """
+        values = tuple(
+            np.ascontiguousarray(given[chosen])
+            for chosen, given in zip(self.selected, parameters, strict=True)
+        )
+        table = self.table.copy()
+        table[:, _PARAMETERS] = [own.ctypes.data for own in values if len(own)]
+        return replace(
+            self, table=table, parameters=values, lower=lower, upper=upper, keep=(*self.keep, values)
+        )
 
     def load(self, parameters: Sequence[Reals]) -> None:
         """Copy the parameter matrices of the system, one a component, into the table's own."""

@@ -1,11 +1,12 @@
 """What standard error says while something is compiled, and when compiled code cannot be kept.
 
-`announce` prints one line. `announced` marks a function of `psmr.dae.compile.cache.compiled` or `lean`: its
-line is printed each time machine code must be made for it, and never where that was found on disk.
+`announce` prints one line. `announced` marks a function of `psmr.dae.compile.decorators`: its line is printed
+each time machine code must be made for it, and never where that was found on disk.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,7 +39,8 @@ def say(text: str, once: str | None = None) -> None:
         if once in _said:
             return
         _said.add(once)
-    print(f"psmr: {text}", file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError, ValueError):  # nobody hears it: no reason to end
+        print(f"psmr: {text}", file=sys.stderr, flush=True)
 
 
 def announce(what: str, seconds: float, kept: str = "", once: bool = False) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+
+from psmr.dae.compile.numba_internals import Compiler, JITCodeLibrary
 
 
 class _Lowered(JITCodeLibrary):  # type: ignore[misc]

@@ -6,11 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import sigutils
-from numba.core.ccallback import CFunc
-
-from psmr.dae.compile.cache import KeptCode
+from psmr.dae.compile.cache.kept_code import KeptCode
 from psmr.dae.compile.notice import Notice
+from psmr.dae.compile.numba_internals import CFunc, sigutils
 
 
 class Unit:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from psmr.dae.declare.action import Action
+
 Check = Callable[[float], str | None]
 Terms = tuple[Any, ...]
 
@@ -119,12 +121,22 @@ class Component:
         Integrators that a zero gain or flag leaves out: state -> its name, or names of which one is zero.
     ramps
         Rates of change: parameters without which, all of them zero, no equation reads the time.
+    references
+        Parameters that limit what `rest_limits` has, for the start that adjusts limits.
     structural
         Whole-number parameters that choose the variables, for instance a code; `shape` says what each choice
         has (see `psmr.dae.declare.structure`).
     buses
         Parameters that number a bus, 0 for the device's own: parameter -> the inputs that read the real and
         the imaginary part of the voltage there.
+    branch
+        What a device reads of a branch: the names of three parameters (the bus at which it is read, the
+        branch's other bus, its circuit; a bus 0 for none) and of four inputs, which read the current into the
+        branch there and the voltage, each the real and the imaginary part. They are `optional`.
+    actions
+        What the device does by itself during a run.
+    memory
+        Parameters that only its actions set; a case does not give them.
     together
         Own variables that a partition keeps on one side.
     units
@@ -143,8 +155,12 @@ class Component:
     lags: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     integrals: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
     ramps: ClassVar[tuple[str, ...]] = ()
+    references: ClassVar[tuple[str, ...]] = ()
     structural: ClassVar[tuple[str, ...]] = ()
     buses: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    branch: ClassVar[tuple[str, ...]] = ()
+    actions: ClassVar[tuple[Action, ...]] = ()
+    memory: ClassVar[tuple[str, ...]] = ()
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
     units: ClassVar[Mapping[str, str]] = {}
     made_by: ClassVar[tuple[Any, ...] | None] = None
@@ -172,6 +188,14 @@ class Component:
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:
         """Return the attributes of the class that the values of `structural` ask for."""
+        return {}
+
+    @staticmethod
+    def rest_limits(p: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the highest values that states can have at rest, where a gate with an integrator holds them.
+
+        Initialisation has such gates open (``m.opened``), as it has limiters.
+        """
         return {}
 
     @staticmethod
@@ -218,6 +242,16 @@ def bounds_of(component: type[Component], state: str, values: Mapping[str, float
     """Return the non-windup limits of a state, infinite on an open side or where `values` lacks the bound."""
     low, high = (name or "" for name in component.limits.get(state, (None, None)))
     return (values.get(low, -math.inf), values.get(high, math.inf))
+
+
+def crossed_limits(component: type[Component], values: Mapping[str, float]) -> str | None:
+    """Return the objection to a state whose lower limit is above its upper one."""
+    for state in component.states:
+        low, high = bounds_of(component, state, values)
+        if low > high:
+            names = component.limits[state]
+            return f"the lower limit {names[0]} = {low:g} is above the upper limit {names[1]} = {high:g}"
+    return None
 
 
 def rows_of(component: type[Component]) -> tuple[str, ...]:

@@ -28,6 +28,8 @@ class Device:
     connections
         Input -> ``"device.variable"`` that it reads, output -> ``"device.row"`` that it adds to. Inputs left
         out are held.
+    acts_on
+        Name of the device that a run changes when this one acts; empty where it acts by its equations alone.
 
     Raises
     ------
@@ -40,6 +42,7 @@ class Device:
     component: type[Component]
     parameters: Mapping[str, float]
     connections: Mapping[str, str] = field(default_factory=dict)
+    acts_on: str = ""
 
     def __post_init__(self) -> None:
         declared = parameters_of(self.component)

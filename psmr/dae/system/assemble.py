@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from psmr.dae.compile.codegen import compile_components
 from psmr.dae.compile.kernels import Reals
-from psmr.dae.declare.component import Component, bounds_of, local_rows, parameters_of, rows_of
+from psmr.dae.declare.component import (
+    Component,
+    bounds_of,
+    crossed_limits,
+    local_rows,
+    parameters_of,
+    rows_of,
+)
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import Group, System
 from psmr.errors import InputError, nearest
@@ -35,6 +42,8 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
         For a duplicate device, a connection to something that is not there, a starting value that is not
         finite or that belongs to nothing, with the nearest known name.
     """
+    if isinstance(devices, Device) or not all(isinstance(device, Device) for device in devices):
+        raise InputError("assemble takes a list of psmr.Device; write [device] for a single one")
     _check_unique([device.name for device in devices])
     names_x = tuple(f"{d.name}.{v}" for d in devices for v in d.component.states)
     names_y = tuple(f"{d.name}.{v}" for d in devices for v in d.component.algebraic)
@@ -117,14 +126,10 @@ def _limits(devices: Sequence[Device]) -> tuple[Reals, Reals]:
     """Return (n,) lower and upper non-windup limits that are parameters."""
     lower, upper = [], []
     for device in devices:
+        if wrong := crossed_limits(device.component, device.parameters):
+            raise InputError(f"{device.name}: {wrong}")
         for state in device.component.states:
             low, high = bounds_of(device.component, state, device.parameters)
-            if low > high:
-                names = device.component.limits[state]
-                raise InputError(
-                    f"{device.name}: the lower limit {names[0]} = {low:g} is above "
-                    f"the upper limit {names[1]} = {high:g}"
-                )
             lower.append(low)
             upper.append(high)
     return np.array(lower, dtype=float), np.array(upper, dtype=float)

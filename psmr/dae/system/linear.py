@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearDae:
     """Four Jacobian blocks and the names of their rows and columns.
 
@@ -39,6 +39,9 @@ class LinearDae:
     names_y: tuple[str, ...]
     names_g: tuple[str, ...]
     groups: NDArray[np.intp]
+
+    def __repr__(self) -> str:
+        return f"LinearDae(n={self.n}, m={self.m})"
 
     @property
     def n(self) -> int:
@@ -94,40 +97,42 @@ def modes(linear: LinearDae) -> pd.DataFrame:
     -----
     Participation factors: Perez-Arriaga, Verghese and Schweppe, 1982.
     """
-    import pandas as pd
+    import pandas as pd  # slow to import, for tables alone
 
-    _require_linear(linear)
+    return pd.DataFrame(mode_columns(linear))
+
+
+def mode_columns(linear: LinearDae) -> dict[str, list[Any]]:
+    """Return the columns of the table of `modes`."""
+    require_linear(linear, "modes")
     matrix = linear.state_matrix()
     values, left, right = scipy.linalg.eig(matrix, left=True, right=True)
     # An eigenvalue below the rounding error of the matrix is 0: a common angle or speed.
     values[np.abs(values) <= linear.n * np.finfo(float).eps * np.linalg.norm(matrix)] = 0.0
     factors = np.abs(left.conj() * right)
     share = factors / factors.sum(axis=0)
-    rows: list[dict[str, Any]] = []
+    names = ("real", "imag", "frequency_hz", "damping_ratio", "dominant_state", "participation", "pair")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
     for i in np.lexsort((values.imag, -values.real)):
         s = values[i]
         if s.imag < 0:
             continue
         state = int(np.argmax(share[:, i]))
-        rows.append(
-            {
-                "real": s.real,
-                "imag": s.imag,
-                "frequency_hz": s.imag / (2 * np.pi),
-                "damping_ratio": -s.real / abs(s) if s != 0 else np.nan,
-                "dominant_state": linear.names_x[state],
-                "participation": share[state, i],
-                "pair": bool(s.imag > 0),
-            }
-        )
-    columns = ["real", "imag", "frequency_hz", "damping_ratio", "dominant_state", "participation", "pair"]
-    return pd.DataFrame(rows, columns=columns)
+        damping = -s.real / abs(s) if s != 0 else np.nan
+        owner = (linear.names_x[state], share[state, i])
+        row = (s.real, s.imag, s.imag / (2 * np.pi), damping, *owner, bool(s.imag > 0))
+        for name, value in zip(names, row, strict=True):
+            columns[name].append(value)
+    return columns
 
 
-def _require_linear(linear: object) -> None:
-    """Raise InputError for anything but a linearised system, with what was meant."""
+def require_linear(linear: object, what: str) -> None:
+    """Raise InputError for anything but a linearised system, with what was meant.
+
+    `what` is the function of psmr that was called.
+    """
     if not isinstance(linear, LinearDae):
-        meant = (
-            "write psmr.modes(system.linearise())" if hasattr(linear, "linearise") else "see System.linearise"
-        )
-        raise InputError(f"modes takes a linearised system, not {type(linear).__name__}; {meant}")
+        meant = "make one with psmr.build(case).linearise()"
+        if hasattr(linear, "linearise"):
+            meant = f"write psmr.{what}(system.linearise(){'' if what == 'modes' else ', ...'})"
+        raise InputError(f"{what} takes a linearised system, not {type(linear).__name__}; {meant}")

@@ -9,8 +9,8 @@ import os
 import time
 from pathlib import Path
 
+from psmr.dae.compile.cache.folder import objection
 from psmr.dae.compile.notice import say
-from psmr.dae.compile.safe_folder import objection
 
 _HEAD = b"psmr compiled code, 1\n"
 _FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))

@@ -1,8 +1,8 @@
-"""The decorators that compile with numba, and the cache that their machine code is kept in.
+"""What numba asks of a cache: the machine code of a function for each signature.
 
 The folder is named after everything that shapes the machine code: the sources of psmr, the versions of Python
 and numba. An edited or upgraded psmr therefore never meets stale code (numba alone would miss an edited
-callee in another file). Entries are checked before they are believed (`psmr.dae.compile.entry`).
+callee in another file). Entries are checked before they are believed (`psmr.dae.compile.cache.entry`).
 """
 
 from __future__ import annotations
@@ -12,21 +12,18 @@ import hashlib
 import marshal
 import pickle
 import platform
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import numba
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
 
-from psmr.dae.compile import safe_folder
-from psmr.dae.compile.entry import disbelieve, read_entry, write_entry
+from psmr.dae.compile.cache import folder as folders
+from psmr.dae.compile.cache.entry import disbelieve, read_entry, write_entry
 from psmr.dae.compile.notice import Notice, announce
-from psmr.dae.compile.part import part
+from psmr.dae.compile.numba_internals import CompileResult, dumps, rtsys
 
-_PACKAGE = Path(__file__).parents[2]
+_PACKAGE = Path(__file__).parents[3]
 _COMPILED_LAYERS = ("dae", "numerics")
 
 
@@ -45,7 +42,7 @@ def fingerprint() -> str:
 @functools.cache
 def folder() -> Path:
     """Return the folder of the compiled functions of this version of psmr."""
-    return safe_folder.folder(fingerprint())
+    return folders.folder(fingerprint())
 
 
 @functools.cache
@@ -93,7 +90,9 @@ class KeptCode:
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the machine code for a signature, None where there is none: then numba compiles it."""
-        target_context.refresh()
+        # numba refreshes its whole context here, a quarter of a second; code that is only loaded needs the
+        # runtime (which frees arrays) alone. Where something is compiled, the compiler refreshes it.
+        rtsys.initialize(target_context)
         path = self._path(signature, target_context.codegen())
         data = read_entry(path)
         if data is not None:
@@ -133,29 +132,3 @@ class KeptCode:
 
 
 _compiling: list[KeptCode] = []
-
-
-def _kept(function: Callable[..., Any], **options: Any) -> Any:
-    options = {"error_model": "numpy", "fastmath": {"contract"}, **options}
-    dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
-    dispatcher._cache = KeptCode(dispatcher)
-    inside = part(function, **options)
-    dispatcher.get_call_template, dispatcher.get_overload = inside.get_call_template, inside.get_overload
-    return dispatcher
-
-
-def compiled(function: Callable[..., Any]) -> Any:
-    """Compile `function` with numba on first use and keep the machine code on disk.
-
-    Division follows IEEE 754 (no exception), products and sums may be contracted to fused operations.
-    """
-    return _kept(function)
-
-
-def lean(function: Callable[..., Any]) -> Any:
-    """Compile as `compiled` does, but without the reference counts that numba keeps of every array.
-
-    For functions that allocate nothing (numba refuses others) and use arrays that their caller keeps alive.
-    On WSCC-9 a step takes a quarter less time, and its loop a third less to compile (measured).
-    """
-    return _kept(function, _nrt=False)
