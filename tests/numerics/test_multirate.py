@@ -11,6 +11,7 @@ from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.numerics.step.program import Combine
 from tests import systems
 
 PAIRS = [("FEM", "TM"), ("TM", "TM"), ("BEM", "TM"), ("FEM", "BEM"), ("TM", "BEM"), ("BEM", "BEM")]
@@ -32,7 +33,9 @@ def points(trajectory):
 
 @pytest.mark.parametrize("interpolation", ["linear", "spline"])
 @pytest.mark.parametrize("predict", ["all", "slow"])
-@pytest.mark.parametrize(("predictor", "solution"), PAIRS)
+@pytest.mark.parametrize(
+    ("predictor", "solution"), [*PAIRS, ("extrapolation", "TM"), ("extrapolation", "BEM")]
+)
 def test_ratio_one_converged_is_single_rate(system, split, predictor, solution, predict, interpolation):
     scheme = Multirate(
         split,
@@ -166,9 +169,21 @@ def test_corrections_that_diverge_fail_loudly():
     integrate(system, Multirate(split, 0.01, 2), 0.02)
     with pytest.raises(
         SimulationError,
-        match=r"t = 0 s, step 0.01 s, the slow step.* corrections .* do not converge.* differs by",
+        match=r"t = 0 s, step 0.01 s, the slow step.* do not converge: the .* grows.* differs by",
     ):
         integrate(system, Multirate(split, 0.01, 2, corrections="converge"), 0.02)
+
+
+def test_corrections_that_converge_slowly_are_told_from_those_that_diverge():
+    # As above with a loop gain of 0.99 of each side: a difference falls by 2 % with every correction.
+    system = systems.one(systems.Loop, {"a": 1.0, "b": 1.0}, gain=0.99)
+    split = partitioning.by_hand(system.linearise(), ["D.a", "D.y_a"])
+    split = dataclasses.replace(split, fast_g=np.array([True, False]))
+    scheme = Multirate(split, 0.01, 2, corrections="converge")
+    with pytest.raises(
+        SimulationError, match=r"corrections .* converge too slowly.* Remedy: take a larger epsilon"
+    ):
+        integrate(system, scheme, 0.02)
 
 
 def test_partition_of_another_system_is_refused(system):
@@ -178,6 +193,43 @@ def test_partition_of_another_system_is_refused(system):
         SchemeError, match="partition of 2 states and 1 algebraic variables of another system"
     ):
         integrate(system, Multirate(split, 0.01, 2), 1.0)
+
+
+@pytest.mark.parametrize("predict", ["all", "slow"])
+def test_an_extrapolated_parabola_is_continued_also_by_unequal_steps(predict):
+    """x' = 2t: the parabola through three points is exact, whatever their distances, once they are there."""
+    system = systems.one(systems.Ramp, {"slow": 0.0, "fast": 0.0}, tau=0.01)
+    split = partitioning.by_hand(system.linearise(), ["D.fast"])
+    scheme = Multirate(split, 0.1, 10, "extrapolation", interpolation="spline", predict=predict)
+    t = integrate(system, scheme, 0.97, every=True)  # the last step is shortened
+    assert np.abs(t.x[:, 0] - t.t**2)[21:].max() < 1e-12
+
+
+@pytest.mark.parametrize(("interpolation", "older"), [("linear", (0.07,)), ("spline", (0.07, 0.19))])
+def test_extrapolation_is_exact_for_its_polynomial(split, interpolation, older):
+    h = 0.05
+    program = Multirate(split, h, 5, "extrapolation", interpolation=interpolation).program(h, older)
+    prediction = next(i for i in program.instructions if isinstance(i, Combine))
+    times = dict(zip(("now", "older", "oldest"), (0.0, *(-back for back in older)), strict=False))
+    for power in range(len(older) + 1):
+        found = sum(weight * times[name] ** power for name, weight in prediction.terms)
+        assert found == pytest.approx(h**power, rel=1e-12)
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "spline"])
+@pytest.mark.parametrize("predict", ["all", "slow"])
+def test_extrapolation_starts_anew_at_an_instant(system, split, interpolation, predict):
+    """A run from an event on is the run that starts there: nothing before it is read."""
+    change = Change(0.05, inputs=(("D.v_ref", 0.9),))
+    choices = {"interpolation": interpolation, "predict": predict, "tolerance": 1e-13}
+    scheme = Multirate(split, 0.01, 5, "extrapolation", **choices)
+    whole = integrate(system, scheme, 0.15, [change])
+    after = np.flatnonzero(whole.t == 0.05)[-1]
+    start = (whole.x[after], whole.y[after])
+    alone = integrate(system, scheme, 0.1, [Change(0.0, inputs=(("D.v_ref", 0.9),))], start=start)
+    np.testing.assert_allclose(points(whole)[after:], points(alone)[-11:], atol=1e-11)
+    by_role = whole.counters.factorisations_by_role
+    assert by_role["predictor"] == 2  # one at the start, one after the event
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "spline"])

@@ -138,7 +138,7 @@ def test_rows_are_paired_anew_where_the_sides_need_it(system, plant):
     fast_g[own[:2]] = True
     split = partitioning.Partition(
         np.zeros(n, dtype=bool), fast_y, fast_g, None, "manual", linear.names_x, linear.names_y,
-        linear.names_g, partitioning.by_device(linear, ["bus2"]).table,
+        linear.names_g, partitioning.by_device(linear, ["bus2"]).columns,
     )  # fmt: skip
     trip = [Change(TRIP, out=plant)]
     scheme = Multirate(split, 0.005, 1, predictor="TM", corrections="converge")

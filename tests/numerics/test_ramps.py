@@ -11,7 +11,7 @@ from psmr.dae.declare.component import Component, Parameter
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.errors import InputError
-from psmr.numerics.run.discontinuities import autonomous
+from psmr.numerics.run.changes import autonomous
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.multirate import Multirate

@@ -105,8 +105,8 @@ def test_growing_modes_of_the_system_are_no_reason_to_refuse():
         ({"micro": True}, "micro = True"),
         ({"micro": 100}, r"micro \* delta = 100 \* 0.001 s = 0.1 s must be shorter than 0.1 s"),
         (
-            {"micro": 25, "base": "RK4"},
-            r"must be shorter than 0.025 s \(0.25 h, where the stages of RK4 begin\)",
+            {"micro": 34, "base": "RK4"},
+            r"must be shorter than 0.033333\d* s \(0.333333 h, where the stages of RK4 begin\)",
         ),
         ({"base": "TM"}, "base = 'TM'.*'FEM', 'RK2', 'RK4'"),
         ({"newton": "never"}, "newton = 'never'"),
@@ -127,7 +127,7 @@ def test_record_is_frozen_comparable_printable_and_picklable():
     assert scheme.evaluations == 12
 
 
-def formula(A, x, h, delta, micro, base, nodes="macro"):
+def formula(A, x, h, delta, micro, base, nodes):
     """The macro step on x' = A x, written out from the docstring of `Smes`."""
     a = {
         "FEM": [[0.0]],
@@ -184,9 +184,11 @@ def test_order_on_odes_and_daes(problem, base, order):
     errors = []
     for h in steps:
         run = integrate(given.system, Smes(h, 0.02 * h**order, 2, base), given.t_end)
-        errors.append(np.abs(np.concatenate([run.x[-1], run.y[-1]]) - given.exact(given.t_end)).max())
+        # Over the whole run: the leading error of RK2 on `forced` passes through zero at its end.
+        exact = np.array([given.exact(t) for t in run.t])
+        errors.append(np.abs(np.hstack([run.x, run.y]) - exact).max())
     slope = np.polyfit(np.log(steps), np.log(errors), 1)[0]
-    assert abs(slope - order) < (0.2 if problem is not forced or base != "RK2" else 0.5)
+    assert abs(slope - order) < 0.2
 
 
 def test_settled_nodes_remove_the_error_of_first_order_in_the_micro_steps():
@@ -241,7 +243,7 @@ def test_limits_hold_through_micro_and_long_steps():
 
 def test_an_overflow_is_named_and_its_points_are_kept_on_request_only():
     system = one(Blowup, {"x": 1.0})
-    with pytest.raises(SimulationError, match=r"D\.x left the finite numbers") as caught:
+    with pytest.raises(SimulationError, match=r"D\.x = .*, and no quantity is beyond") as caught:
         integrate(system, Smes(0.1, 0.01, 2), 3.0)
     assert caught.value.partial is None
     with pytest.raises(SimulationError) as caught:
@@ -272,3 +274,12 @@ def test_agrees_with_forward_euler_where_every_step_is_a_micro_step():
     system = logistic().system
     smes, euler = integrate(system, Smes(0.05, 0.01, 4), 2.0), integrate(system, SingleRate("FEM", 0.01), 2.0)
     np.testing.assert_allclose(smes.x[-1], euler.x[-1], rtol=1e-13)
+
+
+def test_settled_nodes_are_the_default_and_leave_more_room_for_micro_steps():
+    """A stage is backwards from N delta = c_2 h/r_2 on: h/3 with settled nodes, h/4 with the others."""
+    assert Smes(0.01, 1e-3, 3, "RK4") == Smes(0.01, 1e-3, 3, "RK4", nodes="settled")
+    with pytest.raises(SchemeError, match=r"must be shorter than 0\.0025 s"):
+        Smes(0.01, 1e-3, 3, "RK4", nodes="macro")
+    with pytest.raises(SchemeError, match=r"must be shorter than 0\.00333333 s"):
+        Smes(0.01, 1e-3, 4, "RK4")

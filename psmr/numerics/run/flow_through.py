@@ -19,6 +19,9 @@ Reals = NDArray[np.float64]
 CHUNK = 0.1
 MOST_POINTS = 65536
 
+# Bytes of the points that stand in memory before they are recorded.
+ROOM = 2**25
+
 
 def flow_through(
     engine: FlowEngine, end: float, w: Reals, recorder: Recorder, progress: Callable[[float], None] | None
@@ -30,7 +33,7 @@ def flow_through(
     SimulationError
         Where the steps allowed are spent, the step vanishes, or a step fails that cannot be shortened.
     """
-    room, started = 64, False
+    room, started = recorder.chunk(64), False
     while True:
         times, rows = np.empty(room), np.empty((room, recorder.size))
         began = time.perf_counter()
@@ -42,10 +45,12 @@ def flow_through(
             filled, status = engine.flow(end, w, times, rows)
         elapsed = time.perf_counter() - began
         recorder.add(times[:filled], rows[:filled], filled)
-        if recorder.stopped():
+        if recorder.stopped() or recorder.paused():
             return
         if filled:
-            room = min(MOST_POINTS, 4 * room, max(64, int(filled * CHUNK / max(elapsed, 1e-6))))
+            most = min(MOST_POINTS, max(64, ROOM // (8 * recorder.size)))
+            timed = min(most, 4 * room, max(64, int(filled * CHUNK / max(elapsed, 1e-6))))
+            room = recorder.chunk(timed)
         if progress is not None:
             progress(float(w[-1]))
         if status == DONE:

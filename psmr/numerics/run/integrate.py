@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError, SimulationError, SingularError
+from psmr.numerics.run.acting import Acting
+from psmr.numerics.run.changes import Now, apply_changes, autonomous, instants_of
 from psmr.numerics.run.counters import Counters
-from psmr.numerics.run.discontinuities import Now, apply_changes, autonomous, instants_of
 from psmr.numerics.run.flow_through import flow_through
-from psmr.numerics.run.recorder import Piece, Recorder
+from psmr.numerics.run.recorder import Piece, Recorder, Sink
 from psmr.numerics.run.trajectory import Change, Trajectory, Watch
 from psmr.numerics.schemes.scheme import GridEngine, Scheme
 from psmr.numerics.solve.algebraic_solve import algebraic_block, algebraic_solve, other_solutions
@@ -34,6 +36,9 @@ CHUNK = 0.1
 # Changes closer than this part of the run are one, where no step says what is close.
 SAME = 1e-12
 
+# Bytes of the points that stand in memory before they are recorded: some chunks of a large system.
+ROOM = 2**25
+
 
 def integrate(
     system: System,
@@ -45,6 +50,8 @@ def integrate(
     progress: Callable[[float], None] | None = None,
     partial: bool = False,
     watch: Watch | None = None,
+    sink: Sink | None = None,
+    acting: Acting | None = None,
 ) -> Trajectory:
     """Integrate a system from its starting time to t_end.
 
@@ -70,6 +77,11 @@ def integrate(
         Keep the points up to a failure: they are `partial` of the error.
     watch
         Looks at the accepted points, piece by piece, and may end the run at one of them.
+    sink
+        Takes the points in place of the trajectory, which then has the first one alone, so that memory does
+        not grow with the length of the run.
+    acting
+        The devices that act by themselves; None where none does.
 
     Raises
     ------
@@ -97,7 +109,17 @@ def integrate(
     blocks = [*engine.blocks.values(), event]
     began = time.perf_counter()
     now = Now()
-    recorder = Recorder(system.n, system.n + system.m, watch)
+    expected = 0
+    if not scheme.chooses_steps:
+        per_step = _points(scheme, every)
+        # At each instant a step is shortened, and the point stands twice.
+        expected = per_step * (math.ceil((t_end - t_start) / scheme.step) + len(instants) + 1)
+        expected += len(instants) + 1
+    if acting is not None:
+        acting.start(parameters, same)
+    recorder = Recorder(
+        system.n, system.n + system.m, watch, sink, expected, acting, (*system.names_x, *system.names_y)
+    )
     recorder.begin(t_start, w)
 
     def trajectory() -> Trajectory:
@@ -108,24 +130,63 @@ def integrate(
             divided_at=recorder.divided_at,
             jumped_at=recorder.jumped_at,
             seconds=time.perf_counter() - began,
+            varying=engine.varying() if scheme.refines else None,
             **engine.counted(),
         )
-        return recorder.trajectory(counters, scheme.step)
+        found = recorder.trajectory(counters, scheme.step)
+        if scheme.refines:
+            found = replace(found, activity=engine.activity())
+        return found if acting is None else replace(found, acted=tuple(acting.acted))
+
+    def cross(end: float) -> None:
+        if scheme.chooses_steps:
+            flow_through(engine, end, w, recorder, progress)
+        else:
+            most = _most_steps(scheme, recorder, every)
+            for grid in TimeGrid.windows(float(w[-1]), end, scheme.step, most):
+                _cross(engine, event, scheme, grid, w, every, recorder, progress)
+                if recorder.stopped() or recorder.paused():
+                    break
+
+    def act() -> None:
+        """Let devices act that are due here, and those that act on what they changed."""
+        while acting is not None and acting.due <= w[-1] + same and not recorder.stopped():
+            at = recorder.instant(float(w[-1]), same)
+            change = acting.act(at, w)
+            if wrong := acting.problem(at):
+                raise SimulationError(f"{system.name}: {wrong}")
+            if sink is not None:
+                sink.told(change)
+            if watch is not None and watch.told(change):
+                recorder.stop()
+                return
+            apply_changes(system, [change], parameters, engine, event, w, now)
+            recorder.begin(at, w)
+
+    def back() -> None:
+        """Go back to the last point before an action."""
+        w[-1], w[: recorder.size] = recorder.go_on()
+        for place, (value, rate, since) in now.ramps.items():
+            w[place] = value + rate * (w[-1] - since)
+        engine.forget(autonomous(system, parameters) and not now.ramps)
 
     ends = sorted({t_start, *instants, float(t_end)})
     try:
         for begin, end in zip(ends, [*ends[1:], None], strict=True):
             w[-1] = begin
             if begin in instants:
+                if acting is not None:
+                    acting.lose([name for change in instants[begin] for name in change.out])
                 apply_changes(system, instants[begin], parameters, engine, event, w, now)
-                recorder.begin(begin, w)
+                recorder.begin(recorder.instant(begin, same), w)
             if end is None or recorder.stopped():
                 break
-            if scheme.chooses_steps:
-                flow_through(engine, end, w, recorder, progress)
-            else:
-                grid = TimeGrid.over(begin, end, scheme.step)
-                _cross(engine, event, scheme, grid, w, every, recorder, progress)
+            act()
+            while w[-1] < end - same and not recorder.stopped():
+                cross(end if acting is None else min(end, acting.due))
+                if recorder.paused():
+                    back()
+                act()
             if recorder.stopped():
                 break
     except (SimulationError, SingularError) as error:
@@ -133,6 +194,16 @@ def integrate(
             error.partial = trajectory()
         raise
     return trajectory()
+
+
+def _most_steps(scheme: Scheme, recorder: Recorder, every: bool) -> int:
+    """Return how many steps are taken into one room for their points."""
+    return max(16, ROOM // (8 * recorder.size * _points(scheme, every)))
+
+
+def _points(scheme: Scheme, every: bool) -> int:
+    """Return how many points of a step are recorded."""
+    return scheme.within(scheme.step).size if every else 1
 
 
 def _cross(
@@ -145,7 +216,7 @@ def _cross(
     recorder: Recorder,
     progress: Callable[[float], None] | None,
 ) -> None:
-    """Run through one span in chunks, each recorded.
+    """Run through the steps of one window in chunks, each recorded.
 
     Where no part of a step has a solution near the last point, the algebraic equations have come to the end
     of the solution that was followed: they jump to another one, if there is one.
@@ -155,17 +226,18 @@ def _cross(
     total = len(grid.steps)
     ratios = np.full(total, scheme.within(float(grid.steps[0])).size)
     ratios[-1] = scheme.within(float(grid.steps[-1])).size
-    done, chunk = 0, 16
+    done, chunk = 0, recorder.chunk(16)
     while done < total:
         first = done
         began = time.perf_counter()
         done, status = engine.advance(grid, ends, done, min(total, done + chunk), w, piece.rows)
         elapsed = time.perf_counter() - began
         recorder.add_piece(piece, ratios, engine.divided(first, done), first, done)
-        if recorder.stopped():
+        if recorder.stopped() or recorder.paused():
             return
         if done > first:
-            chunk = max(1, min(4 * chunk, int((done - first) * CHUNK / max(elapsed, 1e-6))))
+            timed = max(1, min(4 * chunk, int((done - first) * CHUNK / max(elapsed, 1e-6))))
+            chunk = recorder.chunk(timed)
         if status == NO_ROOM:
             engine.failed()[0].make_room()
         elif status != DONE:
@@ -176,7 +248,7 @@ def _cross(
                 raise failure
             if not _jump(engine, event, float(t[ends[done + 1]]), w, recorder):
                 raise failure
-            if recorder.stopped():
+            if recorder.stopped() or recorder.paused():
                 return
             done += 1
         elif progress is not None:

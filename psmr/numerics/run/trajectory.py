@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from psmr.errors import EventError
 
 if TYPE_CHECKING:
+    from psmr.numerics.refine.activity import Activity
     from psmr.numerics.run.counters import Counters
 
 Reals = NDArray[np.float64]
@@ -37,6 +38,8 @@ class Change:
     rates
         (full name of a held input, rate per second) pairs: the input changes linearly from here on, until a
         change gives it another rate. One that is set (`inputs`) and has no rate here stands still.
+    protects
+        Whether it is protection that acted.
 
     Raises
     ------
@@ -50,6 +53,7 @@ class Change:
     label: str = ""
     out: tuple[str, ...] = ()
     rates: tuple[tuple[str, float], ...] = ()
+    protects: bool = False
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.t):
@@ -72,6 +76,9 @@ class Watch(Protocol):
     def begin(self, t: float) -> None:
         """Take note that the changes at t in s, if any, are made."""
 
+    def told(self, change: Change) -> bool:
+        """Take note of what devices change by themselves; return whether the run ends before it."""
+
     def look(self, t: Reals, points: Reals) -> int | None:
         """Return which of (K,) times and (K, n + m) points is the last one of the run, None to go on."""
 
@@ -90,6 +97,10 @@ class Trajectory:
         Work done.
     h
         Step size of the scheme in s (the macro step of a multirate one).
+    acted
+        What devices changed by themselves, in order of time.
+    activity
+        Which devices had steps of their own, and when, of a scheme that refines.
     """
 
     t: Reals
@@ -97,3 +108,5 @@ class Trajectory:
     y: Reals
     counters: Counters
     h: float
+    acted: tuple[Change, ...] = ()
+    activity: Activity | None = None

@@ -23,7 +23,7 @@ ADAPTIVE_METHODS = ("RK54", "Adams")
 MOST_STEPS = 1_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Adaptive(Scheme):
     r"""Advance every variable explicitly, with steps that keep the local error below a tolerance.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ONE_STEP = ("FEM", "RK2", "RK4")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArcLength(Scheme):
     """Advance states and time by an explicit method over the arc length of the solution.
 

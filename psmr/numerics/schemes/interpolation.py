@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 # Accepted values before t that each interpolation uses: Huang and Tzounas, equation (20), and the cubic.
 HISTORY = {"linear": 0, "spline": 2}
 
+# Accepted values before t that a prediction by extrapolation uses: with as many, the slow values within the
+# step lie on the polynomial that they are extrapolated on.
+EXTRAPOLATED = {"linear": 1, "spline": 2}
+
 
 def lagrange_weights(nodes: NDArray[np.float64], s: float) -> NDArray[np.float64]:
     """Return the weights of the values at the nodes in their polynomial at s."""

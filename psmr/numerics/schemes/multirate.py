@@ -12,14 +12,24 @@ from numpy.typing import NDArray
 
 from partitioning import Partition
 from psmr.errors import SchemeError
-from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, partition, positive, whole
-from psmr.numerics.schemes.interpolation import HISTORY, lagrange_weights
+from psmr.numerics.schemes.choices import (
+    MOST_WITHIN,
+    NEWTONS,
+    Newton,
+    choice,
+    partition,
+    positive,
+    whole,
+    within,
+)
+from psmr.numerics.schemes.interpolation import EXTRAPOLATED, HISTORY, lagrange_weights
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.tableaux import COEFFICIENTS
 from psmr.numerics.step.program import (
     NEW,
     NOW,
     OLDER,
+    Combine,
     CopyRate,
     Instruction,
     Program,
@@ -32,12 +42,13 @@ from psmr.numerics.step.program import (
 )
 from psmr.numerics.step.time_grid import ROUNDING
 
-PREDICTORS = ("FEM", "TM", "BEM")
+EXTRAPOLATION = "extrapolation"
+PREDICTORS = ("FEM", "TM", "BEM", EXTRAPOLATION)
 SOLUTIONS = ("TM", "BEM")
 PREDICTED = ("all", "slow")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Multirate(Scheme):
     """Advance the fast set with h_slow / ratio and the slow set with h_slow (Huang and Tzounas, section 2.2).
 
@@ -50,8 +61,10 @@ class Multirate(Scheme):
     ratio
         Fast steps in a macro step; the fast step is ``h_slow / ratio``.
     predictor
-        Method that predicts the slow variables at the end of the macro step: ``"FEM"``, ``"TM"`` or
-        ``"BEM"``.
+        Method that predicts the slow variables at the end of the macro step: ``"FEM"``, ``"TM"``, ``"BEM"``
+        or ``"extrapolation"`` from past macro points: the line through the last two with linear
+        interpolation, the parabola through the last three with the spline; the first step after an event is
+        predicted by the rule of the solution.
     solution
         Method that solves the fast and the slow rows: ``"TM"`` or ``"BEM"``.
     interpolation
@@ -64,7 +77,10 @@ class Multirate(Scheme):
         or ``"converge"``, which repeats until they agree to `epsilon` and fails where that does not happen.
     predict
         ``"all"`` predicts every variable (the published form); ``"slow"`` holds the fast set while the slow
-        set is predicted, which keeps an explicit predictor usable beside very fast states.
+        set is predicted, which keeps an explicit predictor usable beside very fast states. An extrapolation
+        of ``"all"`` is of the states, and solves 0 = g for the algebraic variables: equation (6) of Huang and
+        Tzounas; one of the ``"slow"`` set is of its algebraic variables too and solves nothing, which can
+        be unstable at any step where the sides have a strong algebraic loop (docs/choosing.md).
     epsilon
         Corrections end when prediction and slow solution differ by less than this (infinity norm, per unit).
     tolerance
@@ -110,6 +126,7 @@ class Multirate(Scheme):
         count = isinstance(self.corrections, int) and not isinstance(self.corrections, bool)
         if self.corrections != "converge" and not (count and self.corrections >= 0):  # type: ignore[operator]
             raise SchemeError(f"corrections = {self.corrections!r}: must be 0, 1, 2, ... or 'converge'")
+        within(self.ratio, self.passes)
 
     @classmethod
     def from_steps(cls, split: Partition, h_slow: float, h_fast: float, **choices: object) -> Multirate:
@@ -122,6 +139,8 @@ class Multirate(Scheme):
         """
         positive("h_slow", h_slow, "s")
         positive("h_fast", h_fast, "s")
+        if h_slow > 2 * MOST_WITHIN * h_fast:
+            within(2 * MOST_WITHIN, 1)
         ratio = round(h_slow / h_fast)
         # 1e-9 is far above the rounding of two decimal literals and far below any intended difference.
         if ratio < 1 or abs(ratio * h_fast - h_slow) > 1e-9 * h_slow:
@@ -145,7 +164,7 @@ class Multirate(Scheme):
     @property
     def kind(self) -> Hashable:
         """See `Scheme`: TM and BEM predict with the same work."""
-        predictor = "FEM" if self.predictor == "FEM" else "implicit"
+        predictor = self.predictor if self.predictor in ("FEM", EXTRAPOLATION) else "implicit"
         return (self.split, predictor, self.predict, self.solution)
 
     @property
@@ -178,10 +197,11 @@ class Multirate(Scheme):
         """See `Scheme`: equations (19) to (22) of Huang and Tzounas."""
         fast, slow = self._has(True), self._has(False)
         count = self.fast_steps(h)
-        used = COEFFICIENTS[self.solution][0] or (fast and slow and COEFFICIENTS[self.predictor][0])
+        prediction = self._prediction(h, before) if fast and slow else ()
+        used = COEFFICIENTS[self.solution][0] or any(isinstance(i, Stage) and i.rates for i in prediction)
         instructions: list[Instruction] = [Rate("f(t)", "step")] if used else []
         if fast and slow:
-            instructions.append(self._prediction())
+            instructions += prediction
             once = (*self._fast_steps(h, count, before), self._slow_step("predicted"))
             if self.corrections:
                 most = None if self.corrections == "converge" else int(self.corrections)
@@ -191,17 +211,32 @@ class Multirate(Scheme):
             instructions += self._fast_steps(h, count, before)
         else:
             instructions.append(self._slow_step(None))
-        return Program(tuple(instructions), HISTORY[self.interpolation] if fast and slow else 0)
+        memory = self._memory() if fast and slow else 0
+        whole = self.predictor == EXTRAPOLATION and self.predict == "all"
+        return Program(tuple(instructions), memory, remembered="all" if whole else "slow")
 
     def _has(self, fast: bool) -> bool:
         """Return whether a side has variables."""
         return bool((self.split.fast_x == fast).any() or (self.split.fast_y == fast).any())
 
-    def _prediction(self) -> Stage:
+    def _memory(self) -> int:
+        """Return how many accepted points before the step it reads."""
+        extrapolated = EXTRAPOLATED[self.interpolation] if self.predictor == EXTRAPOLATION else 0
+        return max(HISTORY[self.interpolation], extrapolated)
+
+    def _prediction(self, h: float, before: tuple[float, ...]) -> tuple[Instruction, ...]:
         """Step 1: all of w, or the slow rows with the fast variables held."""
-        a, a_star = COEFFICIENTS[self.predictor]
+        older = before[: EXTRAPOLATED[self.interpolation]]
+        if self.predictor == EXTRAPOLATION and older:
+            weights = lagrange_weights(np.array([0.0, *(-distance / h for distance in older)]), 1.0)
+            points = tuple(zip((NOW, *OLDER), map(float, weights), strict=False))
+            if self.predict == "slow":
+                return (Combine("slow", "predicted", points),)
+            solved = Stage("predictor", "all", "predicted", "extrapolated")
+            return Combine("all", "extrapolated", points), solved
+        a, a_star = COEFFICIENTS[self.solution if self.predictor == EXTRAPOLATION else self.predictor]
         side: Side = "all" if self.predict == "all" else "slow"
-        return Stage("predictor", side, "predicted", NOW, _rates("f(t)", a), a_star)
+        return (Stage("predictor", side, "predicted", NOW, _rates("f(t)", a), a_star),)
 
     def _fast_steps(self, h: float, count: int, before: tuple[float, ...]) -> tuple[Instruction, ...]:
         """Return steps 2 and 3: interpolate the slow variables, solve the fast rows."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import Field, fields
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -40,6 +42,11 @@ class Scheme:
         Fast steps in a step.
     chooses_steps
         Whether the times of its points are found in the run.
+    refines
+        Whether devices have steps of their own that are found in the run; its engine then has an `activity`.
+    dense_output
+        Whether its steps are as long as the error allows, so that between two points of a run its dense
+        output is wanted (`psmr.study.record.dense`), and no straight line.
     step_name, has_ratio
         Name of the field that is its step, and whether `ratio` can be chosen.
     """
@@ -56,8 +63,30 @@ class Scheme:
         def ratio(self) -> int: ...  # noqa: D102
 
     chooses_steps: ClassVar[bool] = False
+    refines: ClassVar[bool] = False
+    dense_output: ClassVar[bool] = False
     step_name: ClassVar[str] = "h"
     has_ratio: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        """Return the call that makes the scheme, without what has its default."""
+        shown = (f"{f.name}={getattr(self, f.name)!r}" for f in self._fields() if not self._is_default(f))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        left = "style='text-align:left'"
+        rows = "".join(
+            f"<tr><td {left}>{f.name}</td><td {left}>{escape(str(getattr(self, f.name)))}</td>"
+            f"<td {left}>{'default' if self._is_default(f) else ''}</td></tr>"
+            for f in self._fields()
+        )
+        return f"<p><strong>{escape(str(self))}</strong></p><table>{rows}</table>"
+
+    def _fields(self) -> tuple[Field[Any], ...]:
+        return fields(self)  # type: ignore[arg-type]
+
+    def _is_default(self, field: Field[Any]) -> bool:
+        return bool(getattr(self, field.name) == field.default)
 
     @property
     def step(self) -> float:
@@ -84,7 +113,10 @@ class Scheme:
         SchemeError
             For a scheme whose step is no program.
         """
-        raise SchemeError(f"{self}: its step is no program of stages, so it has no equations to show")
+        raise SchemeError(
+            f"{self}: its step is no program of stages, so it has no equations to show and no step map:"
+            " only a dense operator, of every mode of at most 2000 variables (leave out modes=)"
+        )
 
     def steady_program(self) -> Program:
         """Return the program of a usual step with all the history that it uses.
@@ -152,6 +184,13 @@ class Scheme:
         """Return the scheme with a step operator that spans h in s; all else stays."""
         raise NotImplementedError
 
+    def at_step(self, h: float) -> Scheme | None:
+        """Return a scheme that chooses its steps with every step of h in s; None where it has none.
+
+        What the pencil says of it holds for the steps of that size which a run took.
+        """
+        return None
+
     def with_ratio(self, ratio: int) -> Scheme:
         """Return the scheme with another ratio at the same smallest step.
 
@@ -187,8 +226,8 @@ def require_scheme(scheme: object) -> Scheme:
         return scheme
     what = f"the class {scheme.__name__}" if isinstance(scheme, type) else f"a {type(scheme).__name__}"
     raise SchemeError(
-        f"{what} is not a scheme; make one with psmr.SingleRate, Multirate, Smes, SlowManifold, ArcLength "
-        "or Adaptive"
+        f"{what} is not a scheme; make one with psmr.VariableStep, SingleRate, Multirate, Smes, "
+        "SlowManifold, ArcLength or Adaptive"
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
-from psmr.numerics.step.program import NEW, NOW, Instruction, Program, Rate, Stage
+from psmr.numerics.step.program import BEFORE, NEW, NOW, Instruction, Program, Rate, Stage
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ONE_STEP_METHODS = tuple(TABLEAUX)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SingleRate(Scheme):
     r"""Advance every variable with one step size.
 
@@ -82,11 +82,22 @@ class SingleRate(Scheme):
         return f"single rate {self.method}, h = {self.h:g} s, {self.newton} Newton"
 
 
-def tableau_program(tableau: Tableau, keep_last: bool = False) -> Program:
+def tableau_program(
+    tableau: Tableau, keep_last: bool = False, starts: Mapping[int, tuple[str, ...]] | None = None
+) -> Program:
     """Return the program of a method: a stage for each row, and one that puts the step together.
 
-    With `keep_last` the rate of a last stage that is the new point is kept too, for an error estimate.
+    Parameters
+    ----------
+    tableau
+        The method.
+    keep_last
+        Whether the rate of a last stage that is the new point is kept too, for an error estimate.
+    starts
+        Points, of this step or of the one before it, from which Newton's start of a stage (counted from 1)
+        is extrapolated; None to start from the point before.
     """
+    starts = starts or {}
     instructions: list[Instruction] = []
 
     def rates(weights: tuple[float, ...]) -> tuple[tuple[str, float], ...]:
@@ -109,10 +120,14 @@ def tableau_program(tableau: Tableau, keep_last: bool = False) -> Program:
                 # Implicit stages of a method share one matrix, and so do the explicit ones.
                 matrix="new" if i == int(tableau.first_explicit) else "kept",
                 rate=None if last and tableau.stiffly_accurate and not keep_last else f"k{i + 1}",
+                guess=starts.get(i + 1),
             )
         )
     if not tableau.stiffly_accurate:
         weights = rates(tuple(map(float, tableau.b)))
         matrix: Literal["new", "kept"] = "new" if tableau.stages == 1 else "kept"
         instructions.append(Stage("step", "all", NEW, NOW, weights, matrix=matrix))
-    return Program(tuple(instructions))
+    outliving = {
+        name[len(BEFORE) :] for names in starts.values() for name in names if name.startswith(BEFORE)
+    }
+    return Program(tuple(instructions), kept=tuple(sorted(outliving)))

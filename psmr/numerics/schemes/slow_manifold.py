@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 JACOBIANS = ("step", "kept")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SlowManifold(Scheme):
     """Slow states by Runge-Kutta 4 on the slow manifold, fast ones by matrix exponentials (Gil et al., 2013).
 

@@ -13,7 +13,7 @@ from psmr.numerics.schemes.runge_kutta import EXPLICIT
 from psmr.numerics.schemes.stability import Spectrum, longest_step, mode_words, narrowest, polynomial
 
 BASES = ("FEM", "RK2", "RK4")
-NODES = ("macro", "settled")
+NODES = ("settled", "macro")
 
 # Micro steps tried by `Smes.for_system`: 100 a decade, so that the best one is missed by some 1 %.
 PER_DECADE = 100
@@ -30,7 +30,7 @@ def choose(
 ) -> tuple[float, int]:
     """Return (delta in s, N) with the fewest micro steps; arguments and errors as in `Smes.for_system`."""
     spectrum = Spectrum.of(linear)
-    steps = micro_steps(spectrum, h, base) if delta is None else np.array([delta])
+    steps = micro_steps(spectrum, h, base, nodes) if delta is None else np.array([delta])
     widened = spectrum.widened(h, margin)
     fast = widened[np.abs(widened) * h > 1.0]
     best: tuple[int, float, float] | None = None
@@ -59,10 +59,12 @@ def setbacks(base: str, nodes: str) -> NDArray[np.float64]:
     return np.full(c.size, 2.0) if nodes == "macro" else 1.0 + c
 
 
-def room_for_micro(base: str, h: float) -> float:
-    """Return what N delta must stay below for a macro step h: h, or half of the first stage's c_i h."""
-    nodes = EXPLICIT[base].c
-    return h if base == "FEM" else 0.5 * float(nodes[nodes > 0].min()) * h
+def room_for_micro(base: str, h: float, nodes: str) -> float:
+    """Return what N delta must stay below for a macro step h, so that no long step goes backwards, in s."""
+    if base == "FEM":
+        return h
+    c, back = EXPLICIT[base].c, setbacks(base, nodes)
+    return float((c / back)[c > 0].min()) * h
 
 
 def amplification(
@@ -71,7 +73,7 @@ def amplification(
     delta: float,
     micro: ArrayLike,
     base: str = "FEM",
-    nodes: str = "macro",
+    nodes: str = "settled",
 ) -> NDArray[np.complex128]:
     """Return by what one macro step multiplies the mode of each eigenvalue (1/s); (14) for forward Euler.
 
@@ -99,7 +101,7 @@ def smallest_micro(
     delta: float,
     base: str = "FEM",
     most: int | None = None,
-    nodes: str = "macro",
+    nodes: str = "settled",
 ) -> int | None:
     """Return the smallest number N >= 1 of micro steps for which every given mode decays, or None.
 
@@ -112,7 +114,7 @@ def smallest_micro(
     most
         Largest N to look at.
     """
-    limit = math.ceil(room_for_micro(base, h) / delta) - 1
+    limit = math.ceil(room_for_micro(base, h, nodes) / delta) - 1
     limit = limit if most is None else min(limit, most)
     for first in range(1, limit + 1, BATCH):
         number = np.arange(first, min(first + BATCH, limit + 1))
@@ -123,13 +125,13 @@ def smallest_micro(
     return None
 
 
-def micro_steps(spectrum: Spectrum, h: float, base: str) -> NDArray[np.float64]:
+def micro_steps(spectrum: Spectrum, h: float, base: str, nodes: str) -> NDArray[np.float64]:
     """Return the micro steps to try in s: 1/|s| of each mode faster than h, and a grid over their range.
 
     delta = 1/|s| removes a real mode in one step; -Re s / |s|^2 is the best one step can do for a complex
     one.
     """
-    room = room_for_micro(base, h)
+    room = room_for_micro(base, h, nodes)
     s = spectrum.damped[np.abs(spectrum.damped) * h > 1.0]
     best = -s.real / np.abs(s) ** 2
     best = best[best > 0.0]
@@ -147,7 +149,7 @@ def _refusal(spectrum: Spectrum, h: float, base: str, delta: float | None, margi
     alone = []
     for s in upper:
         pair = Spectrum(np.array([s]), spectrum.zero)
-        steps = micro_steps(pair, h, base) if delta is None else [delta]
+        steps = micro_steps(pair, h, base, nodes) if delta is None else [delta]
         if all(
             smallest_micro(pair.widened(h, margin), h, float(d), base, nodes=nodes) is None for d in steps
         ):
@@ -159,7 +161,7 @@ def _refusal(spectrum: Spectrum, h: float, base: str, delta: float | None, margi
     limit = f"only with steps below {limits[worst]:.3g} s" if limits[worst] > 0.0 else "with no step at all"
     return (
         f"SMES on {base} with h = {h:g} s: there is no number N of micro steps with N delta <"
-        f" {room_for_micro(base, h):g} s "
+        f" {room_for_micro(base, h, nodes):g} s "
         f"that makes the step stable, {chosen}{together}: mode {mode_words(worst)}, which forward Euler,"
         " the method of the "
         f"micro steps, damps {limit}. Take a smaller h, "

@@ -80,6 +80,44 @@ _GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
 # Hosea and Shampine (1996), table 1, with d = 1 - 1/sqrt(2): trapezoidal rule to 2 d h, then BDF2.
 _OUTER = math.sqrt(2.0) / 4.0
 
+# Kennedy and Carpenter (2016), NASA/TM-2016-219173: ESDIRK3(2)5L[2]SA and ESDIRK4(3)6L[2]SA; the first two
+# entries of a row are equal, since every stage is of order 2.
+_ROOT = math.sqrt(2.0)
+_ESDIRK32 = [
+    [9.0 * (1.0 + _ROOT) / 80.0],
+    [(22.0 + 15.0 * _ROOT) / (80.0 * (1.0 + _ROOT)), -7.0 / (40.0 * (1.0 + _ROOT))],
+    [
+        (2398.0 + 1205.0 * _ROOT) / (2835.0 * (4.0 + 3.0 * _ROOT)),
+        -2374.0 * (1.0 + 2.0 * _ROOT) / (2835.0 * (5.0 + 3.0 * _ROOT)),
+        5827.0 / 7560.0,
+    ],
+]
+_ESDIRK43 = [
+    [(1.0 - _ROOT) / 8.0],
+    [(5.0 - 7.0 * _ROOT) / 64.0, 7.0 * (1.0 + _ROOT) / 32.0],
+    [
+        (-13796.0 - 54539.0 * _ROOT) / 125000.0,
+        (506605.0 + 132109.0 * _ROOT) / 437500.0,
+        166.0 * (-97.0 + 376.0 * _ROOT) / 109375.0,
+    ],
+    [
+        (1181.0 - 987.0 * _ROOT) / 13782.0,
+        47.0 * (-267.0 + 1783.0 * _ROOT) / 273343.0,
+        -16.0 * (-22922.0 + 3525.0 * _ROOT) / 571953.0,
+        -15625.0 * (97.0 + 376.0 * _ROOT) / 90749876.0,
+    ],
+]
+
+
+def _esdirk(name: str, gamma: float, rows: list[list[float]], order: int) -> Tableau:
+    """Return a stiffly accurate method with an explicit first stage, from the rows of its later stages."""
+    stages = len(rows) + 2
+    A = [[0.0] * stages, [gamma, gamma]]
+    A += [[row[0], row[0], *row[1:], gamma] for row in rows]
+    A = [row + [0.0] * (stages - len(row)) for row in A]
+    return _tableau(name, A, A[-1], order)
+
+
 TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
     {
         tableau.name: tableau
@@ -94,6 +132,8 @@ TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
                 [_OUTER, _OUTER, _GAMMA],
                 2,
             ),
+            _esdirk("ESDIRK32", 9.0 / 40.0, _ESDIRK32, 3),
+            _esdirk("ESDIRK43", 0.25, _ESDIRK43, 4),
             _tableau(
                 "RK4",
                 [[0.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.0], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]],
@@ -108,10 +148,3 @@ TABLEAUX: Mapping[str, Tableau] = MappingProxyType(
 # Factors of f at the old and at the new point, per second of step: the pairs of predictor (19), fast rows
 # (21) and slow rows (22) of Huang and Tzounas.
 COEFFICIENTS = {"FEM": (1.0, 0.0), "TM": (0.5, 0.5), "BEM": (0.0, 1.0)}
-
-# Weights of TR-BDF2 less those of its third-order companion (Hosea and Shampine, equation (3.11)).
-TR_BDF2_DIFFERENCE = (
-    _OUTER - (1.0 - _OUTER) / 3.0,
-    _OUTER - (3.0 * _OUTER + 1.0) / 3.0,
-    _GAMMA - _GAMMA / 3.0,
-)

@@ -8,40 +8,50 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 from psmr.errors import SchemeError
-from psmr.numerics.schemes.adaptive import MOST_STEPS, no_operator, whole_steps
+from psmr.numerics.schemes.adaptive import MOST_STEPS, whole_steps
 from psmr.numerics.schemes.choices import choice, positive
+from psmr.numerics.schemes.implicit_pairs import PAIRS, ImplicitPair
 from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.schemes.single_rate import tableau_program
-from psmr.numerics.schemes.tableaux import TABLEAUX, TR_BDF2_DIFFERENCE
+from psmr.numerics.schemes.single_rate import SingleRate, tableau_program
 from psmr.numerics.step.program import Program
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
     from psmr.dae.system.system import System
 
-VARIABLE_METHODS = ("TR-BDF2",)
+AUTO = "auto"
+VARIABLE_METHODS = (AUTO, *PAIRS)
 
-# A hundred times the rounding of a variable of size one, which an increment must exceed to be an error.
+# From this tolerance on ESDIRK32 costs less than ESDIRK43 at equal error (tests/benchmarks/equal_error.py).
+LOOSE = 1e-4
+
+
+# The least tolerance of a step: some thousand times the rounding of a variable of size one, so that what is
+# left of Newton's residuals is no error of the step yet.
 LEAST_TOLERANCE = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VariableStep(Scheme):
     r"""Advance every variable implicitly, with steps that keep the estimated error below a tolerance.
 
-    TR-BDF2 (Hosea and Shampine, Applied Numerical Mathematics 20, 1996): the trapezoidal rule over a part of
-    the step, then the backward differentiation formula of second order over the whole, one Newton matrix for
-    both; L-stable, with an embedded estimate of third order. The estimate is filtered through the Newton
-    matrix, so that it holds for stiff states and gives that of the algebraic variables. The steps follow a
-    proportional-integral controller (Gustafsson, ACM Trans. Math. Software 17, 1991); a step that is rejected
-    is taken again. Every event is met exactly, and the step begins anew behind it.
+    Each method is stiffly accurate, L-stable, has one Newton matrix for all its stages and estimates its own
+    error: TR-BDF2 of order 2 (Hosea and Shampine, Applied Numerical Mathematics 20, 1996), ESDIRK32 of order
+    3 and ESDIRK43 of order 4 (ESDIRK3(2)5L[2]SA and ESDIRK4(3)6L[2]SA of Kennedy and Carpenter,
+    NASA/TM-2016-219173, 2016). The estimate is filtered through the Newton matrix, so that it holds for stiff
+    states and gives that of the algebraic variables. The steps follow a proportional-integral controller
+    (Gustafsson, ACM Trans. Math. Software 17, 1991); a step that is rejected is taken again. Every event is
+    met exactly, and the step begins anew behind it. The error of the run is proportional to the tolerance.
 
     Parameters
     ----------
     tolerance
         Largest estimated error of any state or algebraic variable in a step, relative to max(1, \|value\|).
+        TR-BDF2, whose error would go with the 2/3 power of that, takes its steps to a tolerance of
+        5 tolerance^(3/2) instead.
     method
-        ``"TR-BDF2"``.
+        ``"ESDIRK32"``, ``"ESDIRK43"``, ``"TR-BDF2"``; ``"auto"``: ESDIRK32 from a tolerance of 1e-4 on,
+        ESDIRK43 below, as each costs less there at equal error.
     h_max
         Longest step in s; None for no limit but the next event.
     most_steps
@@ -50,11 +60,12 @@ class VariableStep(Scheme):
     Raises
     ------
     SchemeError
-        For an unknown choice, or a tolerance that is no number between 1e-12 and 1.
+        For an unknown choice, or a tolerance that is no number in (0, 1) or below what double precision
+        allows the method; it says the least.
     """
 
     tolerance: float = 1e-4
-    method: Annotated[str, VARIABLE_METHODS] = "TR-BDF2"
+    method: Annotated[str, VARIABLE_METHODS] = AUTO
     h_max: float | None = None
     most_steps: int = MOST_STEPS
 
@@ -62,18 +73,37 @@ class VariableStep(Scheme):
     split: ClassVar[None] = None
     ratio: ClassVar[int] = 1
     chooses_steps: ClassVar[bool] = True
+    dense_output: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        positive("tolerance", self.tolerance)
-        if not LEAST_TOLERANCE <= self.tolerance < 1.0:
-            raise SchemeError(
-                f"tolerance = {self.tolerance!r}: must be at least {LEAST_TOLERANCE:g}, a hundred times the "
-                "rounding of a number near one and more, and below 1"
-            )
         choice("method", self.method, VARIABLE_METHODS)
+        number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
+        if not number or not 0.0 < self.tolerance < 1.0:
+            raise SchemeError(
+                f"tolerance = {self.tolerance!r}: must be a number above 0 and below 1, the error allowed "
+                "relative to max(1, |value|); 1e-3 is usual"
+            )
+        least = self.pair.least_tolerance(LEAST_TOLERANCE)
+        if self.tolerance < least * (1.0 - 1e-9):
+            raise SchemeError(
+                f"tolerance = {self.tolerance!r}: below what double precision allows {self.name}; the least "
+                f"is {least:.2g}"
+            )
         if self.h_max is not None:
             positive("h_max", self.h_max, "s")
         whole_steps(self.most_steps)
+
+    @property
+    def name(self) -> str:
+        """The method, also where it is chosen by the tolerance."""
+        if self.method != AUTO:
+            return self.method
+        return "ESDIRK32" if self.tolerance >= LOOSE else "ESDIRK43"
+
+    @property
+    def pair(self) -> ImplicitPair:
+        """Coefficients of the method and of its estimate."""
+        return PAIRS[self.name]
 
     @property
     def step(self) -> float:
@@ -82,25 +112,32 @@ class VariableStep(Scheme):
 
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: the step that is tried, with the rates that the estimate needs."""
-        return tableau_program(TABLEAUX[self.method], keep_last=True)
+        return tableau_program(self.pair.tableau, keep_last=True, starts=self.pair.starts)
 
     def with_step(self, h: float) -> NoReturn:
         """See `Scheme`: there is none to set."""
         raise SchemeError(f"{self}: a method that chooses its own steps has none to set")
+
+    def at_step(self, h: float) -> SingleRate:
+        """See `Scheme`: the method with a fixed step."""
+        return SingleRate(self.name, h, newton="very dishonest")
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: the program, with steps that are found as it goes."""
         from psmr.numerics.step.variable import VariableEngine
 
         return VariableEngine(
-            system, self.program(1.0), TR_BDF2_DIFFERENCE, self.tolerance, self.h_max, self.most_steps,
-            parameters, w,
+            system, self.program(1.0), self.pair, self.pair.tolerance_of_step(self.tolerance), self.h_max,
+            self.most_steps, parameters, w,
         )  # fmt: skip
 
     def operator(self, linear: LinearDae) -> NoReturn:
-        """See `Scheme`: there is none."""
-        raise no_operator(self)
+        """See `Scheme`: there is none, but one for each step (`at_step`)."""
+        raise SchemeError(
+            f"{self}: a method that chooses its own steps has no one step operator; scheme.at_step(h) has "
+            "that of a step of h, and the certificate of a run those of the steps that it took"
+        )
 
     def __str__(self) -> str:
         longest = "" if self.h_max is None else f", steps up to {self.h_max:g} s"
-        return f"variable step {self.method}, tolerance {self.tolerance:g}{longest}"
+        return f"variable step {self.name}, tolerance {self.tolerance:g}{longest}"

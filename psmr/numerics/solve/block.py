@@ -17,7 +17,7 @@ from psmr.dae.compile.kernels import Kernels
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.system.system import System
 from psmr.errors import SingularError
-from psmr.numerics.solve.limits import evaluate
+from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.lu import make_lu, why_singular, with_room
 from psmr.numerics.solve.records import (
     COUNTS,
@@ -116,9 +116,10 @@ class Block:
         states = self.kernels.row_indices[: self.kernels.states]
         self.records.limits.lower[:] = lower[states]
         self.records.limits.upper[:] = upper[states]
-        at = np.array(list(ramps), dtype=np.uint32)
-        values = np.array(list(ramps.values()), dtype=float).reshape(-1, 3)
-        self._keep(self.records._replace(ramps=Ramps(at, values)))
+        if ramps or len(self.records.ramps.at):
+            at = np.array(list(ramps), dtype=np.uint32)
+            values = np.array(list(ramps.values()), dtype=float).reshape(-1, 3)
+            self._keep(self.records._replace(ramps=Ramps(at, values)))
         self.kernels.write_constant(w, self.records.matrix.constant)
         self.forget()
 

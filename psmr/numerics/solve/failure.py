@@ -16,6 +16,7 @@ from psmr.numerics.solve.status import (
     NOT_FINITE,
     NOT_SETTLED,
     SINGULAR,
+    SLOW_TO_AGREE,
     Status,
 )
 
@@ -24,6 +25,7 @@ Reals = NDArray[np.float64]
 _REMEDY = {
     NOT_SETTLED: "take an implicit method (TM, BEM, SDIRK2), which solves for both at once",
     NOT_AGREED: "try a smaller h_slow, another partition, a larger epsilon or a fixed number of corrections",
+    SLOW_TO_AGREE: "take a larger epsilon, a fixed number of corrections or a smaller h_slow",
     NOT_FINITE: "try a smaller step, and look for a voltage that collapses or an unstable scheme",
     NOT_CONVERGED: "try a smaller step, and look for a voltage that collapses: there may be no solution",
 }
@@ -78,7 +80,7 @@ def step_failure(block: Block, status: int, w: Reals, h: float, least: float, di
             f"The largest update is still that of {worst_variable(block)}, {update:.3g} relative to"
             f" max(1, |value|)."
         )
-    if status == NOT_AGREED:
+    if status in (NOT_AGREED, SLOW_TO_AGREE):
         details.append(
             f"The slow solution still differs by {difference:.3g} from the prediction it came from."
         )

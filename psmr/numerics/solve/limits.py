@@ -1,46 +1,25 @@
-"""Residuals and non-windup limits at a point: evaluate, project, place; compiled.
+"""Non-windup limits in Newton's method and after it; compiled.
 
-A limit holds a state whose derivative points out of it. A constant limit makes the derivative zero; at one
-that moves the raw derivative stays: whether it takes the state beyond is known at the end of the step only.
+A limit holds a state whose derivative points out of it. A row of Newton's whose unclipped right-hand side is
+beyond a limit is x - limit, and its matrix row is that of the identity, with -1 in the column of a limit that
+is a variable of the block (semismooth Newton). A constant limit makes the derivative zero; at one that moves
+the raw derivative stays: whether it takes the state beyond is known at the end of the step only.
 """
 
 from __future__ import annotations
 
-from psmr.dae.compile.cache import lean
-from psmr.dae.compile.kernels import residual
+from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.records import (
+    BOUNDED,
     LOWER_AT,
-    RESIDUALS,
+    LOWER_SLOT,
     STATE,
     UPPER_AT,
-    VALID,
-    kept_of,
+    UPPER_SLOT,
     limits_of,
     matrix_of,
-    ramps_of,
     work_of,
 )
-
-
-@lean
-def follow_ramps(block, w):  # type: ignore[no-untyped-def]
-    """Write the held inputs that ramp as they are at the time in w."""
-    ramps = ramps_of(block)
-    at, values = ramps.at, ramps.values
-    for k in range(at.size):
-        w[at[k]] = values[k, 0] + values[k, 1] * (w[-1] - values[k, 2])
-
-
-@lean
-def evaluate(block, w):  # type: ignore[no-untyped-def]
-    """Write the raw residual at w into F, unless it is there."""
-    kept = kept_of(block)
-    if kept.memory[VALID] == 0.0:
-        matrix = matrix_of(block)
-        follow_ramps(block, w)
-        residual(matrix.table, w, matrix.F)
-        kept.counts[RESIDUALS] += 1
-        kept.memory[VALID] = 1.0
 
 
 @lean
@@ -57,22 +36,45 @@ def move_limits(block, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def project(block, w, rate):  # type: ignore[no-untyped-def]
-    """Write the derivatives at w into the places of their states; zero where a constant limit holds one."""
-    evaluate(block, w)
-    matrix, limits = matrix_of(block), limits_of(block)
-    F, variables, moving = matrix.F, matrix.variables, limits.moving
-    for i in range(work_of(block).known.size):
-        rate[variables[i]] = F[i]
+def hold_defect(block, w, a):  # type: ignore[no-untyped-def]
+    """Put x - limit into the Newton residual where one holds; return whether the matrix has others."""
+    move_limits(block, w)
+    work, matrix, limits = work_of(block), matrix_of(block), limits_of(block)
+    defect, known, F, variables = work.defect, work.known, matrix.F, matrix.variables
+    changed = False
     for b in range(limits.bounded.size):
         i = limits.bounded[b]
-        at = variables[i]
-        if (w[at] >= limits.upper[i] and F[i] > 0.0) or (w[at] <= limits.lower[i] and F[i] < 0.0):
-            rate[at] = 0.0
-    for k in range(moving.shape[0]):
-        i = moving[k, STATE]
-        if moving[k, UPPER_AT if F[i] > 0.0 else LOWER_AT] >= 0:
-            rate[variables[i]] = F[i]
+        x = w[variables[i]]
+        wanted = known[i] + a * F[i]
+        limits.held[b] = 0
+        if wanted > limits.upper[i]:
+            limits.held[b] = 1
+            defect[i] = x - limits.upper[i]
+        elif wanted < limits.lower[i]:
+            limits.held[b] = -1
+            defect[i] = x - limits.lower[i]
+        changed |= limits.held[b] != limits.held_in_matrix[b]
+    return changed
+
+
+@lean
+def hold_matrix(block):  # type: ignore[no-untyped-def]
+    """Make the matrix rows of the states that limits hold those of x - limit."""
+    matrix, limits = matrix_of(block), limits_of(block)
+    J = matrix.J
+    first = 0
+    for b in range(limits.bounded.size):
+        end = limits.ends[b]
+        limits.held_in_matrix[b] = limits.held[b]
+        if limits.held[b] != 0:
+            for s in range(first, end):
+                J[limits.slots[s]] = 0.0
+            J[matrix.diagonal[limits.bounded[b]]] = 1.0
+        first = end
+    for k in range(limits.moving.shape[0]):
+        side = limits.held[limits.moving[k, BOUNDED]]
+        if side != 0:
+            J[limits.moving[k, UPPER_SLOT if side > 0 else LOWER_SLOT]] = -1.0
 
 
 @lean
@@ -83,17 +85,6 @@ def clip(block, w):  # type: ignore[no-untyped-def]
     for i in limits.bounded:
         at = variables[i]
         w[at] = min(max(w[at], limits.lower[i]), limits.upper[i])
-
-
-@lean
-def place(block, w):  # type: ignore[no-untyped-def]
-    """Write known, limited, into the states of w: an explicit stage."""
-    known, variables = work_of(block).known, matrix_of(block).variables
-    for i in range(known.size):
-        w[variables[i]] = known[i]
-    follow_ramps(block, w)
-    clip(block, w)
-    kept_of(block).memory[VALID] = 0.0
 
 
 @lean

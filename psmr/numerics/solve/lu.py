@@ -9,6 +9,7 @@ ones cost a wrap-around test per access.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.dae.compile.cache import lean
+from psmr.dae.compile.decorators import lean
 from psmr.errors import SingularError
 from psmr.numerics.solve.pivots import FAILED_AT, first_factors
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_FINITE
@@ -149,12 +150,18 @@ def ordering(indptr: NDArray[np.uint32], indices: NDArray[np.uint32]) -> tuple[N
 
     SuperLU computes it as a part of a factorisation; it gets a diagonally dominant matrix of the same
     pattern, since the ordering depends on the pattern alone and must not fail on values. The entries are
-    those of its larger factor.
+    those of its larger factor. Runs that differ in their events have the same patterns: those last met are
+    remembered.
     """
+    order, entries = _ordering(indptr.astype(np.int32).tobytes(), indices.astype(np.int32).tobytes())
+    return order.copy(), entries
+
+
+@functools.lru_cache(maxsize=32)
+def _ordering(starts: bytes, rows: bytes) -> tuple[NDArray[np.intp], int]:
+    indptr, indices = np.frombuffer(starts, np.int32), np.frombuffer(rows, np.int32)
     n = len(indptr) - 1
-    pattern = sparse.csc_matrix(
-        (np.ones(len(indices)), indices.astype(np.int32), indptr.astype(np.int32)), (n, n)
-    )
+    pattern = sparse.csc_matrix((np.ones(len(indices)), indices, indptr), (n, n))
     dominant = pattern + sparse.diags_array(np.full(n, 2.0 * n + 2.0), format="csc")
     done = splu(
         dominant.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}

@@ -4,9 +4,8 @@ A stage with known part K (n,) and coefficient a = h gamma solves, for the block
 
     x - clip(K + a u(w), lower, upper) = 0,    0 = g(w)
 
-with u the raw derivatives. Where the unclipped right-hand side is beyond a limit, the row is x - limit, and
-its matrix row is that of the identity, with -1 in the column of a limit that is a variable of the block
-(semismooth Newton); elsewhere the matrix is E - a [f_w; 0] and g_w.
+with u the raw derivatives. The matrix is E - a [f_w; 0] and g_w, but for the rows that a limit holds
+(`psmr.numerics.solve.limits`).
 With a = 0 and no states this is the solution of the algebraic equations alone.
 
 The matrix is kept as the policy says. An update dw is final when theta / (1 - theta) \|dw\| < tolerance,
@@ -18,29 +17,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from psmr.dae.compile.cache import lean
+from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import jacobian
-from psmr.numerics.solve.limits import clip, evaluate, move_limits
+from psmr.numerics.solve.evaluate import evaluate
+from psmr.numerics.solve.limits import clip, hold_defect, hold_matrix
 from psmr.numerics.solve.lu import refactor, solve
 from psmr.numerics.solve.pivots import READY, first_factors
 from psmr.numerics.solve.records import (
-    BOUNDED,
     DAMPED_SOLVES,
     FACTORISATIONS,
     ITERATIONS,
     KEPT,
-    LOWER_SLOT,
     RATE,
     REFRESHES,
     REPIVOTS,
     SCALE,
     SOLVES,
-    UPPER_SLOT,
     VALID,
     WORST,
     WORST_AT,
     kept_of,
-    limits_of,
     lu_of,
     matrix_of,
     search_of,
@@ -73,52 +69,26 @@ MOST_LAPSES = 8
 @lean
 def defect_at(block, w, a):  # type: ignore[no-untyped-def]
     """Write the Newton residual (F is evaluated); return whether the matrix has other rows held at limits."""
-    work, matrix, limits = work_of(block), matrix_of(block), limits_of(block)
+    work, matrix = work_of(block), matrix_of(block)
     defect, known, F, variables = work.defect, work.known, matrix.F, matrix.variables
     for i in range(known.size):
         defect[i] = w[variables[i]] - known[i] - a * F[i]
     for i in range(known.size, defect.size):
         defect[i] = F[i]
-    move_limits(block, w)
-    changed = False
-    for b in range(limits.bounded.size):
-        i = limits.bounded[b]
-        x = w[variables[i]]
-        wanted = known[i] + a * F[i]
-        limits.held[b] = 0
-        if wanted > limits.upper[i]:
-            limits.held[b] = 1
-            defect[i] = x - limits.upper[i]
-        elif wanted < limits.lower[i]:
-            limits.held[b] = -1
-            defect[i] = x - limits.lower[i]
-        changed |= limits.held[b] != limits.held_in_matrix[b]
-    return changed
+    return hold_defect(block, w, a)
 
 
 @lean
 def renew(block, w, a):  # type: ignore[no-untyped-def]
     """Evaluate and factorise the Newton matrix at w, with new pivots where the old ones do not suit it."""
-    matrix, limits, lu, kept = matrix_of(block), limits_of(block), lu_of(block), kept_of(block)
+    matrix, lu, kept = matrix_of(block), lu_of(block), kept_of(block)
     J = matrix.J
     jacobian(matrix.table, matrix.constant, w, J)
     for slot in matrix.state_slots:
         J[slot] *= -a
     for slot in matrix.diagonal:
         J[slot] += 1.0
-    first = 0
-    for b in range(limits.bounded.size):
-        end = limits.ends[b]
-        limits.held_in_matrix[b] = limits.held[b]
-        if limits.held[b] != 0:
-            for s in range(first, end):
-                J[limits.slots[s]] = 0.0
-            J[matrix.diagonal[limits.bounded[b]]] = 1.0
-        first = end
-    for k in range(limits.moving.shape[0]):
-        side = limits.held[limits.moving[k, BOUNDED]]
-        if side != 0:
-            J[limits.moving[k, UPPER_SLOT if side > 0 else LOWER_SLOT]] = -1.0
+    hold_matrix(block)
     kept.memory[SCALE] = np.nan
     kept.counts[FACTORISATIONS] += 1
     if lu.state[READY] == 0 or not refactor(lu, J):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from psmr.dae.compile.cache import lean
+from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_FINITE, SINGULAR
 
 # A diagonal entry is the pivot unless it is 1000 times smaller than the largest candidate (KLU's default

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psmr.dae.compile.cache import lean
+from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.lu import Lu, Search
 from psmr.numerics.solve.views import integer_rows, integers, places, real_rows, reals
 

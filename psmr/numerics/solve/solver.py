@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from psmr.dae.compile.cache import lean
+from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.unit import unit
 from psmr.numerics.solve.newton import HONEST, damped_newton, newton

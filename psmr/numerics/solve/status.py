@@ -19,6 +19,7 @@ class Status(IntEnum):
     SPENT = 8
     FULL = 9
     STALE = 10
+    SLOW_TO_AGREE = 11
 
     @property
     def sentence(self) -> str:
@@ -32,14 +33,15 @@ _SENTENCES = {
     Status.NO_ROOM: "The factors need more room than was kept for them.",
     Status.NOT_FINITE: "A variable left the finite numbers.",
     Status.NOT_CONVERGED: "No solution was found: not with an honest matrix, not with damping.",
-    Status.NOT_AGREED: "The corrections of a macro step do not converge.",
+    Status.NOT_AGREED: "The corrections of a macro step do not converge: the difference grows.",
     Status.NOT_SETTLED: "A state and its limit, of which one moves the other, have not settled.",
     Status.VANISHED: "The step that the tolerance asks for has become rounding.",
     Status.SPENT: "The steps allowed are spent.",
     Status.FULL: "The room for points is full; the run goes on.",
     Status.STALE: "The linearisation does not suit the step; it is made anew.",
+    Status.SLOW_TO_AGREE: "The corrections of a macro step converge too slowly: too many did not suffice.",
 }
 
 # The same as plain numbers: compiled code takes no enumeration.
 DONE, SINGULAR, NO_ROOM, NOT_FINITE, NOT_CONVERGED, NOT_AGREED, NOT_SETTLED = range(7)
-VANISHED, SPENT, FULL, STALE = range(7, 11)
+VANISHED, SPENT, FULL, STALE, SLOW_TO_AGREE = range(7, 12)

@@ -11,7 +11,8 @@ from typing import Any
 
 from numba import types
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array, populate_array
+
+from psmr.dae.compile.numba_internals import make_array, populate_array
 
 
 def _view(kind: Any, dimensions: int) -> Any:

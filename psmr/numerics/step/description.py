@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from psmr.numerics.step.program import (
     NOW,
     OLDER,
+    Combine,
     Instruction,
     Program,
     Rate,
@@ -49,6 +50,8 @@ def _entries(instructions: tuple[Instruction, ...], h: float, sizes: Sizes, newt
             where = "the point that was reached" if moved else "t"
             states = sizes[instruction.rows][0]
             yield f"Evaluate f at {where}", (f"{states} rates {instruction.name}; nothing is solved.",)
+        elif isinstance(instruction, Combine):
+            yield f"Extrapolate to t + {h:g} s", (_extrapolation(instruction),)
         elif isinstance(instruction, Stage):
             moved = True
             yield from _interpolation(instruction)
@@ -121,6 +124,17 @@ def _interpolation(stage: Stage) -> Iterator[Entry]:
     else:
         how = "On the line from the value at t to the prediction, at each fast step."
     yield "Interpolate the slow variables that the fast equations read", (how,)
+
+
+def _extrapolation(combine: Combine) -> str:
+    who = "The states are" if combine.rows == "all" else "The slow variables are"
+    curve = "parabola through the values at t - 2h, t - h and t"
+    if OLDER[1] not in dict(combine.terms):
+        curve = "line through the values at t - h and t"
+    return (
+        f"{who} extrapolated on the {curve}; nothing is solved. The first step after an event, when there "
+        "is no history, predicts by the rule of the solution."
+    )
 
 
 def _corrections(until: Until) -> str:

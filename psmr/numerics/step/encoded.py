@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.numerics.step.program import (
+    BEFORE,
     NOW,
     OLDER,
+    Combine,
     CopyRate,
     Each,
     Instruction,
@@ -23,7 +25,7 @@ from psmr.numerics.step.program import (
 )
 
 # Operations, in column 0 of the code.
-RATE, COPY_RATE, RESTORE, SAVE, MIX, STAGE, REPEAT, AGAIN, BEGIN_UNTIL, AGREE = range(10)
+RATE, COPY_RATE, RESTORE, SAVE, MIX, STAGE, REPEAT, AGAIN, BEGIN_UNTIL, AGREE, EXTRAPOLATE = range(11)
 
 # Columns of the code by operation. Numbers of an instruction begin at NUMBERS in `Encoded.numbers`; with each
 # time round a loop they begin STRIDE entries further.
@@ -35,6 +37,7 @@ LOOP, NUMBERS, STRIDE = 8, 9, 10
 LIST = 11
 TIMES, JUMP = 1, 2  # REPEAT: times; AGAIN: times, first instruction of the body, one after `between`
 MOST = 3  # AGREE: side, JUMP, most; KEEP: the point
+# EXTRAPOLATE: BLOCK, and COUNT points from column LIST; NUMBERS: the time
 MOST_LISTED = 8
 WIDTH = LIST + MOST_LISTED
 
@@ -60,6 +63,8 @@ class Encoded:
         (instructions, WIDTH) whole numbers, and coefficients; see the names above.
     points, rates, loops
         How many points, rates and loop counters it needs.
+    outliving
+        (k, 2) places of the points that outlive the step, in it and after it.
     """
 
     code: NDArray[np.int64]
@@ -67,6 +72,7 @@ class Encoded:
     points: int
     rates: int
     loops: int
+    outliving: NDArray[np.int64]
 
 
 def blocks_of(program: Program) -> list[tuple[str, str]]:
@@ -95,8 +101,16 @@ def encode(program: Program, blocks: Mapping[tuple[str, str], int]) -> Encoded:
     """
     writer = _Writer(program, blocks)
     writer.write(program.instructions, None)
+    outliving = [(writer.point(name), writer.point(BEFORE + name)) for name in program.kept]
     code = np.array(writer.rows, dtype=np.int64).reshape(-1, WIDTH)
-    return Encoded(code, np.array(writer.numbers), len(writer.points) + 1, len(writer.rates), writer.loops)
+    return Encoded(
+        code,
+        np.array(writer.numbers),
+        len(writer.points) + 1,
+        len(writer.rates),
+        writer.loops,
+        np.array(outliving, dtype=np.int64).reshape(-1, 2),
+    )
 
 
 class _Writer:
@@ -111,7 +125,7 @@ class _Writer:
         self.loops = 0
         self.present = NOW
         # A point is saved only if it is read when it is no longer the present one.
-        self.read = _read_later(program.instructions)
+        self.read = _read_later(program.instructions) | set(program.kept)
 
     def point(self, name: str) -> int:
         """Return the place of a point; it is given one where it has none."""
@@ -144,6 +158,12 @@ class _Writer:
                 if instruction.source != self.present:
                     self.row(RESTORE, TARGET=self.point(instruction.source))
                 self._now_present(instruction.to)
+            elif isinstance(instruction, Combine):
+                terms: tuple[tuple[str, Each], ...] = tuple((name, (w,)) for name, w in instruction.terms)
+                sides = ("fast", "slow") if instruction.rows == "all" else (instruction.rows,)
+                for side in sides:
+                    self._mix(SIDES[side], terms, None)
+                self._now_present(instruction.to)
             elif isinstance(instruction, Stage):
                 self._stage(instruction, loop)
             elif isinstance(instruction, Repeat):
@@ -173,7 +193,13 @@ class _Writer:
         if len(stage.rates) > MOST_LISTED or len(stage.outside) > MOST_LISTED:
             raise ValueError(f"{stage.to}: more than {MOST_LISTED} rates or points in one stage")
         own = stage.rows
-        if stage.guess is not None and stage.guess != self.present and own != "all":
+        if isinstance(stage.guess, tuple):
+            row = self.row(EXTRAPOLATE, BLOCK=self.blocks[stage.role, own], COUNT=len(stage.guess))
+            self._numbers(row, [stage.at])
+            for k, name in enumerate(stage.guess):
+                row[LIST + k] = self.point(name)
+            self.present = ""
+        elif stage.guess is not None and stage.guess != self.present and own != "all":
             self._mix(SIDES[own], ((stage.guess, (1.0,)),), None)
         elif stage.guess is not None and stage.guess != self.present:
             self.row(RESTORE, TARGET=self.point(stage.guess))
@@ -226,10 +252,13 @@ def _read_later(instructions: tuple[Instruction, ...]) -> set[str]:
     for instruction in instructions:
         if isinstance(instruction, Stage):
             names |= {name for name, _ in instruction.outside}
-            names |= {instruction.guess} if instruction.guess else set()
+            guess = instruction.guess or ()
+            names |= {guess} if isinstance(guess, str) else set(guess)
             names |= {instruction.base} if instruction.base != instruction.to else set()
         elif isinstance(instruction, Restore):
             names.add(instruction.source)
+        elif isinstance(instruction, Combine):
+            names |= {name for name, _ in instruction.terms}
         elif isinstance(instruction, Repeat):
             names |= _read_later(instruction.body) | _read_later(instruction.between)
         elif isinstance(instruction, Until):

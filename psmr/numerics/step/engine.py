@@ -81,9 +81,10 @@ class ProgramEngine:
     ) -> None:
         self.programs, self.every = programs, every
         program = programs(step, ())
+        steady = programs(step, _uniform(step, program.memory))
         self.sides = sides_of(system, split)
-        self.places = {place: k for k, place in enumerate([("step", "all"), *blocks_of(program)])}
-        self.places = {place: k for k, place in enumerate(dict.fromkeys(self.places))}
+        places = [("step", "all"), *blocks_of(program), *blocks_of(steady)]
+        self.places = {place: k for k, place in enumerate(dict.fromkeys(places))}
         self.blocks: dict[int, Block] = {}
         for (role, side), number in self.places.items():
             rows, variables = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
@@ -91,7 +92,8 @@ class ProgramEngine:
         self.memory = program.memory
         self.before: tuple[float, ...] = ()
         self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
-        part = self._program(step, ())
+        part, usual = self._program(step, ()), self._program(step, _uniform(step, self.memory))
+        self.encoded, self.outliving = part, part.outliving
         self._state, self._measured = np.zeros(8, np.int64), np.zeros(3)
         self._state[REMEMBER] = int(self.memory > 0)
         self.machine = Machine(
@@ -100,9 +102,9 @@ class ProgramEngine:
             part_code=part.code,
             part_numbers=part.numbers,
             blocks=np.zeros(len(self.blocks), np.int64),
-            points=np.zeros((part.points, w.size)),
-            rates=np.zeros((max(1, part.rates), system.n)),
-            loops=np.zeros((max(1, part.loops), 2), np.int64),
+            points=np.zeros((max(part.points, usual.points), w.size)),
+            rates=np.zeros((max(1, part.rates, usual.rates), system.n)),
+            loops=np.zeros((max(1, part.loops, usual.loops), 2), np.int64),
             fast=self.sides.fast.astype(np.uint32),
             slow=self.sides.slow.astype(np.uint32),
             read=self._read(),

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psmr.dae.compile.cache import lean
+from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
-from psmr.numerics.solve.limits import follow_limits, place, project
+from psmr.numerics.solve.explicit import place, project
+from psmr.numerics.solve.limits import follow_limits
 from psmr.numerics.solve.newton import DISHONEST
 from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, matrix_of, work_of
 from psmr.numerics.solve.solver import ALL, solve
-from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_FINITE, NOT_SETTLED
+from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_FINITE, NOT_SETTLED, SLOW_TO_AGREE
 from psmr.numerics.step.encoded import (
     AGAIN,
     ALGEBRAIC,
@@ -29,6 +30,7 @@ from psmr.numerics.step.encoded import (
     BLOCK,
     COPY_RATE,
     COUNT,
+    EXTRAPOLATE,
     JUMP,
     KEEP,
     LIST,
@@ -195,7 +197,7 @@ def _explicit(machine, row, block, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
+def stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     """Do a `Stage`; return a status."""
     block = machine.blocks[row[BLOCK]]
     known, variables = work_of(block).known, matrix_of(block).variables
@@ -248,6 +250,31 @@ def _mix(machine, row, numbers, w):  # type: ignore[no-untyped-def]
 
 
 @lean
+def extrapolate(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
+    """Write the polynomial in time through the listed points into the variables of a block.
+
+    A point whose time is NaN is not there.
+    """
+    time = t + h * numbers[row[NUMBERS]]
+    points, variables = machine.points, matrix_of(machine.blocks[row[BLOCK]]).variables
+    for q in range(variables.size):
+        w[variables[q]] = 0.0
+    for k in range(row[COUNT]):
+        own = points[row[LIST + k], w.size - 1]
+        if own != own:
+            continue
+        weight = 1.0
+        for j in range(row[COUNT]):
+            other = points[row[LIST + j], w.size - 1]
+            if j != k and other == other:
+                weight *= (time - other) / (own - other)
+        point = points[row[LIST + k]]
+        for q in range(variables.size):
+            w[variables[q]] += weight * point[variables[q]]
+    machine.state[VALID_OF] = -1
+
+
+@lean
 def _agree(machine, row, numbers, w):  # type: ignore[no-untyped-def]
     """Compare the present point with the prediction, and replace that; return (go round again, status)."""
     loops, loop, measured = machine.loops, row[LOOP], machine.measured
@@ -263,8 +290,10 @@ def _agree(machine, row, numbers, w):  # type: ignore[no-untyped-def]
     grew = loops[loop, ROUND] > 0 and difference >= measured[DIFFERENCE]
     measured[DIFFERENCE] = difference
     loops[loop, GROWTHS] = loops[loop, GROWTHS] + 1 if grew else 0
-    if row[MOST] < 0 and (loops[loop, ROUND] == MOST_CORRECTIONS or loops[loop, GROWTHS] == MOST_GROWTHS):
+    if row[MOST] < 0 and loops[loop, GROWTHS] == MOST_GROWTHS:
         return False, NOT_AGREED
+    if row[MOST] < 0 and loops[loop, ROUND] == MOST_CORRECTIONS:
+        return False, SLOW_TO_AGREE
     loops[loop, ROUND] += 1
     machine.state[CORRECTIONS] += 1
     return True, DONE
@@ -281,11 +310,13 @@ def run_program(machine, code, numbers, h, w):  # type: ignore[no-untyped-def]
         operation = row[OPERATION]
         at += 1
         if operation == STAGE:
-            status = _stage(machine, row, numbers, t, h, w)
+            status = stage(machine, row, numbers, t, h, w)
             if status != DONE:
                 return status
         elif operation == MIX:
             _mix(machine, row, numbers, w)
+        elif operation == EXTRAPOLATE:
+            extrapolate(machine, row, numbers, t, h, w)
         elif operation == RATE:
             block = machine.blocks[row[BLOCK]]
             if state[VALID_OF] != row[BLOCK] or state[AUTONOMOUS] == 0:
@@ -369,7 +400,7 @@ def advance(machine, h, times, ends, first, last, w, record):  # type: ignore[no
             copy(points[AT_START], w)
             state[VALID_OF] = -1
             machine.measured[LEAST] = h
-            if status != NO_ROOM and status != NOT_AGREED and status != NOT_SETTLED and state[SOLVING] != 0:
+            if status not in (NO_ROOM, NOT_AGREED, SLOW_TO_AGREE, NOT_SETTLED) and state[SOLVING] != 0:
                 status = _in_parts(machine, h, w)
                 machine.divided[k] = 1
             if status != DONE:

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 NOW, NEW = "now", "new"
+BEFORE = "older "
+"""What a point that outlives its step is called then, before its own name."""
 OLDER = ("older", "oldest")
 """Accepted points before the step: one step back, two steps back."""
 
@@ -57,6 +59,27 @@ class Restore:
 
 
 @dataclass(frozen=True)
+class Combine:
+    """Let the variables of a side be a combination of points; the result is the present point, called `to`.
+
+    Nothing is solved, and the variables of the other side stay as they are.
+
+    Attributes
+    ----------
+    rows
+        Which variables.
+    to
+        Name of the result.
+    terms
+        (point, weight) pairs.
+    """
+
+    rows: Side
+    to: str
+    terms: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
 class Stage:
     """Solve the rows of a side for its variables; the result is the present point, under the name `to`.
 
@@ -81,7 +104,8 @@ class Stage:
     outside
         (point, weights) pairs: what the variables of the other side are; () leaves them as they are.
     guess
-        Point whose values Newton starts from; None for the present one.
+        Point whose values Newton starts from; None for the present one; several points for the polynomial in
+        time through those that are there (of a stage of both sides).
     matrix
         What a dishonest Newton does here: a ``"new"`` matrix, the one that is ``"kept"``, or a new one in the
         ``"first"`` pass of the enclosing `Until`.
@@ -99,7 +123,7 @@ class Stage:
     gamma: float = 0.0
     at: Each = (1.0,)
     outside: tuple[tuple[str, Each], ...] = ()
-    guess: str | None = None
+    guess: str | tuple[str, ...] | None = None
     matrix: Literal["new", "kept", "first"] = "new"
     rate: str | None = None
     shown: bool = False
@@ -139,7 +163,7 @@ class Until:
     epsilon: float
 
 
-Instruction = Rate | CopyRate | Restore | Stage | Repeat | Until
+Instruction = Rate | CopyRate | Restore | Combine | Stage | Repeat | Until
 
 
 @dataclass(frozen=True)
@@ -150,15 +174,19 @@ class Program:
     ----------
     instructions
         In the order in which they are done; the last point is ``"new"``.
-    memory
-        Accepted points before the step that it reads: 0, or 2 (`OLDER`), of the slow side.
+    memory, remembered
+        Accepted points before the step that it reads: 0, 1 or 2 (`OLDER`), of the slow side or of all.
     words
         Headings for the explanation, by role.
+    kept
+        Names of points within the step that outlive it, under the name ``"older "`` and their own.
     """
 
     instructions: tuple[Instruction, ...]
     memory: int = 0
     words: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
+    kept: tuple[str, ...] = ()
+    remembered: Side = "slow"
 
     def flat(self) -> Iterator[tuple[Instruction, int]]:
         """Yield the instructions that are no loops, and how often each is done with a single pass."""

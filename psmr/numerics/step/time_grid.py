@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,12 +26,24 @@ class TimeGrid:
     @classmethod
     def over(cls, a: float, b: float, h: float) -> TimeGrid:
         """Divide [a, b] into steps at a + k h, the last one shortened."""
+        (grid,) = cls.windows(a, b, h, math.inf)
+        return grid
+
+    @classmethod
+    def windows(cls, a: float, b: float, h: float, most: float) -> Iterator[TimeGrid]:
+        """Divide [a, b] as `over` does, and yield the steps by `most` at a time."""
         whole = math.floor((b - a) / h + ROUNDING)
         rest = b - (a + whole * h)
-        steps = [h] * whole
-        if whole == 0 or rest > ROUNDING * h:
-            steps.append(rest)
-        return cls(a + h * np.arange(len(steps), dtype=float), np.array(steps), b)
+        count = whole + int(whole == 0 or rest > ROUNDING * h)
+        first = 0
+        while first < count:
+            last = int(min(count, first + most))
+            steps = np.full(last - first, h)
+            if last > whole:
+                steps[-1] = rest
+            end = b if last == count else a + h * last
+            yield cls(a + h * np.arange(first, last, dtype=float), steps, end)
+            first = last
 
     def rows(self, within: Callable[[float], Reals] | None) -> tuple[Reals, NDArray[np.int64]]:
         """Return the times of the rows that record the span, and the row that each step ends with.

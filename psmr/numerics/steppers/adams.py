@@ -18,21 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psmr.dae.compile.cache import compiled
-from psmr.numerics.solve.records import VALID, kept_of, work_of
-from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
-from psmr.numerics.steppers.flow import (
-    ACCEPTED,
-    ALGEBRAIC,
-    EVALUATED,
-    REJECTED,
-    WHOLE,
-    accept,
-    error_norm,
-    follow,
-    put,
-)
-from psmr.numerics.steppers.landing import HIGH, MOST_TRIES, bracket, narrow, next_trial
+from psmr.dae.compile.decorators import lean
+from psmr.numerics.solve.records import VALID, kept_of
+from psmr.numerics.solve.status import DONE, NO_ROOM, VANISHED
+from psmr.numerics.step.machine import copy
+from psmr.numerics.steppers.attempt import arrive, exhausted, go_back, passed, proposed, retried
+from psmr.numerics.steppers.flow import ALGEBRAIC, EVALUATED, REJECTED, WHOLE, error_norm, follow, put
 
 # Shampine and Gordon's: beyond it the stability interval has all but gone.
 HIGHEST_ORDER = 12
@@ -101,17 +92,18 @@ def empty_history(size: int) -> History:
     )
 
 
-@compiled
+@lean
 def restart(history, progress):  # type: ignore[no-untyped-def]
     """Begin with order 1 at the point and derivative in `progress`."""
-    history.phi[:] = 0.0
-    history.phi[0, :] = progress.rate
+    for j in range(history.phi.shape[0]):
+        for q in range(history.phi.shape[1]):
+            history.phi[j, q] = 0.0 if j > 0 else progress.rate[q]
     history.nodes[0] = progress.h[1]
     number = history.number
     number[ORDER], number[POINTS], number[EQUAL], number[STARTING], number[FAILURES] = 1, 1, 0, 1, 0
 
 
-@compiled
+@lean
 def _coefficients(history, h):  # type: ignore[no-untyped-def]
     """Write g_0..g_(k+1), and Phi*_j as far as there are points."""
     k, nodes, g, c = history.number[ORDER], history.nodes, history.g, history.c
@@ -133,7 +125,7 @@ def _coefficients(history, h):  # type: ignore[no-untyped-def]
         g[j] = c[1]
 
 
-@compiled
+@lean
 def _differences(history, rate):  # type: ignore[no-untyped-def]
     """Write Phi_0..Phi_(k+1) at the new point from its derivative."""
     trial, star = history.trial, history.star
@@ -144,7 +136,7 @@ def _differences(history, rate):  # type: ignore[no-untyped-def]
             trial[j + 1, q] = trial[j, q] - star[j, q]
 
 
-@compiled
+@lean
 def _estimate(history, order, h, progress, rules):  # type: ignore[no-untyped-def]
     """Write the error estimate of one order from the differences at the new point."""
     factor = h * (history.g[order] - history.g[order - 1])
@@ -153,7 +145,18 @@ def _estimate(history, order, h, progress, rules):  # type: ignore[no-untyped-de
     history.errors[order] = error_norm(history.work, progress.z, history.new, rules)
 
 
-@compiled
+@lean
+def _estimates(history, h, progress, rules):  # type: ignore[no-untyped-def]
+    """Write the error estimates of this order and the two below it; return that of this one."""
+    k, errors = history.number[ORDER], history.errors
+    for order in range(errors.size):
+        errors[order] = np.inf
+    for order in range(max(1, k - 2), k + 1):
+        _estimate(history, order, h, progress, rules)
+    return errors[k]
+
+
+@lean
 def adams_step(whole, algebraic, h, w, rules, progress, history):  # type: ignore[no-untyped-def]
     """Predict, evaluate, correct: the corrected point is in w, not evaluated yet; return a status."""
     k, star, g = history.number[ORDER], history.star, history.g
@@ -175,7 +178,7 @@ def adams_step(whole, algebraic, h, w, rules, progress, history):  # type: ignor
     return put(whole, algebraic, new, w, rules, progress)
 
 
-@compiled
+@lean
 def _lower(history):  # type: ignore[no-untyped-def]
     """Return whether the estimates ask for the order below."""
     k, errors = history.number[ORDER], history.errors
@@ -186,13 +189,14 @@ def _lower(history):  # type: ignore[no-untyped-def]
     return max(errors[k - 1], errors[k - 2]) <= errors[k]
 
 
-@compiled
+@lean
 def _accepted(history, h, progress, rules):  # type: ignore[no-untyped-def]
     """Take the new point into the history, and choose order and step for the next."""
     number, errors, nodes = history.number, history.errors, history.nodes
     k, lower = number[ORDER], _lower(history)
     _differences(history, progress.rate)
-    history.phi[: k + 2] = history.trial[: k + 2]
+    for j in range(k + 2):
+        copy(history.trial[j], history.phi[j])
     equal = number[POINTS] > 1 and abs(h - (nodes[0] - nodes[1])) <= 1e-10 * h
     number[EQUAL] = number[EQUAL] + 1 if equal else 1
     enough = number[POINTS] > k
@@ -226,7 +230,7 @@ def _accepted(history, h, progress, rules):  # type: ignore[no-untyped-def]
         progress.h[0] = h * max(0.5, min(0.9, (AIM / error) ** (1.0 / (k + 1))))
 
 
-@compiled
+@lean
 def _refused(history, h, error, progress):  # type: ignore[no-untyped-def]
     """Choose order and step to try again: half the step; from the third time on order 1 and what it needs."""
     number = history.number
@@ -243,63 +247,42 @@ def _refused(history, h, error, progress):  # type: ignore[no-untyped-def]
         number[ORDER] = 1
 
 
-@compiled
+@lean
 def run_adams(blocks, end, w, rules, progress, history, times, rows):  # type: ignore[no-untyped-def]
     """Step until t = end or the rows are full; return (rows filled, status)."""
     whole, algebraic = blocks[WHOLE], blocks[ALGEBRAIC]
-    n, size = work_of(whole).known.size, rows.shape[1]
-    number, errors = history.number, history.errors
-    filled, reason = 0, DONE
-    before = w.copy()
+    n, filled, reason = progress.z.size - 1, 0, DONE
     while progress.z[n] < end:
-        if filled == times.size:
-            return filled, FULL
-        if progress.counts[ACCEPTED] + progress.counts[REJECTED] >= rules.most:
-            return filled, SPENT
-        h = min(progress.h[0], rules.longest)
-        last = not rules.arc and progress.z[n] + h * (1.0 + 1e-9) >= end
-        if last:
-            h = end - progress.z[n]
-        if not h > (4e-16 * abs(progress.z[n]) if not rules.arc else 0.0):
+        status = exhausted(rules, progress, filled, times.size)
+        if status != DONE:
+            return filled, status
+        h, last = proposed(rules, progress, end)
+        if h == 0.0:
             return filled, VANISHED if reason == DONE else reason
-        before[:] = w
-        status = adams_step(whole, algebraic, h, w, rules, progress, history)
-        error = np.inf
-        if status == DONE:
-            k = number[ORDER]
-            errors[:] = np.inf
-            for order in range(max(1, k - 2), k + 1):
-                _estimate(history, order, h, progress, rules)
-            error = errors[k]
-        if status == DONE and error <= 1.0 and rules.arc and w[-1] > end:
-            found = bracket(progress.z[n], h, w[-1], end)
-            for _ in range(MOST_TRIES):
-                h = next_trial(found)
-                if h == 0.0 or status != DONE:
-                    break
-                status = adams_step(whole, algebraic, h, w, rules, progress, history)
-                narrow(found, h, w[-1] - end, end)
-            h = found[HIGH]
-            if status == DONE:
-                status = adams_step(whole, algebraic, h, w, rules, progress, history)
-            last = True
+        copy(w, progress.before)
+        error, landing, ahead = np.inf, False, h
+        while ahead != 0.0:
+            h = ahead
+            status = adams_step(whole, algebraic, h, w, rules, progress, history)
+            if status == DONE and not landing:
+                error = _estimates(history, h, progress, rules)
+            ahead = 0.0
+            if landing or passed(status, error, rules, w, end):
+                ahead = retried(landing, progress, h, status, w, end)
+                landing = last = True
         if status == DONE and error <= 1.0:
             if last:
                 w[-1] = end
             kept_of(whole).memory[VALID] = 0.0
             follow(whole, w, rules, progress.rate)
             progress.counts[EVALUATED] += 1
-            accept(whole, w, rules, progress, h)
-            times[filled] = w[-1]
-            rows[filled, :] = w[:size]
+            arrive(whole, w, rules, progress, h, times, rows, filled)
             filled += 1
             reason = DONE
             if not last:
                 _accepted(history, h, progress, rules)
             continue
-        w[:] = before
-        kept_of(whole).memory[VALID] = 0.0
-        kept_of(algebraic).memory[VALID] = 0.0
+        go_back(blocks, progress, w)
         if status == NO_ROOM:
             return filled, status
         progress.counts[REJECTED] += 1

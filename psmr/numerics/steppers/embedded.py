@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from psmr.dae.compile.cache import compiled
-from psmr.numerics.solve.records import VALID, kept_of, work_of
-from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
-from psmr.numerics.steppers.flow import (
-    ACCEPTED,
-    ALGEBRAIC,
-    EVALUATED,
-    REJECTED,
-    WHOLE,
-    accept,
-    error_norm,
-    follow,
-    put,
-)
-from psmr.numerics.steppers.landing import HIGH, MOST_TRIES, bracket, narrow, next_trial
+from psmr.dae.compile.decorators import lean
+from psmr.numerics.solve.status import DONE, NO_ROOM, VANISHED
+from psmr.numerics.step.machine import copy
+from psmr.numerics.steppers.attempt import arrive, exhausted, go_back, passed, proposed, retried
+from psmr.numerics.steppers.flow import ALGEBRAIC, EVALUATED, REJECTED, WHOLE, error_norm, follow, put
 
 # Step-size control (Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, section II.4): aim
 # at this part of the step that would just do, and change it by no more than these factors at a time.
@@ -29,12 +19,12 @@ SAFETY, LEAST_CHANGE, MOST_CHANGE = 0.9, 0.2, 10.0
 RETREAT = 0.25
 
 
-@compiled
+@lean
 def runge_kutta_step(whole, algebraic, A, b, difference, h, w, rules, progress, stages, new):  # type: ignore[no-untyped-def]
     """Try a step h from progress.z: point in w, its derivative in stages[s]; return (status, error norm)."""
     z, size = progress.z, progress.z.size
     s = b.size
-    stages[0, :] = progress.rate
+    copy(progress.rate, stages[0])
     for i in range(1, s + 1):
         for q in range(size):
             total = 0.0
@@ -58,7 +48,7 @@ def runge_kutta_step(whole, algebraic, A, b, difference, h, w, rules, progress, 
     return DONE, error_norm(stages[s + 1], z, new, rules)
 
 
-@compiled
+@lean
 def first_step(blocks, power, ahead, w, rules, progress, stages, new):  # type: ignore[no-untyped-def]
     """Put a first step into progress.h[0] (Hairer, Norsett and Wanner I, section II.4); return a status.
 
@@ -66,12 +56,13 @@ def first_step(blocks, power, ahead, w, rules, progress, stages, new):  # type: 
     """
     whole, algebraic = blocks[WHOLE], blocks[ALGEBRAIC]
     z, rate, size = progress.z, progress.rate, progress.z.size
-    stages[0, :] = 0.0
+    for q in range(size):
+        stages[0, q] = 0.0
     value, slope = error_norm(z, z, z, rules), error_norm(rate, z, z, rules)
     h = min(1e-6 if value < 1e-5 or slope < 1e-5 else 0.01 * value / slope, ahead)
     for q in range(size):
         new[q] = z[q] + h * rate[q]
-    before = w.copy()
+    copy(w, progress.before)
     status = put(whole, algebraic, new, w, rules, progress)
     curvature = 0.0
     if status == DONE:
@@ -80,9 +71,7 @@ def first_step(blocks, power, ahead, w, rules, progress, stages, new):  # type: 
         for q in range(size):
             stages[0, q] = stages[1, q] - rate[q]
         curvature = error_norm(stages[0], z, z, rules) / h
-    w[:] = before
-    kept_of(whole).memory[VALID] = 0.0
-    kept_of(algebraic).memory[VALID] = 0.0
+    go_back(blocks, progress, w)
     if status == NO_ROOM:
         return status
     steepest = max(slope, curvature)
@@ -91,7 +80,7 @@ def first_step(blocks, power, ahead, w, rules, progress, stages, new):  # type: 
     return DONE
 
 
-@compiled
+@lean
 def run_runge_kutta(  # type: ignore[no-untyped-def]
     blocks, A, b, difference, power, end, w, rules, progress, stages, new, times, rows
 ):
@@ -101,58 +90,39 @@ def run_runge_kutta(  # type: ignore[no-untyped-def]
     progress.h[0].
     """
     whole, algebraic = blocks[WHOLE], blocks[ALGEBRAIC]
-    n, size = work_of(whole).known.size, rows.shape[1]
-    controlled = difference.size > 0
+    n, controlled = progress.z.size - 1, difference.size > 0
     filled, refused, reason = 0, False, DONE
-    before = w.copy()
     while progress.z[n] < end:
-        if filled == times.size:
-            return filled, FULL
-        if progress.counts[ACCEPTED] + progress.counts[REJECTED] >= rules.most:
-            return filled, SPENT
-        h = min(progress.h[0], rules.longest)
-        last = not rules.arc and progress.z[n] + h * (1.0 + 1e-9) >= end
-        if last:
-            h = end - progress.z[n]
-        # Along the arc s has no origin, and t may move by less than its rounding while x jumps.
-        if not h > (4e-16 * abs(progress.z[n]) if not rules.arc else 0.0):
+        status = exhausted(rules, progress, filled, times.size)
+        if status != DONE:
+            return filled, status
+        h, last = proposed(rules, progress, end)
+        if h == 0.0:
             return filled, VANISHED if reason == DONE else reason
-        before[:] = w
-        status, error = runge_kutta_step(
-            whole, algebraic, A, b, difference, h, w, rules, progress, stages, new
-        )
-        if status == DONE and error <= 1.0 and rules.arc and w[-1] > end:
-            found = bracket(progress.z[n], h, w[-1], end)
-            for _ in range(MOST_TRIES):
-                h = next_trial(found)
-                if h == 0.0 or status != DONE:
-                    break
-                status, _error = runge_kutta_step(
-                    whole, algebraic, A, b, difference, h, w, rules, progress, stages, new
-                )
-                narrow(found, h, w[-1] - end, end)
-            h = found[HIGH]
-            if status == DONE:
-                status, _error = runge_kutta_step(
-                    whole, algebraic, A, b, difference, h, w, rules, progress, stages, new
-                )
-            last = True
+        copy(w, progress.before)
+        error, landing, ahead = np.inf, False, h
+        while ahead != 0.0:
+            h = ahead
+            status, estimate = runge_kutta_step(
+                whole, algebraic, A, b, difference, h, w, rules, progress, stages, new
+            )
+            error = error if landing else estimate
+            ahead = 0.0
+            if landing or passed(status, error, rules, w, end):
+                ahead = retried(landing, progress, h, status, w, end)
+                landing = last = True
         if status == DONE and error <= 1.0:
             if last:
                 w[-1] = end
-            progress.rate[:] = stages[b.size]
-            accept(whole, w, rules, progress, h)
-            times[filled] = w[-1]
-            rows[filled, :] = w[:size]
+            copy(stages[b.size], progress.rate)
+            arrive(whole, w, rules, progress, h, times, rows, filled)
             filled += 1
             if controlled and not last:
                 change = MOST_CHANGE if error == 0.0 else min(MOST_CHANGE, SAFETY * error ** (-power))
                 progress.h[0] = h * (min(1.0, change) if refused else max(LEAST_CHANGE, change))
             refused, reason = False, DONE
             continue
-        w[:] = before
-        kept_of(whole).memory[VALID] = 0.0
-        kept_of(algebraic).memory[VALID] = 0.0
+        go_back(blocks, progress, w)
         if status == NO_ROOM or not controlled:
             return filled, status
         progress.counts[REJECTED] += 1

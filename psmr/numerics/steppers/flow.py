@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psmr.dae.compile.cache import compiled
-from psmr.numerics.solve.limits import place, project
+from psmr.dae.compile.decorators import lean
+from psmr.numerics.solve.explicit import place, project
 from psmr.numerics.solve.newton import DISHONEST
 from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, work_of
 from psmr.numerics.solve.status import NOT_FINITE
@@ -73,6 +73,10 @@ class Progress(NamedTuple):
         [next step, position s since the start of the span].
     counts
         Accepted and rejected steps, reversals of direction, evaluations, block that failed; see above.
+    before
+        Every variable at the last accepted point, while a step is tried.
+    landing
+        The bracket of `psmr.numerics.steppers.landing`.
     """
 
     z: np.ndarray
@@ -80,9 +84,11 @@ class Progress(NamedTuple):
     direction: np.ndarray
     h: np.ndarray
     counts: np.ndarray
+    before: np.ndarray
+    landing: np.ndarray
 
 
-@compiled
+@lean
 def put(whole, algebraic, z, w, rules, progress):  # type: ignore[no-untyped-def]
     """Write z into w, states within their limits, and solve for y; return a status."""
     n = work_of(whole).known.size
@@ -101,7 +107,7 @@ def put(whole, algebraic, z, w, rules, progress):  # type: ignore[no-untyped-def
     return status
 
 
-@compiled
+@lean
 def follow(whole, w, rules, rate):  # type: ignore[no-untyped-def]
     """Write dz/ds (n + 1,) at the point in w, whose algebraic equations are solved."""
     n = work_of(whole).known.size
@@ -126,21 +132,23 @@ def follow(whole, w, rules, rate):  # type: ignore[no-untyped-def]
         rate[i] /= length
 
 
-@compiled
+@lean
 def begin(blocks, w, rules, progress):  # type: ignore[no-untyped-def]
     """Start a span at the point in w: no history, no direction."""
     whole = blocks[WHOLE]
     n = work_of(whole).known.size
-    progress.z[:n] = w[:n]
+    for i in range(n):
+        progress.z[i] = w[i]
     progress.z[n] = w[-1]
-    progress.direction[:] = 0.0
+    for i in range(n + 1):
+        progress.direction[i] = 0.0
     progress.h[1] = 0.0
     kept_of(whole).memory[VALID] = 0.0
     follow(whole, w, rules, progress.rate)
     progress.counts[EVALUATED] += 1
 
 
-@compiled
+@lean
 def error_norm(error, z, new, rules):  # type: ignore[no-untyped-def]
     """Return the root mean square over z (along time: over x) of the error, in units of what is tolerated."""
     size = error.size if rules.arc else error.size - 1
@@ -151,7 +159,7 @@ def error_norm(error, z, new, rules):  # type: ignore[no-untyped-def]
     return np.sqrt(total / max(size, 1))
 
 
-@compiled
+@lean
 def accept(whole, w, rules, progress, h):  # type: ignore[no-untyped-def]
     """Take the point in w as the new one; count whether the step turned back on the one before it."""
     n = work_of(whole).known.size

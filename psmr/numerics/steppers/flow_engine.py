@@ -111,10 +111,13 @@ class Following:
             direction=np.zeros(size),
             h=np.zeros(2),
             counts=np.zeros(5, np.int64),
+            before=np.zeros(w.size),
+            landing=np.zeros(6),
         )
         self.history = empty_history(size)
         self.tableau = EXPLICIT["FEM" if self.name == "Adams" else self.name]
-        self.estimate = PAIRS[self.name].difference if self.name in PAIRS else np.zeros(0)
+        # A copy: read-only entries would be another type, and the loop machine code of its own.
+        self.estimate = np.array(PAIRS[self.name].difference if self.name in PAIRS else ())
         self.stages = np.zeros((self.tableau.stages + 2, size))
         self.new = np.zeros(size)
 

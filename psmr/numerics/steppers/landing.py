@@ -6,9 +6,7 @@ sizes until it ends there, so that the last point is a step of the method and no
 
 from __future__ import annotations
 
-import numpy as np
-
-from psmr.dae.compile.cache import compiled
+from psmr.dae.compile.decorators import lean
 
 # Each try gains about a digit or more (Illinois modification), and there are 17.
 MOST_TRIES = 60
@@ -16,22 +14,35 @@ MOST_TRIES = 60
 # Two units in the last place of the end.
 ROUNDING = 4e-16
 
-LOW, MISS_LOW, HIGH, MISS_HIGH, SIDE = range(5)
+# Places in a bracket; the tries made so far, or the word that the step just taken is the one to keep.
+LOW, MISS_LOW, HIGH, MISS_HIGH, SIDE, TRIES = range(6)
+LANDED = -1.0
 
 
-@compiled
-def bracket(before, h, after, end):  # type: ignore[no-untyped-def]
-    """Return the bracket [0, h] of a step that goes from time `before` to time `after` around `end`."""
-    return np.array([0.0, before - end, h, after - end, 0.0])
+@lean
+def bracket(found, before, h, after, end):  # type: ignore[no-untyped-def]
+    """Write the bracket [0, h] of a step that goes from time `before` to time `after` around `end`."""
+    found[LOW], found[MISS_LOW], found[HIGH], found[MISS_HIGH] = 0.0, before - end, h, after - end
+    found[SIDE], found[TRIES] = 0.0, 0.0
 
 
-@compiled
+@lean
+def again(found):  # type: ignore[no-untyped-def]
+    """Return the step to take next: a trial, or the one to keep once the bracket is narrow."""
+    trial = next_trial(found) if found[TRIES] < MOST_TRIES else 0.0
+    if trial == 0.0:
+        found[TRIES] = LANDED
+        return found[HIGH]
+    found[TRIES] += 1.0
+    return trial
+
+
+@lean
 def narrow(found, trial, miss, end):  # type: ignore[no-untyped-def]
-    """Take note that the step `trial` misses the end by `miss`; return whether that is rounding."""
+    """Take note that the step `trial` misses the end by `miss`; rounding counts as none."""
     if abs(miss) <= ROUNDING * abs(end):
         found[HIGH], found[MISS_HIGH] = trial, 0.0
-        return True
-    if miss > 0.0:
+    elif miss > 0.0:
         found[HIGH], found[MISS_HIGH] = trial, miss
         if found[SIDE] == 1.0:
             found[MISS_LOW] *= 0.5
@@ -41,10 +52,9 @@ def narrow(found, trial, miss, end):  # type: ignore[no-untyped-def]
         if found[SIDE] == -1.0:
             found[MISS_HIGH] *= 0.5
         found[SIDE] = -1.0
-    return False
 
 
-@compiled
+@lean
 def next_trial(found):  # type: ignore[no-untyped-def]
     """Return the next step to try, or 0 where the bracket cannot be narrowed any more."""
     if found[MISS_HIGH] == 0.0:

@@ -15,7 +15,7 @@ from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
 from psmr.errors import SimulationError
 from psmr.numerics.solve.block import Block, make_block
-from psmr.numerics.solve.limits import evaluate
+from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.newton import POLICIES
 from psmr.numerics.solve.records import FACTORISATIONS, SOLVES, VALID
 from psmr.numerics.solve.sides import require_same_system

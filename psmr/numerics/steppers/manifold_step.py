@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psmr.dae.compile.cache import compiled
-from psmr.numerics.solve.limits import move_limits, project
+from psmr.dae.compile.decorators import lean
+from psmr.numerics.solve.explicit import project
+from psmr.numerics.solve.limits import move_limits
 from psmr.numerics.solve.newton import DISHONEST
 from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, limits_of, matrix_of, work_of
 from psmr.numerics.solve.status import DONE, NOT_FINITE, STALE
@@ -74,7 +75,7 @@ class Store(NamedTuple):
     state: np.ndarray
 
 
-@compiled
+@lean
 def held_by_limit(whole, w, at):  # type: ignore[no-untyped-def]
     """Return whether a limit holds the state at position `at`; the raw residual is in F."""
     move_limits(whole, w)
@@ -84,7 +85,7 @@ def held_by_limit(whole, w, at):  # type: ignore[no-untyped-def]
     )
 
 
-@compiled
+@lean
 def _times(matrix, vector, out):  # type: ignore[no-untyped-def]
     for i in range(matrix.shape[0]):
         total = 0.0
@@ -93,7 +94,7 @@ def _times(matrix, vector, out):  # type: ignore[no-untyped-def]
         out[i] = total
 
 
-@compiled
+@lean
 def _put(whole, w, at, value):  # type: ignore[no-untyped-def]
     """Write a value, limited, into the state at position `at`."""
     move_limits(whole, w)
@@ -101,7 +102,7 @@ def _put(whole, w, at, value):  # type: ignore[no-untyped-def]
     w[at] = min(max(value, limits_of(whole).lower[at]), limits_of(whole).upper[at])
 
 
-@compiled
+@lean
 def _to_manifold(whole, plan, matrices, store, since, w):  # type: ignore[no-untyped-def]
     """Write z = H(x), `since` seconds after t, for the x in w."""
     for i in range(plan.fast.size):
@@ -112,7 +113,7 @@ def _to_manifold(whole, plan, matrices, store, since, w):  # type: ignore[no-unt
         _put(whole, w, at, z)
 
 
-@compiled
+@lean
 def _slow_rates(whole, algebraic, plan, store, k, w):  # type: ignore[no-untyped-def]
     """Solve g = 0 and write the slow derivatives at w."""
     status = close(algebraic, whole, w, plan.policy, plan.tolerance)
@@ -125,7 +126,7 @@ def _slow_rates(whole, algebraic, plan, store, k, w):  # type: ignore[no-untyped
     return DONE
 
 
-@compiled
+@lean
 def _suits(whole, plan, store, w):  # type: ignore[no-untyped-def]
     """Return whether the kept linearisation suits the step from w; `sigma` is g_z^-1 g there."""
     if not plan.kept:
@@ -143,7 +144,7 @@ def _suits(whole, plan, store, w):  # type: ignore[no-untyped-def]
     return defect <= max(plan.tolerance, plan.drift * store.moved[0])
 
 
-@compiled
+@lean
 def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-untyped-def]
     """Write sigma, slope and the projected rates at t; return a status."""
     slow, fast = plan.slow, plan.fast
@@ -157,7 +158,7 @@ def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-un
         project(whole, w, store.rates)
         for i in range(fast.size):
             store.y[i] = store.rates[fast[i]]
-        w[:] = store.w0
+        copy(store.w0, w)
         kept_of(whole).memory[VALID] = 0.0
     project(whole, w, store.rates)
     for i in range(fast.size):
@@ -171,7 +172,7 @@ def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-un
     return DONE
 
 
-@compiled
+@lean
 def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-untyped-def]
     """Advance w from store.w0 by h in s; return a status."""
     slow, fast, k, w0 = plan.slow, plan.fast, store.k, store.w0
@@ -253,26 +254,25 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
     return status
 
 
-@compiled
+@lean
 def run_manifold(blocks, plan, matrices, store, times, steps, first, last, w, record):  # type: ignore[no-untyped-def]
     """Take steps first..last-1; return (number of the step that was not completed or `last`, status).
 
     `STALE` asks for a linearisation at w, which then is the start of the step that was not begun.
     """
     whole, algebraic = blocks[WHOLE], blocks[ALGEBRAIC]
-    size = record.shape[1]
     for k in range(first, last):
         w[-1] = times[k]
-        store.w0[:] = w
+        copy(w, store.w0)
         kept_of(whole).memory[VALID] = 0.0
         status = STALE
         if steps[k] == plan.h:
             status = manifold_step(whole, algebraic, plan, matrices, store, steps[k], w)
         if status != DONE:
-            w[:] = store.w0
+            copy(store.w0, w)
             kept_of(whole).memory[VALID] = 0.0
             kept_of(algebraic).memory[VALID] = 0.0
             return k, status
         store.state[0] = 0
-        record[k + 1, :] = w[:size]
+        copy(w, record[k + 1])
     return last, DONE

@@ -1,0 +1,1 @@
+"""Devices with steps of their own within a step of the whole system."""

@@ -1,0 +1,117 @@
+"""The smallest sets of variables and equations that may have a step of their own: devices, a bus among them.
+
+A block of any such sets must be well posed: its algebraic equations must determine its algebraic variables. A
+device whose equations do so by themselves stands alone; where a variable is found from the equation of
+another device the two are one. Every union of sets then has a full transversal of entries of g_y, so that no
+choice among them is structurally singular; a choice that is singular by its values is found by the
+factorisation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import (
+    connected_components,
+    maximum_bipartite_matching,
+    min_weight_full_bipartite_matching,
+)
+
+from psmr.dae.compile.kernels import jacobian
+from psmr.dae.declare.component import rows_of
+from psmr.dae.system.system import System
+from psmr.numerics.solve.block import Block, column_indices
+
+Places = NDArray[np.uint32]
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """A system cut into sets that may be refined.
+
+    Attributes
+    ----------
+    names
+        Devices of each set, joined by ``" + "``.
+    of_variable, of_row
+        (n + m,) the set of each variable and of each row of the residual.
+    sizes
+        (sets,) number of variables.
+    """
+
+    names: tuple[str, ...]
+    of_variable: Places
+    of_row: Places
+    sizes: NDArray[np.int64]
+
+
+def atoms_of(system: System, whole: Block, w: NDArray[np.float64]) -> Atoms:
+    """Cut a system into the smallest sets of devices that are well posed.
+
+    Parameters
+    ----------
+    system
+        The DAE.
+    whole
+        The block of all its rows and variables.
+    w
+        Buffer at which an entry of g_y counts that is not zero.
+    """
+    devices = system.devices
+    kinds = {device.component for device in devices}
+    widths = {c: (len(c.states), len(c.algebraic), len(rows_of(c))) for c in kinds}
+    counts = np.array([widths[device.component] for device in devices], dtype=np.intp).reshape(-1, 3).T
+    number = np.arange(len(devices))
+    states, algebraic, rows = (np.repeat(number, count) for count in counts)
+    gy = _algebraic_pattern(whole, w)
+    joined = _joined(gy, rows, algebraic, len(devices))
+    variables = joined[np.concatenate([states, algebraic])].astype(np.uint32)
+    count = int(joined.max(initial=-1)) + 1
+    return Atoms(
+        names=_names(system, joined, count),
+        of_variable=variables,
+        of_row=joined[np.concatenate([states, rows])].astype(np.uint32),
+        sizes=np.bincount(variables, minlength=count),
+    )
+
+
+def _names(system: System, joined: NDArray[np.intp], count: int) -> tuple[str, ...]:
+    if count == len(system.devices):
+        return tuple(device.name for device in system.devices)
+    members: list[list[str]] = [[] for _ in range(count)]
+    for device, atom in zip(system.devices, joined, strict=True):
+        members[atom].append(device.name)
+    return tuple(" + ".join(names) for names in members)
+
+
+def _algebraic_pattern(whole: Block, w: NDArray[np.float64]) -> sparse.csc_array:
+    """Return where g_y has entries at w, those that hold devices out of service among them."""
+    kernels, matrix, n = whole.kernels, whole.records.matrix, whole.kernels.states
+    values = np.empty(kernels.nnz + 1)
+    jacobian(matrix.table, matrix.constant, w, values)
+    row, column = kernels.indices.astype(np.intp), column_indices(kernels)
+    wanted = (row >= n) & (column >= n) & (values[:-1] != 0.0)
+    m = kernels.rows - n
+    ones = np.ones(int(wanted.sum()))
+    return sparse.csc_array((ones, (row[wanted] - n, column[wanted] - n)), shape=(m, m))
+
+
+def _joined(
+    gy: sparse.csc_array, row_device: NDArray[np.intp], column_device: NDArray[np.intp], count: int
+) -> NDArray[np.intp]:
+    """Return the set of each device: one more for each, but one for devices that share a pair."""
+    entries = gy.tocoo()
+    inside = row_device[entries.row] == column_device[entries.col]
+    own = sparse.csr_array((entries.data[inside], (entries.row[inside], entries.col[inside])), shape=gy.shape)
+    if (maximum_bipartite_matching(own, perm_type="column") >= 0).all():
+        return np.arange(count)
+    cost = sparse.csr_array((np.where(inside, 1.0, 2.0), (entries.row, entries.col)), shape=gy.shape)
+    try:
+        row, column = min_weight_full_bipartite_matching(cost)
+    except ValueError:  # no choice is well posed, not even all devices together
+        return np.zeros(count, dtype=np.intp)
+    pairs = (np.ones(row.size), (row_device[row], column_device[column]))
+    return np.asarray(connected_components(sparse.csr_array(pairs, shape=(count, count)), False)[1])

@@ -1,0 +1,167 @@
+"""The self-adjusting scheme on a system, ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.system import System
+from psmr.errors import PsmrError
+from psmr.numerics.refine.activity import Activity, Piece
+from psmr.numerics.refine.atoms import atoms_of
+from psmr.numerics.refine.frame import frame_of
+from psmr.numerics.refine.level import Level, level_for
+from psmr.numerics.refine.nest import (
+    CARRIED,
+    LEVELS,
+    RECENT,
+    REFINED,
+    REFINED_ROWS,
+    TAKEN_BACK,
+    WANTED,
+    nest_for,
+    shape_of,
+)
+from psmr.numerics.refine.nested import run_nested
+from psmr.numerics.run.counters import Varying
+from psmr.numerics.solve.block import Block
+from psmr.numerics.solve.records import COUNTS, FACTORISATIONS
+from psmr.numerics.step.variable import VariableEngine
+
+Reals = NDArray[np.float64]
+
+
+class NestedEngine:
+    """See `psmr.numerics.schemes.scheme.FlowEngine`.
+
+    Parameters
+    ----------
+    variable
+        The same method with one step for all.
+    system, parameters, w
+        The DAE, its parameter matrices, and the buffer at the start.
+    """
+
+    def __init__(self, variable: VariableEngine, system: System, w: Reals) -> None:
+        self.variable, self.system = variable, system
+        self.blocks = variable.blocks
+        self._done: dict[int, int] = {}
+        self._counted = {"refined": 0, "refined_rows": 0, "taken_back": 0}
+        self._counts = np.zeros(COUNTS, np.int64)
+        self._pieces: list[Piece] = []
+        self._make(w)
+
+    def _make(self, w: Reals) -> None:
+        """Cut the system into sets, and make room for blocks of them."""
+        whole, inner = self.blocks[0], self.variable.inner
+        self.atoms = atoms_of(self.system, whole, w)
+        self.frame = frame_of(whole, self.atoms)
+        self.levels: list[Level] = []
+        shape = shape_of(inner.encoded)
+        self.nest = nest_for(self.frame, self.atoms, self.levels, shape, inner.machine.points.shape)
+
+    def _make_levels(self) -> None:
+        """Make room for refined blocks, which a run without any need not have."""
+        whole, inner, old = self.blocks[0], self.variable.inner, self.nest
+        self.levels = [level_for(whole, self.frame) for _ in range(LEVELS - 1)]
+        shape = shape_of(inner.encoded)
+        self.nest = nest_for(self.frame, self.atoms, self.levels, shape, inner.machine.points.shape)
+        self.nest.times[0] = old.times[0]
+        self.nest.state[CARRIED] = old.state[CARRIED]
+
+    def begin(self, end: float, w: Reals) -> int:
+        """Start a span at the point in w."""
+        self.nest.times[:] = np.nan
+        self._forget_after(float(w[-1]))
+        return self.variable.begin(end, w)
+
+    def _forget_after(self, t: float) -> None:
+        """Drop what is known of steps that end after t, to which the run has gone back."""
+        kept = []
+        for intervals, many, names, sets, steps in self._pieces:
+            count = int(np.searchsorted(intervals[:, 1], t, side="right"))
+            used = int(many[:count].sum())
+            kept.append((intervals[:count], many[:count], names, sets[:used], steps[:used]))
+        self._pieces = kept
+
+    def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
+        """Step until t = end or `rows` is full; return (rows filled, status)."""
+        variable = self.variable
+        if self.nest.state[WANTED] and not self.levels:
+            self._make_levels()
+        machine = variable.inner.ready()
+        self.nest.blocks[0] = self.blocks[0].address
+        began = float(w[-1])
+        filled, status = run_nested(machine, variable.control, self.nest, self.frame, end, w, times, rows)
+        filled = int(filled)
+        if filled:
+            nest, ends = self.nest, self.nest.log_end[:filled]
+            used = int(ends[-1])
+            starts = np.concatenate([[began], times[: filled - 1]])
+            many = np.diff(ends, prepend=0)
+            self._pieces.append(
+                (
+                    np.column_stack([starts, times[:filled]]),
+                    many,
+                    self.atoms.names,
+                    nest.log_set[:used].copy(),
+                    nest.log_steps[:used].copy(),
+                )
+            )
+        return filled, int(status)
+
+    def forget(self, autonomous: bool) -> None:
+        """See `Engine`: what was fast, and the blocks made for it, are found anew."""
+        self.variable.forget(autonomous)
+        nest = self.nest
+        nest.orders[1:] = nest.counts[1:] = 0
+        nest.kept[:], nest.pace[:] = 0, 0.0
+        nest.state[CARRIED] = nest.state[RECENT] = 0
+        self.blocks = self.variable.blocks
+
+    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+        """See `Engine`."""
+        self.variable.take_out(system, parameters, w, out)
+        self._collect()
+        self._counts = sum((level.records.kept.counts for level in self.levels), self._counts)
+        self._make(w)
+
+    def _collect(self) -> None:
+        """Add up what the present levels have counted."""
+        nest = self.nest
+        for level, made in enumerate(self.levels, start=1):
+            now = int(made.records.kept.counts[FACTORISATIONS])
+            nest.by_order[nest.orders[level]] += now - nest.flushed[level]
+            nest.flushed[level] = now
+        for order in np.flatnonzero(nest.by_order):
+            self._done[int(order)] = self._done.get(int(order), 0) + int(nest.by_order[order])
+        nest.by_order[:] = 0
+        for name, place in (("refined", REFINED), ("refined_rows", REFINED_ROWS), ("taken_back", TAKEN_BACK)):
+            self._counted[name] += int(nest.state[place])
+            nest.state[place] = 0
+
+    def counted(self) -> dict[str, int]:
+        """See `Engine`."""
+        self._collect()
+        return {**self.variable.counted(), **self._counted}
+
+    def varying(self) -> Varying:
+        """Return the work of the refined blocks."""
+        self._collect()
+        order = round(self._counted["refined_rows"] / max(1, self._counted["refined"]))
+        counts = sum((level.records.kept.counts for level in self.levels), self._counts)
+        return Varying("refined", order, counts, self._done)
+
+    def activity(self) -> Activity:
+        """Return which devices were refined in which steps."""
+        return Activity.of(self._pieces)
+
+    def failed(self) -> tuple[Block, float]:
+        """See `FlowEngine`."""
+        return self.variable.failed()
+
+    def failure(self, status: int, end: float, w: Reals) -> PsmrError:
+        """See `FlowEngine`."""
+        return self.variable.failure(status, end, w)

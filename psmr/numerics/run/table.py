@@ -1,0 +1,82 @@
+"""A table over time that grows row by row: in memory, and beyond a limit in a temporary file."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.errors import PsmrError
+
+Reals = NDArray[np.float64]
+
+# A table that is full grows by this factor; the operating system moves pages, not numbers.
+GROWTH = 1.25
+
+# Bytes that are asked for at once at most; an operating system may refuse more than it has.
+MOST_EXPECTED = 2**31
+
+
+class Table:
+    """Rows of a time and `width` values each.
+
+    Parameters
+    ----------
+    width
+        Values in a row.
+    limit
+        Bytes that the rows may take in memory; what is more goes to a temporary file, which disappears with
+        the table. None: no limit.
+    expected
+        Rows that are expected; they take memory only as they come.
+    """
+
+    def __init__(self, width: int, limit: float | None = None, expected: int = 0) -> None:
+        self.width, self.count = 1 + width, 0
+        self._limit = limit
+        self._rows = np.empty((min(expected, MOST_EXPECTED // (8 * self.width)), self.width))
+        self._file: IO[bytes] | None = None
+
+    def append(self, t: Reals, values: Reals) -> None:
+        """Take (K,) times and (K, width) values; they are copied.
+
+        Raises
+        ------
+        PsmrError
+            Where the disk is full.
+        """
+        count = self.count + len(t)
+        if self._file is None and self._limit is not None and 8 * count * self.width > self._limit:
+            self._file = tempfile.TemporaryFile(prefix="psmr-")  # noqa: SIM115  # open as long as the table
+            self._write(self._rows[: self.count])
+            self._rows = np.empty((0, self.width))
+        if self._file is not None:
+            self._write(np.column_stack([t, values]))
+        else:
+            if count > len(self._rows):
+                room = max(count, int(GROWTH * len(self._rows)))
+                self._rows.resize((room, self.width), refcheck=False)
+            self._rows[self.count : count, 0] = t
+            self._rows[self.count : count, 1:] = values
+        self.count = count
+
+    def _write(self, rows: Reals) -> None:
+        assert self._file is not None
+        try:
+            self._file.write(np.ascontiguousarray(rows).data)
+            self._file.flush()
+        except OSError as error:
+            raise PsmrError(
+                f"the points of the run cannot be kept in {tempfile.gettempdir()}: "
+                f"{error.strerror or error}; make room there, choose another folder (TMPDIR), record fewer "
+                "signals, or every k-th step only"
+            ) from error
+
+    def rows(self) -> Reals:
+        """Return the (count, 1 + width) rows, the time first; nothing can be appended while they are used."""
+        if self._file is not None and self.count:
+            return np.memmap(self._file, dtype=float, mode="r", shape=(self.count, self.width))
+        self._rows.resize((self.count, self.width), refcheck=False)
+        return self._rows

@@ -1,0 +1,126 @@
+"""Implicit methods that estimate their own error: the weights of a companion on the same stages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
+
+
+@dataclass(frozen=True, eq=False)
+class ImplicitPair:
+    """A stiffly accurate method whose first stage is explicit, with an error estimate.
+
+    Attributes
+    ----------
+    tableau
+        The method whose result is kept, s stages.
+    difference
+        (s,) weights of the stages: h times their sum is the estimated error.
+    order
+        Power of the step with which the estimate falls.
+    constant
+        Error of a step in units of h^(p + 1) times the next derivative, p the order of the method.
+    starts
+        Points from which Newton's start of a stage, counted from 1, is extrapolated; see
+        `psmr.numerics.schemes.single_rate.tableau_program`.
+    """
+
+    tableau: Tableau
+    difference: np.ndarray
+    order: int
+    constant: float
+    starts: Mapping[int, tuple[str, ...]]
+
+    def tolerance_of_step(self, tolerance: float) -> float:
+        """Return the tolerance of a step for which the error of the run is proportional to `tolerance`.
+
+        Where the companion is of lower order than the method, p, the estimate falls with h^p, as the
+        error of the run does. Where it is of higher order the estimate is the error of the step and falls
+        with h^(p + 1): held constant it would leave an error of the run that goes with tolerance^(p / (p
+        + 1)). The tolerance of a step is then that of the error per unit step, h tolerance, at the h
+        whose error just meets it on a solution with derivatives of one: constant h^p = tolerance
+        (Shampine, ACM Trans. Math. Software 3, 1977; Soederlind and Wang, J. Comput. Appl. Math. 185,
+        2006, calibrate alike).
+        """
+        p = self.tableau.order
+        if self.order == p:
+            return tolerance
+        return float(tolerance * (tolerance / self.constant) ** (1.0 / p))
+
+    def least_tolerance(self, of_step: float) -> float:
+        """Return the tolerance at which that of a step is `of_step`."""
+        p = self.tableau.order
+        if self.order == p:
+            return of_step
+        return float((of_step * self.constant ** (1.0 / p)) ** (p / (p + 1.0)))
+
+
+def _pair(
+    name: str, companion: list[float], order: int, starts: Mapping[int, tuple[str, ...]]
+) -> ImplicitPair:
+    tableau = TABLEAUX[name]
+    difference = tableau.b - np.array(companion)
+    difference.setflags(write=False)
+    # On x' = x a step of order p leaves (b A^p 1 - 1 / (p + 1)!) h^(p + 1).
+    power = np.ones(tableau.stages)
+    for _ in range(tableau.order):
+        power = tableau.A @ power
+    constant = abs(float(tableau.b @ power) - 1.0 / math.factorial(tableau.order + 1))
+    return ImplicitPair(tableau, difference, order, constant, MappingProxyType(dict(starts)))
+
+
+# Hosea and Shampine (1996), equation (3.11), with w = sqrt(2)/4 and d = 1 - 1/sqrt(2).
+_W, _D = math.sqrt(2.0) / 4.0, 1.0 - 1.0 / math.sqrt(2.0)
+
+# Kennedy and Carpenter (2016), NASA/TM-2016-219173; rational numbers good to double precision.
+_OF_32, _OF_43 = 4555948517383 / 24713416420891, -480923228411 / 4982971448372
+
+# The parabola through the last step and the present point.
+_BEHIND = ("older now", "older stage 2", "now")
+
+PAIRS: Mapping[str, ImplicitPair] = MappingProxyType(
+    {
+        "TR-BDF2": _pair(
+            "TR-BDF2",
+            [(1.0 - _W) / 3.0, (3.0 * _W + 1.0) / 3.0, _D / 3.0],
+            3,
+            {2: _BEHIND, 3: ("older stage 2", "now", "stage 2")},
+        ),
+        "ESDIRK32": _pair(
+            "ESDIRK32",
+            [_OF_32, _OF_32, -7107561914881 / 25547637784726, 30698249 / 44052120, 49563 / 233080],
+            3,
+            {
+                2: _BEHIND,
+                3: ("older stage 2", "now", "stage 2"),
+                4: ("now", "stage 2", "stage 3"),
+                5: ("now", "stage 2", "stage 3", "stage 4"),
+            },
+        ),
+        "ESDIRK43": _pair(
+            "ESDIRK43",
+            [
+                _OF_43,
+                _OF_43,
+                6709447293961 / 12833189095359,
+                3513175791894 / 6748737351361,
+                -498863281070 / 6042575550617,
+                2077005547802 / 8945017530137,
+            ],
+            4,
+            {
+                2: _BEHIND,
+                3: ("older stage 2", "now", "stage 2"),
+                4: ("now", "stage 2", "stage 3"),
+                5: ("now", "stage 2", "stage 4"),
+                6: ("now", "stage 2", "stage 4", "stage 5"),
+            },
+        ),
+    }
+)

@@ -1,0 +1,255 @@
+"""Steps of their own for the devices whose error asks for them: who is refined, accuracy, events, restart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.dae.declare.component import Component, Parameter, positive
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
+from psmr.errors import SchemeError, SimulationError
+from psmr.numerics.refine.atoms import atoms_of
+from psmr.numerics.refine.extract import extract
+from psmr.numerics.refine.frame import frame_of
+from psmr.numerics.refine.level import level_for, place
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.solve.block import make_block
+from tests import systems
+
+
+class Slow(Component):
+    """A cell of a chain: x' = (left - x) / T, and what it shows of itself."""
+
+    states = ("x",)
+    algebraic = ("y",)
+    inputs = ("left",)
+    T = Parameter(unit="s", doc="time constant", check=positive, default=1.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return ((v.left - v.x) / p.T,), (v.y - v.x + 0.1 * v.x**3,), ()
+
+
+class Oscillator(Component):
+    """An undamped oscillator of 1 Hz."""
+
+    states = ("x", "v")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (2 * np.pi * v.v, -2 * np.pi * v.x), (), ()
+
+
+class Rippling(Component):
+    """A fast lag that is driven by a ripple of frequency f: x' = (left + a sin(2 pi f t) - x) / T."""
+
+    states = ("x",)
+    inputs = ("left",)
+    T = Parameter(unit="s", doc="time constant", check=positive, default=2e-3)
+    a = Parameter(unit="pu", doc="amplitude", default=0.5)
+    f = Parameter(unit="Hz", doc="frequency", default=120.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return ((v.left + p.a * m.sin(2 * np.pi * p.f * v.t) - v.x) / p.T,), (), ()
+
+
+def chain(cells: int = 60, rippling: tuple[int, ...] = (20,), **values: float) -> Any:
+    """A chain of slow cells, and lags that ripple at some of them; nothing reads these."""
+    devices = [
+        Device(f"C{k}", Slow, {"T": 0.5}, {} if k == 0 else {"left": f"C{k - 1}.y"}) for k in range(cells)
+    ]
+    devices += [Device(f"R{k}", Rippling, values, {"left": f"C{k}.y"}) for k in rippling]
+    return assemble(devices, {"C0.left": 1.0})
+
+
+@pytest.fixture(scope="module")
+def faulted(wscc9):
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9.toml"))
+    return system, psmr.Fault(bus=5, start=0.5, clear=0.6, trip="5-7").changes(system)
+
+
+def test_only_the_rippling_devices_are_refined():
+    system = chain(rippling=(20, 45))
+    run = psmr.simulate(system, psmr.SelfAdjusting(1e-3), 2.0, certify=False)
+    late = run.activity.loc[:, [column for column in run.activity if column.left > 0.1]]
+    assert set(late.index[(late > 1).any(axis=1)]) == {"R20", "R45"}
+    # About seven steps a period of 1/120 s keep the error of a sine at 1e-3.
+    assert (late.loc["R20"] > 1).all()
+    assert late.loc["R20"].sum() > 3 * 120
+    counters = run.stats.counters
+    assert counters.refined_rows / counters.refined < 6
+    assert counters.steps < 60
+
+
+def test_who_ripples_harder_takes_smaller_steps():
+    devices = [
+        Device("C0", Slow, {}, {}),
+        *(Device(f"C{k}", Slow, {}, {"left": f"C{k - 1}.y"}) for k in range(1, 300)),
+        *(Device(f"M{k}", Rippling, {"f": 10.0, "T": 0.02}, {"left": "C3.y"}) for k in range(60)),
+        Device("F", Rippling, {"f": 2000.0, "T": 1e-4}, {"left": "C3.y"}),
+    ]
+    run = psmr.simulate(assemble(devices, {"C0.left": 1.0}), psmr.SelfAdjusting(1e-3), 1.0, certify=False)
+    steps = run.activity.sum(axis=1)
+    assert steps["F"] > 20 * steps["M7"] > 20 * run.activity.shape[1]
+    assert set(steps.index) == {"F", *(f"M{k}" for k in range(60))}
+
+
+def test_the_ripple_is_followed_and_the_chain_as_well():
+    system = chain()
+    fine = integrate(system, psmr.VariableStep(1e-8), 1.0)
+    for tolerance in (1e-3, 1e-4, 1e-5):
+        run = integrate(system, psmr.SelfAdjusting(tolerance), 1.0)
+        single = integrate(system, psmr.VariableStep(tolerance), 1.0)
+        assert np.abs(run.x[-1] - fine.x[-1]).max() < 3 * tolerance
+        assert run.counters.refined
+        assert run.counters.steps < 0.3 * single.counters.steps
+
+
+@pytest.mark.parametrize("method", ["TR-BDF2", "ESDIRK32", "ESDIRK43"])
+def test_the_error_follows_the_tolerance_across_a_fault(faulted, method):
+    system, changes = faulted
+    fine = integrate(system, psmr.VariableStep(1e-9), 3.0, changes)
+    tolerances = np.array([1e-3, 1e-4, 1e-5, 1e-6])
+    runs = [integrate(system, psmr.SelfAdjusting(t, method=method), 3.0, changes) for t in tolerances]
+    errors = [np.abs(run.x[-1] - fine.x[-1]).max() for run in runs]
+    assert np.polyfit(np.log(tolerances), np.log(errors), 1)[0] == pytest.approx(1.0, abs=0.25)
+
+
+def test_without_anything_to_refine_it_is_the_variable_step(faulted):
+    system, changes = faulted
+    for tolerance in (1e-2, 1e-4):
+        one = integrate(system, psmr.SelfAdjusting(tolerance), 5.0, changes)
+        other = integrate(system, psmr.VariableStep(tolerance), 5.0, changes)
+        assert one.counters.refined == 0
+        np.testing.assert_array_equal(one.t, other.t)
+        np.testing.assert_array_equal(one.x, other.x)
+        np.testing.assert_array_equal(one.y, other.y)
+
+
+def test_an_undamped_oscillator_beside_a_ripple_keeps_its_amplitude():
+    devices = [
+        Device("O", Oscillator, {}, {}),
+        *(Device(f"C{k}", Slow, {}, {} if k == 0 else {"left": f"C{k - 1}.y"}) for k in range(60)),
+        Device("R", Rippling, {}, {"left": "C3.y"}),
+    ]
+    run = integrate(assemble(devices, {"O.x": 1.0}), psmr.SelfAdjusting(1e-6), 20.0)
+    assert np.hypot(run.x[-1, 0], run.x[-1, 1]) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_it_begins_anew_after_an_event_and_knows_new_parameters():
+    system = chain()
+    changes = [Change(0.5, (("R20", "a", 0.0),)), Change(0.8, inputs=(("C0.left", 0.2),))]
+    run = psmr.simulate(system, psmr.SelfAdjusting(1e-4), 1.5, certify=False)
+    assert (run.activity.loc["R20"] > 1).any()
+    run = integrate(system, psmr.SelfAdjusting(1e-4), 1.5, changes)
+    fine = integrate(system, psmr.VariableStep(1e-8), 1.5, changes)
+    assert np.abs(run.x[-1] - fine.x[-1]).max() < 3e-4
+    where = run.activity.devices.index("R20")
+    quiet = run.activity.intervals[:, 0] > 0.55
+    assert (run.activity.steps[where][quiet] == 1).all()
+    assert np.count_nonzero(run.t == 0.5) == np.count_nonzero(run.t == 0.8) == 2
+
+
+def test_a_device_out_of_service_stays_as_it_was():
+    system = chain(rippling=(20, 45))
+    run = integrate(system, psmr.SelfAdjusting(1e-3), 1.0, [Change(0.4, out=("R20",))])
+    at = system.index("R20.x")
+    after = run.t >= 0.4
+    assert np.ptp(run.x[after, at][1:]) == 0.0
+    assert set(run.activity.devices) == {"R20", "R45"}
+
+
+@pytest.mark.parametrize("name", ["wscc9.toml", "wscc9-gfm.toml", "wscc9-renewable.toml"])
+def test_a_block_made_in_the_run_is_the_restricted_one(wscc9, name):
+    system = psmr.build(psmr.read_case(wscc9 / name))
+    w, size = system.w0.copy(), system.n + system.m
+    everything = np.arange(size, dtype=np.uint32)
+    parameters = [matrix.copy() for matrix in system.parameters]
+    whole = make_block(system, "step", parameters, w, everything, everything)
+    atoms = atoms_of(system, whole, w)
+    frame = frame_of(whole, atoms)
+    level = level_for(whole, frame)
+    random = np.random.default_rng(1)
+    for share in (0.05, 0.3, 0.7, 1.0):
+        chosen = (random.random(len(atoms.names)) < share).astype(np.int64)
+        rows, read = np.zeros((2, size), np.uint32)
+        order, reads = extract(
+            frame, whole.address, level.address, np.array(level.bases), everything, everything, chosen, 1,
+            rows, read,
+        )  # fmt: skip
+        variables = np.flatnonzero(chosen[atoms.of_variable])
+        wanted = make_block(system, "fast", parameters, w, np.flatnonzero(chosen[atoms.of_row]), variables)
+        np.testing.assert_array_equal(rows[:order], wanted.kernels.row_indices)
+        for part in ("matrix", "limits"):
+            for field in getattr(wanted.records, part)._fields:
+                if f"{part}.{field}" in ("matrix.table", "matrix.J", "matrix.F"):
+                    continue
+                of = getattr(getattr(wanted.records, part), field)
+                made = getattr(getattr(level.records, part), field)[: level.row[place(f"{part}.{field}") + 1]]
+                np.testing.assert_array_equal(made[: order or None], of[: order or None])
+        other = w.copy()
+        other[variables] += 1e-4 * random.standard_normal(order)
+        one, two = other.copy(), other.copy()
+        states = wanted.kernels.states
+        wanted.records.work.known[:] = level.records.work.known[:states] = w[variables[:states]]
+        from psmr.numerics.solve.solver import solve
+
+        assert wanted.solve(one, 1e-2, 2, 1e-10, 0) == solve(level.address, two, 1e-2, 2, 1e-10, 0)
+        np.testing.assert_allclose(two, one, rtol=0, atol=1e-12)
+        assert set(read[:reads]).isdisjoint(variables)
+
+
+def test_devices_that_cannot_stand_alone_are_one():
+    """A: 0 = B.z - 1 has no equation for its own y; B: 0 = A.y + z."""
+
+    class A(Component):
+        algebraic = ("y",)
+        inputs = ("z",)
+
+        @staticmethod
+        def equations(m: Any, v: Any, p: Any) -> Any:
+            return (), (v.z - 1.0,), ()
+
+    class B(Component):
+        algebraic = ("z",)
+        inputs = ("y",)
+
+        @staticmethod
+        def equations(m: Any, v: Any, p: Any) -> Any:
+            return (), (v.y + v.z,), ()
+
+    devices = [Device("A", A, {}, {"z": "B.z"}), Device("B", B, {}, {"y": "A.y"}), Device("C", Slow, {}, {})]
+    system = assemble(devices, {"A.y": -1.0, "B.z": 1.0})
+    everything = np.arange(system.n + system.m)
+    whole = make_block(system, "step", system.parameters, system.w0, everything, everything)
+    assert sorted(atoms_of(system, whole, system.w0).names) == ["A + B", "C"]
+
+
+def test_work_is_counted_by_order():
+    run = integrate(chain(), psmr.SelfAdjusting(1e-3), 1.0)
+    counters = run.counters
+    assert {"step", "event", "refined"} <= set(counters.orders)
+    assert sum(counters.factorisations.values()) == sum(
+        made for role, made in counters.factorisations_by_role.items() if role != "event"
+    )
+    assert any(order < 10 for order in counters.factorisations)
+    assert counters.newton_iterations["refined"] > counters.refined
+
+
+def test_what_is_refused_and_what_ends_a_run():
+    with pytest.raises(SchemeError, match="tolerance = "):
+        psmr.SelfAdjusting(0.0)
+    with pytest.raises(SchemeError, match="h_max"):
+        psmr.SelfAdjusting(h_max=-1.0)
+    with pytest.raises(SchemeError, match="chooses its own steps"):
+        psmr.step_operator(chain().linearise(), psmr.SelfAdjusting())
+    with pytest.raises(SimulationError, match=r"D\.x"):
+        integrate(systems.one(systems.Blowup, {"x": 1.0}), psmr.SelfAdjusting(1e-4), 2.0)
+    with pytest.raises(SimulationError, match="most_steps = 5"):
+        integrate(chain(), psmr.SelfAdjusting(1e-4, most_steps=5), 2.0)
