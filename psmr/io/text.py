@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import stat
 import tomllib
+import warnings
 from pathlib import Path
 from typing import Any
 
-from psmr.errors import CaseError
+from psmr.errors import CaseError, PsmrWarning
 
 _CONTROL = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\U0010ffff]")
 
 
-def read_text(path: str | Path) -> list[str]:
-    """Return the lines of a text file in UTF-8, without their ends.
+def read_text(path: str | Path, other: str | None = None) -> list[str]:
+    """Return the lines of a text file in UTF-8, without their ends; `other` as in `decoded`.
 
     Raises
     ------
@@ -22,7 +23,7 @@ def read_text(path: str | Path) -> list[str]:
         For a file that cannot be read, is not in UTF-8, is empty, or has control characters in it; with
         the line.
     """
-    text = decoded(path)
+    text = decoded(path, other)
     found = _CONTROL.search(text)
     if found:
         line = text.count("\n", 0, found.start()) + 1
@@ -40,8 +41,21 @@ _SHOWN = 100
 """Of a path that is longer, this many characters at each end are shown."""
 
 
-def decoded(path: str | Path) -> str:
+WINDOWS = "cp1252"
+"""The encoding of files of programs that write in that of the system, Windows of the West: ISO 8859-1, and
+more."""
+
+
+def decoded(path: str | Path, other: str | None = None) -> str:
     """Return the text of a regular file in UTF-8, with or without a byte-order mark.
+
+    `other` is the encoding of a file that is not in UTF-8, for formats that say nothing of it and whose data
+    are ASCII, so that names for display alone depend on it.
+
+    Warns
+    -----
+    PsmrWarning
+        For a file that is read in the other encoding.
 
     Raises
     ------
@@ -60,16 +74,28 @@ def decoded(path: str | Path) -> str:
         raw = Path(path).read_bytes()
     except OSError as error:
         raise CaseError(f"{shown}: cannot be read: {error.strerror}; is the path right?") from error
-    except ValueError as error:
+    except CaseError:
+        raise
+    except ValueError as error:  # a path with a NUL in it
         raise CaseError(f"{shown!r}: cannot be read: {error}; is the path right?") from error
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise CaseError(
-            f"{shown}:{line}: is no text in UTF-8 (byte {error.start}, {raw[error.start]:#04x});"
-            " save the file as UTF-8 or ASCII"
-        ) from error
+        what = f"{shown}:{line}: is not text in UTF-8 (byte {error.start}, {raw[error.start]:#04x})"
+        text = _in(other, raw)
+        if text is not None:
+            warnings.warn(f"{what}; read as {other}, on which names may depend", PsmrWarning, stacklevel=3)
+            return text
+        raise CaseError(f"{what}; save the file as UTF-8 or ASCII") from error
+
+
+def _in(encoding: str | None, raw: bytes) -> str | None:
+    """Return the text that bytes are in an encoding, None where they are none."""
+    try:
+        return None if encoding is None else raw.decode(encoding)
+    except UnicodeDecodeError:
+        return None
 
 
 def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
@@ -83,11 +109,11 @@ def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise CaseError(f"{path}: is no valid TOML: {error}") from error
+        raise CaseError(f"{path}: is not valid TOML: {error}") from error
     except RecursionError as error:
         raise CaseError(
-            f"{path}: is no valid TOML: brackets are nested too deep; close some of them"
+            f"{path}: is not valid TOML: brackets are nested too deep; close some of them"
         ) from error
     except ValueError as error:
         # Python reads no whole number of more than 4,300 digits.
-        raise CaseError(f"{path}: is no valid TOML: a number has too many digits ({error})") from error
+        raise CaseError(f"{path}: is not valid TOML: a number has too many digits ({error})") from error

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from psmr.errors import CaseError
-from psmr.grid.case.case import Case
+from psmr.files import write_texts
+from psmr.grid.case.case import Case, require_case
 
 SUFFIXES = (".toml", ".raw", ".m")
 
@@ -36,6 +35,7 @@ def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
     PsmrWarning
         For everything that the format cannot keep.
     """
+    require_case(case, "write_case")
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
@@ -56,29 +56,5 @@ def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
 
         raw, dyr = psse_texts(case)
         texts = {path: raw} | ({path.with_suffix(".dyr"): dyr} if dyr else {})
-    write_texts(texts)
+    write_texts(texts, CaseError, parents=False)
     return tuple(texts)
-
-
-def write_texts(texts: Mapping[Path, str]) -> None:
-    """Write files, all of them or none.
-
-    Raises
-    ------
-    CaseError
-        Where one of them cannot be written.
-    """
-    for path in texts:
-        if path.is_dir():
-            raise CaseError(f"{path}: cannot be written: it is a folder")
-    scratch = {path: path.with_name(f".{path.name}.{os.getpid()}") for path in texts}
-    at = next(iter(texts))
-    try:
-        for at, text in texts.items():
-            scratch[at].write_text(text, encoding="utf-8")
-        for at in texts:
-            scratch[at].replace(at)
-    except OSError as error:
-        for file in scratch.values():
-            file.unlink(missing_ok=True)
-        raise CaseError(f"{at}: cannot be written: {error.strerror}") from error

@@ -1,5 +1,6 @@
 """Parameters of every component, chosen so that each limiter is reached by points of order one."""
 
+from psmr.grid.models.converters.filtered import FilteredConverter
 from psmr.grid.models.converters.following import GridFollowingConverter, GridFollowingConverterV
 from psmr.grid.models.converters.forming import GridFormingConverter
 from psmr.grid.models.exciters import (
@@ -30,7 +31,7 @@ from psmr.grid.models.machines import (
     InfiniteBus,
     TwoAxisMachine,
 )
-from psmr.grid.models.network import Bus, Line, Shunt, Transformer
+from psmr.grid.models.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.grid.models.renewables import REECA1, REECB1, REGCA1, REPCA1
 from psmr.grid.models.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
 from tests.grid import psse_library
@@ -119,6 +120,13 @@ PARAMETERS = {
             "x_c": 0.15,
         },
         **{"i_max": 1.2, "k_aw": 50.0},
+    },
+    FilteredConverter: {
+        **BASE,
+        **{"t_m": 2e-4, "kp_pll": 0.25, "ki_pll": 6.6, "dw_min": -0.1, "dw_max": 0.1, "t_p": 0.005},
+        **{"kp_p": 0.2, "ki_p": 20.0, "kp_q": 0.2, "ki_q": 20.0, "i_max": 1.2, "k_aw": 100.0},
+        **{"kp_i": 0.5, "ki_i": 15.0, "f_v": 0.9, "k_ad": 0.5, "t_d": 5e-5},
+        **{"r_f": 0.003, "x_f": 0.08, "b_f": 0.074, "r_g": 0.01, "x_g": 0.2},
     },
     GENROU: {**SUBTRANSIENT, "x_q1": 0.55, "t_q01": 0.4},
     GENSAL: {**SUBTRANSIENT, "x_q": 0.7},
@@ -252,6 +260,7 @@ PARAMETERS = {
     },
     REECB1: {**ELECTRICAL, "v_ref0": 0.8, "pq_flag": 1.0},
     REPCA1: {
+        **{"s_base": 100.0, "s_n": 64.0},
         **{
             "f_n": 60.0,
             "vc_flag": 1.0,
@@ -307,12 +316,15 @@ VARIANTS = {
     ),
     REECA1: (
         *({"v_flag": 0.0}, {"q_flag": 0.0}, {"v_flag": 0.0, "q_flag": 0.0, "pf_flag": 1.0}),
+        *({"holding": 1.0, "t_hld": 0.2, "iq_frz": 0.1, "p_flag": 1.0}, {"holding": 1.0, "t_hld": -0.2}),
+        {"limit_held": 1.0, "ip_held": 0.5, "t_hld2": 0.2},
         *({"pq_flag": 1.0, "vq3": 0.0, "iq3": 0.0, "vq4": 0.0, "iq4": 0.0}, {"k_qv": 0.0}),
     ),
     REECB1: ({"q_flag": 0.0, "pf_flag": 1.0, "pq_flag": 0.0},),
     REPCA1: ({"f_flag": 0.0, "vc_flag": 0.0}, {"ref_flag": 0.0}),
 }
 
+PARAMETERS |= {MonitoredLine: PARAMETERS[Line], MonitoredTransformer: PARAMETERS[Transformer]}
 PARAMETERS |= psse_library.PARAMETERS
 ZERO |= psse_library.ZERO
 VARIANTS |= psse_library.VARIANTS

@@ -1,5 +1,6 @@
 """Parameters of the later models of the standard library, as `tests.grid.library` has them of the others."""
 
+from psmr.grid.models.converters.regfma1 import REGFMA1
 from psmr.grid.models.converters.svc import CSVGN1
 from psmr.grid.models.exciters import (
     DC4B,
@@ -13,9 +14,18 @@ from psmr.grid.models.exciters import (
     IEEET2,
     SCRX,
 )
+from psmr.grid.models.exciters.compensator import IEEEVC
 from psmr.grid.models.governors import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
-from psmr.grid.models.renewables import DERA1
-from psmr.grid.models.stabilisers import PSS2B, STAB1
+from psmr.grid.models.loads.cages import CIM5, CIM6
+from psmr.grid.models.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
+from psmr.grid.models.protection import (
+    FrequencyTrip,
+    UnderFrequencyShedding,
+    UnderVoltageShedding,
+    VoltageTrip,
+)
+from psmr.grid.models.renewables import DERA1, REECD1, REGCB1
+from psmr.grid.models.stabilisers import IEE2ST, PSS2B, STAB1
 
 SATURATION = {"e_1": 0.8, "se_1": 0.1, "e_2": 1.2, "se_2": 0.4}
 DC1 = {
@@ -25,6 +35,7 @@ DC1 = {
 }
 ALTERNATOR = {"t_r": 0.02, "t_e": 0.5, "k_c": 0.2, "k_d": 0.4, "k_e": 1.0, **SATURATION}
 EXCITERS = {
+    IEEEVC: {"r_c": 0.02, "x_c": -0.06},
     EXDC1: DC1,
     ESDC1A: DC1,
     IEEET2: {
@@ -75,7 +86,7 @@ STAGES = {
 }
 DIESEL = {
     **{"t_1": 0.2, "t_2": 0.05, "t_3": 0.1, "k": 8.0, "t_4": 0.3, "t_5": 0.1, "t_6": 0.15, "t_d": 0.1},
-    **{"t_max": 0.9, "t_min": 0.1},
+    **{"t_max": 0.9, "t_min": 0.1, "mechanical_power": 1.0},
 }
 GOVERNORS = {
     GGOV1: {
@@ -108,6 +119,11 @@ GOVERNORS = {
     DEGOV1: {**DIESEL, "droop_flag": 1.0, "r": 0.05, "t_e": 0.2},
 }
 STABILISERS = {
+    IEE2ST: {
+        **{"input_1": 1, "input_2": 3, "k_1": 0.6, "k_2": -0.4, "t_1": 0.03, "t_2": 0.05, "t_3": 4.0},
+        **{"t_4": 5.0, "t_5": 0.3, "t_6": 0.04, "t_7": 0.2, "t_8": 0.05, "t_9": 0.1, "t_10": 0.06},
+        **{"l_s_max": 0.8, "l_s_min": -0.7, "v_cu": 1.3, "v_cl": 0.5, "f_n": 60.0},
+    },
     PSS2B: {
         **{"input_1": 1, "input_2": 3, "m": 2, "n": 2, "t_w1": 2.0, "t_w2": 3.0, "t_6": 0.05, "t_w3": 2.5},
         **{"t_w4": 4.0, "t_7": 2.0, "k_s2": 0.3, "k_s3": 0.9, "t_8": 0.5, "t_9": 0.1, "k_s1": 0.5},
@@ -123,7 +139,96 @@ STABILISERS = {
     },
     STAB1: {"k_t": 20.0, "t": 3.0, "t1_t3": 4.0, "t_3": 0.05, "t2_t4": 0.5, "t_4": 0.2, "h_lim": 0.6},
 }
+CHARACTERISTIC = {
+    **{"p": 1.25, "q": 0.5, "p_rate": 0.2, "q_rate": -0.1, "t_ramp": 0.5, "v_0": 0.98, "v_min": 0.1},
+    **{"a_1": 0.5, "a_2": 0.4, "a_3": 0.3, "a_4": 0.6, "a_5": -0.3, "a_6": 0.5},
+    **{"n_1": 0.1, "n_2": 1.2, "n_3": 2.0, "n_4": 0.5, "n_5": -1.0, "n_6": 3.5},
+}
+CAGES = {
+    **{"s_n": 64.0, "s_base": 100.0, "f_n": 60.0, "r_s": 0.01, "x_s": 0.1, "x_m": 3.0, "r_1": 0.005},
+    **{"x_1": 0.08, "r_2": 0.15, "x_2": 0.175, "h": 0.4},
+}
+LOADS = {
+    CIM5: {**CAGES, "cages": 2.0, "circuit": 2.0, "d": 1.4},
+    CIM6: {**CAGES, "cages": 2.0, "a": 0.6, "b": 0.2, "d": 0.1, "e": 1.7, "c_0": 0.1},
+    LoadCharacteristic: CHARACTERISTIC,
+    FrequencyCharacteristic: {**CHARACTERISTIC, "a_7": 1.5, "a_8": -2.0, "t_f": 0.05, "f_n": 60.0},
+}
+SHED = {
+    f"{name}_{k}": x
+    for k in (1, 2)
+    for name, x in {"set": 0.9, "pickup": 0.1, "breaker": 0.05, "shed": 0.2}.items()
+}
+BAND = {"low": 0.8, "high": 1.2, "pickup": 0.1, "breaker": 0.05}
+RELAYS = {
+    UnderFrequencyShedding: {**SHED, "t_f": 0.04, "f_n": 60.0},
+    UnderVoltageShedding: SHED,
+    FrequencyTrip: {**BAND, "t_f": 0.04, "f_n": 60.0},
+    VoltageTrip: BAND,
+}
+TEN_VOLTAGES = (-0.8, -0.5, -0.2, 0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3)
+TEN_CURRENTS = (0.2, 0.3, 0.4, 0.6, 0.8, 0.9, 1.0, 1.1, 1.3, 1.4)
+TEN_POINTS = {
+    f"{what}{axis}{k}": value
+    for axis in "qp"
+    for what, values in (("v", TEN_VOLTAGES), ("i", TEN_CURRENTS))
+    for k, value in enumerate(values, start=1)
+}
+CONTROLS = {
+    REECD1: {
+        **{"v_0": 0.9, "pf_flag": 0.0, "v_flag": 1.0, "q_flag": 1.0, "p_flag": 1.0, "pq_flag": 0.0},
+        **{
+            "vcmp_flag": 1.0,
+            "v_dip": 0.5,
+            "v_up": 1.2,
+            "t_rv": 0.02,
+            "dbd1": -0.1,
+            "dbd2": 0.05,
+            "k_qv": 2.0,
+        },
+        **{"iqh1": 0.6, "iql1": -0.5, "v_ref0": 0.8, "iq_frz": 0.1, "t_hld": 0.3, "t_hld2": 0.2, "t_p": 0.05},
+        **{"q_max": 0.7, "q_min": -0.6, "v_max": 0.9, "v_min": 0.1, "k_qp": 0.5, "k_qi": 0.7, "k_vp": 0.8},
+        **{"k_vi": 2.0, "v_ref1": 0.1, "t_iq": 0.02, "dp_max": 6.0, "dp_min": -5.0, "p_max": 0.9},
+        **{"p_min": 0.1, "i_max": 1.1, "t_pord": 0.1, "r_c": 0.02, "x_c": 0.1, "t_r1": 0.03, "k_c": 0.05},
+        **{"k_e": 0.4, "v_blkl": 0.2, "v_blkh": 1.4, "t_blk": 0.1},
+        **TEN_POINTS,
+    },
+}
 CONVERTERS = {
+    REGCB1: {
+        **{
+            "s_n": 64.0,
+            "s_base": 100.0,
+            "q_0": 0.1,
+            "r_e": 0.02,
+            "x_e": 0.2,
+            "rate_flag": 0.0,
+            "pq_flag": 0.0,
+        },
+        **{
+            "t_g": 0.3,
+            "t_fltr": 0.05,
+            "iqrmax": 5.0,
+            "iqrmin": -4.0,
+            "rrpwr": 3.0,
+            "t_e": 0.02,
+            "i_max": 0.9,
+        },
+    },
+    REGFMA1: {
+        **{"s_n": 64.0, "s_base": 100.0, "f_n": 60.0, "v_0": 0.9, "r_e": 0.01, "x_e": 0.15, "v_flag": 1.0},
+        **{
+            "qv_flag": 0.0,
+            "t_pf": 0.02,
+            "t_qf": 0.03,
+            "t_vf": 0.01,
+            "i_max": 1.5,
+            "e_max": 1.2,
+            "e_min": 0.1,
+        },
+        **{"p_max": 0.6, "p_min": 0.1, "q_max": 0.5, "q_min": -0.4, "m_p": 0.02, "m_q": 0.05},
+        **{"k_ppmax": 0.01, "k_ipmax": 0.1, "k_pqmax": 3.0, "k_iqmax": 20.0, "k_pv": 0.5, "k_iv": 6.0},
+    },
     DERA1: {
         **{"s_n": 64.0, "s_base": 100.0, "f_n": 60.0, "v_0": 0.9, "pf_flag": 1.0, "freq_flag": 1.0},
         **{"pq_flag": 0.0, "type_flag": 1.0, "t_rv": 0.02, "t_rf": 0.02, "dbd1": -0.1, "dbd2": 0.05},
@@ -146,12 +251,19 @@ CONVERTERS = {
         **{"t_5": 0.02, "r_min": 6.4, "v_max": 0.9, "v_min": 0.05, "c_base": 50.0},
     },
 }
-PARAMETERS = EXCITERS | GOVERNORS | STABILISERS | CONVERTERS
+PARAMETERS = EXCITERS | GOVERNORS | STABILISERS | CONVERTERS | CONTROLS | LOADS | RELAYS
+TRIPS = {
+    **{"vtrip_flag": 1.0, "ftrip_flag": 1.0, "vl0": 0.3, "vl1": 0.6, "vh0": 1.4, "vh1": 1.1, "tvl0": 0.1},
+    **{"tvl1": 0.2, "tvh0": 0.1, "tvh1": 0.15, "vrfrac": 0.7, "fl": 59.0, "fh": 61.0, "tfl": 0.2, "tfh": 0.1},
+    **{"t_v": 0.02, "v_pr": 0.5, "t_rv": 0.02},
+}
 
 # The regulator asks for v_max of the reactor at most: without its lag it does not reach the whole.
-UNREACHED = {CSVGN1: {2: "above"}}
+# A magnitude is never below zero.
+UNREACHED = {CSVGN1: {2: "above"}, REGFMA1: {3: "below"}}
 
 ZERO = {
+    IEE2ST: ("t_1", "k_2", "t_5", "t_6", "t_7", "t_8", "t_9", "t_10"),
     EXDC1: ("t_r", "t_a", "t_b", "t_c"),
     ESDC1A: ("t_r", "t_a", "t_b", "t_c"),
     IEEET2: ("t_r", "t_a", "t_f2"),
@@ -162,6 +274,9 @@ ZERO = {
     ESST1A: ("t_r", "t_a", "t_b", "t_c", "t_b1", "t_c1"),
     SCRX: ("t_a", "t_b", "t_e"),
     DERA1: ("t_rv", "t_p"),
+    REGCB1: ("t_fltr", "t_e"),
+    REECD1: ("t_rv", "t_p", "t_r1"),
+    REGFMA1: ("t_pf", "t_qf", "t_vf"),
     CSVGN1: ("t_1", "t_2", "t_3", "t_4", "t_5"),
     PSS2B: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4", "t_10", "t_11"),
     STAB1: ("t_3", "t_4"),
@@ -177,6 +292,16 @@ VARIANTS = {
     DERA1: (
         {"freq_flag": 0.0, "pf_flag": 0.0, "v_ref0": 0.8},
         {"pq_flag": 1.0, "type_flag": 0.0, "k_qv": 0.0, "p_min": -0.5},
+        *(TRIPS, TRIPS | {"part_low": 1.0, "v_low": 0.4, "part_high": 1.0, "v_high": 1.2}),
+        TRIPS | {"part_low": 1.0, "v_low": 0.1, "part_high": 1.0, "v_high": 1.6},
+        TRIPS | {"tripped": 1.0, "vtrip_flag": 0.0},
+    ),
+    REGCB1: ({"rate_flag": 1.0, "q_0": -0.1}, {"pq_flag": 1.0, "q_0": 0.0}),
+    REGFMA1: ({"qv_flag": 1.0, "v_flag": 0.0}, {"i_max": 0.0, "k_ipmax": 0.0}),
+    REECD1: (
+        *({"v_flag": 0.0, "vcmp_flag": 0.0}, {"q_flag": 0.0, "pf_flag": 1.0}, {"pq_flag": 1.0}),
+        *({"blocked": 1.0}, {"iq_held_on": 1.0, "iq_held": 0.2}, {"limit_held": 1.0, "ip_held": 0.5}),
+        {**dict.fromkeys(TEN_POINTS, 0.0), "p_flag": 0.0, "k_qv": 0.0},
     ),
     GGOV1: (
         {"d_m": 0.3, "flag": 0.0, "k_a": 0.0, "t_rate": 0.0},

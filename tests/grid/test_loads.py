@@ -19,7 +19,7 @@ from tests.grid.library import PARAMETERS
 
 def power(component, voltage, t=2.0, **changes):
     """Complex power that a load takes at a voltage phasor."""
-    values = {"v_min": 0.7} | PARAMETERS[component] | changes
+    values = {"v_min": 0.7, "shed": 0.0} | PARAMETERS[component] | changes
     v = SimpleNamespace(v_re=np.real(voltage), v_im=np.imag(voltage), t=t)
     i_re, i_im = component.equations(NumericMath, v, SimpleNamespace(**values))[2]
     return -voltage * np.conj(i_re + 1j * i_im)

@@ -1,5 +1,6 @@
 """Induction motors: the equivalent circuit, an independent model in flux linkages, order through a dip."""
 
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
@@ -340,3 +341,11 @@ def test_wrong_row_is_named(case, change, message):
 def test_wrong_parameter_is_named(name, value, message):
     with pytest.raises(CaseError, match=message):
         DeviceRow("m", "motor", "InductionMotor", {**ROW, name: value})
+
+
+def test_the_check_lists_motors_without_a_warning(case):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = str(psmr.check(case))
+    assert "\nMotors\n" in text
+    assert "\n  motor8 " in text

@@ -1,11 +1,15 @@
 """Step responses of the later governors against their block diagrams, past both sides of every limit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+import psmr
 from psmr.dae.declare.device import Device
-from psmr.errors import InputError
+from psmr.errors import InitialisationError, InputError, PsmrWarning
+from psmr.grid.case.tables import DeviceRow
 from psmr.grid.models.governors import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
 from tests.grid.diagram import Block, device_response, step
 from tests.grid.library import PARAMETERS
@@ -139,7 +143,7 @@ def degov(p):
         if "r" in p:
             error += (p["r"] - 1) * u.p_ref - p["r"] * (power if p["droop_flag"] else throttle)
         b.throttle(b.actuator(b.box(error)))
-        return b.delay(throttle) * u.omega
+        return b.delay(throttle) * (u.omega if p["mechanical_power"] else 1.0)
 
     return blocks, wiring
 
@@ -155,6 +159,7 @@ FORMS += [
     (GGOV1, "whole", {"a_set": 0.01, "k_a": 10.0, "k_imw": 0.0}),
     (WSIEG1, "whole", {f"{name}{k}": 0.0 for name in ("gv", "pgv") for k in (1, 2, 3, 4)}),
     (DEGOV1, "whole", {"droop_flag": 0.0}),
+    (DEGOV, "whole", {"mechanical_power": 0.0}),
 ]
 
 
@@ -214,3 +219,35 @@ def test_each_limiter_of_ggov1_holds_back_the_fuel(change, least):
 def test_what_cannot_be_is_refused(component, change, message):
     with pytest.raises(InputError, match=message):
         Device("d", component, PARAMETERS[component] | change)
+
+
+# A dispatch that needs a fuel of 1.1 of a turbine whose load limiter passes 1, at a reference of 0.8.
+BEYOND = {"t_rate": 0.0, "l_dref": 0.8, "k_imw": 0.0, "v_max": 1.5, "rselect": 0.0}
+
+
+@pytest.fixture(scope="module")
+def beyond_the_load_limiter():
+    from tests.io.psse.traces import HERE, TRACES
+
+    case = next(trace for trace in TRACES if trace.name == "TGOV1, ESAC1A").case(HERE)
+    given = {k: v for k, v in PARAMETERS[GGOV1].items() if k != "s_n"} | BEYOND
+    given |= {"s_n": 100.0, "k_turb": 1.25, "w_fnl": 0.3}
+
+    def swapped(row):
+        if row.role != "governor":
+            return row
+        return DeviceRow(row.name, "governor", "GGOV1", given)
+
+    rows = (replace(row, devices=tuple(map(swapped, row.devices))) for row in case.generators)
+    return replace(case, generators=tuple(rows))
+
+
+def test_a_dispatch_beyond_the_load_limiter_is_an_error(beyond_the_load_limiter):
+    with pytest.raises(InitialisationError, match=r"GOV102.valve = 1\.1 is 0\.1 above 1; GOV102.temp"):
+        psmr.build(beyond_the_load_limiter)
+
+
+def test_a_dispatch_beyond_the_load_limiter_can_be_adjusted(beyond_the_load_limiter):
+    with pytest.warns(PsmrWarning, match=r"load_max = 1 set to 1\.1; .*l_dref = 0\.8 set to 1"):
+        system = psmr.build(beyond_the_load_limiter, start_at_limits="adjust")
+    assert np.abs(system.f(system.x0, system.y0)).max() < 1e-9

@@ -12,7 +12,7 @@ from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.study.events import Fault
+from psmr.study.events import Fault, LineTrip
 from psmr.study.run.simulate import simulate
 
 
@@ -103,6 +103,46 @@ def test_the_reference_stands_in_the_middle_of_its_dead_band(case):
     assert value["PPC-W3.ref"] == pytest.approx(value["PPC-W3.y_m"], abs=1e-9)
 
 
+@pytest.mark.parametrize("flags", [{"ref_flag": 0.0}, {"vc_flag": 1.0}, {"vc_flag": 0.0}], ids=str)
+@pytest.mark.parametrize("ends", [(9.0, 8.0), (8.0, 9.0), (9.0, 3.0)], ids=str)
+def test_a_monitored_branch(case, flags, ends):
+    """Line 8-9 read at either end, and the plant's transformer at the network: power, current, start."""
+    base = 250.0
+    changes = flags | {"from_bus": ends[0], "to_bus": ends[1], "s_n": base, "x_c": 0.05, "r_c": 0.01}
+    system = build(with_parameters(case, "PPC-W3", **changes))
+    rest = np.concatenate([system.f(system.x0, system.y0), system.g(system.x0, system.y0)])
+    assert np.abs(rest).max() < 1e-10
+    value = dict(zip((*system.names_x, *system.names_y, *system.names_u), system.w0, strict=False))
+    here, there = (complex(value[f"bus{k:g}.v_re"], value[f"bus{k:g}.v_im"]) for k in ends)
+    branch = next(b for b in case.branches if {b.from_bus, b.to_bus} == set(ends))
+    admittance = 1 / complex(branch.r, branch.x)
+    current = (here - there) * admittance + 0.5j * branch.b * here * (branch.kind == "line")
+    power = here * current.conjugate() * case.base_mva / base
+    assert value["PPC-W3.p_m"] == pytest.approx(power.real, abs=1e-9)
+    regulated = complex(value["bus9.v_re"], value["bus9.v_im"])
+    droop = with_parameters(case, "PPC-W3", **changes).generators[2].devices[-1].parameters["k_c"]
+    expected = {
+        "ref_flag": power.imag,
+        "vc_flag": abs(regulated - (0.01 + 0.05j) * current * case.base_mva / base),
+    }[next(iter(flags))]
+    if flags == {"vc_flag": 0.0}:
+        expected = abs(regulated) + droop * power.imag
+    assert value["PPC-W3.ref"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_monitored_branch_is_lost(case):
+    """Its current is zero then: what the control measures goes there, and the plant's power is its own."""
+    changes = {"ref_flag": 0.0, "from_bus": 9.0, "to_bus": 8.0, "s_n": 64.0}
+    system = build(with_parameters(case, "PPC-W3", **changes))
+    run = simulate(system, SingleRate("TM", 0.005), 2.0, [LineTrip("8-9", 0.5)])
+    lost = run.t > 0.5
+    assert (
+        np.abs(run.values([f"line8-9.m_{x}_{k}" for x in ("re", "im") for k in "ij"])[lost][1:]).max() < 1e-12
+    )
+    assert abs(run.values("PPC-W3.y_m")[-1, 0]) < 1e-6
+    assert abs(run.values("PPC-W3.y_m")[0, 0]) > 0.01
+
+
 WRONG = [
     ("W3", {"zerox": 0.95}, "zerox = 0.95: must be below brkpt = 0.9"),
     ("W3", {"lvpnt0": 0.8}, "lvpnt0 = 0.8: must be below lvpnt1 = 0.8"),
@@ -125,6 +165,12 @@ WRONG = [
     ("PPC-W3", {"k_ig": 0.0}, "k_ig = 0: must be > 0 where f_flag is 1"),
     ("PPC-W3", {"t_ft": 0.1, "t_fv": 0.0}, "t_fv = 0 and t_ft = 0.1: t_fv must be > 0"),
     ("PPC-W3", {"bus": 11.0}, "bus = 11: there is no bus with this number"),
+    ("PPC-W3", {"from_bus": 9.0, "to_bus": 8.0}, "s_n = 0: must be > 0 where a branch is monitored"),
+    (
+        "PPC-W3",
+        {"from_bus": 9.0, "to_bus": 8.0, "circuit": 2.0, "s_n": 64.0},
+        "from_bus = 9, to_bus = 8, circuit = 2: there is no such branch; its circuits are 1",
+    ),
 ]
 
 

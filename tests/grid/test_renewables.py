@@ -83,7 +83,14 @@ def respond(diagram, p, states, inputs):
                 found[i] = max(found[i], (moved[i][0] - low) / small)
         return found
 
-    points = integrate(rates, np.array(states, dtype=float), inputs)
+    def enter(x, u):
+        """A limit that jumps takes its state along."""
+        found = np.array(x)
+        for i, (low, high) in diagram(p, u, x)[1].items():
+            found[i] = min(max(found[i], low), high)
+        return found
+
+    points = integrate(rates, np.array(states, dtype=float), inputs, enter)
     return np.array([diagram(p, u, x)[2] for x, u in points])
 
 
@@ -151,7 +158,7 @@ def electrical(p, u, x):
     tables = "vq1" in p
     most_q = most_p = p["i_max"]
     if tables:
-        injected = injected if dip else 0.0
+        injected = injected if dip else p.get("added", 0.0)
         most_q = min(most_q, polygon(v_m, *((p[f"vq{k}"], p[f"iq{k}"]) for k in (1, 2, 3, 4))))
         most_p = min(most_p, polygon(v_m, *((p[f"vp{k}"], p[f"ip{k}"]) for k in (1, 2, 3, 4))))
 
@@ -169,8 +176,12 @@ def electrical(p, u, x):
         iq_cmd = reactive(most_q)
     else:
         iq_cmd = reactive(most_q)
-        ip_cmd = np.clip(current, 0.0, min(most_p, room(iq_cmd)))
-    ramp = np.clip((u.p_ref - p_ord) / p["t_pord"], p["dp_min"], p["dp_max"])
+        most_p = min(most_p, room(iq_cmd))
+        most_p = p.get("held_p", most_p)
+        ip_cmd = np.clip(current, 0.0, most_p)
+    electrical.ip_max = most_p
+    power = u.p_ref * (u.omega_g if p.get("p_flag") else 1.0)
+    ramp = np.clip((power - p_ord) / p["t_pord"], p["dp_min"], p["dp_max"])
     resting = (p["k_qi"] * error_q, p["k_vi"] * error_v, (asked / max(v_m, 0.01) - i_qv) / p["t_iq"], ramp)
     rates = ((v - v_m) / p["t_rv"], (u.p_e - p_m) / p["t_p"], *((0.0,) * 4 if dip else resting))
     limits = {2: (p["v_min"], p["v_max"]), 3: (-most_q, most_q), 5: (p["p_min"], p["p_max"])}

@@ -7,7 +7,7 @@ import pytest
 
 from psmr.dae.declare.device import Device
 from psmr.errors import InputError
-from psmr.grid.models.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A
+from psmr.grid.models.stabilisers import IEE2ST, IEEEST, PSS2A, ST2CUT, STAB2A
 from tests.grid.diagram import Block, device_response, respond, step
 from tests.grid.library import PARAMETERS, ZERO
 
@@ -81,7 +81,7 @@ def st2cut(p):
         first = b.lag_1(signal(b.sensor_1, u, p["input_1"]))
         second = b.lag_2(signal(b.sensor_2, u, p["input_2"]))
         output = b.lead_3(b.lead_2(b.lead_1(b.washout(first + second))))
-        rise = abs(u.v_re + 1j * u.v_im) - p["v_0"]
+        rise = abs(u.v_re + 1j * u.v_im) - p.get("v_0", 0.0)
         cut = (p["v_cu"] != 0 and rise > p["v_cu"]) or (p["v_cl"] != 0 and rise < p["v_cl"])
         return 0.0 if cut else np.clip(output, p["l_s_min"], p["l_s_max"])
 
@@ -178,20 +178,21 @@ def test_ieeest(code, form):
     assert found.min() == pytest.approx(-0.05, abs=1e-15)
 
 
+@pytest.mark.parametrize("component", [ST2CUT, IEE2ST])
 @pytest.mark.parametrize(
     ("codes", "form"),
     [((3, 2), "whole"), ((5, 4), "whole"), ((1, 3), "algebraic")],
 )
-def test_st2cut(codes, form):
+def test_two_signals(component, codes, form):
     gain = {1: 5.0, 2: 2.0, 3: -4.0, 4: 4.0, 5: 4.0}
-    p = numbers(ST2CUT, form, l_s_max=0.1, l_s_min=-0.05, input_1=codes[0], input_2=codes[1])
+    p = numbers(component, form, l_s_max=0.1, l_s_min=-0.05, input_1=codes[0], input_2=codes[1])
     # Without lead-lags the signals are smaller at the limits, and ZERO leaves the second one out.
     p |= (
         {"k_1": 10 * gain[codes[0]]}
         if form == "algebraic"
         else dict(zip(("k_1", "k_2"), map(gain.get, codes), strict=True))
     )
-    found = compare(ST2CUT, st2cut, p, INPUTS)
+    found = compare(component, st2cut, p, INPUTS)
     assert found.max() == pytest.approx(0.1, abs=1e-15)
     assert found.min() == pytest.approx(-0.05, abs=1e-15)
 

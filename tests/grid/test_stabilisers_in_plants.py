@@ -12,7 +12,7 @@ from psmr.grid.models.stabilisers import IEEEST, ST2CUT
 from psmr.grid.powerflow.powerflow import power_flow
 from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
-from psmr.numerics.run.discontinuities import objection
+from psmr.numerics.run.changes import objection
 from tests.grid.library import PARAMETERS
 
 WSCC9 = Path(__file__).parents[2] / "cases" / "wscc9" / "wscc9.toml"

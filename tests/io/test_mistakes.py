@@ -6,8 +6,7 @@ import re
 import pytest
 
 import psmr
-from psmr.errors import CaseError, PsmrWarning, StudyError
-from psmr.io.mistakes import SHOWN, Mistakes
+from psmr.errors import SHOWN, CaseError, Mistakes, PsmrWarning, StudyError
 from psmr.io.read import read_case
 from psmr.study.file.study import read_study
 from tests.io.raw import raw_text
@@ -137,7 +136,7 @@ def test_toml_with_a_byte_order_mark(wscc9, tmp_path):
 @pytest.mark.parametrize(("read", "error"), [(read_case, CaseError), (read_study, StudyError)])
 def test_toml_that_python_cannot_hold(tmp_path, text, message, read, error):
     (tmp_path / "case.toml").write_text(text)
-    with pytest.raises(error, match=rf"case\.toml: is no valid TOML: {message}"):
+    with pytest.raises(error, match=rf"case\.toml: is not valid TOML: {message}"):
         read(tmp_path / "case.toml")
 
 
@@ -172,3 +171,18 @@ def test_impossible_paths(suffix):
         read_case("x" * 5000 + suffix)
     with pytest.raises(CaseError, match="cannot be read: embedded null byte"):
         read_case("a\0b" + suffix)
+
+
+def test_limits_that_cross_come_with_the_others(tmp_path):
+    dyr = (
+        ROUND
+        + "1 'SEXS' 1 0.1 10.0 100.0 0.1 5.0 -5.0 /\n1 'TGOV1' 1 -0.05 0.49 33.0 0.0 2.1 7.0 0.0/\n"
+        + CLASSIC
+    )
+    with pytest.raises(CaseError) as error:
+        read_case(*pair(tmp_path, dyr))
+    assert re.search(
+        r"case\.dyr:2 \(AVR1\): the lower limit e_min = 5 is above the upper limit e_max = -5",
+        str(error.value),
+    )
+    assert re.search(r"case\.dyr:3 \(GOV1\): r = -0\.05", str(error.value))

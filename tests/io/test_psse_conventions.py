@@ -104,10 +104,34 @@ def test_no_saturation_at_one_switches_it_off(read, model):
     assert case.generators[0].devices[0].parameters["s_12"] == 0.0
 
 
-def test_equal_reactances(read):
-    """x' = x'' in both axes, and x'' = x_l, start at rest."""
-    for values in ("0.3 0.3 0.3 0.2", "0.3 0.55 0.25 0.25"):
-        build(read(f"1 'GENROU' 1 8.0 0.03 0.4 0.05 6.5 0.0 1.8 1.7 {values} 0.1 0.4 /\n"))
+def speed_after_a_trip(read, reactances, times="8.0 0.03 0.4 0.05"):
+    """The speed of a machine with x'd, x'q, x'' and x_l and T'd0, T''d0, T'q0, T''q0 as given."""
+    system = build(read(f"1 'GENROU' 1 {times} 6.5 0.0 1.8 1.7 {reactances} 0.1 0.4 /\n"))
+    assert np.abs(system.f(system.x0, system.y0)).max() < 1e-9
+    trip = [psmr.LineTrip("line1-2", 0.2)]
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=0.005), t_end=2.0, events=trip, certify=False)
+    return run.values("G1.omega").ravel()
+
+
+def test_equal_reactances_take_the_subtransient_windings_out(read):
+    """With x' = x'' in both axes no damper flux reaches the terminals: its time constants do nothing."""
+    slow = speed_after_a_trip(read, "0.3 0.3 0.3 0.2", "8.0 0.06 0.4 0.1")
+    fast = speed_after_a_trip(read, "0.3 0.3 0.3 0.2")
+    assert np.ptp(fast) > 1e-5
+    np.testing.assert_allclose(slow, fast, atol=1e-9)
+    unlike = speed_after_a_trip(read, "0.3 0.55 0.25 0.2", "8.0 0.06 0.4 0.1")
+    assert np.abs(unlike - speed_after_a_trip(read, "0.3 0.55 0.25 0.2")).max() > 1e-7
+
+
+@pytest.mark.parametrize(
+    ("equal", "near"),
+    [("0.3 0.3 0.3 0.2", "0.3 0.3 0.2999999 0.2"), ("0.3 0.55 0.25 0.25", "0.3 0.55 0.25 0.2499999")],
+)
+def test_equal_reactances_are_the_limit_of_unequal_ones(read, equal, near):
+    """x' = x'', and x'' = x_l, where quotients of differences of reactances lose their denominator."""
+    speed = speed_after_a_trip(read, equal)
+    assert np.ptp(speed) > 1e-5
+    np.testing.assert_allclose(speed, speed_after_a_trip(read, near), atol=1e-7)
 
 
 def test_toggle_is_left_out(read):

@@ -7,6 +7,7 @@ import pytest
 
 import psmr
 from psmr.errors import CaseError, PsmrWarning
+from psmr.grid.case.monitored import monitored_branches
 from psmr.grid.models.catalogue import role_parameters
 from psmr.grid.start.initialise import build
 from psmr.io.psse.dyr_layout import MODELS, component_for
@@ -65,7 +66,7 @@ def test_names_are_parameters(model):
     names = {"t_a" if name == "ta_tb" else name.removesuffix("_deg") for name in names}
     assert names <= declared.keys()
     needed = {name for name, parameter in declared.items() if parameter.default is None}
-    assert needed - names <= {"s_n", "r_a", "x_d1"}
+    assert needed - names <= {"s_n", "r_a", "x_d1", "r_e", "x_e"}
 
 
 WRONG = {
@@ -142,6 +143,7 @@ CODES = [
     ("IEEEST", "3 1", ("delta", "i_d")),
     ("IEEEST", "2 0", ("x_theta",)),
     ("ST2CUT", "1 0 6 1", ("x_v_2",)),
+    ("IEE2ST", "1 0 3 0", ("x_w", "i_d")),
     ("PSS2A", "1 0 3 0", ("r_5", "i_d")),
     ("PSS2A", "2 2 5 1", ("x_theta_1", "u_2_re")),
     ("STAB2A", "", ("w_3", "i_q")),
@@ -149,6 +151,7 @@ CODES = [
 VALUES = {
     "IEEEST": "0 0 0 0 0 0 0.1 0.1 0.1 0.1 10 10 5 0.1 -0.1 0 0",
     "ST2CUT": "5 1 0 0.1 10 10 0.1 0.1 0.1 0.1 0 0 0.1 -0.1 0 0",
+    "IEE2ST": "3 2 0.03 0.03 10 10 0.4 0.04 0 0 0 0 0.05 -0.05 0 0",
     "STAB2A": "1 2 0 2 0.55 1 0.01 0.03",
     "PSS2A": "5 1 2 2 0 2 0 2 0.2 1 0.5 0.1 10 0.2 0.02 0.2 0.02 0.1 -0.1",
 }
@@ -269,15 +272,81 @@ def test_renewable_plant(read):
     assert (regulator["bus"], regulator["ref_flag"], regulator["d_up"]) == (1, 1, 20)
 
 
+def test_options_of_renewable_plants(read):
+    """Timers, the turbine's speed, and a branch whose power the plant control measures."""
+    case = read(renewable(bus=1, t_hld=-0.5, p_flag=1, branch="1 2"))
+    _, control, regulator = (row.parameters for row in case.generators[1].devices)
+    assert (control["t_hld"], control["p_flag"]) == (-0.5, 1)
+    assert (regulator["from_bus"], regulator["to_bus"], regulator["circuit"]) == (1, 2, 1)
+    # The base of its powers is the generator's.
+    assert regulator["s_n"] == case.generators[1].rating_mva
+    assert monitored_branches(case) == {"line1-2"}
+
+
+FORMING = ".02 .03 .04 2 1.3 0 1.2 0 1 -1 .01 .05 .01 .1 3 20 0 6 /\n"
+SOURCES = {
+    "REGCB1": "2 'REGCB1' 'G1' 0 0 0.02 0.02 99 -99 10 0.01 1.82 /\n",
+    "REGFMA1": f"2 'REGFMA1' 'G1' 1 1 {FORMING}",
+    "REGFMA1, without QVflag": f"2 'REGFMA1' 'G1' 1 {FORMING}",
+}
+POINTS = "0.2 1.1 0.6 1.2 1.0 1.3 " + "0 " * 14
+SECOND = (
+    "2 'REECD1' 'G1' 0 1 1 0 0 1 0.8 1.2 0.02 -0.05 0.05 2 1.05 -1.05 0 0.1 0.2 0.3 0.05 0.6 -0.6 1.1 0.9 0.1"
+    f" 2 0.5 40 0 0.02 99 -99 1 0 1.5 0.05 {POINTS}{POINTS}0.01 0.05 0.02 0.03 0.4 0.1 1.3 0.2 /\n"
+)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_voltage_sources(read, name):
+    """The impedance of the source is that of the generator; each starts at rest."""
+    records = SOURCES[name] + (SECOND if name == "REGCB1" else "")
+    case = read(GOOD.replace("2 'GENCLS' 'G1' 4.0, 0.0 /   a comment\n", records))
+    source = case.generators[1].devices[0]
+    assert (source.parameters["x_e"], source.parameters["s_n"]) == (0.3, case.generators[1].rating_mva)
+    if name == "REGCB1":
+        control = case.generators[1].devices[1].parameters
+        assert (control["vcmp_flag"], control["iq_frz"], control["t_hld2"], control["t_pord"]) == (
+            1,
+            0.1,
+            0.3,
+            0.05,
+        )
+        assert (control["vp3"], control["ip3"], control["ip10"]) == (1.0, 1.3, 0.0)
+        assert (control["r_c"], control["k_e"], control["v_blkl"], control["t_blk"]) == (0.01, 0.4, 0.1, 0.2)
+    else:
+        assert source.parameters.get("qv_flag", 0.0) == (0.0 if "without" in name else 1.0)
+        assert (source.parameters["t_qf"], source.parameters["k_iv"]) == (0.03, 6.0)
+    system = build(case)
+    assert np.abs(system.residual(system.w0)).max() < 1e-9
+
+
+def test_trips_of_distributed_generation(read):
+    record = (
+        "2 'DERA1' 'G1' 1 0 0 1 1 1 0.02 0.02 -99 99 5.0 0 0.02 0.02 20 0 -0.0006 0.0006 99 -99 1.1 0 0.5"
+        " -0.5 0.02 0.1 10 1.2 0.44 0.49 1.2 1.15 0.16 0.17 0.18 0.19 0.7 57 62 0.2 0.3 0.02 99 0.02 0.8"
+        " 1 -1 /\n"
+    )
+    case = read(GOOD.replace("2 'GENCLS' 'G1' 4.0, 0.0 /   a comment\n", record))
+    p = case.generators[1].devices[0].parameters
+    assert (p["vtrip_flag"], p["vl1"], p["tvh1"], p["vrfrac"], p["fl"], p["tfh"]) == (
+        1,
+        0.49,
+        0.19,
+        0.7,
+        57,
+        0.3,
+    )
+    assert any(name.endswith(".work") for name in build(case).names_x)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"t_hld": 0.5}, "t_hld = '0.5': psmr has this model only with 0"),
-        ({"p_flag": 1}, "p_flag = '1': psmr has this model only with 0"),
-        ({"branch": "2 1"}, "from_bus = '2': psmr has this model only with 0"),
+        ({"p_flag": 2}, "p_flag = 2.0: must be 0 or 1"),
+        ({"branch": "2 77"}, "from_bus = 2, to_bus = 77, circuit = 1: there is no such branch"),
         ({"bus": 77}, "bus = 77: there is no bus with this number"),
     ],
 )
-def test_renewable_options_that_psmr_does_not_have(read, changes, message):
+def test_renewable_options_that_cannot_be(read, changes, message):
     with pytest.raises(CaseError, match=rf"case\.dyr:\d+.*{re.escape(message)}"):
         read(renewable(**changes))

@@ -258,8 +258,14 @@ def test_file_cut_short(read, lines):
 
 
 def test_encoding(read):
-    with pytest.raises(CaseError, match=r"case\.raw:5: is no text in UTF-8 \(byte \d+, 0xe9\)"):
-        read(raw_text().encode().replace(b"TWO", b"T\xe9O"))
+    with pytest.warns(
+        PsmrWarning, match=r"case\.raw:5: is not text in UTF-8 \(byte \d+, 0xe9\); read as cp12"
+    ):
+        case = read(raw_text().encode().replace(b"TWO", b"T\xe9O"))
+    assert case.buses[1].name == read(raw_text().replace("TWO", "TéO")).buses[1].name
+    # A byte that is no letter in either.
+    with pytest.raises(CaseError, match=r"case\.raw:5: is not text in UTF-8 .*; save the file as UTF-8"):
+        read(raw_text().encode().replace(b"TWO", b"T\x81O"))
     with pytest.raises(CaseError, match=r"case\.raw:5: has the control character '\\x00'"):
         read(raw_text().replace("TWO", "T\0O"))
     with pytest.raises(CaseError, match="empty"):

@@ -212,7 +212,7 @@ WRONG = {
     "load model": (
         '"impedance"',
         '"impedence"',
-        "must be impedance, current, power, exponential, motor; did you mean 'impedance'?",
+        "must be impedance, current, power, exponential, motor, characteristic; did you mean 'impedance'?",
     ),
     "no load model": ('model = "impedance"\n', "", "[[load]]: model is missing; give model ="),
     "fractions": (
@@ -248,7 +248,7 @@ WRONG = {
     "motor of no type": (
         'model = "impedance"',
         'model = "motor"\n\n[load.motor]\ns_n = 60.0',
-        ":38 [load.motor]: type is missing; a motor can be: InductionMotor",
+        ":38 [load.motor]: type is missing; a motor can be: InductionMotor, CIM5, CIM6",
     ),
     "parameter of a motor": (
         'model = "impedance"',
@@ -277,7 +277,7 @@ WRONG = {
     ),
     "version": ("version = 1", "version = 2", ":2: version = 2: this psmr reads version 1"),
     "base": ("base_mva = 100.0", "base_mva = 0.0", "base_mva = 0.0: must be a finite number > 0"),
-    "corrupt": ("number = 2", "number = = 2", "is no valid TOML: Invalid value (at line 12, column 10)"),
+    "corrupt": ("number = 2", "number = = 2", "is not valid TOML: Invalid value (at line 12, column 10)"),
     "table as a value": (
         "[[bus]]\nnumber = 1\nbase_kv = 20\n\n[[bus]]\nnumber = 2\n",
         "bus = 3\n",
@@ -345,7 +345,7 @@ def test_missing_file(tmp_path):
 def test_binary_file(tmp_path):
     path = tmp_path / "case.toml"
     path.write_bytes(b"name = \xff\xfe")
-    with pytest.raises(CaseError, match=r"case\.toml:1: is no text in UTF-8 \(byte 7, 0xff\)"):
+    with pytest.raises(CaseError, match=r"case\.toml:1: is not text in UTF-8 \(byte 7, 0xff\)"):
         read_case(path)
 
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING, Any
 
+from psmr.errors import CaseError
 from psmr.grid.case.checks import check_case
+from psmr.grid.case.edit import edited
+from psmr.grid.case.frames import CaseTables
 from psmr.grid.case.tables import BusRow, Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,9 +32,66 @@ class Case(Tables):
     def __post_init__(self) -> None:
         check_case(self)
 
+    @functools.cached_property
+    def buses_by_number(self) -> Mapping[int, BusRow]:
+        """The buses by number."""
+        return {bus.number: bus for bus in self.buses}
+
+    @functools.cached_property
+    def buses_by_name(self) -> Mapping[str, BusRow]:
+        """The buses by name."""
+        return {bus.name: bus for bus in self.buses}
+
     def bus(self, number: int) -> BusRow:
         """Return the bus with a number."""
-        return next(bus for bus in self.buses if bus.number == number)
+        return self.buses_by_number[number]
+
+    @property
+    def tables(self) -> CaseTables:
+        """The case as DataFrames: ``case.tables["generators"]``.
+
+        Tables are ``buses``, ``lines``, ``transformers``, ``shunts``, ``loads``, ``generators``, and one for
+        each type of device, such as ``TwoAxisMachine``, with its parameters as columns. The index is the
+        name. A DataFrame is a copy: `edit` makes a case of a changed one.
+        """
+        return CaseTables(self)
+
+    def edit(
+        self, values: Mapping[str, Any] | None = None, /, *beside: object, **tables: pd.DataFrame
+    ) -> Case:
+        """Return the case with other values; this one stays as it is.
+
+        Parameters
+        ----------
+        values
+            New values by name and column, ``{"load5.p_mw": 130.0, "AVR1.k_a": 25.0}``; ``*`` stands for any
+            text, ``{"load*.v_min": 0.5}``. Names and columns are those of `tables`.
+        tables
+            Whole tables like those of `tables`, changed: ``case.edit(loads=loads)``. Rows of the network may
+            be new or left out; a plant that stays keeps its devices, one that goes takes them with it.
+
+        Raises
+        ------
+        CaseError
+            For a name, column or value that cannot be, and for a case that would contradict itself, with all
+            that is wrong with single rows at once. Nothing is changed then.
+
+        Examples
+        --------
+        >>> heavier = case.edit({"load5.p_mw": 150.0, "G1.h": 20.0})
+        >>> loads = case.tables["loads"]
+        >>> loads["p_mw"] *= 1.1
+        >>> heavier = case.edit(loads=loads)
+        """
+        if beside or not (values is None or isinstance(values, Mapping)):
+            given = ", ".join(
+                part if isinstance(part, str) else type(part).__name__ for part in (values, *beside)
+            )
+            raise CaseError(
+                f"edit takes values by name or whole tables by keyword, not ({given}); write "
+                'case.edit({"load5.p_mw": 130.0}) or case.edit(loads=table)'
+            )
+        return edited(self, values or {}, tables)
 
     def __repr__(self) -> str:
         return f"Case({str(self)!r})"
@@ -41,3 +108,14 @@ class Case(Tables):
             f"{len(self.loads)} loads, {len(self.generators)} generators"
         )
         return f"{self.name}: {sizes} ({self.base_mva:g} MVA, {self.frequency_hz:g} Hz)"
+
+
+def require_case(case: object, what: str) -> None:
+    """Raise CaseError for anything but a case, with what was meant; `what` is what was called."""
+    if isinstance(case, str | os.PathLike):
+        path = os.fspath(case)
+        raise CaseError(
+            f"{what} takes a case, not the path {path!r}; write psmr.{what}(psmr.read_case({path!r}))"
+        )
+    if not isinstance(case, Case):
+        raise CaseError(f"{what} takes a case, not {type(case).__name__}; see psmr.read_case")

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import networkx as nx
-
 from psmr.errors import CaseError, nearest
+from psmr.grid.case.connected import connected_parts
+from psmr.grid.case.monitored import branch_read
 from psmr.grid.case.tables import MECHANICAL, GeneratorRow, Row, Tables
-from psmr.grid.models.catalogue import HOLDING_VOLTAGE, SOURCES, component_named
+from psmr.grid.models.catalogue import HOLDING_VOLTAGE, SHEDDING, SOURCES, TRIPPING, component_named
 
 
 def check_case(case: Tables) -> None:
@@ -23,6 +23,8 @@ def check_case(case: Tables) -> None:
     if case.mechanical not in MECHANICAL:
         known = " or ".join(map(repr, MECHANICAL))
         raise CaseError(f"{place}: mechanical = {case.mechanical!r}: must be {known}")
+    if not case.name.isprintable():
+        raise CaseError(f"{place}: name = {case.name!r}: has a character that cannot be printed")
     if not case.buses:
         raise CaseError(f"{place}: there is no bus; add a [[bus]] table for each")
     if not LOWEST_HZ <= case.frequency_hz <= HIGHEST_HZ:
@@ -32,6 +34,7 @@ def check_case(case: Tables) -> None:
         )
     check_unique(case)
     check_references(case)
+    check_relays(case)
     check_plants(case)
     check_islands(case)
 
@@ -86,6 +89,8 @@ def check_unique(case: Tables) -> None:
         numbers[bus.number] = bus
     names: dict[str, Row] = {}
     for name, row in _named(case):
+        if not name.isprintable():
+            raise CaseError(f"{row.place}: name = {name!r}: has a character that cannot be printed")
         if name in names:
             raise CaseError(
                 f"{row.place}: name = {name!r}: taken by {names[name].place}; give one of them another name"
@@ -95,7 +100,7 @@ def check_unique(case: Tables) -> None:
 
 
 def _named(case: Tables) -> Iterator[tuple[str, Row]]:
-    for table in (case.buses, case.branches, case.shunts, case.loads):
+    for table in (case.buses, case.branches, case.shunts, case.loads, case.relays):
         for row in table:
             yield row.name, row
     for generator in case.generators:
@@ -117,7 +122,9 @@ def check_references(case: Tables) -> None:
         (row, key, getattr(row, key)) for row in case.branches for key in ("from_bus", "to_bus")
     ]
     columns += [
-        (row, "bus", row.bus) for table in (case.shunts, case.loads, case.generators) for row in table
+        (row, "bus", row.bus)
+        for table in (case.shunts, case.loads, case.generators, case.relays)
+        for row in table
     ]
     columns += [
         (device, key, int(device.parameters[key]))
@@ -126,10 +133,32 @@ def check_references(case: Tables) -> None:
         for key in component_named(device.role, device.type).buses
         if device.parameters.get(key)
     ]
+    for generator in case.generators:
+        for device in generator.devices:
+            branch_read(case, device)
     for row, key, number in columns:
         if number not in numbers:
             hint = nearest(str(number), map(str, sorted(numbers)))
             raise CaseError(f"{row.place}: {key} = {number}: there is no bus with this number{hint}")
+
+
+def check_relays(case: Tables) -> None:
+    """Raise CaseError where a relay acts on nothing, or on something that it cannot act on."""
+    motors = {row.name for row in case.loads if row.motor is not None}
+    static = {row.name for row in case.loads} - motors
+    trips = {row.name for row in case.generators} | motors
+    known = {
+        **dict.fromkeys((kind.__name__ for kind in SHEDDING), ("load that is no motor", static)),
+        **dict.fromkeys((kind.__name__ for kind in TRIPPING), ("generator or motor", trips)),
+    }
+    for row in case.relays:
+        what, there = known[row.device.type]
+        if row.acts_on not in there:
+            hint = nearest(row.acts_on, sorted(there))
+            raise CaseError(
+                f"{row.place}: acts_on = {row.acts_on!r}: {row.device.type} acts on a {what}, and there is"
+                f" none with this name{hint}"
+            )
 
 
 def check_plants(case: Tables) -> None:
@@ -195,12 +224,10 @@ def _check_voltage_integrators(number: int, group: Sequence[GeneratorRow]) -> No
 
 def check_islands(case: Tables) -> None:
     """Raise CaseError where an island has no slack bus, or two."""
-    network = nx.Graph()
-    network.add_nodes_from(bus.number for bus in case.buses)
-    network.add_edges_from((row.from_bus, row.to_bus) for row in case.branches if row.status)
+    lines = [(row.from_bus, row.to_bus) for row in case.branches if row.status]
     slacks = {g.bus: g for g in case.generators if g.control == "slack"}
     where = {bus.number: bus.where for bus in case.buses}
-    for island in nx.connected_components(network):
+    for island in connected_parts((bus.number for bus in case.buses), lines):
         found = sorted(island & slacks.keys())
         buses = _enumerate(sorted(island))
         if not found:

@@ -17,12 +17,14 @@ from psmr.grid.case.tables import POWER, BranchRow, DeviceRow, LoadRow, ShuntRow
 from psmr.grid.models.catalogue import component_named, defaults
 from psmr.grid.models.loads.exponential import ExponentialLoad
 from psmr.grid.models.loads.zip import ZipLoad
-from psmr.grid.models.network import Line, Shunt, Transformer
+from psmr.grid.models.network import Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 
 
-def branch_component(row: BranchRow) -> type[Component]:
-    """Return the component of a branch."""
-    return Transformer if isinstance(row, TransformerRow) else Line
+def branch_component(row: BranchRow, monitored: bool = False) -> type[Component]:
+    """Return the component of a branch, with its currents as variables where devices read them."""
+    if isinstance(row, TransformerRow):
+        return MonitoredTransformer if monitored else Transformer
+    return MonitoredLine if monitored else Line
 
 
 def branch_parameters(row: BranchRow) -> dict[str, float]:
@@ -57,8 +59,8 @@ def device_parameters(row: DeviceRow, case: Tables, v_0: float, q_0: float = 0.0
 
 def load_component(row: LoadRow) -> type[Component]:
     """Return the component of a load."""
-    if row.motor is not None:
-        return component_of(row.motor)
+    if row.device is not None:
+        return component_of(row.device)
     return ExponentialLoad if row.exponential else ZipLoad
 
 
@@ -67,7 +69,10 @@ def load_parameters(row: LoadRow, case: Tables, v_0: float) -> dict[str, float]:
     if row.motor is not None:
         return device_parameters(row.motor, case, v_0)
     base_mva = case.base_mva
-    power = {"p": row.p_mw / base_mva, "q": row.q_mvar / base_mva, "v_0": row.v_0 or v_0, "v_min": row.v_min}
+    power = {"p": row.p_mw / base_mva, "q": row.q_mvar / base_mva}
+    if row.characteristic is not None:
+        return device_parameters(row.characteristic, case, v_0) | power
+    power |= {"v_0": row.v_0 or v_0, "v_min": row.v_min}
     if row.exponent_p is not None and row.exponent_q is not None:
         return power | {"exponent_p": row.exponent_p, "exponent_q": row.exponent_q}
     p_parts = dict(zip(("p_z", "p_i", "p_p"), row.p_zip, strict=True))

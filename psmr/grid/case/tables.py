@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any
 
+from psmr.dae.declare.algebraic_form import form_for
+from psmr.dae.declare.component import crossed_limits
 from psmr.errors import CaseError, nearest
-from psmr.grid.models.catalogue import LOAD_ROLES, PREFIXES, ROLES, role_parameters
+from psmr.grid.models.catalogue import LOAD_ROLES, PREFIXES, RELAY_ROLES, ROLES, role_parameters
 
 CONTROLS = ("slack", "pv", "pq")
 
@@ -149,7 +151,7 @@ class DeviceRow(Row):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_name(self)
-        roles = {**ROLES, **LOAD_ROLES}
+        roles = {**ROLES, **LOAD_ROLES, **RELAY_ROLES}
         if self.role not in roles:
             raise CaseError(
                 f"{self.place}: there is no role {self.role!r}{nearest(self.role, roles)}; known:"
@@ -182,8 +184,9 @@ class DeviceRow(Row):
                 )
         object.__setattr__(self, "parameters", {k: float(v) for k, v in self.parameters.items()})
         values = {k: p.default for k, p in declared.items() if p.default is not None} | dict(self.parameters)
-        if conflict := kinds[self.type].conflict(values):
-            raise CaseError(f"{self.place}: {conflict}")
+        component = kinds[self.type]
+        if wrong := component.conflict(values) or crossed_limits(form_for(component, values), values):
+            raise CaseError(f"{self.place}: {wrong}")
 
 
 @dataclass(frozen=True)
@@ -193,9 +196,10 @@ class LoadRow(Row):
     Where `v_0` is None, the powers are those at the power flow's own voltage, whatever it turns out to be.
 
     Given are either `p_zip` and `q_zip`, the three fractions of constant impedance, current and power, which
-    add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage; or a `motor`, which bears the name
-    of its load and has no v_min. One that is `held` keeps its kind where loads are converted: a DC line.
-    Named ``load<bus>`` unless given.
+    add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage; or a `characteristic` of the
+    standard library, whose powers are those of the power flow; or a `motor`. These bear the name of their
+    load and have no v_min and no v_0 here. One that is `held` keeps its kind where loads are converted: a DC
+    line. Named ``load<bus>`` unless given.
     """
 
     bus: int
@@ -208,6 +212,7 @@ class LoadRow(Row):
     exponent_p: float | None = None
     exponent_q: float | None = None
     motor: DeviceRow | None = None
+    characteristic: DeviceRow | None = None
     v_0: float | None = None
     held: bool = False
 
@@ -218,7 +223,11 @@ class LoadRow(Row):
         self.require(self.v_min > 0, "v_min", "must be > 0")
         self.require(self.v_0 is None or self.v_0 > 0, "v_0", "must be > 0")
         if self.motor is not None:
-            self._check_motor(self.motor)
+            self._left_out("characteristic", beside="a motor")
+            self._check_device("motor", self.motor)
+            self.require(self.p_mw > 0, "p_mw", "must be > 0: it says what the motor drives")
+        elif self.characteristic is not None:
+            self._check_device("characteristic", self.characteristic)
         elif self.exponential:
             for key in ("exponent_p", "exponent_q"):
                 self.require(getattr(self, key) is not None, key, "must be given: both exponents, or neither")
@@ -230,12 +239,16 @@ class LoadRow(Row):
         for key in keys:
             self.require(getattr(self, key) in ((), None), key, f"must be left out beside {beside}")
 
-    def _check_motor(self, motor: DeviceRow) -> None:
-        self._left_out("p_zip", "q_zip", "exponent_p", "exponent_q", "v_0", beside="a motor")
-        self.require(motor.role in LOAD_ROLES, "motor", f"must have one of the roles {', '.join(LOAD_ROLES)}")
-        self.require(self.p_mw > 0, "p_mw", "must be > 0: it says what the motor drives")
-        self.require(self.v_min == LoadRow.v_min, "v_min", "must be left out: a motor goes on by itself")
-        object.__setattr__(self, "motor", replace(motor, name=self.name))
+    def _check_device(self, role: str, device: DeviceRow) -> None:
+        self._left_out("p_zip", "q_zip", "exponent_p", "exponent_q", "v_0", beside=f"a {role}")
+        self.require(device.role == role, role, f"must be a device of the role {role}")
+        self.require(self.v_min == LoadRow.v_min, "v_min", f"must be left out: a {role} goes on by itself")
+        object.__setattr__(self, role, replace(device, name=self.name))
+
+    @property
+    def device(self) -> DeviceRow | None:
+        """The device that the load is: a motor or a characteristic."""
+        return self.motor or self.characteristic
 
     def _check_parts(self) -> None:
         for key in ("p_zip", "q_zip"):
@@ -302,6 +315,25 @@ class GeneratorRow(Row):
         self.require(self.rating_mva >= 0, "rating_mva", "must be > 0")
 
 
+@dataclass(frozen=True)
+class RelayRow(Row):
+    """A relay: the bus whose voltage it measures, and the load or generator that it acts on.
+
+    The device bears the name of the relay.
+    """
+
+    name: str
+    bus: int
+    acts_on: str
+    device: DeviceRow
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_name(self)
+        self.require(self.device.role in RELAY_ROLES, "device", "must be a relay")
+        object.__setattr__(self, "device", replace(self.device, name=self.name))
+
+
 def device_name(generator: str, role: str) -> str:
     """Return a device's name where the case gives none: G1, AVR1, GOV1, PSS1; for a plant X: X, AVR-X."""
     if role not in PREFIXES:
@@ -320,7 +352,7 @@ class Tables:
         What it is called, and the file it was read from (empty where there is none).
     base_mva, frequency_hz
         Base of the per-unit system and nominal frequency.
-    buses, lines, transformers, shunts, loads, generators
+    buses, lines, transformers, shunts, loads, generators, relays
         The tables.
     mechanical
         What drives the machines GENROU, GENSAL, GENROE and GENSAE: ``"torque"``, or a ``"power"`` (PSS/E's
@@ -336,6 +368,7 @@ class Tables:
     shunts: tuple[ShuntRow, ...] = ()
     loads: tuple[LoadRow, ...] = ()
     generators: tuple[GeneratorRow, ...] = ()
+    relays: tuple[RelayRow, ...] = ()
     source: str = field(default="", compare=False)
     mechanical: str = TORQUE
 

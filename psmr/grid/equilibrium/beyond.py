@@ -64,8 +64,9 @@ def _moved(system: System, device: Device, margin: Margin) -> tuple[str | None, 
     here = margins(system, [device])
     k = here.index(margin)
     ending = "_max" if margin.side == "upper" else "_min"
-    for name in parameters_of(device.component):
-        if not name.endswith(ending) or name not in device.parameters:
+    references = device.component.references if margin.state else ()
+    for name in (*references, *parameters_of(device.component)):
+        if not (name.endswith(ending) or name in references) or name not in device.parameters:
             continue
         value = device.parameters[name]
 

@@ -59,7 +59,8 @@ class Plant:
     """Devices that share a bus, with the power flow's voltage and their current, pu on the system base.
 
     The current is what they send into the bus: that of a generator, or of a motor, where it is negative.
-    `far` has the voltages of the other buses that they read, by name.
+    `far` has the voltages of the other buses that they read, by name, `flows` the currents into branches, by
+    full name.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Plant:
     voltage: complex
     current: complex
     far: Mapping[str, complex] = field(default_factory=dict)
+    flows: Mapping[str, float] = field(default_factory=dict)
 
     def structure(self) -> tuple[Any, ...]:
         """Return what two plants have in common that can be solved together."""
@@ -80,7 +82,9 @@ class Plant:
         )
 
     def at(self, target: str) -> float:
-        """Return the part of a bus's voltage that ``"bus.v_re"`` or ``"bus.v_im"`` names."""
+        """Return a current into a branch, or the part of a bus's voltage that ``"bus.v_re"`` names."""
+        if target in self.flows:
+            return self.flows[target]
         bus, _, part = target.rpartition(".")
         voltage = self.far.get(bus, self.voltage)
         return voltage.real if part == "v_re" else voltage.imag

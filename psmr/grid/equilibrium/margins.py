@@ -86,7 +86,7 @@ def margins(system: System, devices: Sequence[Device]) -> list[Margin]:
     """Return every finite limit of the devices with what it limits at the start.
 
     Non-windup limits are compared with their states; every ``m.clip`` in the equations with what it is asked
-    to pass.
+    to pass; and states with what they can be at rest (`Component.rest_limits`).
     """
     return [margin for device in devices for margin in _margins(system, device)]
 
@@ -153,3 +153,5 @@ def _margins(system: System, device: Device) -> Iterator[Margin]:
         for limit, side in ((lower, "lower"), (upper, "upper")):
             if np.isfinite(limit):
                 yield Margin(device.name, state, value, float(limit), side, getattr(limit, "name", ""))
+    for state, limit in component.rest_limits(device.parameters).items():
+        yield Margin(device.name, state, float(v[state]), float(limit), "upper")

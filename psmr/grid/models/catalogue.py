@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from psmr.dae.declare.component import Component, Parameter, parameters_of
+from psmr.grid.models.converters.filtered import FilteredConverter
 from psmr.grid.models.converters.following import GridFollowingConverter, GridFollowingConverterV
 from psmr.grid.models.converters.forming import GridFormingConverter
+from psmr.grid.models.converters.regfma1 import REGFMA1
 from psmr.grid.models.converters.svc import CSVGN1
 from psmr.grid.models.exciters import (
     AC8B,
@@ -33,6 +35,7 @@ from psmr.grid.models.exciters import (
     ExciterType1Direct,
     StaticExciter,
 )
+from psmr.grid.models.exciters.compensator import IEEEVC
 from psmr.grid.models.governors import (
     DEGOV,
     DEGOV1,
@@ -46,6 +49,8 @@ from psmr.grid.models.governors import (
     WSIEG1,
     GovernorLeadLag,
 )
+from psmr.grid.models.loads.cages import CIM5, CIM6
+from psmr.grid.models.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
 from psmr.grid.models.loads.exponential import ExponentialLoad
 from psmr.grid.models.loads.motors import InductionMotor
 from psmr.grid.models.loads.zip import StaticLoad, ZipLoad
@@ -58,9 +63,32 @@ from psmr.grid.models.machines import (
     InfiniteBus,
     TwoAxisMachine,
 )
-from psmr.grid.models.network import Bus, Line, Shunt, Transformer
-from psmr.grid.models.renewables import DERA1, REECA1, REECB1, REGCA1, REPCA1
-from psmr.grid.models.stabilisers import IEEEST, PSS2A, PSS2B, ST2CUT, STAB1, STAB2A, PssSpeed
+from psmr.grid.models.network import (
+    Bus,
+    Line,
+    MonitoredLine,
+    MonitoredTransformer,
+    Shunt,
+    Transformer,
+)
+from psmr.grid.models.protection import (
+    FrequencyTrip,
+    Relay,
+    UnderFrequencyShedding,
+    UnderVoltageShedding,
+    VoltageTrip,
+)
+from psmr.grid.models.renewables import DERA1, REECA1, REECB1, REECD1, REGCA1, REGCB1, REPCA1
+from psmr.grid.models.stabilisers import (
+    IEE2ST,
+    IEEEST,
+    PSS2A,
+    PSS2B,
+    ST2CUT,
+    STAB1,
+    STAB2A,
+    PssSpeed,
+)
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL, GENROE, GENSAE, InfiniteBus),
@@ -68,30 +96,49 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
         GridFollowingConverter,
         GridFollowingConverterV,
         GridFormingConverter,
+        FilteredConverter,
         REGCA1,
         CSVGN1,
         DERA1,
+        REGCB1,
+        REGFMA1,
     ),
     "exciter": (
         *(ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXDC2, ESDC2A),
         *(EXST1, StaticExciter, ESST3A, ESST4B, EXAC1, AC8B),
         *(EXDC1, ESDC1A, IEEET2, DC4B, ESAC1A, EXAC2, ESAC6A, ESST1A, SCRX, EXPIC1),
     ),
+    "compensator": (IEEEVC,),
     "governor": (
         *(GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
         *(GGOV1, WSIEG1, IEEEG3, DEGOV, DEGOV1),
     ),
-    "stabiliser": (PssSpeed, IEEEST, ST2CUT, PSS2A, PSS2B, STAB1, STAB2A),
-    "electrical_control": (REECA1, REECB1),
+    "stabiliser": (PssSpeed, IEEEST, ST2CUT, IEE2ST, PSS2A, PSS2B, STAB1, STAB2A),
+    "electrical_control": (REECA1, REECB1, REECD1),
     "plant_control": (REPCA1,),
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
 
-LOAD_ROLES: Mapping[str, tuple[type[Component], ...]] = {"motor": (InductionMotor,)}
-"""Components of loads with states of their own, by role."""
+MOTORS: tuple[type[Component], ...] = (InductionMotor, CIM5, CIM6)
+"""Loads that are devices of their own: they have no P and Q that a trip scales."""
+
+LOAD_ROLES: Mapping[str, tuple[type[Component], ...]] = {
+    "motor": MOTORS,
+    "characteristic": (LoadCharacteristic, FrequencyCharacteristic),
+}
+"""Components of loads with parameters of their own, by role."""
 
 SOURCES = ("machine", "converter")
 """Roles of the devices that inject the generator's current."""
+
+SHEDDING: tuple[type[Relay], ...] = (UnderFrequencyShedding, UnderVoltageShedding)
+"""Relays that act on a load."""
+
+TRIPPING: tuple[type[Relay], ...] = (FrequencyTrip, VoltageTrip)
+"""Relays that act on a generator or a motor."""
+
+RELAY_ROLES: Mapping[str, tuple[type[Component], ...]] = {"relay": (*SHEDDING, *TRIPPING)}
+"""Components of the table of relays."""
 
 HOLDING_VOLTAGE = (GridFollowingConverterV,)
 """Converters whose integrators hold the voltage of their bus: two of them there share no reactive power."""
@@ -99,13 +146,22 @@ HOLDING_VOLTAGE = (GridFollowingConverterV,)
 FOLLOWERS: tuple[type[Component], ...] = (
     GridFollowingConverter,
     GridFollowingConverterV,
+    FilteredConverter,
     REGCA1,
     CSVGN1,
     DERA1,
+    REGCB1,
 )
 """Converters that follow the voltage at their bus: something else has to hold the island that they are in."""
 
+BUS_FED = (
+    *(ESAC6A, ESST3A, ESST4B, EXDC2, ESDC2A, DC4B, EXPIC1),
+    *(ESST1A, SCRX, EXST1, StaticExciter),
+)
+"""Exciters that read the terminal voltage for more than what they regulate: as their supply."""
+
 PREFIXES: Mapping[str, str] = {
+    "compensator": "VC",
     **{"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"},
     **{"electrical_control": "EC", "plant_control": "PPC"},
 }
@@ -114,22 +170,28 @@ PREFIXES: Mapping[str, str] = {
 LOADS: tuple[type[StaticLoad], ...] = (ZipLoad, ExponentialLoad)
 """Static loads: a load trip scales their parameters p and q."""
 
-NETWORK: tuple[type[Component], ...] = (Bus, Line, Transformer, Shunt, *LOADS)
+NETWORK: tuple[type[Component], ...] = (
+    *(Bus, Line, Transformer, MonitoredLine, MonitoredTransformer, Shunt),
+    *LOADS,
+)
 """Components that the tables of a case stand for."""
 
-FROM_CASE = ("s_base", "f_n", "v_0", "q_0", "mechanical_power")
-"""Parameters that come from the head of the case, and from its power flow at the plant's terminals."""
+FROM_CASE = (
+    *("s_base", "f_n", "v_0", "q_0", "mechanical_power"),
+    *("p", "q", "p_rate", "q_rate", "t_ramp", "shed"),
+)
+"""Parameters from the head of the case, its power flow at the device's terminals, and the power of a load."""
 
 
 def components() -> tuple[type[Component], ...]:
     """Return every component of the library."""
-    roles = (*LOAD_ROLES.values(), *ROLES.values())
+    roles = (*LOAD_ROLES.values(), *ROLES.values(), *RELAY_ROLES.values())
     return (*NETWORK, *(component for kinds in roles for component in kinds))
 
 
 def component_named(role: str, name: str) -> type[Component]:
-    """Return the component of a device of a plant or load."""
-    kinds = {**ROLES, **LOAD_ROLES}[role]
+    """Return the component of a device of a plant or load, or of a relay."""
+    kinds = {**ROLES, **LOAD_ROLES, **RELAY_ROLES}[role]
     return next(component for component in kinds if component.__name__ == name)
 
 
@@ -139,5 +201,9 @@ def defaults(component: type[Component]) -> dict[str, float]:
 
 
 def role_parameters(component: type[Component]) -> dict[str, Parameter]:
-    """Return the parameters that a case gives for a plant's device, without those of the case itself."""
-    return {name: value for name, value in parameters_of(component).items() if name not in FROM_CASE}
+    """Return the parameters that a case gives for a plant's device.
+
+    Those that come from the case itself are not among them, nor those that only the device's actions set.
+    """
+    outside = (*FROM_CASE, *component.memory)
+    return {name: value for name, value in parameters_of(component).items() if name not in outside}

@@ -109,6 +109,33 @@ class Transformer(Component):
         return (), (), (-(k_re * c - k_im * s), -(k_im * c + k_re * s), i_re, i_im)
 
 
+class MonitoredLine(Line):
+    """A line whose currents others read: m_re + j m_im at each end is what flows into it there."""
+
+    algebraic = ("m_re_i", "m_im_i", "m_re_j", "m_im_j")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residuals of the currents that are read, and the currents into both buses."""
+        return _monitored(v, Line.equations(m, v, p)[2])
+
+
+class MonitoredTransformer(Transformer):
+    """A transformer whose currents others read: m_re + j m_im at each end is what flows into it there."""
+
+    algebraic = MonitoredLine.algebraic
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the residuals of the currents that are read, and the currents into both buses."""
+        return _monitored(v, Transformer.equations(m, v, p)[2])
+
+
+def _monitored(v: Any, into_buses: Terms) -> tuple[Terms, Terms, Terms]:
+    read = (v.m_re_i, v.m_im_i, v.m_re_j, v.m_im_j)
+    return (), tuple(-i - m for i, m in zip(into_buses, read, strict=True)), into_buses
+
+
 class Shunt(Component):
     """A constant admittance to ground: a capacitor (b > 0), a reactor (b < 0), a conductance."""
 

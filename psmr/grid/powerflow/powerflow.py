@@ -8,9 +8,9 @@ voltage and angle (slack).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
@@ -22,11 +22,14 @@ from psmr.grid.case.tables import GeneratorRow
 from psmr.grid.powerflow.load_power import LoadPower
 from psmr.grid.powerflow.power_balance import Balance, demand, solve
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PowerFlow:
     """A solved power flow, per unit on the system base; rows in the order of the case's tables.
 
@@ -57,6 +60,12 @@ class PowerFlow:
     iterations: int
     at_limit: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return (
+            f"PowerFlow({self.case.name!r}, {self.iterations} iterations, mismatch {self.mismatch:.2g} pu, "
+            f"voltages {self.v.min():.4f} to {self.v.max():.4f} pu)"
+        )
+
     @property
     def voltage(self) -> Complexes:
         """(buses,) complex voltages in pu."""
@@ -68,17 +77,23 @@ class PowerFlow:
 
     def buses(self) -> pd.DataFrame:
         """Return a row per bus: v in pu, angle in degrees."""
+        import pandas as pd  # slow to import, for tables alone
+
         names = pd.Index([bus.name for bus in self.case.buses], name="bus")
         return pd.DataFrame({"v": self.v, "angle_deg": np.degrees(self.angle)}, index=names)
 
     def loads(self) -> pd.DataFrame:
         """Return a row per load: bus, p in MW, q in Mvar."""
+        import pandas as pd  # slow to import, for tables alone
+
         names = pd.Index([row.name for row in self.case.loads], name="load")
         power = {"p_mw": self.load_p * self.case.base_mva, "q_mvar": self.load_q * self.case.base_mva}
         return pd.DataFrame({"bus": [row.bus for row in self.case.loads], **power}, index=names)
 
     def generators(self) -> pd.DataFrame:
         """Return a row per generator: bus, p in MW, q in Mvar."""
+        import pandas as pd  # slow to import, for tables alone
+
         names = pd.Index([g.name for g in self.case.generators], name="generator")
         power = {"p_mw": self.p * self.case.base_mva, "q_mvar": self.q * self.case.base_mva}
         return pd.DataFrame({"bus": [g.bus for g in self.case.generators], **power}, index=names)

@@ -101,7 +101,8 @@ def convert_loads(
     """Return the case with every static load as shares of what it draws in its power flow.
 
     The powers become those of the solution and belong to its voltages, so that the power flow of the new case
-    is the same. Motors stay, and so do DC lines. This is what PSS/E's CONL does, for the whole of a load.
+    is the same. Motors and characteristics stay, and so do DC lines. This is what PSS/E's CONL does, for the
+    whole of a load.
 
     Parameters
     ----------
@@ -113,7 +114,7 @@ def convert_loads(
     shares = load_shares(loads)
     rows = tuple(
         row
-        if row.motor is not None or row.held
+        if row.device is not None or row.held
         else _converted(row, shares, p * case.base_mva, q * case.base_mva)
         for row, p, q in zip(case.loads, flow.load_p, flow.load_q, strict=True)
     )

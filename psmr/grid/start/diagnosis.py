@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import networkx as nx
 import numpy as np
 
 from psmr.dae.declare.device import Device
@@ -17,6 +16,7 @@ from psmr.dae.system.system import System
 from psmr.errors import PowerFlowError, PsmrError
 from psmr.grid.case.case import Case
 from psmr.grid.case.checks import unlikely
+from psmr.grid.case.connected import connected_parts
 from psmr.grid.equilibrium.beyond import HOLD, REFUSE
 from psmr.grid.equilibrium.decided import decide
 from psmr.grid.equilibrium.equilibrium import Plant, attempt_plants
@@ -27,16 +27,16 @@ from psmr.grid.start.initialise import adjusted, allowed_residual, polish
 from psmr.grid.start.initialise import held as held_at_limits
 from psmr.grid.start.plants import bus_start, check_load, generator_plant, motor_plant
 from psmr.grid.start.report import Report
-from psmr.grid.start.variables import NO_VARIABLES, variable_table
+from psmr.grid.start.variables import no_variables, variable_table
 from psmr.grid.start.wiring import network_devices
 
 LOW, HIGH = 0.9, 1.1
 """Voltages in pu outside of which a bus is worth a look."""
 
 _REMEDIES = {
-    "pv": "hold it there (--reactive-limits), change v, or mend the limit",
-    "slack": "change the v of the slack and of others (limits do not bind a slack), or mend the limit",
-    "pq": "change q_mvar, or mend the limit",
+    "pv": "hold it there (--reactive-limits), change v, or correct the limit",
+    "slack": "change the v of the slack and of others (limits do not bind a slack), or correct the limit",
+    "pq": "change q_mvar, or correct the limit",
 }
 
 Result = TypeVar("Result")
@@ -76,10 +76,10 @@ def diagnose(case: Case, reactive_limits: bool = False, start_at_limits: str = R
         flow = power_flow(case, reactive_limits)
     except PowerFlowError as error:
         findings.add(ERROR, "power flow", case.name, str(error))
-        return Report(case, None, islands, tuple(findings.found), NO_VARIABLES.copy())
+        return Report(case, None, islands, tuple(findings.found), no_variables())
     _look_at_flow(flow, findings)
     if not any(row.devices for row in case.generators):
-        return Report(case, flow, islands, ordered(findings.found), NO_VARIABLES.copy())
+        return Report(case, flow, islands, ordered(findings.found), no_variables())
     plants = _plants(case, flow, findings)
     start, failures = attempt_plants(plants)
     for name, failure in failures.items():
@@ -96,7 +96,7 @@ def diagnose(case: Case, reactive_limits: bool = False, start_at_limits: str = R
     start |= bus_start(case, flow)
     system = findings.attempt("devices", case.name, assemble, [*network, *devices], start, case.name)
     if system is None:
-        return Report(case, flow, islands, ordered(findings.found), NO_VARIABLES.copy())
+        return Report(case, flow, islands, ordered(findings.found), no_variables())
     found = margins(system, devices)
     held = False
     if not findings.failed:
@@ -118,10 +118,8 @@ def diagnose(case: Case, reactive_limits: bool = False, start_at_limits: str = R
 
 
 def _islands(case: Case) -> int:
-    network = nx.Graph()
-    network.add_nodes_from(bus.number for bus in case.buses)
-    network.add_edges_from((row.from_bus, row.to_bus) for row in case.branches if row.status)
-    return int(nx.number_connected_components(network))
+    lines = [(row.from_bus, row.to_bus) for row in case.branches if row.status]
+    return len(connected_parts((bus.number for bus in case.buses), lines))
 
 
 def _look_at_flow(flow: PowerFlow, findings: _Findings) -> None:
@@ -146,7 +144,7 @@ def _look_at_flow(flow: PowerFlow, findings: _Findings) -> None:
             share = 100 * power / row.rating_mva
             message = (
                 f"{row.name}: {power:.4g} MVA is {share:.4g} % of rating_mva = {row.rating_mva:g};"
-                " change the dispatch, or mend the rating (by default the machine's s_n)"
+                " change the dispatch, or correct the rating (by default the machine's s_n)"
             )
             findings.add(WARNING, "rating", row.name, message, share)
 
@@ -236,7 +234,7 @@ def _residual(system: System, blind: set[str]) -> np.ndarray:
 def _look_at_residuals(system: System, residual: np.ndarray, findings: _Findings) -> None:
     names = (*system.names_x, *system.names_g)
     with np.errstate(all="ignore"):
-        allowed = allowed_residual(system)
+        allowed = allowed_residual(system, np.nan_to_num(np.abs(residual), nan=0.0))
     # Not below what is allowed, rather than above it: where that is NaN it is not kept either.
     for i in np.flatnonzero(~(np.abs(residual) <= allowed) & ~np.isnan(residual)):
         message = (

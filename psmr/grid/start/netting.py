@@ -6,10 +6,9 @@ import math
 import warnings
 from dataclasses import replace
 
-import networkx as nx
-
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.case import Case
+from psmr.grid.case.connected import connected_parts
 from psmr.grid.case.tables import GeneratorRow, LoadRow
 from psmr.grid.powerflow.powerflow import PowerFlow
 
@@ -73,18 +72,21 @@ def net_generators(case: Case, flow: PowerFlow, every: bool = True) -> Case:
         )
         for row, p, q in gone
     )
-    return replace(case, loads=(*case.loads, *loads), generators=tuple(kept.values()))
+    for relay in case.relays:
+        if relay.acts_on in netted:
+            what = f"acts on {relay.acts_on}, which is netted; left out"
+            warnings.warn(f"{relay.place}: {what}", PsmrWarning, stacklevel=2)
+    relays = tuple(row for row in case.relays if row.acts_on not in netted)
+    return replace(case, loads=(*case.loads, *loads), generators=tuple(kept.values()), relays=relays)
 
 
 def _moved_slacks(case: Case, flow: PowerFlow, kept: dict[str, GeneratorRow]) -> list[GeneratorRow]:
     """Return the generators that become a slack, as such."""
-    network = nx.Graph()
-    network.add_nodes_from(bus.number for bus in case.buses)
-    network.add_edges_from((row.from_bus, row.to_bus) for row in case.branches if row.status)
+    lines = [(row.from_bus, row.to_bus) for row in case.branches if row.status]
     voltage = flow.by_number()
     power = {row.name: float(p * case.base_mva) for row, p in zip(case.generators, flow.p, strict=True)}
     moved = []
-    for island in nx.connected_components(network):
+    for island in connected_parts((bus.number for bus in case.buses), lines):
         left = [row for row in kept.values() if row.bus in island]
         if any(row.control == "slack" for row in left):
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from html import escape
 from typing import Any
 
 from psmr.grid.start.findings import Found
@@ -12,12 +13,22 @@ from psmr.grid.start.report_text import report_text
 class Report(Found):
     """The start of a case; for its fields see `psmr.grid.start.findings.Found`."""
 
-    def text(self, everything: bool = False) -> str:
-        """Return the report as text: a summary and what is off, or every variable as well."""
-        return report_text(self, everything)
+    def text(self, everything: bool = False, warned: int = 0) -> str:
+        """Return the report as text: a summary and what is off, or every variable as well.
+
+        `warned` is how many warnings the reading of the case gave, which are not told again.
+        """
+        return report_text(self, everything, warned)
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        verdict = "can be simulated" if self.good else "cannot be simulated"
+        return f"Report({self.case.name!r}: {verdict}, {len(self.findings)} findings)"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text())}</pre>"
 
     def record(self) -> dict[str, Any]:
         """Return the report as plain values by name."""

@@ -17,15 +17,18 @@ FEW = 12
 WIDTH = 15
 
 
-def report_text(report: Found, everything: bool) -> str:
-    """Return a report as text; with `everything`, every finding and every variable of every device."""
+def report_text(report: Found, everything: bool, warned: int = 0) -> str:
+    """Return a report as text; with `everything`, every finding and every variable of every device.
+
+    `warned` counts the warnings that came before, of the reading.
+    """
     blocks = [
         str(report.case),
         "\n".join(_summary(report)),
         "\n".join(_plants(report)) if everything or len(report.case.generators) <= FEW else "",
         "\n".join(_motors(report)) if everything or len(report.case.loads) <= FEW else "",
         "\n".join(_devices(report)) if everything else "",
-        "\n".join(_off(report, everything)),
+        "\n".join(_off(report, everything, warned)),
     ]
     return "\n\n".join(block for block in blocks if block)
 
@@ -121,11 +124,13 @@ def _plants(report: Found) -> Iterator[str]:
 
 def _motors(report: Found) -> Iterator[str]:
     """Yield the table of motors: the power flow's power, and the susceptance that makes up for their own."""
-    table = report.variables.set_index(["device", "variable"])["value"]
-    rows = [row for row in report.case.loads if row.motor is not None and (row.name, "slip") in table.index]
+    names = {row.name for row in report.case.loads if row.motor is not None}
+    motors = report.variables[report.variables["device"].isin(names)]
+    values = {name: dict(zip(t["variable"], t["value"], strict=True)) for name, t in motors.groupby("device")}
+    rows = [row for row in report.case.loads if "slip" in values.get(row.name, ())]
     if rows:
         yield "Motors"
-        yield _table([_motor(row, report, table[row.name]) for row in rows])
+        yield _table([_motor(row, report, values[row.name]) for row in rows])
 
 
 def _motor(row: LoadRow, report: Found, value: Mapping[str, float]) -> dict[str, object]:
@@ -194,13 +199,19 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _off(report: Found, everything: bool) -> Iterator[str]:
+def _off(report: Found, everything: bool, warned: int) -> Iterator[str]:
     errors = sum(finding.level == ERROR for finding in report.findings)
     warnings = len(report.findings) - errors
     if not report.findings:
-        yield "Nothing is off."
+        yield (
+            f"Nothing is off beside {_count(warned, 'warning')} of the reading."
+            if warned
+            else "Nothing is off."
+        )
         return
     yield f"What is off: {_count(errors, 'error')}, {_count(warnings, 'warning')}"
+    if warned:
+        yield f"  beside {_count(warned, 'warning')} of the reading"
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in report.findings:
         groups.setdefault((finding.level, finding.topic), []).append(finding)

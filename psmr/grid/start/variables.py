@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from psmr.dae.declare.component import rows_of
 from psmr.dae.declare.device import Device
@@ -15,14 +14,20 @@ from psmr.dae.system.system import System
 from psmr.grid.equilibrium.margins import Margin
 from psmr.grid.models.catalogue import components
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 COLUMNS = (
     *("device", "model", "variable", "kind", "value", "unit"),
     *("residual", "lower", "upper", "limit"),
 )
-NO_VARIABLES = pd.DataFrame(columns=list(COLUMNS))
-
 NEAR_SHARE = 0.02
 """A value is near a limit within this share of the larger of both."""
+
+
+def no_variables() -> pd.DataFrame:
+    """Return the table without rows."""
+    return _table([])
 
 
 def variable_table(system: System, residual: np.ndarray, found: Sequence[Margin]) -> pd.DataFrame:
@@ -32,6 +37,12 @@ def variable_table(system: System, residual: np.ndarray, found: Sequence[Margin]
     for margin in found:
         limits.setdefault((margin.device, margin.state), []).append(margin)
     rows = [row for device in system.devices for row in _device_rows(system, device, of_row, limits)]
+    return _table(rows)
+
+
+def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd  # slow to import, for tables alone
+
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

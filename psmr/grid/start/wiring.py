@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from psmr.dae.declare.component import Component
+from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.errors import CaseError
 from psmr.grid.case.case import Case
+from psmr.grid.case.monitored import branch_read, monitored_branches
 from psmr.grid.case.rows import (
     branch_component,
     branch_parameters,
@@ -18,7 +19,7 @@ from psmr.grid.case.rows import (
     shunt_parameters,
 )
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, LoadRow
-from psmr.grid.models.catalogue import SOURCES
+from psmr.grid.models.catalogue import BUS_FED, SOURCES
 from psmr.grid.models.network import Bus, Shunt
 from psmr.grid.powerflow.powerflow import PowerFlow
 
@@ -29,18 +30,25 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
     voltage = flow.by_number()
     for bus in case.buses:
         yield Device(bus.name, Bus, {})
+    monitored = monitored_branches(case)
     for branch in case.branches:
         ends = {"i": names[branch.from_bus], "j": names[branch.to_bus]}
         wires = {
             f"{q}_{end}": f"{bus}.{q}" for end, bus in ends.items() for q in ("v_re", "v_im", "i_re", "i_im")
         }
-        yield Device(branch.name, branch_component(branch), branch_parameters(branch), wires)
+        component = branch_component(branch, branch.name in monitored)
+        yield Device(branch.name, component, branch_parameters(branch), wires)
     for shunt in case.shunts:
         yield Device(
             shunt.name, Shunt, shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus])
         )
     for load in case.loads:
         yield load_device(case, load, voltage[load.bus], names[load.bus])
+    for relay in case.relays:
+        component = component_of(relay.device)
+        values = device_parameters(relay.device, case, abs(voltage[relay.bus]))
+        wires = terminal_wires(names[relay.bus], component)
+        yield Device(relay.name, component, values, wires, acts_on=relay.acts_on)
 
 
 def load_device(case: Case, row: LoadRow, voltage: complex, bus: str | None = None) -> Device:
@@ -72,10 +80,16 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
     """
     bus = case.bus(generator.bus).name
     kinds = {row.name: component_of(row) for row in generator.devices}
+    takes_power = any(
+        row.role in SOURCES and "mechanical_power" in parameters_of(kinds[row.name])
+        for row in generator.devices
+    )
     devices = []
     for row in generator.devices:
         component = kinds[row.name]
         wires = terminal_wires(bus, component) | _measured_at(case, row, component, bus)
+        if row.role == "exciter":
+            wires |= _compensated(generator, row)
         for port in component.inputs:
             offering = [name for name, kind in kinds.items() if name != row.name and port in _offered(kind)]
             if len(offering) > 1:
@@ -87,18 +101,39 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
             elif row.role == "stabiliser" and port not in wires:
                 wires[port] = f"{_holding(generator, row, port)}.{port}"
         values = device_parameters(row, case, abs(voltage), power.imag)
+        if not takes_power and "mechanical_power" in values:
+            values["mechanical_power"] = 0.0
         devices.append(Device(row.name, component, values, wires))
     _check_used(generator, kinds)
     return devices
 
 
+def _compensated(generator: GeneratorRow, row: DeviceRow) -> dict[str, str]:
+    """Return the connections of an exciter to the compensator of its plant, if there is one."""
+    given = [device for device in generator.devices if device.role == "compensator"]
+    if not given:
+        return {}
+    if row.type in (kind.__name__ for kind in BUS_FED):
+        raise CaseError(
+            f"{given[0].place}: {given[0].type}: beside {row.type}, which the terminal voltage feeds as well:"
+            " psmr has a compensator only where the exciter reads nothing but the voltage that it regulates;"
+            " take it out, or choose another exciter"
+        )
+    return {"v_re": f"{given[0].name}.u_re", "v_im": f"{given[0].name}.u_im"}
+
+
 def _measured_at(case: Case, row: DeviceRow, component: type[Component], own: str) -> dict[str, str]:
-    """Return the connections of a device to the buses that its parameters number."""
+    """Return the connections of a device to the buses and the branch that its parameters number."""
     wires: dict[str, str] = {}
     for name, (re, im) in component.buses.items():
         number = int(row.parameters.get(name, 0))
         bus = case.bus(number).name if number else own
         wires |= {re: f"{bus}.v_re", im: f"{bus}.v_im"}
+    if read := branch_read(case, row):
+        branch, end = read
+        bus = case.bus(branch.from_bus if end == "i" else branch.to_bus).name
+        read_at = (f"{branch.name}.m_re_{end}", f"{branch.name}.m_im_{end}", f"{bus}.v_re", f"{bus}.v_im")
+        wires |= dict(zip(component.branch[3:], read_at, strict=True))
     return wires
 
 
@@ -119,9 +154,10 @@ def _holding(generator: GeneratorRow, row: DeviceRow, port: str) -> str:
 
 def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -> None:
     """Raise CaseError where an exciter, governor or stabiliser acts on nothing: it would change nothing."""
+    roles = {row.role for row in generator.devices}
     for row in generator.devices:
         component = kinds[row.name]
-        if component.outputs:
+        if component.outputs or (row.role == "compensator" and "exciter" in roles):
             continue
         read = {port for name, kind in kinds.items() if name != row.name for port in kind.inputs}
         if not read & set(_offered(component)):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from psmr.errors import CaseError, nearest
-from psmr.grid.case.case import Case
+from psmr.grid.case.case import Case, require_case
 from psmr.grid.case.tables import LoadRow
 from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
 from psmr.grid.synthetic.typical_plant import NO_TURBINE, TypicalPlant
@@ -75,6 +75,7 @@ def add_dynamics(
     stable, no table of typical data can promise: ask `psmr.modes`, or for a large system
     `psmr.deformation` with chosen modes.
     """
+    require_case(case, "add_dynamics")
     _check(seed, converters, loads)
     flow = power_flow(case) if flow is None else flow
     plants = {

@@ -20,11 +20,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from psmr.errors import CaseError, PsmrWarning
+from psmr.errors import CaseError, Mistakes, PsmrWarning
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 from psmr.io.matpower.text import Line, read_fields
-from psmr.io.mistakes import Mistakes
 
 _BUS = ["bus_i", "type", "Pd", "Qd", "Gs", "Bs", "area", "Vm", "Va", "baseKV", "zone", "Vmax", "Vmin"]
 _GEN = ["bus", "Pg", "Qg", "Qmax", "Qmin", "Vg", "mBase", "status", "Pmax", "Pmin"]

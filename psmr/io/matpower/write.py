@@ -103,11 +103,12 @@ def _warn_of_losses(case: Case) -> None:
     lost = [
         (
             sum(len(row.devices) for row in case.generators)
-            + sum(row.motor is not None for row in case.loads),
+            + sum(row.device is not None for row in case.loads)
+            + len(case.relays),
             "dynamic devices",
         ),
         (
-            sum(not (row.constant_power or row.motor) for row in case.loads),
+            sum(not (row.constant_power or row.device) for row in case.loads),
             "loads that depend on the voltage",
         ),
         (sum(not row.status for row in case.shunts), "shunts out of service"),

@@ -13,6 +13,16 @@ DIRECT_CURRENT = ("IEEET1", "IEEEX1", "EXDC1", "EXDC2", "ESDC1A", "ESDC2A", "IEE
 """Models with a direct-current exciter, whose regulator has to feed the exciter at its second point."""
 
 
+LONGEST = 9
+"""Digits of a circuit that is a number; Python reads none of more than 4,300."""
+
+
+def circuit_number(ident: str) -> int:
+    """Return the circuit of a branch as a number: 1 for an identifier that is no number above zero."""
+    ident = ident.strip()
+    return (int(ident) if ident.isdecimal() and len(ident) <= LONGEST else 1) or 1
+
+
 def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], list[str]]:
     """Return the parameters of a record with what its zeros stand for, and a note on each.
 
@@ -26,7 +36,7 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
     (docs/psse.md).
     """
     found, notes = dict(given), []
-    if model in MACHINES and found["s_10"] == 0 < found["s_12"]:
+    if model in MACHINES and found.get("s_10") == 0 < found.get("s_12", 0.0):
         notes.append(f"S(1.0) = 0 switches saturation off; S(1.2) = {found['s_12']:g} is without effect")
         found["s_12"] = 0.0
     if model == "IEEEST":

@@ -10,19 +10,19 @@ from __future__ import annotations
 import dataclasses
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from psmr.errors import CaseError, PsmrWarning, nearest
+from psmr.errors import CaseError, Mistakes, PsmrWarning, nearest
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, device_name
-from psmr.grid.models.catalogue import SOURCES
+from psmr.grid.models.catalogue import BUS_FED, SOURCES
 from psmr.grid.models.machines import InfiniteBus
-from psmr.io.mistakes import Mistakes
-from psmr.io.psse.conventions import NO_MODELS, meant
-from psmr.io.psse.dyr_layout import MODELS, component_for, parameters
+from psmr.io.psse.conventions import NO_MODELS, circuit_number, meant
+from psmr.io.psse.dyr_layout import MODELS, component_for, names_of, parameters
+from psmr.io.psse.dyr_loads import LoadRecords
 from psmr.io.psse.record import Record, name_part
-from psmr.io.text import read_text
+from psmr.io.text import WINDOWS, read_text
 
 _TOKEN = re.compile(r"'([^']*)'|\"([^\"]*)\"|(/)|([^\s,'\"/]+)|[\s,]+")
 
@@ -43,7 +43,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class _Entry:
+class Entry:
     """A record: where it begins, and its words with the line of each."""
 
     path: str
@@ -52,22 +52,28 @@ class _Entry:
 
     @property
     def where(self) -> str:
+        """File and line."""
         return f"{self.path}:{self.line}"
 
     @property
     def model(self) -> str:
+        """Name of the model in capitals."""
         return self.head().text("model").upper()
 
     def refuse(self, also: str) -> None:
         """Raise CaseError for a model that psmr does not have."""
-        hint = nearest(self.model, filter(component_for, MODELS))
+        hint = nearest(self.model, (*filter(component_for, MODELS), *LoadRecords.models()))
         raise CaseError(
             f"{self.where}: psmr has no model {self.model!r}{also}{hint}; take it out, or skip unknown models"
             " with a warning (--skip-unknown-models)"
         )
 
     def head(self) -> Record:
+        """Return number, model and identifier."""
         return Record(self.path, self.line, "dyr", ("bus", "model", "id"), [word for _, word in self.words])
+
+
+_BUS_FED = tuple(kind.__name__ for kind in BUS_FED)
 
 
 class _Skip:
@@ -78,7 +84,7 @@ class _Skip:
 
     def __init__(self, allowed: bool) -> None:
         self.allowed = allowed
-        self.unknown: dict[str, tuple[_Entry, int]] = {}
+        self.unknown: dict[str, tuple[Entry, int]] = {}
 
     def __call__(self, what: str, remedy: str) -> None:
         if not self.allowed:
@@ -92,6 +98,7 @@ def read_dyr(
     mistakes: Mistakes,
     skip_unknown_models: bool = False,
     net_unmodelled: bool = False,
+    others: Mapping[str, Callable[[Entry], None]] | None = None,
 ) -> Iterator[GeneratorRow]:
     """Yield the generators in service with the devices that a DYR file gives them.
 
@@ -110,6 +117,8 @@ def read_dyr(
         left out keeps no controllers either, one whose exciter is left out no stabiliser.
     net_unmodelled
         Leave a generator without a machine as it is, without devices.
+    others
+        Models that are no device of a plant, and what takes their records.
 
     Raises
     ------
@@ -118,8 +127,12 @@ def read_dyr(
     """
     skip = _Skip(skip_unknown_models)
     found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
-    for entry in _entries(str(path), read_text(path)):
-        mistakes.attempt(_place, entry, units, skip, found)
+    for entry in _entries(str(path), read_text(path, WINDOWS)):
+        taken = (others or {}).get(entry.model)
+        if taken is not None:
+            mistakes.attempt(taken, entry)
+        else:
+            mistakes.attempt(_place, entry, units, skip, found)
     for entry, count in skip.unknown.values():
         also = f" ({count} records of it)" if count > 1 else ""
         mistakes.attempt(entry.refuse, also)
@@ -158,11 +171,18 @@ def read_dyr(
             lone = plant.pop("stabiliser")
             what = f"{lone.where}: {lone.type}: its generator has no exciter"
             mistakes.attempt(skip, what, "add one, or take the record out")
+        if "compensator" in plant and "exciter" in plant and plant["exciter"].type in _BUS_FED:
+            lone, fed = plant.pop("compensator"), plant["exciter"].type
+            what = (
+                f"{lone.where}: psmr has no model {lone.type!r} beside {fed}, "
+                "which the terminal voltage feeds as well"
+            )
+            mistakes.attempt(skip, what, "take the record out, or choose another exciter")
         yield dataclasses.replace(unit.row, devices=tuple(plant.values()))
 
 
 def _place(
-    entry: _Entry,
+    entry: Entry,
     units: Mapping[tuple[int, str], Unit],
     skip: _Skip,
     found: dict[tuple[int, str], dict[str, DeviceRow]],
@@ -182,7 +202,7 @@ def _place(
 
 
 def _device(
-    entry: _Entry, units: Mapping[tuple[int, str], Unit], skip: _Skip
+    entry: Entry, units: Mapping[tuple[int, str], Unit], skip: _Skip
 ) -> tuple[tuple[int, str], DeviceRow] | None:
     """Return the device of a record and whose it is; None where it is left out."""
     head = entry.head()
@@ -228,10 +248,10 @@ def _device(
     return (bus, ident), DeviceRow(name, role, component.__name__, given, where=entry.where)
 
 
-def _values(entry: _Entry, model: str, skip: _Skip) -> dict[str, float] | None:
+def _values(entry: Entry, model: str, skip: _Skip) -> dict[str, float] | None:
     """Return the values of a record by the names of its parameters; None where it is left out."""
-    names = MODELS[model].split()
     words = entry.words[3:]
+    names = names_of(model, len(words))
     if len(words) != len(names):
         plain = " ".join(name.lstrip("-").partition("=")[0] for name in names)
         raise CaseError(
@@ -244,7 +264,7 @@ def _values(entry: _Entry, model: str, skip: _Skip) -> dict[str, float] | None:
             continue
         name, _, fixed = name.partition("=")
         record = Record(entry.path, line, model, (name,), (word,))
-        value = record.real(name)
+        value = record.real(name) if name != "circuit" else float(circuit_number(word))
         if not fixed:
             values[name] = value
         elif value != float(fixed):
@@ -253,7 +273,7 @@ def _values(entry: _Entry, model: str, skip: _Skip) -> dict[str, float] | None:
     return values
 
 
-def _entries(path: str, lines: list[str]) -> Iterator[_Entry]:
+def _entries(path: str, lines: list[str]) -> Iterator[Entry]:
     """Yield the records of a file."""
     held: list[tuple[int, str]] = []
     for number, line in enumerate(lines, start=1):
@@ -268,7 +288,7 @@ def _entries(path: str, lines: list[str]) -> Iterator[_Entry]:
             if match[3]:
                 # What follows a slash is a comment.
                 if held:
-                    yield _Entry(path, held[0][0], tuple(held))
+                    yield Entry(path, held[0][0], tuple(held))
                 held = []
                 break
             word = next((part for part in (match[1], match[2], match[4]) if part is not None), None)

@@ -21,6 +21,11 @@ _STAGES = "k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2=0 t_5 k_3 k_4=0 t_6 k_5
 _VALVE = " ".join(f"gv{k} pgv{k}" for k in (1, 2, 3, 4, 5))
 _DIESEL = "t_1 t_2 t_3 k t_4 t_5 t_6 t_d t_max t_min"
 _POINTS = " ".join(f"v{axis}{k} i{axis}{k}" for axis in "qp" for k in (1, 2, 3, 4))
+_TEN_POINTS = " ".join(f"v{axis}{k} i{axis}{k}" for axis in "qp" for k in range(1, 11))
+_FORMING = (
+    "t_pf t_qf t_vf i_max e_max e_min p_max p_min q_max q_min m_p m_q k_ppmax k_ipmax k_pqmax k_iqmax"
+    " k_pv k_iv"
+)
 _SATURATED = "e_1 se_1 e_2 se_2"
 _DC = f"t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f {_SATURATION}"
 
@@ -30,6 +35,7 @@ MODELS: Mapping[str, str] = {
     "GENROE": "t_d01 t_d02 t_q01 t_q02 h d x_d x_q x_d1 x_q1 x_2 x_l s_10 s_12",
     "GENSAE": "t_d01 t_d02 t_q02 h d x_d x_q x_d1 x_2 x_l s_10 s_12",
     "GENCLS": "h d",
+    "IEEEVC": "r_c x_c",
     "SEXS": "ta_tb t_b k t_e e_min e_max",
     "IEEET1": f"t_r k_a t_a v_r_max v_r_min k_e t_e k_f t_f {_SATURATION}",
     "IEEEX1": _DC,
@@ -70,6 +76,8 @@ MODELS: Mapping[str, str] = {
     "GAST": "r t_1 t_2 t_3 a_t k_t v_max v_min d_turb",
     "IEESGO": "t_1 t_2 t_3 t_4 t_5 t_6 k_1 k_2 k_3 p_max p_min",
     "IEEEST": "input bus a_1 a_2 a_3 a_4 a_5 a_6 t_1 t_2 t_3 t_4 t_5 t_6 k_s l_s_max l_s_min v_cu v_cl",
+    "IEE2ST": "input_1 bus_1 input_2 bus_2 k_1 k_2 t_1 t_2 t_3 t_4 t_5 t_6 t_7 t_8 t_9 t_10"
+    " l_s_max l_s_min v_cu v_cl",
     "ST2CUT": "input_1 bus_1 input_2 bus_2 k_1 k_2 t_1 t_2 t_3 t_4 t_5 t_6 t_7 t_8 t_9 t_10"
     " l_s_max l_s_min v_cu v_cl",
     "PSS2A": "input_1 bus_1 input_2 bus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1"
@@ -81,17 +89,33 @@ MODELS: Mapping[str, str] = {
     "CSVGN1": "k t_1 t_2 t_3 t_4 t_5 r_min v_max v_min c_base",
     "REGCA1": "lvplsw t_g rrpwr brkpt zerox lvpl1 v_olim lvpnt1 lvpnt0 i_olim t_fltr k_hv"
     " iqrmax iqrmin -accel",
-    "DERA1": "pf_flag freq_flag pq_flag type_flag vtrip_flag=0 ftrip_flag=0 t_rv t_rf dbd1 dbd2 k_qv v_ref0"
+    "DERA1": "pf_flag freq_flag pq_flag type_flag vtrip_flag ftrip_flag t_rv t_rf dbd1 dbd2 k_qv v_ref0"
     " t_p t_iq d_dn d_up fdbd1 fdbd2 fe_max fe_min p_max p_min dp_max dp_min t_pord k_pg k_ig i_max"
-    " -vl0 -vl1 -vh0 -vh1 -tvl0 -tvl1 -tvh0 -tvh1 -vrfrac -fl -fh -tfl -tfh t_g rrpwr -t_v -v_pr iqh1 iql1",
-    "REECA1": f"bus_v=0 pf_flag v_flag q_flag p_flag=0 pq_flag {_ELECTRICAL} -iq_frz t_hld=0 t_hld2=0"
+    " vl0 vl1 vh0 vh1 tvl0 tvl1 tvh0 tvh1 vrfrac fl fh tfl tfh t_g rrpwr t_v v_pr iqh1 iql1",
+    "REECA1": f"bus_v pf_flag v_flag q_flag p_flag pq_flag {_ELECTRICAL} iq_frz t_hld t_hld2"
     f" {_LOOPS} v_ref1 {_ORDER} {_POINTS}",
-    "REECB1": f"bus_v=0 pf_flag v_flag q_flag pq_flag {_ELECTRICAL} {_LOOPS} {_ORDER}",
-    "REPCA1": "bus from_bus=0 to_bus=0 -circuit vc_flag ref_flag f_flag t_fltr k_p k_i t_ft t_fv v_frz r_c"
+    "REECD1": f"pf_flag v_flag q_flag p_flag pq_flag vcmp_flag {_ELECTRICAL} iq_frz t_hld t_hld2"
+    f" {_LOOPS} v_ref1 {_ORDER} {_TEN_POINTS} r_c x_c t_r1 k_c k_e v_blkl v_blkh t_blk",
+    "REGCB1": "rate_flag pq_flag t_g t_fltr iqrmax iqrmin rrpwr t_e i_max",
+    "REGFMA1": f"v_flag qv_flag {_FORMING}",
+    "REECB1": f"bus_v pf_flag v_flag q_flag pq_flag {_ELECTRICAL} {_LOOPS} {_ORDER}",
+    "REPCA1": "bus from_bus to_bus circuit vc_flag ref_flag f_flag t_fltr k_p k_i t_ft t_fv v_frz r_c"
     " x_c k_c e_max e_min dbd1 dbd2 q_max q_min k_pg k_ig t_p fdbd1 fdbd2 fe_max fe_min p_max p_min"
     " t_g d_dn d_up",
 }
 """Model to the names of its values, in their order, after bus, name and machine identifier."""
+
+SHORTER: Mapping[str, str] = {"REGFMA1": f"v_flag {_FORMING}"}
+"""Other records of a model, told from those of `MODELS` by their number of values."""
+
+
+def names_of(model: str, count: int) -> list[str]:
+    """Return the names of the `count` values of a model's record, those of `MODELS` where none fits."""
+    return next(
+        (names for text in (MODELS[model], SHORTER.get(model, "")) if len(names := text.split()) == count),
+        MODELS[model].split(),
+    )
+
 
 _COMPONENTS = {"GENCLS": ("GENCLS", "ClassicalMachine")}
 
@@ -122,5 +146,5 @@ def parameters(
     for name in [name for name in found if name.endswith("_deg")]:
         found[name.removesuffix("_deg")] = math.radians(found.pop(name))
     declared = role_parameters(component)
-    outside = {"s_n": mbase, "r_a": zr, "x_d1": zx}
+    outside = {"s_n": mbase, "r_a": zr, "x_d1": zx, "r_e": zr, "x_e": zx}
     return {name: value for name, value in outside.items() if name in declared} | found

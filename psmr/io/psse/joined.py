@@ -72,7 +72,7 @@ def join(tables: Rows, zero: Sequence[tuple[int, int, Record]]) -> Rows:
                 )
                 continue
             found[name].append(replace(row, from_bus=ends[0], to_bus=ends[1]))
-    for name in ("shunts", "loads"):
+    for name in ("shunts", "loads", "relays"):
         found[name] = [replace(row, bus=stands.get(row.bus, row.bus)) for row in tables[name]]
     found["generators"] = [_generator(row, stands) for row in tables["generators"]]
     return found
@@ -84,9 +84,10 @@ def _generator(row: GeneratorRow, stands: Mapping[int, int]) -> GeneratorRow:
 
 
 def _device(row: DeviceRow, stands: Mapping[int, int]) -> DeviceRow:
+    component = component_named(row.role, row.type)
     numbers = {
         name: float(stands[int(row.parameters[name])])
-        for name in component_named(row.role, row.type).buses
+        for name in (*component.buses, *component.branch[:2])
         if int(row.parameters.get(name, 0)) in stands
     }
     return replace(row, parameters={**row.parameters, **numbers}) if numbers else row

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from psmr.errors import CaseError, PsmrWarning
+from psmr.errors import CaseError, Mistakes, PsmrWarning
 from psmr.grid.case.case import Case
 from psmr.grid.case.checks import HIGHEST_HZ, LOWEST_HZ
 from psmr.grid.case.tables import (
@@ -27,12 +27,15 @@ from psmr.grid.case.tables import (
     GeneratorRow,
     LineRow,
     LoadRow,
+    RelayRow,
     ShuntRow,
     TransformerRow,
 )
-from psmr.io.mistakes import Mistakes
+from psmr.io.psse.conventions import circuit_number
 from psmr.io.psse.dc_lines import two_terminal, voltage_source
 from psmr.io.psse.dyr import Unit, read_dyr
+from psmr.io.psse.dyr_loads import LoadRecords, LoadUnit
+from psmr.io.psse.dyr_relays import RelayRecords
 from psmr.io.psse.joined import Rows, join
 from psmr.io.psse.record import Record, name_part
 from psmr.io.psse.sections import RawFile, read_sections, unmodelled
@@ -73,17 +76,25 @@ def read_raw(
     raw = read_sections(path)
     mistakes = Mistakes()
     tables = _Tables(raw, skip_unknown_models, mistakes)
-    generators = tables.generators
+    generators, frequency = tables.generators, _frequency(raw.head)
     if dynamics is not None:
-        generators = list(read_dyr(dynamics, tables.units, mistakes, skip_unknown_models, net_unmodelled))
+        loads = LoadRecords(tables.load_units, mistakes, frequency)
+        relays = RelayRecords(tables.load_units, tables.units)
+        others = dict.fromkeys(loads.models(), loads.take) | relays.takers()
+        generators = list(
+            read_dyr(dynamics, tables.units, mistakes, skip_unknown_models, net_unmodelled, others)
+        )
+        tables.loads = loads.applied(tables.loads)
+        tables.relays = relays.rows + loads.relays
     mistakes.finish()
     rows: Rows = {"generators": generators + tables.holding}
-    rows |= {name: getattr(tables, name) for name in ("buses", "lines", "transformers", "shunts", "loads")}
+    names = ("buses", "lines", "transformers", "shunts", "loads", "relays")
+    rows |= {name: getattr(tables, name) for name in names}
     rows = join(rows, tables.zero)
     return Case(
         name=raw.title or Path(path).stem,
         base_mva=tables.base,
-        frequency_hz=_frequency(raw.head),
+        frequency_hz=frequency,
         source=str(path),
         mechanical=mechanical or (TORQUE if dynamics is None else POWER),
         **{name: tuple(table) for name, table in rows.items()},  # type: ignore[arg-type]  # by name
@@ -113,8 +124,10 @@ class _Tables:
         self.loads: list[LoadRow] = []
         self.generators: list[GeneratorRow] = []
         self.holding: list[GeneratorRow] = []
+        self.relays: list[RelayRow] = []
         self.zero: list[tuple[int, int, Record]] = []
         self.units: dict[Key, Unit] = {}
+        self.load_units: list[LoadUnit] = []
         self._turned: list[TransformerRow] = []
         self._taken: dict[tuple, Record] = {}
         self._bus: dict[int, Record] = {}
@@ -227,6 +240,8 @@ class _Tables:
         powers = [record.real(name, 0.0) for name in ("PL", "QL")]
         if any(powers):
             self.loads.append(_row(record, f"load{number}", (powers[0], powers[1]), (_POWER, _POWER)))
+            area, zone, owner = (record.whole(name, 1) for name in ("AREA", "ZONE", "OWNER"))
+            self.load_units.append(LoadUnit(number, "1", area, zone, owner, (f"load{number}",)))
         g, b = record.real("GL", 0.0), record.real("BL", 0.0)
         if g or b:
             self.shunts.append(ShuntRow(number, g, b, 1, f"shunt{number}", where=record.where))
@@ -246,14 +261,18 @@ class _Tables:
         q = (-powers["YQ"], powers["IQ"], powers["QL"])
         number = record.whole("I")
         name = f"load{number}{_suffix(ident)}"
+        first = len(self.loads)
         if _one_sign(p) and _one_sign(q):
             self.loads.append(_row(record, name, (sum(p), sum(q)), (_parts(p), _parts(q))))
-            return
-        # Fractions of opposite sign are no fractions: a row for each kind.
-        for i, kind in enumerate("zip"):
-            if p[i] or q[i]:
-                whole = (float(i == 0), float(i == 1), float(i == 2))
-                self.loads.append(_row(record, f"{name}-{kind}", (p[i], q[i]), (whole, whole)))
+        else:
+            # Fractions of opposite sign are no fractions: a row for each kind.
+            for i, kind in enumerate("zip"):
+                if p[i] or q[i]:
+                    whole = (float(i == 0), float(i == 1), float(i == 2))
+                    self.loads.append(_row(record, f"{name}-{kind}", (p[i], q[i]), (whole, whole)))
+        area, zone, owner = (record.whole(name, 1) for name in ("AREA", "ZONE", "OWNER"))
+        rows = tuple(row.name for row in self.loads[first:])
+        self.load_units.append(LoadUnit(number, ident, area, zone, owner, rows))
 
     def _shunt(self, record: Record) -> None:
         kind = "switched" if record.section == "switched shunt" else "shunt"
@@ -325,8 +344,7 @@ class _Tables:
             self._turn(record, (i, j), f"{i}-{j}{_suffix(ident)}", (r, x, b), status)
             return
         name = f"line{i}-{j}{_suffix(ident)}"
-        line = {"name": name, "status": status, "circuit": int(ident) if ident.isdecimal() else 1}
-        line["circuit"] = line["circuit"] or 1
+        line = {"name": name, "status": status, "circuit": circuit_number(ident)}
         # Equal shunts at both ends are part of the line; others stand at the buses.
         both = (g_i, b_i) == (g_j, b_j)
         g, more = (2 * g_i, 2 * b_i) if both else (0.0, 0.0)

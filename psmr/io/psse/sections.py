@@ -11,7 +11,7 @@ from psmr.errors import CaseError
 from psmr.io.psse.raw_layout import CASE, LINES, VERSIONS, fields, needed, sections
 from psmr.io.psse.rawx import read_rawx
 from psmr.io.psse.record import Record, split
-from psmr.io.text import read_text
+from psmr.io.text import WINDOWS, read_text
 
 _ALIASES = {
     "fixed bus shunt": "fixed shunt",
@@ -59,7 +59,7 @@ def read_sections(path: str | Path) -> RawFile:
     """
     if Path(path).suffix.lower() == ".rawx":
         return RawFile(*read_rawx(path))
-    text = read_text(path)
+    text = read_text(path, WINDOWS)
     lines = [(i, line) for i, line in enumerate(text, start=1) if not line.startswith("@!")]
     if not lines:
         raise CaseError(f"{path}:1: there is nothing but comments")

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from psmr.grid.case.tables import BusRow, TransformerRow
+from psmr.io.psse.conventions import circuit_number
 from psmr.io.psse.record import Record, name_part
 
 _PAIRS = ("1-2", "2-3", "3-1")
@@ -135,6 +136,7 @@ class Transformers:
         tap, square = i.ratio / j.ratio if j.ratio else 0.0, j.ratio * j.ratio
         y = shunt * tap * tap
         row = TransformerRow(
+            circuit=circuit_number(first.text("CKT", "1")),
             from_bus=i.bus,
             to_bus=j.bus,
             r=z.real * square,

@@ -63,10 +63,8 @@ def _record(device: DeviceRow) -> tuple[str, list[float]]:
         if not idle and not fixed:
             values[plain] = value
     # Read back: what the record has no place for would be lost.
-    back = _full(
-        component,
-        parameters(component, values, own.get("s_n", 0.0), own.get("r_a", 0.0), own.get("x_d1", 0.0)),
-    )
+    zr, zx = own.get("r_a", own.get("r_e", 0.0)), own.get("x_d1", own.get("x_e", 0.0))
+    back = _full(component, parameters(component, values, own.get("s_n", 0.0), zr, zx))
     for name, value in own.items():
         if not math.isclose(back[name], value, rel_tol=1e-12):
             raise CaseError(

@@ -80,7 +80,7 @@ class _Writer:
 
     def __init__(self, case: Case, flow: PowerFlow) -> None:
         self.case, self.flow = case, flow
-        self.lost: list[str] = []
+        self.lost: list[str] = [f"{row.name}, a relay" for row in case.relays]
         self.units: dict[str, tuple[int, str]] = {}
         self._v = {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
 
@@ -241,8 +241,8 @@ def _machine(row: GeneratorRow, base: float) -> tuple[float, float, float]:
         values = device.parameters
         if "s_n" in values:
             source = device.type in ("ClassicalMachine", "InfiniteBus")
-            reactance = values["x_d1"] if source else values.get("x_2", 1.0)
-            return values["s_n"], values.get("r_a", 0.0), reactance
+            reactance = values["x_d1"] if source else values.get("x_e", values.get("x_2", 1.0))
+            return values["s_n"], values.get("r_a", values.get("r_e", 0.0)), reactance
     return row.rating_mva or base, 0.0, 1.0
 
 

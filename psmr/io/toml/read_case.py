@@ -30,7 +30,8 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     q_mvar = 10.0
     model = "impedance"        # or "current", "power"; or p_zip and q_zip = [impedance, current, power];
                                # or "exponential" with exponent_p and exponent_q: P = p_mw (V/V_0)^exponent_p;
-                               # or "motor" with [load.motor]: type = "InductionMotor", its parameters
+                               # or "motor" with [load.motor]: type = "InductionMotor", its parameters;
+                               # or "characteristic" with [load.characteristic]: type, parameters
 
     [[generator]]              # name, bus, control; v and angle_deg (slack), p_mw and v (pv),
     name = "G1"                # p_mw and q_mvar (pq); q_min_mvar, q_max_mvar, rating_mva
@@ -45,6 +46,17 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     d = 0.0
     x_d1 = 0.3
 
+    [[relay]]                  # name, bus (whose voltage it measures), acts_on (a load or generator)
+    name = "shed-2"
+    bus = 2
+    acts_on = "load2"
+
+    [relay.device]             # type, parameters
+    type = "UnderFrequencyShedding"
+    set_1 = 49.0
+    pickup_1 = 0.1
+    shed_1 = 0.2
+
 Devices of a plant are wired by name: the exciter's ``v_f`` goes to the machine that reads ``v_f``. Unless
 named, they are called G1, AVR1, GOV1, PSS1, EC1, PPC1 for the generator G1.
 """
@@ -56,20 +68,21 @@ from pathlib import Path
 from typing import Any
 
 from psmr.dae.declare.component import Component
-from psmr.errors import CaseError, nearest
+from psmr.errors import CaseError, Mistakes, nearest
 from psmr.grid.case.case import Case
+from psmr.grid.case.frames import CALLED
 from psmr.grid.case.tables import (
     BusRow,
     DeviceRow,
     GeneratorRow,
     LineRow,
     LoadRow,
+    RelayRow,
     ShuntRow,
     TransformerRow,
     device_name,
 )
-from psmr.grid.models.catalogue import LOAD_ROLES, ROLES
-from psmr.io.mistakes import Mistakes
+from psmr.grid.models.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES
 from psmr.io.toml.document import Document, read_document, shown
 from psmr.io.toml.fields import Field, Spec, specification
 from psmr.io.toml.lines import Path as TablePath
@@ -83,20 +96,20 @@ ROWS: Mapping[str, tuple[str, type]] = {
     "shunt": ("shunts", ShuntRow),
     "load": ("loads", LoadRow),
     "generator": ("generators", GeneratorRow),
+    "relay": ("relays", RelayRow),
 }
 """The tables, the part of the case that each fills, and its record."""
 
 _BESIDE: Mapping[str, Spec] = {
     "load": {"model": Field((str,)), **dict.fromkeys(LOAD_ROLES, Field((dict,)))},
     "generator": dict.fromkeys(ROLES, Field((dict,))),
+    "relay": {"device": Field((dict,), needed=True)},
 }
 """What a table has in place of its record's devices, and the short way to say the parts of a load."""
 
 _HEAD = specification(Case, without=("source", *(part for part, _ in ROWS.values())))
 TABLES: Mapping[str, Spec] = {
-    name: specification(
-        row, without=("where", "devices", *LOAD_ROLES), called={"from_bus": "from", "to_bus": "to"}
-    )
+    name: specification(row, without=("where", "devices", "device", *LOAD_ROLES), called=CALLED)
     | dict(_BESIDE.get(name, {}))
     for name, (_, row) in ROWS.items()
 }
@@ -108,11 +121,11 @@ NEEDED: Mapping[str, tuple[str, ...]] = {"slack": ("v",), "pv": ("p_mw", "v"), "
 MODELS = {"impedance": (1.0, 0.0, 0.0), "current": (0.0, 1.0, 0.0), "power": (0.0, 0.0, 1.0)}
 """Loads of one part, as fractions of impedance, current and power."""
 
-_LOAD_FIELDS = ("p_zip", "q_zip", "exponent_p", "exponent_q", "motor")
+_LOAD_FIELDS = ("p_zip", "q_zip", "exponent_p", "exponent_q", *LOAD_ROLES)
 _LOAD_MODELS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(MODELS, ()),
     "exponential": ("exponent_p", "exponent_q"),
-    "motor": ("motor",),
+    **{role: (role,) for role in LOAD_ROLES},
 }
 
 
@@ -126,14 +139,18 @@ def read_toml(path: str | Path, mechanical: str | None = None) -> Case:
         field, and for everything that `Case` objects to; the message names file, line, table, field and
         value.
     """
-    document = read_document(path, CaseError, finite=False)
+    return case_of(read_document(path, CaseError, finite=False), mechanical, source=str(path))
+
+
+def case_of(document: Document, mechanical: str | None = None, source: str = "") -> Case:
+    """Return the case in a document; see `read_toml`."""
     head = document.head(FORMAT, VERSION, _HEAD, ROWS)
     if mechanical:
         head["mechanical"] = mechanical
     mistakes = Mistakes()
     rows: dict[str, Any] = {part: _rows(document, name, mistakes) for name, (part, _) in ROWS.items()}
     mistakes.finish()
-    return Case(**head, **rows, source=str(path))
+    return Case(**head, **rows, source=source)
 
 
 def _rows(document: Document, name: str, mistakes: Mistakes) -> tuple[Any, ...]:
@@ -185,9 +202,10 @@ def _device(
     kinds: Sequence[type[Component]],
     given: Mapping[str, Any],
     name: str,
+    key: str = "",
 ) -> DeviceRow:
-    """Return the device in a table below a generator or load."""
-    place: TablePath = (*table, role)
+    """Return the device in a table below a generator, load or relay; `key` is its name there."""
+    place: TablePath = (*table, key or role)
     if "type" not in given:
         known = ", ".join(component.__name__ for component in kinds)
         document.fail(f"type is missing; a {role} can be: {known}", place)
@@ -212,7 +230,13 @@ def _generator(document: Document, table: TablePath, row: dict[str, Any]) -> dic
     return row | {"devices": devices}
 
 
+def _relay(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
+    kinds = RELAY_ROLES["relay"]
+    return row | {"device": _device(document, table, "relay", kinds, row["device"], row["name"], "device")}
+
+
 _FINISH: Mapping[str, Callable[[Document, TablePath, dict[str, Any]], dict[str, Any]]] = {
     "load": _load,
     "generator": _generator,
+    "relay": _relay,
 }

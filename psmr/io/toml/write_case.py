@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from psmr.grid.case.case import Case
-from psmr.grid.case.tables import DeviceRow, GeneratorRow, LoadRow, Row, device_name
+from psmr.grid.case.tables import DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, device_name
 from psmr.grid.models.catalogue import component_named
 from psmr.io.toml.read_case import FORMAT, MODELS, NEEDED, ROWS, TABLES, VERSION
 
@@ -37,8 +37,10 @@ def toml_text(case: Case) -> str:
                 parts += [
                     _device("generator", device, device_name(row.name, device.role)) for device in row.devices
                 ]
-            if isinstance(row, LoadRow) and row.motor is not None:
-                parts.append(_device("load", row.motor, row.name))
+            if isinstance(row, LoadRow) and row.device is not None:
+                parts.append(_device("load", row.device, row.name))
+            if isinstance(row, RelayRow):
+                parts.append(_device("relay", row.device, row.name, "device"))
     return "\n".join(parts)
 
 
@@ -64,18 +66,19 @@ def _with_model(row: LoadRow, values: dict[str, Any]) -> dict[str, Any]:
     model = next((model for model, parts in MODELS.items() if row.p_zip == row.q_zip == parts), None)
     if model:
         values = {key: value for key, value in values.items() if key not in ("p_zip", "q_zip")}
-    named = model or ("motor" if row.motor is not None else "exponential" if row.exponential else None)
+    role = row.device.role if row.device is not None else None
+    named = model or role or ("exponential" if row.exponential else None)
     return values | ({"model": named} if named else {})
 
 
-def _device(table: str, device: DeviceRow, name: str) -> str:
+def _device(table: str, device: DeviceRow, name: str, key: str = "") -> str:
     values: dict[str, Any] = {"type": device.type}
     if device.name != name:
         values["name"] = device.name
     component = component_named(device.role, device.type)
     whole = {*component.structural, *component.buses}
     given = {k: int(x) if k in whole else x for k, x in device.parameters.items()}
-    return f"[{table}.{device.role}]\n{_pairs(values | given)}"
+    return f"[{table}.{key or device.role}]\n{_pairs(values | given)}"
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

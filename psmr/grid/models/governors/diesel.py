@@ -43,6 +43,7 @@ class Diesel(Component):
     t_d = Parameter("s", "delay of the engine", nonnegative)
     t_max = Parameter("pu on machine base", "upper limit of the throttle")
     t_min = Parameter("pu on machine base", "lower limit of the throttle")
+    mechanical_power = Parameter("1", "1 where the machine takes t_m for a power, 0 for a torque", flag, 0.0)
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
@@ -53,7 +54,7 @@ class Diesel(Component):
 
 
 def _engine(m: Any, v: Any, p: Any, error: Any) -> tuple[Terms, Any]:
-    """Return the derivatives of box, actuator and delay, and the power."""
+    """Return the derivatives of box, actuator and delay, and what drives the machine."""
     boxed = v.b_1 + p.t_3 / p.t_1 * v.b_2
     acting, d_5 = lead_lag(v.x_6, v.x_5, p.t_4, p.t_5)
     out, d_engine = delayed(v.throttle, [getattr(v, name) for name in DELAY], p.t_d)
@@ -65,7 +66,7 @@ def _engine(m: Any, v: Any, p: Any, error: Any) -> tuple[Terms, Any]:
         p.k * acting,
         *d_engine,
     )
-    return derivatives, out * v.omega
+    return derivatives, out * (1 + p.mechanical_power * (v.omega - 1))
 
 
 STATES = ("b_1", "b_2", "x_6", "x_5", "throttle", *DELAY)
@@ -78,13 +79,15 @@ class DEGOV(Diesel):
 
         p_ref - (omega - 1) -> (1 + s t_3)/(1 + s t_1 + s^2 t_1 t_2)
         -> (1 + s t_4)/((1 + s t_5)(1 + s t_6)) -> k/s, limits [t_min, t_max] -> throttle
-        throttle -> delay t_d -> times omega -> t_m
+        throttle -> delay t_d -> torque      t_m = torque, or torque times omega
 
     p_ref is the reference of the speed's deviation in pu, 0 at rest. The delay is a Padé approximation of
     sixth order. The limits hold for the integrator, without windup: so does the data sheet's actuator, which
-    OpenIPSL limits at its lag t_6 behind the integrator instead. Beside a classical machine, which takes t_m
-    for a torque, PSS/E's trace is better met by the throttle without omega (5e-5 for 9e-5 pu of speed): the
-    power is divided by omega there too. Source: PSS/E, Model Library, DEGOV (Woodward diesel governor).
+    OpenIPSL limits at its lag t_6 behind the integrator instead. The data sheet multiplies by omega: its
+    output is a power. A machine that takes a power divides by omega again; one that takes t_m for a torque,
+    as the classical machine does, is given the torque (PSS/E's trace beside a classical machine is met to
+    5e-5 pu of speed so, to 9e-5 with the product). Source: PSS/E, Model Library, DEGOV (Woodward diesel
+    governor).
     """
 
     states = STATES
@@ -93,8 +96,8 @@ class DEGOV(Diesel):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of box, actuator and delay, and the torque."""
-        derivatives, power = _engine(m, v, p, v.p_ref - (v.omega - 1))
-        return derivatives, (power - v.t_m,), ()
+        derivatives, drive = _engine(m, v, p, v.p_ref - (v.omega - 1))
+        return derivatives, (drive - v.t_m,), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -112,11 +115,11 @@ class DEGOV1(Diesel):
         r (p_ref - droop) - (omega - 1), droop: the throttle with droop_flag = 0, p_m with 1
         -> (1 + s t_3)/(1 + s t_1 + s^2 t_1 t_2)
         -> (1 + s t_4)/((1 + s t_5)(1 + s t_6)) -> k/s, limits [t_min, t_max] -> throttle
-        throttle -> delay t_d -> times omega -> t_m
+        throttle -> delay t_d -> torque      t_m = torque, or torque times omega
 
-    p_e is the machine's power in pu on its base. The delay is a Padé approximation of sixth order. The
-    limits hold for the integrator, without windup. Source: PSS/E, Model Library, DEGOV1 (Woodward diesel
-    governor).
+    The product with omega is the power that a machine takes for t_m in a case of powers. p_e is the machine's
+    power in pu on its base. The delay is a Padé approximation of sixth order. The limits hold for the
+    integrator, without windup. Source: PSS/E, Model Library, DEGOV1 (Woodward diesel governor).
     """
 
     states = (*STATES, "p_m")
@@ -131,9 +134,9 @@ class DEGOV1(Diesel):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of box, actuator, delay and power transducer, and the torque."""
         droop = m.where(m.ge(p.droop_flag, 1), v.p_m, v.throttle)
-        derivatives, power = _engine(m, v, p, p.r * (v.p_ref - droop) - (v.omega - 1))
+        derivatives, drive = _engine(m, v, p, p.r * (v.p_ref - droop) - (v.omega - 1))
         measured = lag(electrical_power(m, v, p, None)[0], v.p_m, p.t_e)
-        return (*derivatives, measured), (power - v.t_m,), ()
+        return (*derivatives, measured), (drive - v.t_m,), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:

@@ -35,7 +35,7 @@ class GGOV1(Component):
         r (p_ref + x_mw - droop) - (omega - 1) -> dead band [-db, db] -> limits [min_err, max_err]
         -> k_pgov + k_igov/s + s k_dgov/(1 + s t_dgov) -> f_n
         droop = p_m (rselect 1), valve (-1), f (-2) or 0 (0)
-        l_dref/k_turb + w_fnl - temperature -> k_pload + k_iload/s, at most 1 -> f_t
+        l_dref/k_turb + w_fnl - temperature -> k_pload + k_iload/s, at most load_max -> f_t
         x_a' = k_a (a_set - s/(1 + s t_a) omega) + (f - x_a)/t_step,   f_a = x_a
         the least of f_n, f_t and f_a -> limits [v_min, v_max] -> f
         f - valve -> 1/t_act -> limits [r_close, r_open] -> 1/s -> valve
@@ -69,6 +69,7 @@ class GGOV1(Component):
         **{"p_m": ("t_pelec",), "x_d": ("t_dgov",), "x_e": ("t_eng",), "q_e": ("t_eng",), "x_t": ("t_b",)},
         **{"x_sb": ("t_sb",), "temperature": ("t_fload",), "x_s": ("t_a",)},
     }
+    references = ("l_dref", "load_max")
     integrals = {
         **{"x_mw": "k_imw", "x_gov": "k_igov", "x_d": "k_dgov", "x_load": "k_iload"},
         **{"x_s": "k_a", "x_a": "k_a"},
@@ -109,6 +110,7 @@ class GGOV1(Component):
     t_sa = Parameter("s", "lead time constant of the measured temperature", nonnegative)
     t_sb = Parameter("s", "lag time constant of the measured temperature", nonnegative)
     t_step = Parameter("s", "step of the acceleration limiter", positive, default=1 / 240)
+    load_max = Parameter(TURBINE, "upper limit of the load limiter's output", positive, default=1.0)
     mw_max = Parameter(TURBINE, "upper limit of the power control", default=1.1)
     mw_min = Parameter(TURBINE, "lower limit of the power control", default=-1.1)
 
@@ -132,6 +134,12 @@ class GGOV1(Component):
         return wrong or improper(p, ("t_c", "t_b"), ("t_sa", "t_sb"))
 
     @staticmethod
+    def rest_limits(p: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the most that the load limiter passes: fuel, and a temperature that its integral allows."""
+        allowed = {"temperature": p["l_dref"] / p["k_turb"] + p["w_fnl"]} if p["k_iload"] else {}
+        return {"valve": p["load_max"]} | allowed
+
+    @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of governor, actuator, turbine and limiters; fuel demand and torque."""
         slip, ratio = v.omega - 1, _ratio(m, p)
@@ -142,9 +150,10 @@ class GGOV1(Component):
         washed, d_d = washout(limited, v.x_d, p.t_dgov)
         derived = p.k_dgov / p.t_dgov * washed
         f_n = p.k_pgov * limited + v.x_gov + derived
-        f_t = m.min(p.k_pload * (p.l_dref / p.k_turb + p.w_fnl - v.temperature) + v.x_load, 1)
+        f_t = m.min(p.k_pload * (p.l_dref / p.k_turb + p.w_fnl - v.temperature) + v.x_load, p.load_max)
         accelerated, d_s = washout(slip, v.x_s, p.t_a)
-        f_nt = m.min(f_n, f_t)
+        # At rest the load limiter's integrator has followed f: the gate is open unless `rest_limits` says no.
+        f_nt = f_n if getattr(m, "opened", False) else m.min(f_n, f_t)
         least = m.where(m.le(p.k_a, 0), f_nt, m.min(f_nt, v.x_a))
 
         fuel = v.valve * m.where(m.ge(p.flag, 1), v.omega, 1)

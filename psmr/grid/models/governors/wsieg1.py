@@ -57,7 +57,7 @@ class WSIEG1(IEEEG1):
                         " needed stand at the end as zeros"
                     )
         if len(points) == 1 and points[0] != (0.0, 0.0):
-            return f"gv1 = {p['gv1']:g} and pgv1 = {p['pgv1']:g}: one point is no characteristic; add another"
+            return f"gv1 = {p['gv1']:g} and pgv1 = {p['pgv1']:g}: one point is not a curve; add another"
         return IEEEG1.conflict(p)
 
     @staticmethod

@@ -1,1 +1,1 @@
-"""Loads: ZIP, exponential, induction motors."""
+"""Loads: ZIP, exponential, characteristics of the standard library, induction motors."""

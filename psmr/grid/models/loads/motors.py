@@ -91,6 +91,11 @@ class InductionMotor(Component):
         return None
 
     @staticmethod
+    def most_power(p: Any, voltage: float) -> float:
+        """Return the most power that the motor takes at a voltage, pu on the motor base."""
+        return float(pull_out_power(p, voltage))
+
+    @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the steady state of the equivalent circuit below the pull-out slip."""
         power = -(terminal.voltage * np.conj(terminal.current))

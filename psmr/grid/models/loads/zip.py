@@ -10,9 +10,9 @@ from psmr.dae.declare.component import Component, Parameter, Terms, fraction, po
 class StaticLoad(Component):
     """A load whose current follows the voltage at its bus, without states of its own.
 
-    What it draws at its nominal voltage, P and Q, is what a load trip scales and a ramp moves:
+    What it draws at its nominal voltage, P and Q, is what a load trip scales, a ramp moves and a relay sheds:
 
-    P = p + p_rate (t - t_ramp),    Q = q + q_rate (t - t_ramp)
+    P = (1 - shed) (p + p_rate (t - t_ramp)),    Q = (1 - shed) (q + q_rate (t - t_ramp))
     """
 
     inputs = ("v_re", "v_im")
@@ -24,12 +24,13 @@ class StaticLoad(Component):
     p_rate = Parameter("pu/s", "rate at which the active power grows", default=0.0)
     q_rate = Parameter("pu/s", "rate at which the reactive power grows", default=0.0)
     t_ramp = Parameter("s", "time at which the load draws p and q", default=0.0)
+    shed = Parameter("1", "part of the load that relays have shed", fraction, default=0.0)
 
 
 def demand(v: Any, p: Any) -> tuple[Any, Any]:
     """Return (P, Q) of a `StaticLoad` at the nominal voltage and the time ``v.t``."""
-    since = v.t - p.t_ramp
-    return p.p + p.p_rate * since, p.q + p.q_rate * since
+    since, left = v.t - p.t_ramp, 1 - p.shed
+    return left * (p.p + p.p_rate * since), left * (p.q + p.q_rate * since)
 
 
 class ZipLoad(StaticLoad):

@@ -1,8 +1,8 @@
 """Generic models of wind, solar and storage plants: converter, electrical control, plant control.
 
-The first generation of the models of the Western Electricity Coordinating Council (WECC), with the names of
-the PSS/E Model Library. A plant has a converter (REGCA1), which takes the commands ``ip_cmd`` and ``iq_cmd``
-of an electrical control (REECA1, REECB1), which takes the references ``p_ref`` and ``q_ext`` of a plant
+The models of the Western Electricity Coordinating Council (WECC), with the names of the PSS/E Model Library.
+A plant has a converter (REGCA1, REGCB1), which takes the commands ``ip_cmd`` and ``iq_cmd`` of an electrical
+control (REECA1, REECB1, REECD1), which takes the references ``p_ref`` and ``q_ext`` of a plant
 control (REPCA1) or holds them. DERA1 is all of that in one, for generation in
 distribution networks. All are per unit on the converter's base; time in s.
 
@@ -11,8 +11,11 @@ Photovoltaic Power Plant Modeling and Validation Guideline (2019); PSS/E Model L
 """
 
 from psmr.grid.models.renewables.dera1 import DERA1
-from psmr.grid.models.renewables.electrical import REECA1, REECB1
+from psmr.grid.models.renewables.electrical import REECB1
+from psmr.grid.models.renewables.reeca1 import REECA1
+from psmr.grid.models.renewables.reecd1 import REECD1
 from psmr.grid.models.renewables.regca1 import REGCA1
+from psmr.grid.models.renewables.regcb1 import REGCB1
 from psmr.grid.models.renewables.repca1 import REPCA1
 
-__all__ = ["DERA1", "REECA1", "REECB1", "REGCA1", "REPCA1"]
+__all__ = ["DERA1", "REECA1", "REECB1", "REECD1", "REGCA1", "REGCB1", "REPCA1"]

@@ -7,15 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, crossed, flag, nonnegative, positive
+from psmr.dae.declare.component import (
+    Component,
+    Parameter,
+    Terms,
+    crossed,
+    flag,
+    fraction,
+    nonnegative,
+    positive,
+)
 from psmr.grid.models.blocks import dead_band, lag, limited_where, phasor_frequency, remaining
 from psmr.grid.models.machines import F_N, S_BASE, S_N
+from psmr.grid.models.renewables.der_trips import FREQUENCY_TRIPS, PER_UNIT, VOLTAGE_TRIPS, working_part
 from psmr.grid.models.renewables.electrical import V_LEAST
 from psmr.grid.models.renewables.regca1 import NONE, PU, V_0, V_FLOOR
 
 
 class DERA1(Component):
-    """Aggregated distributed energy resources: controls and current source in one, without trips.
+    """Aggregated distributed energy resources: controls, current source and trips in one.
 
     ::
 
@@ -30,19 +40,28 @@ class DERA1(Component):
                        limits [p_min, p_max] -> order
         order -> 1/(1 + s t_pord), rate [dp_min, dp_max], limits [p_min, p_max] -> p_ord
         p_ord/v_m -> limits [ip_min, ip_max] -> ip_cmd -> 1/(1 + s t_g), |i_p| grows by at most rrpwr -> i_p
+        with trips work ip_cmd and work iq_cmd in the place of ip_cmd and iq_cmd
 
         pq_flag = 0: iq_max = i_max,                       ip_max = sqrt(i_max^2 - iq_cmd^2)
         pq_flag = 1: iq_max = sqrt(i_max^2 - ip_cmd^2),    ip_max = i_max
         type_flag = 1: ip_min = 0 (generation), type_flag = 0: ip_min = -ip_max (storage)
 
+        working part -> 1/(1 + s t_v) -> work
+        working part = low high, 0 once all have tripped
+        low  = 0 at vl0, 1 at vl1, in proportion between; after tvl1 below vl1 only vrfrac of what was lost
+               down to the least v_m comes back
+        high = 0 at vh0, 1 at vh1, in the same way
+        vtrip_flag = 1: all trip after tvl0 below vl0 or tvh0 above vh0
+        ftrip_flag = 1: all trip after tfl below fl or tfh above fh, while |v| > v_pr
+
         i_re + j i_im = (i_p - j i_q) (v_re + j v_im)/|v|
 
     f is the frequency of the bus: s/(1 + s t_rf) on its angle. The set-point q_ref is a reactive power, with
-    pf_flag = 1 the tangent of the power factor's angle. v_ref0 = 0 is the voltage at the start. The trips by
-    voltage and frequency need timers and a memory that psmr's devices do not have: vtrip_flag and ftrip_flag
-    must be 0, and what belongs to them (the points, Vrfrac, T_v, V_pr) has no part then. Source: EPRI
-    3002015320, The New Aggregated Distributed Energy Resources (der_a) Model for Transmission Planning
-    Studies (2019); PSS/E, Model Library, DERA1, in the order of PowerSystems.jl.
+    pf_flag = 1 the tangent of the power factor's angle. v_ref0 = 0 is the voltage at the start. A trip is for
+    the rest of the run and is listed among its events. fl and fh below 5 are per unit, otherwise in Hz.
+    Source: EPRI 3002015320, The New Aggregated Distributed Energy Resources (der_a) Model for Transmission
+    Planning Studies (2019); PSS/E, Model Library, DERA1, in the order of PowerSystems.jl; for the trips
+    PowerWorld, DER_A.
     """
 
     states = ("v_m", "p_m", "i_qv", "x_theta", "x_p", "p_ord", "i_p", "i_q")
@@ -53,6 +72,8 @@ class DERA1(Component):
     limits = {"x_p": ("p_min", "p_max"), "p_ord": ("p_min", "p_max")}
     lags = {"v_m": ("t_rv",), "p_m": ("t_p",)}
     integrals = dict.fromkeys(("x_theta", "x_p"), "freq_flag")
+    structural = ("vtrip_flag", "ftrip_flag")
+    memory = ("tripped", "part_low", "part_high", "v_low", "v_high")
     together = (("i_p", "i_q", "ip_cmd", "iq_cmd", "ip_max", "iq_max"),)
     units = {"x_theta": "rad"}
 
@@ -90,6 +111,28 @@ class DERA1(Component):
     rrpwr = Parameter(f"{PU}/s", "largest rate at which the active current grows", positive)
     iqh1 = Parameter(PU, "upper limit of the injected reactive current")
     iql1 = Parameter(PU, "lower limit of the injected reactive current")
+    vtrip_flag = Parameter("1", "1 with trips by voltage, 0 without", flag, 0.0)
+    ftrip_flag = Parameter("1", "1 with trips by frequency, 0 without", flag, 0.0)
+    vl0 = Parameter("pu", "voltage at which none works", default=0.0)
+    vl1 = Parameter("pu", "voltage below which a part does not work", default=0.0)
+    vh0 = Parameter("pu", "high voltage at which none works", default=0.0)
+    vh1 = Parameter("pu", "voltage above which a part does not work", default=0.0)
+    tvl0 = Parameter("s", "time below vl0 after which all have tripped", nonnegative, 0.0)
+    tvl1 = Parameter("s", "time below vl1 after which a part has tripped", nonnegative, 0.0)
+    tvh0 = Parameter("s", "time above vh0 after which all have tripped", nonnegative, 0.0)
+    tvh1 = Parameter("s", "time above vh1 after which a part has tripped", nonnegative, 0.0)
+    vrfrac = Parameter("1", "part of the units that comes back", fraction, 0.0)
+    fl = Parameter("Hz or pu", "low frequency at which all trip", default=0.0)
+    fh = Parameter("Hz or pu", "high frequency at which all trip", default=0.0)
+    tfl = Parameter("s", "time below fl after which they have", nonnegative, 0.0)
+    tfh = Parameter("s", "time above fh after which they have", nonnegative, 0.0)
+    t_v = Parameter("s", "time constant of the trips", nonnegative, 0.0)
+    v_pr = Parameter("pu", "voltage below which the frequency trips nothing", default=0.0)
+    tripped = Parameter("1", "1 once all have tripped", flag, 0.0)
+    part_low = Parameter("1", "1 once a part has tripped by low voltage", flag, 0.0)
+    part_high = Parameter("1", "1 once a part has tripped by high voltage", flag, 0.0)
+    v_low = Parameter("pu", "least voltage since then", default=0.0)
+    v_high = Parameter("pu", "largest voltage since then", default=0.0)
 
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
@@ -101,11 +144,34 @@ class DERA1(Component):
             return f"dp_min = {p['dp_min']:g}: must be < 0, the power falls at this rate"
         if p["freq_flag"] and p["k_ig"] == 0:
             return "k_ig = 0: must be > 0 where freq_flag is 1"
+        if p["vtrip_flag"]:
+            if p["t_rv"] == 0:
+                return "t_rv = 0: must be > 0 where vtrip_flag is 1, the trips look at the measured voltage"
+            if out := crossed(p, ("vl0", "vl1"), ("vl1", "vh1"), ("vh1", "vh0")):
+                return out
+        if p["ftrip_flag"] and p["fl"] > PER_UNIT > p["fh"] > 0:
+            return f"fl = {p['fl']:g} and fh = {p['fh']:g}: both must be in Hz, or both per unit"
+        if p["ftrip_flag"] and (out := crossed(p, ("fl", "fh"))):
+            return out
         if p["type_flag"] and p["p_min"] < 0:
             return f"type_flag = 1 and p_min = {p['p_min']:g}: p_min must be >= 0, generation takes no power"
         injecting = (("iql1", "iqh1"),) if p["k_qv"] else ()
         of_power = (("fe_min", "fe_max"),) if p["freq_flag"] else ()
         return crossed(p, ("p_min", "p_max"), *injecting, *of_power)
+
+    @staticmethod
+    def shape(*choice: int) -> Mapping[str, Any]:
+        """Return the states and actions with the trips that the two flags ask for."""
+        vtrip_flag, ftrip_flag = choice
+        if not (vtrip_flag or ftrip_flag):
+            return {}
+        kept = ("x_p",) if ftrip_flag else ("x_theta", "x_p")
+        return {
+            "states": (*DERA1.states, "work"),
+            "lags": {**DERA1.lags, "work": ("t_v",)},
+            "integrals": dict.fromkeys(kept, "freq_flag"),
+            "actions": (*VOLTAGE_TRIPS * vtrip_flag, *FREQUENCY_TRIPS * ftrip_flag),
+        }
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -126,6 +192,8 @@ class DERA1(Component):
         regulated = limited_where(m, controlled, p.k_pg * error + v.x_p, p.p_min, p.p_max)
         order = m.where(controlled, regulated, v.p_ref)
 
+        trips = hasattr(v, "work")
+        work = v.work if trips else 1
         active_first, generating = m.ge(p.pq_flag, 1), m.ge(v.i_p, 0)
         fastest = m.where(generating, -NONE / p.t_g, -p.rrpwr), m.where(generating, p.rrpwr, NONE / p.t_g)
         derivatives = (
@@ -135,8 +203,9 @@ class DERA1(Component):
             d_theta,
             p.k_ig * error,
             m.clip(lag(order, v.p_ord, p.t_pord), p.dp_min, p.dp_max),
-            m.clip(lag(v.ip_cmd, v.i_p, p.t_g), *fastest),
-            lag(v.iq_cmd, v.i_q, p.t_g),
+            m.clip(lag(work * v.ip_cmd, v.i_p, p.t_g), *fastest),
+            lag(work * v.iq_cmd, v.i_q, p.t_g),
+            *([lag(working_part(m, v, p), v.work, p.t_v)] if trips else ()),
         )
         lowest = m.where(m.ge(p.type_flag, 1), 0, -v.ip_max)
         residuals = (
@@ -160,5 +229,5 @@ class DERA1(Component):
             **{"v_m": voltage, "p_m": power, "i_qv": i_q, "x_theta": np.angle(terminal.voltage)},
             **{"x_p": power, "p_ord": power, "i_p": i_p, "i_q": i_q, "ip_cmd": i_p, "iq_cmd": i_q},
             **{"p_ref": power, "q_ref": np.where(p.pf_flag > 0, tangent, q)},
-            **{"ip_max": p.i_max, "iq_max": p.i_max},
+            **{"ip_max": p.i_max, "iq_max": p.i_max, "work": 1.0},
         }

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, crossed, flag, nonnegative, positive
+from psmr.dae.declare.component import (
+    Component,
+    Parameter,
+    Terms,
+    crossed,
+    flag,
+    nonnegative,
+    positive,
+    whole,
+)
 from psmr.grid.models.blocks import dead_band, lag, limited_where, remaining, through_points
-from psmr.grid.models.renewables.regca1 import PU, V_0
+from psmr.grid.models.renewables.regca1 import NONE, PU, V_0
 
 V_LEAST = 0.01
 """Least voltage by which a power is divided."""
 
 
-class _ElectricalControl(Component):
-    """Parameters and variables that both electrical controls share."""
+class ElectricalControl(Component):
+    """Parameters and variables that the electrical controls share."""
 
-    states = ("v_m", "p_m", "x_q", "x_v", "i_qv", "p_ord")
+    states: ClassVar[tuple[str, ...]] = ("v_m", "p_m", "x_q", "x_v", "i_qv", "p_ord")
     algebraic = ("ip_cmd", "iq_cmd", "ip_max", "iq_max", "iq_min")
-    inputs = ("v_re", "v_im", "p_e", "q_e", "p_ref", "q_ext")
+    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "p_e", "q_e", "p_ref", "q_ext")
+    buses = {"bus_v": ("v_re", "v_im")}
     limits = {"x_q": ("v_min", "v_max"), "x_v": ("iq_min", "iq_max"), "p_ord": ("p_min", "p_max")}
     lags = {"v_m": ("t_rv",), "p_m": ("t_p",)}
     integrals = {"x_q": ("v_flag", "q_flag"), "x_v": ("q_flag",)}
     together = (("x_v", "ip_cmd", "iq_cmd", "ip_max", "iq_max", "iq_min"),)
 
     v_0 = V_0
+    bus_v = Parameter("number", "bus whose voltage is measured, 0 for the plant's own", whole(0, 999999), 0.0)
     pf_flag = Parameter("1", "1: q_ext is the tangent of the power factor's angle", flag)
     v_flag = Parameter(
         "1", "1: the voltage loop follows the reactive-power control, 0: it follows q_ext", flag
@@ -97,13 +108,19 @@ class _ElectricalControl(Component):
         }
 
 
-def _at_rest(m: Any, v: Any, p: Any, rate: Any) -> Any:
+def at_rest(m: Any, v: Any, p: Any, rate: Any) -> Any:
     """Return the rate of a state that rests while the voltage is outside [v_dip, v_up]."""
     voltage = m.sqrt(v.v_re**2 + v.v_im**2)
     return m.where(m.ge(voltage, p.v_dip), m.where(m.le(voltage, p.v_up), rate, 0), 0)
 
 
-def _injected(m: Any, v: Any, p: Any) -> Any:
+def outside(m: Any, v: Any, p: Any) -> Any:
+    """Return by how much the voltage is outside [v_dip, v_up], below zero inside."""
+    voltage = m.sqrt(v.v_re**2 + v.v_im**2)
+    return m.max(p.v_dip - voltage, voltage - p.v_up)
+
+
+def injection(m: Any, v: Any, p: Any) -> Any:
     """Return the reactive current that a voltage outside the dead band calls for."""
     reference = m.where(m.le(p.v_ref0, 0), p.v_0, p.v_ref0)
     called = p.k_qv * dead_band(m, reference - v.v_m, p.dbd1, p.dbd2)
@@ -111,20 +128,66 @@ def _injected(m: Any, v: Any, p: Any) -> Any:
     return injecting * limited_where(m, m.ge(injecting, 1), called, p.iql1, p.iqh1)
 
 
-def _control(
-    m: Any, v: Any, p: Any, bias: Any, injected: Any, ceilings: tuple[Any, Any]
+def asked_reactive(m: Any, v: Any, p: Any) -> Any:
+    """Return the reactive power or voltage that is asked for."""
+    return m.where(m.le(p.pf_flag, 0), v.q_ext, v.q_ext * v.p_m)
+
+
+def wanted_power(m: Any, p: Any, asked: Any) -> Any:
+    """Return the reactive power that is asked for within its limits, where there is a control of it."""
+    return limited_where(m, m.ge(p.q_flag * p.v_flag, 1), asked, p.q_min, p.q_max)
+
+
+def current_table(m: Any, x: Any, points: Sequence[tuple[Any, Any]]) -> Any:
+    """Return the limit of a voltage-dependent table; one whose points are all zero is none."""
+    size = sum(x_k**2 + y_k**2 for x_k, y_k in points)
+    return m.where(m.le(size, 0), NONE, through_points(m, x, points))
+
+
+def control(
+    m: Any,
+    v: Any,
+    p: Any,
+    asked: Any,
+    wanted: Any,
+    bias: Any,
+    injected: Any,
+    ceilings: tuple[Any, Any],
+    power: Any,
+    measured: Any,
+    least: Any = 0,
+    held: tuple[Any, Any] | None = None,
 ) -> tuple[Terms, Terms, Terms]:
-    """Return derivatives and residuals; `ceilings` are the largest active and reactive currents alone."""
-    asked = m.where(m.le(p.pf_flag, 0), v.q_ext, v.q_ext * v.p_m)
-    looping, regulating = m.ge(p.q_flag, 1), m.ge(p.q_flag * p.v_flag, 1)
-    wanted = limited_where(m, regulating, asked, p.q_min, p.q_max)
+    """Return the derivatives and residuals that the electrical controls share.
+
+    Parameters
+    ----------
+    asked, wanted, bias
+        What is asked for, the same within its limits as a reactive power, and what is added to it where it is
+        a voltage.
+    injected
+        Reactive current beside the loops.
+    ceilings
+        Largest active and reactive currents alone.
+    power
+        Power that is asked for.
+    measured
+        Voltage that the voltage loop compares with.
+    least
+        Least active current.
+    held
+        Whether the reactive current is held, and at what.
+    """
+    looping = m.ge(p.q_flag, 1)
     error_q = wanted - v.q_e
     order = m.where(m.le(p.v_flag, 0), asked + bias, p.k_qp * error_q + v.x_q)
     v_order = limited_where(m, looping, order, p.v_min, p.v_max)
-    error_v = v_order - v.v_m
+    error_v = v_order - measured
     looped = limited_where(m, looping, p.k_vp * error_v + v.x_v, v.iq_min, v.iq_max)
     floored = m.max(v.v_m, V_LEAST)
     reactive = m.where(looping, looped, v.i_qv) + injected
+    if held is not None:
+        reactive = m.where(*held, reactive)
 
     ceiling_p, ceiling_q = ceilings
     active_first = m.ge(p.pq_flag, 1)
@@ -133,13 +196,13 @@ def _control(
     derivatives = (
         lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_rv),
         lag(v.p_e, v.p_m, p.t_p),
-        _at_rest(m, v, p, p.k_qi * error_q),
-        _at_rest(m, v, p, p.k_vi * error_v),
-        _at_rest(m, v, p, lag(asked / floored, v.i_qv, p.t_iq)),
-        _at_rest(m, v, p, m.clip(lag(v.p_ref, v.p_ord, p.t_pord), p.dp_min, p.dp_max)),
+        at_rest(m, v, p, p.k_qi * error_q),
+        at_rest(m, v, p, p.k_vi * error_v),
+        at_rest(m, v, p, lag(asked / floored, v.i_qv, p.t_iq)),
+        at_rest(m, v, p, m.clip(lag(power, v.p_ord, p.t_pord), p.dp_min, p.dp_max)),
     )
     residuals = (
-        m.clip(v.p_ord / floored, 0, v.ip_max) - v.ip_cmd,
+        m.clip(v.p_ord / floored, least, v.ip_max) - v.ip_cmd,
         m.clip(reactive, v.iq_min, v.iq_max) - v.iq_cmd,
         m.min(ceiling_p, room_p) - v.ip_max,
         m.min(ceiling_q, room_q) - v.iq_max,
@@ -148,7 +211,28 @@ def _control(
     return derivatives, residuals, ()
 
 
-class REECB1(_ElectricalControl):
+def unsorted(p: Mapping[str, float], count: int) -> str | None:
+    """Return the objection to tables of `count` points whose voltages do not rise."""
+    for x, y in (("vq", "iq"), ("vp", "ip")):
+        for k in range(2, count + 1):
+            rest = [p[f"{name}{j}"] for name in (x, y) for j in range(k, count + 1)]
+            if p[f"{x}{k}"] <= p[f"{x}{k - 1}"] and any(rest):
+                return (
+                    f"{x}{k} = {p[f'{x}{k}']:g}: must be above {x}{k - 1} = {p[f'{x}{k - 1}']:g}; points"
+                    " that are not needed stand at the end as zeros"
+                )
+    return None
+
+
+def limit_point(which: str, k: int, what: str) -> Parameter:
+    """Return the declaration of a voltage or current of a point of a current limit."""
+    unit = "pu" if which == "voltage" else PU
+    return Parameter(
+        unit, f"{which} of point {k} of the {what} current limit", nonnegative if unit == PU else None
+    )
+
+
+class REECB1(ElectricalControl):
     """Electrical control of solar plants: reactive and active current commands within a current limit.
 
     ::
@@ -180,71 +264,6 @@ class REECB1(_ElectricalControl):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives, and the residuals of commands and limits."""
-        return _control(m, v, p, 0, _injected(m, v, p), (p.i_max, p.i_max))
-
-
-def _limit_point(which: str, k: int, what: str) -> Parameter:
-    unit = "pu" if which == "voltage" else PU
-    return Parameter(
-        unit, f"{which} of point {k} of the {what} current limit", nonnegative if unit == PU else None
-    )
-
-
-class REECA1(_ElectricalControl):
-    """Electrical control of wind plants: that of REECB1 with voltage-dependent current limits.
-
-    ::
-
-        pq_flag = 0: iq_max = min(VDL1(v_m), i_max),  ip_max = min(VDL2(v_m), sqrt(i_max^2 - iq_cmd^2))
-        pq_flag = 1: ip_max = min(VDL2(v_m), i_max),  iq_max = min(VDL1(v_m), sqrt(i_max^2 - ip_cmd^2))
-        v_flag = 0: asked + v_ref1 -> order
-        injected: as in REECB1 while |v| is outside [v_dip, v_up], otherwise 0
-
-    VDL1 is the polygon through (vq1, iq1) to (vq4, iq4), VDL2 through (vp1, ip1) to (vp4, ip4), both constant
-    beyond their ends; points at the end that are (0, 0) are left out. The timers that hold the injection or
-    the active limit after a dip (Thld, Thld2) are not modelled: they must be zero, and Iqfrz then has no
-    part. The same holds for the speed of a turbine (PFLAG = 1). Source: EPRI 3002027129, Model User Guide for
-    Generic Renewable Energy System Models (2023), REEC_A; PSS/E Model Library, REECA1.
-    """
-
-    v_ref1 = Parameter("pu", "added to q_ext where it is a voltage", default=0.0)
-    vq1, vq2, vq3, vq4 = (_limit_point("voltage", k, "reactive") for k in (1, 2, 3, 4))
-    iq1, iq2, iq3, iq4 = (_limit_point("current", k, "reactive") for k in (1, 2, 3, 4))
-    vp1, vp2, vp3, vp4 = (_limit_point("voltage", k, "active") for k in (1, 2, 3, 4))
-    ip1, ip2, ip3, ip4 = (_limit_point("current", k, "active") for k in (1, 2, 3, 4))
-
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object, as REECB1 does, and to limits whose voltages do not rise."""
-        for x, y in (("vq", "iq"), ("vp", "ip")):
-            for k in (2, 3, 4):
-                rest = [p[f"{name}{j}"] for name in (x, y) for j in range(k, 5)]
-                if p[f"{x}{k}"] <= p[f"{x}{k - 1}"] and any(rest):
-                    return (
-                        f"{x}{k} = {p[f'{x}{k}']:g}: must be above {x}{k - 1} = {p[f'{x}{k - 1}']:g}; points"
-                        " that are not needed stand at the end as zeros"
-                    )
-        return _ElectricalControl.conflict(p)
-
-    @staticmethod
-    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
-        """Return the derivatives, and the residuals of commands and limits."""
-        of_q = ((p.vq1, p.iq1), (p.vq2, p.iq2), (p.vq3, p.iq3), (p.vq4, p.iq4))
-        of_p = ((p.vp1, p.ip1), (p.vp2, p.ip2), (p.vp3, p.ip3), (p.vp4, p.ip4))
-        injected = _injected(m, v, p)
-        ceilings = (through_points(m, v.v_m, of_p), through_points(m, v.v_m, of_q))
-        return _control(
-            m,
-            v,
-            p,
-            p.v_ref1,
-            injected - _at_rest(m, v, p, injected),
-            tuple(m.min(c, p.i_max) for c in ceilings),
-        )
-
-    @staticmethod
-    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
-        """Return the equilibrium without limits, for the converter's commands."""
-        found = dict(_ElectricalControl.guess(terminal, p))
-        biased = (p.q_flag > 0) & (p.v_flag <= 0)
-        return found | {"q_ext": found["q_ext"] - np.where(biased, p.v_ref1, 0.0)}
+        asked, injected = asked_reactive(m, v, p), injection(m, v, p)
+        wanted, ceilings = wanted_power(m, p, asked), (p.i_max, p.i_max)
+        return control(m, v, p, asked, wanted, 0, injected, ceilings, v.p_ref, v.v_m)

@@ -12,8 +12,8 @@ from psmr.grid.models.stabilisers.ieeest import IEEEST
 from psmr.grid.models.stabilisers.pss2a import PSS2A
 from psmr.grid.models.stabilisers.pss2b import PSS2B
 from psmr.grid.models.stabilisers.speed import PssSpeed
-from psmr.grid.models.stabilisers.st2cut import ST2CUT
+from psmr.grid.models.stabilisers.st2cut import IEE2ST, ST2CUT
 from psmr.grid.models.stabilisers.stab1 import STAB1
 from psmr.grid.models.stabilisers.stab2a import STAB2A
 
-__all__ = ["IEEEST", "PSS2A", "PSS2B", "ST2CUT", "STAB1", "STAB2A", "PssSpeed"]
+__all__ = ["IEE2ST", "IEEEST", "PSS2A", "PSS2B", "ST2CUT", "STAB1", "STAB2A", "PssSpeed"]

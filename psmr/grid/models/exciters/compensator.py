@@ -1,0 +1,46 @@
+"""The voltage compensator of the standard library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.declare.component import Component, Parameter, Terms
+from psmr.grid.models.blocks import machine_to_network
+
+
+class IEEEVC(Component):
+    """Voltage compensator: the exciter regulates the voltage behind, or before, an impedance of the machine.
+
+    ::
+
+        u = v + (r_c + j x_c) i,    and the exciter reads |u| in place of |v|
+
+    i is the current that the machine sends out, per unit on its base. With x_c > 0 the machine shares
+    reactive power with others at its bus, with x_c < 0 it regulates a point in the network, as beyond a part
+    of its transformer. Source: IEEE Std 421.5-2005, section 4, load compensator; PSS/E, Model Library,
+    IEEEVC; for the sign OpenIPSL.
+    """
+
+    algebraic = ("u_re", "u_im")
+    inputs = ("v_re", "v_im", "delta", "i_d", "i_q")
+    together = (("u_re", "u_im"),)
+
+    r_c = Parameter("pu on machine base", "resistance of the compensation")
+    x_c = Parameter("pu on machine base", "reactance of the compensation")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the compensated voltage."""
+        i_re, i_im = machine_to_network(m, v.i_d, v.i_q, v.delta)
+        u_re = v.v_re + p.r_c * i_re - p.x_c * i_im
+        u_im = v.v_im + p.r_c * i_im + p.x_c * i_re
+        return (), (u_re - v.u_re, u_im - v.u_im), ()
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the terminal voltage, from which the compensated one is not far."""
+        voltage = np.asarray(terminal.voltage)
+        return {"u_re": voltage.real, "u_im": voltage.imag}

@@ -1,0 +1,205 @@
+"""Load records of a PSS/E DYR file: which loads a record is for, and what they become.
+
+A load model's name ends with whom it is for: ``BL`` one load of a bus, ``OW``, ``ZN`` and ``AR`` the loads of
+an owner, a zone, an area, ``AL`` all loads. The first number is that of the bus, owner, zone or area, and 0
+for all; the identifier is that of the load, ``*`` for any. Where several records are for one load, that of
+the bus goes before that of the owner, the zone, the area and of all. Source: Siemens PTI, PSS/E Program
+Operation Manual and Model Library, load models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from psmr.errors import CaseError, Mistakes
+from psmr.grid.case.tables import DeviceRow, LoadRow, RelayRow
+from psmr.grid.models.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
+from psmr.grid.models.protection import NO_VOLTAGE
+from psmr.io.psse.record import Record, name_part
+
+if TYPE_CHECKING:
+    from psmr.io.psse.dyr import Entry
+
+SCOPES = ("BL", "OW", "ZN", "AR", "AL")
+"""Endings of the names, in the order in which they go before each other."""
+
+_PARTS = "a_1 a_2 a_3 a_4 a_5 a_6 a_7 a_8 n_1 n_2 n_3 n_4 n_5 n_6"
+
+_CAGES = "circuit r_s x_s x_m r_1 x_1 r_2 x_2 E1 SE1 E2 SE2 MBASE PMULT h VI TI TB"
+
+RECORDS: Mapping[str, str] = {
+    "IEEL": _PARTS,
+    "CIM5": f"{_CAGES} d -Tnom",
+    "CIM6": f"{_CAGES} a b d e c_0 -Tnom",
+}
+"""Model without its ending to the names of its values, in their order, after number, name and identifier."""
+
+
+@dataclass(frozen=True)
+class LoadUnit:
+    """What load records need of a load of the RAW file: to whom it belongs, and the names of its rows."""
+
+    bus: int
+    ident: str
+    area: int
+    zone: int
+    owner: int
+    rows: tuple[str, ...]
+
+    def belongs(self, scope: str, number: int) -> bool:
+        """Return whether a record with this ending and number is for it."""
+        mine = {"BL": self.bus, "OW": self.owner, "ZN": self.zone, "AR": self.area}
+        return scope == "AL" or mine[scope] == number
+
+
+class LoadRecords:
+    """The load records of a DYR file, gathered and then applied to the loads of the RAW file.
+
+    Attributes
+    ----------
+    relays
+        The relays of motors, which drop at a low voltage.
+    """
+
+    def __init__(self, units: Sequence[LoadUnit], mistakes: Mistakes, frequency_hz: float) -> None:
+        self.units, self.mistakes, self.frequency_hz = units, mistakes, frequency_hz
+        self.relays: list[RelayRow] = []
+        self._found: dict[LoadUnit, tuple[int, Entry]] = {}
+
+    @staticmethod
+    def models() -> tuple[str, ...]:
+        """Return the names of all load models with a record here."""
+        return tuple(f"{model}{scope}" for model in RECORDS for scope in SCOPES)
+
+    def take(self, entry: Entry) -> None:
+        """Keep a record for the loads that it is for.
+
+        Raises
+        ------
+        CaseError
+            Where it is for no load of the RAW file, or for one that another record of its kind is for.
+        """
+        head = entry.head()
+        scope = entry.model[-2:]
+        number, ident = head.whole("bus"), name_part(head.text("id", "1"))
+        of = [unit for unit in self.units if unit.belongs(scope, number)]
+        mine = [unit for unit in of if "*" in head.text("id", "1") or unit.ident == ident]
+        if not mine and scope == "BL":
+            there = ", ".join(repr(unit.ident) for unit in of) or "none"
+            raise CaseError(
+                f"{entry.where}: {entry.model}: there is no load {ident!r} at bus {number} in the RAW file"
+                f" (at this bus: {there})"
+            )
+        rank = SCOPES.index(scope)
+        for unit in mine:
+            before = self._found.get(unit)
+            if before is not None and before[0] == rank:
+                raise CaseError(
+                    f"{entry.where}: {entry.model}: {before[1].where} gives load {unit.ident!r} at bus"
+                    f" {unit.bus} a model already; keep one"
+                )
+            if before is None or rank < before[0]:
+                self._found[unit] = rank, entry
+
+    def applied(self, loads: Sequence[LoadRow]) -> list[LoadRow]:
+        """Return the loads with what the records make of them."""
+        becomes: dict[str, Callable[[LoadRow], LoadRow]] = {}
+        for unit, (_, entry) in self._found.items():
+            maker = _characteristic if entry.model.startswith("IEEL") else self._motor
+            made = self.mistakes.attempt(maker, entry)
+            if made is not None:
+                becomes |= dict.fromkeys(unit.rows, made)
+        found = []
+        for row in loads:
+            new = self.mistakes.attempt(becomes[row.name], row) if row.name in becomes else row
+            found.append(row if new is None else new)
+        return found
+
+    def _motor(self, entry: Entry) -> Callable[[LoadRow], LoadRow]:
+        """Return what makes a load the motor in a record; its relay is kept."""
+        kind = entry.model[:-2]
+        values = numbers(entry, RECORDS[kind].split())
+        low, wait, breaker = (values.pop(name) for name in ("VI", "TI", "TB"))
+        base, times = values.pop("MBASE"), values.pop("PMULT")
+        saturation = [values.pop(name) for name in ("E1", "SE1", "E2", "SE2")]
+        if saturation[1] or saturation[3]:
+            raise CaseError(
+                f"{entry.where}: {entry.model}: S(E1) = {saturation[1]:g} and S(E2) = {saturation[3]:g}: psmr"
+                " has this motor without saturation only; make both 0"
+            )
+        if base <= 0 and times <= 0:
+            raise CaseError(
+                f"{entry.where}: {entry.model}: MBASE = {base:g} and PMULT = {times:g}: one must be > 0; they"
+                " give the motor its base"
+            )
+        double = values["r_2"] > 0 and values["x_2"] > 0
+        if not double:
+            # The second type with one cage is the first: the reactance is in series with it in both.
+            values |= {"r_2": 0.0, "x_2": 0.0, "circuit": 1.0}
+
+        def made(row: LoadRow) -> LoadRow:
+            _constant_power(entry, row)
+            own = values | {"s_n": base or times * row.p_mw, "cages": 2.0 if double else 1.0}
+            device = DeviceRow(row.name, "motor", kind, own, where=entry.where)
+            if low > 0:
+                cycles = {"pickup": wait / self.frequency_hz, "breaker": breaker / self.frequency_hz}
+                trip = DeviceRow(
+                    *(f"drop-{row.name}", "relay", "VoltageTrip", {"low": low, "high": NO_VOLTAGE} | cycles),
+                    where=entry.where,
+                )
+                self.relays.append(RelayRow(trip.name, row.bus, row.name, trip, where=entry.where))
+            return replace(row, p_zip=(), q_zip=(), v_0=None, motor=device)
+
+        return made
+
+
+def _constant_power(entry: Entry, row: LoadRow) -> None:
+    """Raise CaseError for a load with parts of constant current or impedance."""
+    if row.v_0 is not None:
+        raise CaseError(
+            f"{entry.where}: {entry.model}: {row.where}: the load has parts of constant current or"
+            " impedance (IP, IQ, YP, YQ), which the record would replace; make it PL and QL"
+        )
+
+
+def _characteristic(entry: Entry) -> Callable[[LoadRow], LoadRow]:
+    """Return what makes a load one of the characteristic in a record."""
+    values = numbers(entry, RECORDS[entry.model[:-2]].split())
+    component = FrequencyCharacteristic if values["a_7"] or values["a_8"] else LoadCharacteristic
+    if component is LoadCharacteristic:
+        values = {k: v for k, v in values.items() if k not in ("a_7", "a_8")}
+
+    def made(row: LoadRow) -> LoadRow:
+        given = dict(values)
+        _constant_power(entry, row)
+        for power, parts in ((row.p_mw, ("a_1", "a_2", "a_3")), (row.q_mvar, ("a_4", "a_5", "a_6"))):
+            # Parts of nothing may be nothing.
+            if power == 0 and sum(given[part] for part in parts) == 0:
+                given[parts[0]] = 1.0
+        device = DeviceRow(row.name, "characteristic", component.__name__, given, where=entry.where)
+        return replace(row, p_zip=(), q_zip=(), v_0=None, characteristic=device)
+
+    return made
+
+
+def numbers(entry: Entry, names: Sequence[str]) -> dict[str, float]:
+    """Return the values of a record by name; those whose name begins with - are passed over.
+
+    Raises
+    ------
+    CaseError
+        Where there are too few or too many, or one is no number.
+    """
+    words = entry.words[3:]
+    if len(words) != len(names):
+        raise CaseError(
+            f"{entry.where}: {entry.model}: has {len(words)} values; must have {len(names)}:"
+            f" {' '.join(name.lstrip('-') for name in names)}; does the record end with a slash?"
+        )
+    return {
+        name: Record(entry.path, line, entry.model, (name,), (word,)).real(name)
+        for name, (line, word) in zip(names, words, strict=True)
+        if not name.startswith("-")
+    }
