@@ -3,8 +3,9 @@
 from psmr.pencil.deformation.critical import CriticalStep, critical_step
 from psmr.pencil.deformation.deformation import deformation, spectral_radius
 from psmr.pencil.modes.choice import ModeChoice
+from psmr.pencil.modes.participation import participation
 from psmr.pencil.modes.ringdown import fit_mode
-from psmr.pencil.operator.operator import correction_rate, macro_pencil, step_operator
+from psmr.pencil.operator.exact import correction_rate, macro_pencil, step_operator
 from psmr.pencil.operator.published import published_pencil
 from psmr.pencil.report.report import Deformation
 
@@ -17,6 +18,7 @@ __all__ = [
     "deformation",
     "fit_mode",
     "macro_pencil",
+    "participation",
     "published_pencil",
     "spectral_radius",
     "step_operator",

@@ -6,7 +6,6 @@ Also random index-1 DAEs to try them on.
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 
 from partitioning import Partition
@@ -60,7 +59,7 @@ def partition(linear: LinearDae, fast_x: list[int], fast_y: list[int]) -> Partit
     names = (linear.names_x, linear.names_y, linear.names_g)
     fast_g = [(j - 1) % linear.m for j in fast_y]
     sides = flags(linear.n, fast_x), flags(linear.m, fast_y), flags(linear.m, fast_g)
-    return Partition(*sides, None, "manual", *names, table=pd.DataFrame())
+    return Partition(*sides, None, "manual", *names)
 
 
 class Oracle:

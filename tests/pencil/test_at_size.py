@@ -12,6 +12,7 @@ from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil import ModeChoice, step_operator
 from psmr.pencil.deformation.deformation import deformation
+from psmr.pencil.modes.outermost import outermost
 from psmr.pencil.operator.step_map import step_map
 from tests.pencil.oracle import linear_dae, ode, partition, random_dae
 
@@ -35,6 +36,8 @@ def row_of_eight(wscc9):
 SCHEMES = {
     "FEM/TM": {"predictor": "FEM"},
     "TM/TM spline": {"predictor": "TM", "interpolation": "spline"},
+    "extrapolation": {"predictor": "extrapolation"},
+    "extrapolation, slow set": {"predictor": "extrapolation", "predict": "slow"},
     "BEM/BEM": {"predictor": "BEM", "solution": "BEM"},
     "FEM/TM, 1 correction": {"predictor": "FEM", "corrections": 1},
     "TM/TM, converged": {"predictor": "TM", "corrections": "converge"},
@@ -210,3 +213,62 @@ def test_command_with_chosen_modes(wscc9, capsys):
     out = capsys.readouterr().out
     assert "the 2 least damped oscillatory modes from 0.1 to 3 Hz" in " ".join(out.split())
     assert "-0.1956 ± j8.3729" in out
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        lambda split: SingleRate("TM", 0.01),
+        lambda split: SingleRate("RK4", 0.01),
+        lambda split: SingleRate("RK4", 0.00558),
+        lambda split: Multirate(split, 0.05, 10, "TM", interpolation="spline"),
+    ],
+    ids=["TM", "RK4 far outside", "RK4 just outside", "spline"],
+)
+def test_outermost_multipliers_bound_the_others(row_of_eight, scheme):
+    """Against the whole spectrum of the step operator."""
+    made = scheme(transducers(row_of_eight))
+    z = np.linalg.eigvals(step_operator(row_of_eight, made))
+    outer = outermost(step_map(row_of_eight, made), made.step)
+    for value, residual in zip(outer.z, outer.residuals, strict=True):
+        assert np.abs(z - value).min() < 1e-6
+        assert residual < 1e-4
+    largest = np.abs(z).max()
+    if largest > 1.0 + 1e-3:
+        assert outer.outside.any()
+        assert np.abs(outer.z).max() == pytest.approx(largest, rel=1e-6)
+    else:
+        assert not outer.outside.any()
+        assert outer.away < 1.0
+        assert (np.abs(z[np.abs(z - 1.0) > outer.away * (1 + 1e-3)]) <= 1.0).all()
+
+
+@pytest.mark.parametrize("method", ["RK4", "FEM"])
+def test_critical_step_from_the_outermost_multipliers(wscc9, monkeypatch, method):
+    from psmr.pencil.deformation import critical
+
+    linear = coupled(wscc9, 3).linearise()
+    dense = psmr.critical_step(linear, SingleRate(method, 0.001), first=0.002, last=0.1)
+    monkeypatch.setattr(critical, "LARGEST", 10)
+    sparse = psmr.critical_step(linear, SingleRate(method, 0.001), first=0.002, last=0.1)
+    assert sparse.h == pytest.approx(dense.h, rel=2e-3)
+    assert sparse.variable.rpartition(".")[2] == dense.variable.rpartition(".")[2]
+    assert sparse.mode == pytest.approx(dense.mode, rel=1e-2)
+
+
+def test_a_certificate_beyond_the_dense_limit(wscc9, monkeypatch):
+    from psmr.pencil.deformation import deformation as module
+    from psmr.study.record import certificate
+
+    system = coupled(wscc9, 3)
+    dense = psmr.certify(system, SingleRate("TM", 0.01))
+    monkeypatch.setattr(module, "LARGEST", 10)
+    monkeypatch.setattr(certificate, "LARGEST", 10)
+    sparse = psmr.certify(system, SingleRate("TM", 0.01))
+    assert sparse.stable
+    assert dense.stable
+    assert sparse.spectral_radius == pytest.approx(dense.spectral_radius, abs=1e-6)
+    assert "every multiplier further than" in sparse.note
+    run = psmr.simulate(system, SingleRate("TM", 0.01), 0.05, certify="always")
+    assert run.certificate.stable
+    assert not psmr.certify(system, SingleRate("RK4", 0.01), warn=False).stable

@@ -12,6 +12,7 @@ from psmr.errors import InputError, SchemeError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.pencil import critical_step, spectral_radius
 from psmr.pencil.modes.spectrum import modes_of
 from tests.pencil.oracle import ode
@@ -122,3 +123,32 @@ def test_unstable_at_the_first_step_is_said():
 def test_bad_questions(options, error, message):
     with pytest.raises(error, match=message):
         critical_step(ode([[-1.0]]), SingleRate("FEM", 0.01), **options)
+
+
+def test_a_mode_that_leaves_beside_a_zero_mode_is_named(system):
+    """Runge-Kutta 4 leaves at z = 1, where the common angle of a system has its multiplier.
+
+    The fastest slow states of the slow-manifold scheme are the lags t_2 = 0.05 s of the stabilisers: their
+    mode times the step is the end of the real stability interval (Hairer and Wanner, section IV.2).
+    """
+    linear = system.linearise()
+    found = critical_step(system, SlowManifold(partitioning.by_participation(linear, 20.0), 0.01))
+    assert found.way == "monotone"
+    assert found.mode == pytest.approx(-2.785293563405282 / found.h, rel=1e-5)
+    assert found.mode == min(modes_of(linear).s[np.abs(modes_of(linear).s) < 21.0], key=lambda s: s.real)
+    assert found.variable.startswith("PSS1.")
+
+
+@pytest.mark.parametrize("zero", [False, True], ids=["", "beside a zero mode"])
+@pytest.mark.parametrize("apart", [0.0, 1e-5])
+def test_of_equal_modes_one_is_named_though_another_grows_faster_later(apart, zero):
+    """Two lags as of equal devices leave at z = 1; a swing that leaves 0.2 % later grows faster then."""
+    lag, swing = -1000.0, complex(-52.06, 1041.0)
+    A = np.zeros((4 + zero, 4 + zero))
+    A[0, 0], A[1, 1] = lag, lag * (1.0 - apart)
+    A[2:4, 2:4] = [[swing.real, swing.imag], [-swing.imag, swing.real]]
+    found = critical_step(ode(A.tolist()), SingleRate("RK4", 0.001), last=0.01)
+    assert found.h == pytest.approx(2.785293563405282e-3, rel=2e-5)
+    assert found.mode == pytest.approx(lag, rel=2e-5)
+    assert found.variable in ("x0", "x1")
+    assert found.way == "monotone"

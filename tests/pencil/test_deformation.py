@@ -91,7 +91,15 @@ def test_deformation_falls_with_the_order_of_the_method(method, order):
 @pytest.mark.parametrize("interpolation", ["linear", "spline"])
 @pytest.mark.parametrize(
     ("predictor", "solution", "order"),
-    [("FEM", "TM", 2), ("TM", "TM", 2), ("BEM", "TM", 2), ("TM", "BEM", 1), ("BEM", "BEM", 1)],
+    [
+        ("FEM", "TM", 2),
+        ("TM", "TM", 2),
+        ("BEM", "TM", 2),
+        ("TM", "BEM", 1),
+        ("BEM", "BEM", 1),
+        ("extrapolation", "TM", 2),
+        ("extrapolation", "BEM", 1),
+    ],
 )
 def test_deformation_of_the_multirate_scheme_falls_with_its_order(predictor, solution, order, interpolation):
     """A predictor of order 1 costs no order: its error is O(h^2) and enters f only."""

@@ -47,6 +47,9 @@ COUPLINGS = {
     "converged, spline": {"corrections": "converge", "interpolation": "spline"},
     "spline": {"interpolation": "spline"},
     "slow set predicted": {"predictor": "FEM", "predict": "slow"},
+    "extrapolation": {"predictor": "extrapolation"},
+    "extrapolation, spline": {"predictor": "extrapolation", "interpolation": "spline", "h_slow": 0.01},
+    "slow set extrapolated": {"predictor": "extrapolation", "predict": "slow"},
     "BEM solution, K = 1": {"predictor": "BEM", "solution": "BEM", "corrections": 1},
 }
 
@@ -56,7 +59,8 @@ def test_multirate_ringdown(system, linear, name):
     split = partitioning.by_participation(linear, 20.0)
     # With an epsilon below rounding every correction is made, as the pencil has it.
     options = {"predictor": "TM", "epsilon": 1e-11 if "converged" in name else 1e-300} | COUPLINGS[name]
-    scheme = Multirate(split, 0.02, 5, newton="honest", tolerance=1e-12, **options)
+    choices = {"h_slow": 0.02} | options
+    scheme = Multirate(split, ratio=5, newton="honest", tolerance=1e-12, **choices)
     predicted, observed, _ = ringdown(system, linear, scheme)
     assert observed == pytest.approx(predicted, rel=1e-5)
 

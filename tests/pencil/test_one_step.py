@@ -1,5 +1,7 @@
 """The step is written once: what changes in a scheme's file changes all that reads it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes import multirate, tableaux
 from psmr.numerics.step.description import words
 from psmr.numerics.step.work import matrices
+from tests import systems
 from tests.pencil.oracle import random_dae
 
 
@@ -43,3 +46,23 @@ def test_words_and_counts_follow_the_program():
     assert "Forward Euler" in str(words(explicit, 0.04, sizes, "dishonest"))
     assert matrices(implicit, sizes) == {10: 1, 2: 4, 8: 1}
     assert matrices(explicit, sizes) == {4: 1, 2: 4, 8: 1}
+
+
+@pytest.mark.parametrize(("gain", "unstable"), [(0.6, False), (0.8, True)])
+def test_an_algebraic_loop_bounds_extrapolation_at_any_step(gain, unstable):
+    """z^3 = k (3 z^2 - 3 z + 1) of a parabola leaves the unit circle at k = gain^2 = 1/2; g solved, none."""
+    linear = systems.one(systems.Loop, {"a": 1.0, "b": 1.0}, gain=gain).linearise()
+    split = partitioning.by_hand(linear, ["D.a", "D.y_a"])
+    split = dataclasses.replace(split, fast_g=np.array([True, False]))
+
+    def radius(predict, interpolation):
+        scheme = psmr.Multirate(split, 1e-4, 2, "extrapolation", interpolation=interpolation, predict=predict)
+        return np.abs(np.linalg.eigvals(psmr.step_operator(linear, scheme))).max()
+
+    k = gain**2
+    expected = np.abs(np.roots([1.0, -3.0 * k, 3.0 * k, -k])).max()
+    assert (expected > 1.0) == unstable
+    assert radius("slow", "spline") == pytest.approx(max(1.0, expected), abs=1e-3)
+    assert radius("slow", "linear") < 1.0
+    assert radius("all", "spline") < 1.0
+    assert radius("all", "linear") < 1.0

@@ -50,6 +50,7 @@ def test_its_deformation_is_that_of_one_explicit_fast_step(h_slow):
     [
         ({"interpolation": "spline"}, "needs interpolation = 'linear', not 'spline'"),
         ({"corrections": 1}, "needs corrections = 0, not 1"),
+        ({"predictor": "extrapolation"}, "needs predictor = 'FEM', 'TM' or 'BEM', not 'extrapolation'"),
         ({"predict": "slow"}, "needs predict = 'all', not 'slow'"),
     ],
 )

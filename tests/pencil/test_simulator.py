@@ -17,7 +17,11 @@ LINEAR = random_dae(0)
 START = np.random.default_rng(0).standard_normal(LINEAR.n)
 FAMILIES = list(
     itertools.product(
-        ("FEM", "TM", "BEM"), ("TM", "BEM"), ("linear", "spline"), ("all", "slow"), (0, 2, "converge")
+        ("FEM", "TM", "BEM", "extrapolation"),
+        ("TM", "BEM"),
+        ("linear", "spline"),
+        ("all", "slow"),
+        (0, 2, "converge"),
     )
 )
 
@@ -56,9 +60,13 @@ def test_multirate(system, choices):
         epsilon=1e-13,  # below the 1e-12 asked for, so that the converged scheme is converged
     )
     w, operator = points(system, scheme), step_operator(LINEAR, scheme)
-    if interpolation == "linear":
-        states = w[:-1]
-    else:  # the spline is the cubic from the third step on
-        slow = ~np.concatenate([split.fast_x, split.fast_y])
+    slow = ~np.concatenate([split.fast_x, split.fast_y])
+    if predictor == "extrapolation" and predict == "all":
+        slow[:] = True  # all of w is remembered
+    if interpolation == "spline":  # the cubic, or the parabola, from the third step on
         states, w = np.hstack([w[2:-1], w[1:-2, slow], w[:-3, slow]]), w[2:]
+    elif predictor == "extrapolation":  # the line from the second step on
+        states, w = np.hstack([w[1:-1], w[:-2, slow]]), w[1:]
+    else:
+        states = w[:-1]
     np.testing.assert_allclose(w[1:], (states @ operator.T)[:, : w.shape[1]], atol=1e-12)

@@ -1,10 +1,10 @@
-"""The step as a map on vectors where the spline remembers: its matrix, its memory, its eigenvectors."""
+"""The step as a map on vectors with memory, of spline or extrapolation: its matrix, its eigenvectors."""
 
 import numpy as np
 import pytest
 
 from psmr.numerics.schemes.multirate import Multirate
-from psmr.pencil import step_operator
+from psmr.pencil import macro_pencil, step_operator
 from psmr.pencil.operator.step_map import step_map
 from tests.pencil.oracle import partition, random_dae
 
@@ -30,6 +30,30 @@ def test_the_map_is_the_matrix(pair, ratio):
     assert np.abs(there.apply(v) - T @ v).max() < 1e-12 * np.abs(T @ v).max()
 
 
+@pytest.mark.parametrize("interpolation", ["linear", "spline"])
+@pytest.mark.parametrize("corrections", [0, 1])
+@pytest.mark.parametrize("predict", ["all", "slow"])
+def test_an_extrapolation_remembers_what_it_reads(interpolation, corrections, predict):
+    linear = random_dae(2)
+    split = partition(linear, [0, 1], [0, 2])
+    scheme = Multirate(
+        split, 0.04, 4, "extrapolation", "TM", interpolation, corrections=corrections, predict=predict
+    )
+    there, T = step_map(linear, scheme), step_operator(linear, scheme)
+    size, kept = linear.n + linear.m, len(there.remembered)
+    assert kept == (size if predict == "all" else (~split.fast_x).sum() + (~split.fast_y).sum())
+    assert there.sizes == (size, kept, kept)[: 2 if interpolation == "linear" else 3]
+    columns = np.column_stack([there.apply(e) for e in np.eye(there.order)])
+    assert np.abs(columns - T).max() < 1e-12 * np.abs(T).max()
+    left, right = (matrix.toarray() for matrix in macro_pencil(linear, scheme))
+    stacked = np.linalg.eigvals(np.linalg.solve(left, right))
+    for z in np.linalg.eigvals(T):
+        if abs(z) > 0.1:
+            assert np.abs(stacked - z).min() < 1e-9
+    # The prediction is the polynomial through what is remembered: its share of the memory is that of the run.
+    assert np.abs(T[:size, size:]).max() > 1e-6
+
+
 def test_the_memory_holds_the_slow_parts_of_the_last_two_steps():
     linear = random_dae(2)
     there = step_map(linear, spline(linear))
@@ -39,7 +63,7 @@ def test_the_memory_holds_the_slow_parts_of_the_last_two_steps():
     rng = np.random.default_rng(1)
     state = rng.standard_normal(there.order)
     after = there.apply(state)
-    assert np.array_equal(after[size : size + slow], state[:size][there.slow])
+    assert np.array_equal(after[size : size + slow], state[:size][there.remembered])
     assert np.array_equal(after[size + slow :], state[size : size + slow])
     # The memory is read: the same w with another past goes elsewhere.
     other = state.copy()

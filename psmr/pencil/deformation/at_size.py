@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SingularError
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.deformation.refine import ACCEPTED, Pair, Refinement
 from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.columns import deformation_columns
+from psmr.pencil.modes.columns import deformation_columns, spurious_columns
 from psmr.pencil.modes.matching import NOT_REPRESENTED, status_of, unwrapped_logarithm
-from psmr.pencil.modes.search import find
+from psmr.pencil.modes.outermost import Outermost, outermost
+from psmr.pencil.modes.search import along_axis, find
 from psmr.pencil.modes.shift_invert import EPS, ShiftInvert
 from psmr.pencil.modes.verdict import mode_text
-from psmr.pencil.operator.step_map import StepMap, step_map
-from psmr.pencil.report.report import Deformation, dominant_row
+from psmr.pencil.operator.step_map import step_map
+from psmr.pencil.report.report import Columns, Deformation, dominant_position
 
 # A refined vector that shares less than half of the mode's length has become another mode.
 UNLIKE = 0.5
@@ -25,17 +24,15 @@ UNLIKE = 0.5
 # Two refined pairs are one when their vectors are parallel to this and their multipliers agree to ACCEPTED.
 PARALLEL = 1.0 - 1e-6
 
-# Arnoldi run for the largest multipliers: those a hundredth outside the unit circle are found in fewer
-# restarts (measured on the chain of WSCC 9-bus copies); those that crowd inside it are not, and need not be.
-LARGEST, BASIS, RESTARTS, TOLERANCE = 6, 60, 6, 1e-6
+# From which real part on, in 1/s, a slow mode grows: angle and speed of all, both free where no machine has a
+# governor, are known to 1e-6.
+ZERO = 1e-5
 
-# Multipliers nearer to the unit circle than this are not judged by that run: z = 1 of the common angle is so
-# badly conditioned that Arnoldi puts it up to 2e-5 outside (measured on a chain of six).
-CIRCLE = 1e-3
+# Highest frequency in rad/s up to which the imaginary axis is searched.
+HIGHEST = 2.0 * np.pi * 3.0
 
-# Steps of the growth check, over how many of the last it is measured, and what growth a step is no transient:
-# slow angles of a random state still rise by 0.2 % a step there.
-GROWTH_STEPS, GROWTH_OVER, GROWTH = 300, 100, 1e-2
+# Two multipliers are one within this.
+SAME = 1e-6
 
 # A refined multiplier is on the unit circle within this: the residual accepted of a pair.
 ROUNDING = ACCEPTED
@@ -76,36 +73,36 @@ def deformation_at_size(
     shown = np.array([not words.startswith(NOT_REPRESENTED) for words in status])
     z = np.array([pair.z for pair in pairs])
     s_hat = np.where(shown, unwrapped_logarithm(z, modes, scheme.step), np.nan)
-    table = deformation_columns(modes, s_hat, status)
-    table["residual"] = [pair.residual for pair in pairs]
-    table["mode_residual"] = mode_residuals
+    columns = deformation_columns(modes, s_hat, status)
+    columns["residual"] = np.array([pair.residual for pair in pairs])
+    columns["mode_residual"] = np.array(mode_residuals)
     order = np.lexsort((-modes.imag, -modes.real))
-    table = table.iloc[order].reset_index(drop=True)
-    outer = _outermost(step)
+    columns = {name: values[order] for name, values in columns.items()}
+    outer = outermost(step, scheme.step)
+    slow = slow_modes(pencil, outer, scheme.step)
+    growing = slow[slow.real > ZERO]
     spurious = _left_over(outer, z, scheme.step, linear.names_x + linear.names_y, step.size)
-    growth = _growth(step)
-    size = np.abs(outer[0])
-    radius = float(max(np.abs(z).max(), np.where(np.abs(size - 1.0) < CIRCLE, 1.0, size).max(initial=0.0)))
-    stable = radius <= 1.0 + ROUNDING and growth <= 1.0 + GROWTH
+    radius = float(max(np.abs(z).max(), radius_of(outer), *np.exp(np.minimum(slow.real, 0.0) * scheme.step)))
+    stable = radius <= 1.0 + ROUNDING and not len(growing)
     return Deformation(
         scheme=scheme,
         pencil="exact",
         step=scheme.step,
-        table=table,
+        columns=columns,
         multipliers=z[order],
-        dominant=dominant_row(table),
+        dominant_at=dominant_position(columns),
         stable=stable,
         spectral_radius=radius,
-        spurious=spurious,
-        verdict=_verdict(modes, z, growth, spurious, scheme.step),
+        spurious_columns=spurious,
+        verdict=_verdict(modes, z, growing, spurious, scheme.step),
         warnings=(
             *said,
             f"Sparse path: {choice} of {linear.n} states and {linear.m} algebraic variables. "
             f"{found.coverage}; each "
             f"multiplier by refinement on the step map ({applied} steps in all), largest residual "
             f"{max(pair.residual for pair in pairs):.1e}.",
-            _radius_note(outer, radius, growth),
-            *_unstable_note(modes),
+            _radius_note(outer, radius, scheme.step, len(slow)),
+            *_unstable_note(np.concatenate([modes, growing])),
         ),
     )
 
@@ -146,83 +143,68 @@ def _status(modes: np.ndarray, pairs: list[Pair], step: float) -> list[str]:
     return status
 
 
-def _outermost(step: StepMap) -> tuple[np.ndarray, np.ndarray]:
-    """Return the multipliers of largest magnitude that an Arnoldi run resolves, and their vectors."""
-    if step.order <= 2 * BASIS:
-        values, vectors = np.linalg.eig(
-            np.column_stack([step.apply(column) for column in np.eye(step.order)])
-        )
-        return values, vectors
-    operator = LinearOperator((step.order, step.order), matvec=lambda v: step.apply(np.ravel(v)), dtype=float)
-    start = step.apply(np.random.default_rng(0).standard_normal(step.order))
-    try:
-        return eigs(operator, k=LARGEST, ncv=BASIS, which="LM", maxiter=RESTARTS, tol=TOLERANCE, v0=start)
-    except ArpackNoConvergence as partial:
-        return partial.eigenvalues, partial.eigenvectors
+def slow_modes(pencil: ShiftInvert, outer: Outermost, step: float) -> np.ndarray:
+    """Return the modes of the system near the imaginary axis whose multipliers lie too close to 1 to tell.
+
+    Those of a common angle or speed, at 0 within rounding, count as 0.
+    """
+    if outer.complete or outer.outside.any() or not np.isfinite(outer.away):
+        return np.zeros(0, dtype=complex)
+    slow = along_axis(pencil, min(outer.away / step, HIGHEST))
+    return np.where(np.abs(slow) <= ZERO, 0.0, slow)
 
 
-def _growth(step: StepMap) -> float:
-    """Return the factor a step by which a random state grows after many steps."""
-    state = np.random.default_rng(1).standard_normal(step.order)
-    logarithm = 0.0
-    for k in range(GROWTH_STEPS):
-        state = step.apply(state)
-        length = float(np.linalg.norm(state))
-        if length == 0.0:
-            return 0.0
-        state /= length
-        if k >= GROWTH_STEPS - GROWTH_OVER:
-            logarithm += np.log(length)
-    return float(np.exp(logarithm / GROWTH_OVER))
+def radius_of(outer: Outermost) -> float:
+    """Return the largest magnitude of multipliers, 1 where it is 1 within rounding."""
+    size = np.abs(outer.z)
+    return float(np.where(outer.outside | (size < 1.0), size, 1.0).max(initial=0.0))
 
 
-def _left_over(
-    outer: tuple[np.ndarray, np.ndarray], z: np.ndarray, step: float, names: tuple[str, ...], size: int
-) -> pd.DataFrame:
+def _left_over(outer: Outermost, z: np.ndarray, step: float, names: tuple[str, ...], size: int) -> Columns:
     """Return the outermost multipliers outside the unit circle that belong to none of the chosen modes."""
-    values, vectors = outer
-    apart = np.array([np.abs(z - value).min(initial=np.inf) > TOLERANCE for value in values], dtype=bool)
-    keep = np.flatnonzero(apart & (np.abs(values) > 1.0 + CIRCLE))
+    values, vectors = outer.z, outer.vectors
+    apart = np.array([np.abs(z - value).min(initial=np.inf) > SAME for value in values], dtype=bool)
+    keep = np.flatnonzero(apart & outer.outside)
     left = values[keep]
-    s_hat = np.log(left.astype(complex)) / step
-    largest = np.abs(vectors[:size, keep]).argmax(axis=0) if len(keep) else []
-    return pd.DataFrame(
-        {
-            "real_z": left.real,
-            "imag_z": left.imag,
-            "magnitude": np.abs(left),
-            "real_numerical": s_hat.real,
-            "imag_numerical": s_hat.imag,
-            "dominant_variable": [names[k] for k in largest],
-        }
-    )
+    return spurious_columns(left, vectors[:size, keep], step, names)
 
 
-def _verdict(modes: np.ndarray, z: np.ndarray, growth: float, spurious: pd.DataFrame, step: float) -> str:
+def _verdict(modes: np.ndarray, z: np.ndarray, growing: np.ndarray, spurious: Columns, step: float) -> str:
     outside = np.flatnonzero(np.abs(z) > 1.0 + ROUNDING)
     blamed = [k for k in outside if modes[k].real <= 0.0]
-    if len(spurious):
-        row = spurious.iloc[int(np.argmax(spurious["magnitude"].to_numpy()))]
-        return f"Unstable: |z| = {row.magnitude:.6g}, a multiplier mostly in {row.dominant_variable}, grows."
+    if len(spurious["magnitude"]):
+        largest = int(np.argmax(spurious["magnitude"]))
+        size, where = spurious["magnitude"][largest], spurious["dominant_variable"][largest]
+        return f"Unstable: |z| = {size:.6g}, a multiplier mostly in {where}, grows."
     if blamed:
         culprit, size = mode_text(modes[blamed[0]]), abs(z[blamed[0]])
         return f"Unstable: mode {culprit}, damped in the system, grows, |z| = {size:.6g}."
     if len(outside):
         return f"Unstable, as the system is: |z| = {abs(z[outside[0]]):.6g}."
-    if growth > 1.0 + GROWTH:
-        return f"Unstable: a random state grows by a factor {growth:.6g} a step."
+    if len(growing):
+        return f"Unstable, as the system is: mode {mode_text(growing[0])} grows."
     return f"No multiplier outside the unit circle found, with a step of {step:g} s."
 
 
-def _radius_note(outer: tuple[np.ndarray, np.ndarray], radius: float, growth: float) -> str:
-    grows = f"a random state changes by a factor {growth:.6f} a step after {GROWTH_STEPS} steps"
-    if len(outer[0]) and np.abs(outer[0]).max() > 1.0 + CIRCLE:
-        return f"The spectral radius {radius:.6g} was found by an Arnoldi run on the step map; {grows}."
+def _radius_note(outer: Outermost, radius: float, step: float, slow: int) -> str:
+    if outer.complete:
+        return f"Every multiplier was computed; the spectral radius is {radius:.8g}."
+    worst = outer.residuals.max(initial=0.0)
+    found = f"{len(outer.z)} found, residuals up to {worst:.1e}, {outer.steps} steps"
+    if outer.outside.any():
+        return f"The spectral radius {radius:.6g} was found by Arnoldi runs on the step map ({found})."
+    if not np.isfinite(outer.away):
+        return (
+            f"The spectral radius is bounded from below by {radius:.8g}; Arnoldi runs on the step map found "
+            f"no multiplier outside the unit circle, but did not settle ({found}): one could hide."
+        )
+    covered = min(outer.away / step, HIGHEST)
+    rest = "" if outer.away / step <= HIGHEST else f" Multipliers of modes between {HIGHEST:g} and"
+    rest += f" {outer.away / step:.3g} rad/s were not looked at." if rest else ""
     return (
-        f"The spectral radius is bounded from below by {radius:.8g}, the largest multiplier computed. An "
-        f"Arnoldi run on "
-        f"the step map found none outside the unit circle, and {grows}; one within a per cent of the circle "
-        f"could hide."
+        f"The spectral radius is {radius:.8g}: every multiplier further than {outer.away:.3g} from 1 is "
+        f"inside the unit circle, as far as the Arnoldi method can tell ({found}); those closer to 1 follow "
+        f"the {slow} modes of the system found along the imaginary axis up to {covered:.3g} rad/s.{rest}"
     )
 
 

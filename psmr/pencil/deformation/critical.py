@@ -9,14 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.linear import LinearDae, require_linear
 from psmr.errors import InputError, SchemeError
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.numerics.schemes.scheme import Scheme, require_scheme
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.pencil.modes.matching import Match, match
+from psmr.pencil.modes.outermost import Outermost, outermost
+from psmr.pencil.modes.search import along_axis
+from psmr.pencil.modes.shift_invert import ShiftInvert
 from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers_of
 from psmr.pencil.modes.verdict import excess_of, mode_text
-from psmr.pencil.operator.operator import correction_rate, step_operator
+from psmr.pencil.operator.exact import correction_rate, step_operator
+from psmr.pencil.operator.step_map import step_map
 
 # The search goes up by this factor until it meets an unstable step; a window of instability narrower than
 # that, below the step it returns, can be missed.
@@ -24,6 +28,18 @@ FACTOR = 1.15
 
 # Width of the final bracket relative to the step.
 RELATIVE = 1e-6
+
+# Beyond LARGEST: up to which frequency in rad/s the system is searched for modes that grow, from which real
+# part in 1/s on they do, and what part of its length a multiplier's vector shares with that of its mode.
+AXIS, GROWS, ALIKE = 2.0 * math.pi * 3.0, 1e-5, 0.5
+
+# Where a multiplier leaves beside another one, as at z = 1 beside that of a zero mode, their eigenvectors mix
+# and the mode cannot be told: it is read a little further on, as soon as no other is nearer than APART.
+BEYOND = (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
+APART = 1e-4
+
+# Modes within this part of one another are those of equal devices: which one leaves first says nothing.
+ALIKE_MODES = 1e-3
 
 VARY = ("step", "ratio")
 
@@ -105,7 +121,10 @@ def critical_step(
     Parameters
     ----------
     system
-        A `System`, linearised where it stands, or a `LinearDae`, of at most 2,000 variables.
+        A `System`, linearised where it stands, or a `LinearDae`. Beyond 2,000 variables a step counts as
+        stable where no multiplier outside the unit circle is found by Arnoldi runs on the step map
+        (`psmr.pencil.modes.outermost`); the step then grows by 50 % at a time, and the bracket is halved to
+        1e-3 of it.
     scheme
         What is asked about; its own step says nothing but `ratio`, and h_fast for ``vary="ratio"``.
     vary
@@ -123,24 +142,20 @@ def critical_step(
     Raises
     ------
     InputError
-        For steps that are none, a system of more than 2,000 variables, one that is unstable to begin with
-        (naming the mode), or a scheme that is unstable at the first step already.
+        For steps that are none, a system that is unstable to begin with (naming the mode), or a scheme that
+        is unstable at the first step already.
     SchemeError
         For an unknown `vary`, or ``"ratio"`` of single rate.
     SingularError
         For a singular gy.
     """
     linear: LinearDae = system.linearise() if hasattr(system, "linearise") else system
+    require_linear(linear, "critical_step")
+    require_scheme(scheme)
     if vary not in VARY:
         raise SchemeError(f"vary = {vary!r}: must be one of {', '.join(map(repr, VARY))}")
     if vary == "ratio" and not scheme.has_ratio:
         raise SchemeError("vary = 'ratio': a single-rate scheme has none; leave it out")
-    if linear.n + linear.m > LARGEST:
-        raise InputError(
-            f"{linear.n + linear.m} variables are more than the {LARGEST} for which every multiplier is "
-            f"computed; "
-            "psmr.deformation(..., modes=...) judges single steps at that size"
-        )
     smallest = scheme.h_fast if vary == "ratio" else max(1e-3 * last, scheme.shortest_step)
     first = smallest if first is None else first
     for name, value in (("last", last), ("first", first)):
@@ -148,9 +163,13 @@ def critical_step(
             raise InputError(f"{name} = {value!r}: must be a finite number > 0 in s")
     if first > last:
         raise InputError(f"first = {first:g} s is beyond last = {last:g} s")
-    modes = modes_of(linear)
-    refuse_unstable(modes)
-    judge = _Judge(linear, modes, scheme, vary)
+    judge: _Judge
+    if linear.n + linear.m > LARGEST:
+        judge = JudgeAtSize(linear, scheme, vary)
+    else:
+        modes = modes_of(linear)
+        refuse_unstable(modes)
+        judge = _Judge(linear, modes, scheme, vary)
     return _by_ratio(judge, first, last) if vary == "ratio" else _by_step(judge, first, last)
 
 
@@ -167,6 +186,8 @@ def refuse_unstable(modes: Modes) -> None:
 
 class _Judge:
     """Whether a step is stable, with what is needed to name the culprit."""
+
+    factor, relative = FACTOR, RELATIVE
 
     def __init__(self, linear: LinearDae, modes: Modes, scheme: Scheme, vary: str) -> None:
         self.linear, self.modes, self.scheme, self.vary = linear, modes, scheme, vary
@@ -204,29 +225,110 @@ class _Judge:
             return CriticalStep(
                 stable.step, h_fast, unstable.step, searched, None, None, "", self.scheme, diverges=True
             )
-        numerical, matched, excess = self.spectrum(bad)
-        j = int(np.argmax(excess))
-        owner = np.flatnonzero(matched.partner == j)
-        mode = complex(self.modes.s[owner[0]]) if len(owner) else None
-        if mode is not None:
-            mode = complex(mode.real, abs(mode.imag))
-        names = self.linear.names_x + self.linear.names_y
-        variable = names[int(np.argmax(numerical.participation[: len(names), j]))]
         return CriticalStep(
             stable.operator_step,
             h_fast,
             unstable.operator_step,
             searched,
-            complex(numerical.z[j]),
-            mode,
-            variable,
+            *self.culprit(bad),
             self.scheme,
         )
 
+    def culprit(self, bad: float) -> tuple[complex, complex | None, str]:
+        """Return the multiplier outside at the step `bad`, its mode (None: spurious) and main variable."""
+        names = self.linear.names_x + self.linear.names_y
+        mode, variable = None, ""
+        first: complex | None = None
+        last = 0j
+        for beyond in BEYOND if self.vary == "step" else BEYOND[:1]:
+            numerical, matched, excess = self.spectrum(bad * (1.0 + beyond))
+            if first is None:
+                j = int(np.argmax(excess))
+                first = complex(numerical.z[j])
+            elif not (excess > 0.0).any():
+                break
+            else:  # the one that left, not one that has overtaken it since
+                j = int(np.argmin(np.where(excess > 0.0, np.abs(numerical.z - last), np.inf)))
+            last = complex(numerical.z[j])
+            owner = np.flatnonzero(matched.partner == j)
+            if len(owner) or not variable:
+                mode = complex(self.modes.s[owner[0]]) if len(owner) else None
+                variable = names[int(np.argmax(numerical.participation[: len(names), j]))]
+            if len(owner) and not self._mixed(numerical, matched, j, self.modes.s[owner[0]]):
+                break
+        assert first is not None
+        return first, None if mode is None else complex(mode.real, abs(mode.imag)), variable
+
+    def _mixed(self, numerical: Multipliers, matched: Match, j: int, s: complex) -> bool:
+        """Return whether a multiplier of another mode than s, or of none, is beside the one at j.
+
+        Modes that are equal, as those of equal devices, may mix: each of them is the right one.
+        """
+        near = np.flatnonzero(np.abs(numerical.z - numerical.z[j]) <= APART)
+        for other in near[near != j]:
+            owner = np.flatnonzero(matched.partner == other)
+            if not len(owner) or abs(self.modes.s[owner[0]] - s) > ALIKE_MODES * abs(s):
+                return True
+        return False
+
+
+class JudgeAtSize(_Judge):
+    """The same beyond `LARGEST`, from the outermost multipliers of the step map."""
+
+    factor, relative = 1.5, 1e-3
+
+    def __init__(self, linear: LinearDae, scheme: Scheme, vary: str) -> None:
+        self.linear, self.scheme, self.vary = linear, scheme, vary
+        self.h_fast = scheme.h_fast
+        self.pencil = ShiftInvert(linear)
+        slow = along_axis(self.pencil, AXIS)
+        growing = slow[slow.real > GROWS]
+        if len(growing):
+            raise InputError(
+                f"the system is unstable to begin with: mode {mode_text(complex(growing[0]))} grows; no step "
+                "can be judged by stability there. Linearise at another point"
+            )
+
+    def outer(self, step: float) -> Outermost:
+        """Return the outermost multipliers at a step."""
+        scheme = self.at(step)
+        return outermost(step_map(self.linear, scheme), scheme.operator_step)
+
+    def stable(self, step: float) -> bool:
+        """Return whether no multiplier outside the unit circle is found."""
+        try:
+            return not bool(self.outer(step).outside.any())
+        except SchemeError:  # the corrections diverge
+            return False
+
+    def diverges(self, step: float) -> bool:
+        """Return whether corrections to convergence do not end."""
+        if getattr(self.scheme, "corrections", 0) != "converge":
+            return False
+        try:
+            self.outer(step)
+        except SchemeError:
+            return True
+        return False
+
+    def culprit(self, step: float) -> tuple[complex, complex | None, str]:
+        """Return the multiplier that is furthest outside, its mode (None: spurious), and the variable."""
+        outer, names = self.outer(step), self.linear.names_x + self.linear.names_y
+        k = int(np.flatnonzero(outer.outside)[0])
+        z, vector = complex(outer.z[k]), outer.vectors[: len(names), k]
+        variable = names[int(np.abs(vector).argmax())]
+        s, vectors, _ = self.pencil.near(np.log(z) / self.at(step).operator_step * (1.0 + 1e-6j))
+        length = np.linalg.norm(vector) * np.linalg.norm(vectors, axis=0)
+        like = np.abs(vector.conj() @ vectors) / length if len(s) else np.zeros(0)
+        if not len(like) or like.max() < ALIKE:
+            return z, None, variable
+        mode = complex(s[int(like.argmax())])
+        return z, complex(mode.real, abs(mode.imag)), variable
+
 
 def _by_step(judge: _Judge, first: float, last: float) -> CriticalStep:
-    good, bad = _first_unstable(judge, lambda k: min(first * FACTOR**k, last), first, last)
-    while math.isfinite(bad) and bad - good > RELATIVE * good:
+    good, bad = _first_unstable(judge, lambda k: min(first * judge.factor**k, last), first, last)
+    while math.isfinite(bad) and bad - good > judge.relative * good:
         middle = math.sqrt(good * bad)
         good, bad = (middle, bad) if judge.stable(middle) else (good, middle)
     return judge.result(good, bad, (first, last))

@@ -6,20 +6,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.linear import LinearDae, require_linear
 from psmr.errors import SchemeError
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.deformation.at_size import deformation_at_size
 from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.columns import deformation_columns
+from psmr.pencil.modes.columns import deformation_columns, spurious_columns
 from psmr.pencil.modes.matching import ZERO_MODE, Match, match
 from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers_of
 from psmr.pencil.modes.verdict import judge, stable_and_radius
-from psmr.pencil.operator.operator import correction_rate, step_operator
+from psmr.pencil.operator.exact import correction_rate, step_operator
 from psmr.pencil.operator.published import WARNING, published_multipliers
-from psmr.pencil.report.report import Deformation, Pencil, dominant_row
+from psmr.pencil.report.report import Columns, Deformation, Pencil, dominant_position
 
 PENCILS = ("exact", "published")
 
@@ -65,6 +64,7 @@ def deformation(
     InputError
         For a chosen mode that does not exist, or a band without modes.
     """
+    require_linear(linear, "deformation")
     if pencil not in PENCILS:
         raise SchemeError(f"pencil = {pencil!r}: must be one of {', '.join(map(repr, PENCILS))}")
     size = linear.n + linear.m
@@ -81,17 +81,20 @@ def deformation(
     matched = match(known, numerical, step)
     stable, radius = stable_and_radius(known, numerical, matched, step)
     verdict, warnings = judge(known, numerical, matched, step, rate, linear.names_x + linear.names_y)
-    table, multipliers = _table(known, numerical, matched)
+    columns, multipliers = _columns(known, numerical, matched)
+    left = matched.spurious
     return Deformation(
         scheme=scheme,
         pencil=pencil,
         step=step,
-        table=table,
+        columns=columns,
         multipliers=multipliers,
-        dominant=dominant_row(table),
+        dominant_at=dominant_position(columns),
         stable=stable and rate < 1.0,
         spectral_radius=radius,
-        spurious=_spurious(numerical, matched, step, linear.names_x + linear.names_y),
+        spurious_columns=spurious_columns(
+            numerical.z[left], numerical.vectors[:, left], step, linear.names_x + linear.names_y
+        ),
         verdict=verdict,
         warnings=((WARNING,) if pencil == "published" else ()) + warnings + scheme.remarks(),
     )
@@ -131,29 +134,13 @@ def _spectra(linear: LinearDae, scheme: Scheme, pencil: Pencil) -> tuple[Modes, 
     return modes, numerical, scheme.operator_step, correction_rate(linear, scheme) if iterated else 0.0
 
 
-def _table(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[pd.DataFrame, np.ndarray]:
+def _columns(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[Columns, np.ndarray]:
     zero = np.array([status == ZERO_MODE for status in matched.status])
     rows = np.flatnonzero((modes.s.imag >= 0.0) | zero)
     s = np.where(zero, 0.0, modes.s)[rows]
     s_hat = matched.s_numerical[rows]
-    table = deformation_columns(s, s_hat, [matched.status[k] for k in rows])
+    columns = deformation_columns(s, s_hat, [matched.status[k] for k in rows])
     partner = matched.partner[rows]
     z = np.full(len(rows), np.nan + 0j)
     z[partner >= 0] = numerical.z[partner[partner >= 0]]
-    return table, z
-
-
-def _spurious(numerical: Multipliers, matched: Match, step: float, names: tuple[str, ...]) -> pd.DataFrame:
-    z = numerical.z[matched.spurious]
-    s_hat = np.log(z) / step
-    largest = np.abs(numerical.vectors[:, matched.spurious]).argmax(axis=0) if len(z) else []
-    return pd.DataFrame(
-        {
-            "real_z": z.real,
-            "imag_z": z.imag,
-            "magnitude": np.abs(z),
-            "real_numerical": s_hat.real,
-            "imag_numerical": s_hat.imag,
-            "dominant_variable": [names[k] for k in largest],
-        }
-    )
+    return columns, z

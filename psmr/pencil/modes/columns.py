@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 
-def deformation_columns(s: np.ndarray, s_hat: np.ndarray, status: Sequence[str]) -> pd.DataFrame:
-    """Return a row per mode.
+def deformation_columns(s: np.ndarray, s_hat: np.ndarray, status: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the columns of a table with a row per mode.
 
     Parameters
     ----------
@@ -22,7 +21,7 @@ def deformation_columns(s: np.ndarray, s_hat: np.ndarray, status: Sequence[str])
 
     Returns
     -------
-    DataFrame
+    dict
         As `Deformation.table`.
     """
     size = np.where(s == 0.0, np.nan, np.abs(s))
@@ -32,21 +31,50 @@ def deformation_columns(s: np.ndarray, s_hat: np.ndarray, status: Sequence[str])
         ratio_hat = np.where(np.isnan(size), np.nan, -s_hat.real / np.abs(s_hat))
         oscillates = np.where(s.imag > 0.0, s.imag, np.nan)
         frequency_error = s_hat.imag / oscillates - 1.0
-    return pd.DataFrame(
-        {
-            "real": s.real,
-            "imag": s.imag,
-            "frequency_hz": s.imag / (2.0 * np.pi),
-            "damping_ratio": ratio,
-            "real_numerical": s_hat.real,
-            "imag_numerical": s_hat.imag,
-            "frequency_hz_numerical": s_hat.imag / (2.0 * np.pi),
-            "damping_ratio_numerical": ratio_hat,
-            "relative_deformation": np.abs(change),
-            "real_deformation": change.real,
-            "imag_deformation": change.imag,
-            "damping_error": ratio_hat - ratio,
-            "frequency_error": frequency_error,
-            "status": list(status),
-        }
-    )
+    return {
+        "real": s.real,
+        "imag": s.imag,
+        "frequency_hz": s.imag / (2.0 * np.pi),
+        "damping_ratio": ratio,
+        "real_numerical": s_hat.real,
+        "imag_numerical": s_hat.imag,
+        "frequency_hz_numerical": s_hat.imag / (2.0 * np.pi),
+        "damping_ratio_numerical": ratio_hat,
+        "relative_deformation": np.abs(change),
+        "real_deformation": change.real,
+        "imag_deformation": change.imag,
+        "damping_error": ratio_hat - ratio,
+        "frequency_error": frequency_error,
+        "status": np.array(status, dtype=object),
+    }
+
+
+def spurious_columns(
+    z: np.ndarray, vectors: np.ndarray, step: float, names: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Return the columns of a table with a row per multiplier that belongs to no mode.
+
+    Parameters
+    ----------
+    z, vectors
+        (k,) multipliers and (variables, k) their vectors.
+    step
+        Time in s over which a multiplier acts.
+    names
+        The variables.
+
+    Returns
+    -------
+    dict
+        As `Deformation.spurious`.
+    """
+    s_hat = np.log(z.astype(complex)) / step
+    largest = np.abs(vectors).argmax(axis=0) if len(z) else []
+    return {
+        "real_z": z.real,
+        "imag_z": z.imag,
+        "magnitude": np.abs(z),
+        "real_numerical": s_hat.real,
+        "imag_numerical": s_hat.imag,
+        "dominant_variable": np.array([names[k] for k in largest], dtype=object),
+    }

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from psmr.pencil.modes.spectrum import Modes, Multipliers
 
@@ -57,12 +59,11 @@ def match(modes: Modes, numerical: Multipliers, step: float) -> Match:
     step
         Time in s over which a multiplier acts.
     """
-    from scipy.optimize import linear_sum_assignment  # slow to import, for this alone
-
     partner = np.full(len(modes.s), -1)
     cost = assignment_cost(modes, numerical, step)
-    nobody = np.full((len(modes.s), len(modes.s)), UNLIKE)
-    rows, columns = linear_sum_assignment(np.hstack([cost, nobody]))
+    # Each mode may go without a partner. The routine reads a zero as a missing entry, hence the one.
+    graph = sparse.csr_array(np.hstack([cost + 1.0, (UNLIKE + 1.0) * np.eye(len(modes.s))]))
+    rows, columns = min_weight_full_bipartite_matching(graph)
     partner[rows] = np.where(columns < len(numerical.z), columns, -1)
     s_numerical = np.full(len(modes.s), np.nan + 0j)
     status = []

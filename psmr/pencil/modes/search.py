@@ -27,6 +27,12 @@ MOST_MODES = 1000
 # A value that has no mode within this share of its magnitude was meant for another one.
 NEAR = 0.1
 
+# Relative residual up to which a polished pair is a mode.
+RESOLVED = 1e-10
+
+# A shift in 1/s beside 0, which may be a mode.
+BESIDE_ZERO = 0.05
+
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -58,6 +64,30 @@ def find(pencil: ShiftInvert, choice: ModeChoice) -> Found:
         When gy is singular.
     """
     return _nearest(pencil, choice) if choice.near else _Sweep(pencil, choice).run()
+
+
+def along_axis(pencil: ShiftInvert, highest: float) -> np.ndarray:
+    """Return the modes near the imaginary axis from 0 to a frequency in rad/s, and near 0.
+
+    Shifts are placed until their discs cover the axis, so that what grows slowly lies in one of them.
+
+    Raises
+    ------
+    InputError
+        Where that takes more shifts than a search may.
+    """
+    sweep = _Sweep(pencil, ModeChoice(band_hz=(0.0, highest / (2.0 * np.pi))))
+    sweep.cover(0.0)
+    beside, vectors, _ = pencil.near(BESIDE_ZERO)
+    upper = beside.imag >= 0.0
+    s = np.concatenate([sweep.s, beside[upper]])
+    w = np.hstack([sweep.vectors, vectors[:, upper]])
+    # What Arnoldi has not resolved may lie anywhere: whatever grows is polished and must then be a mode.
+    for k in np.flatnonzero(s.real > 0.0):
+        s[k], vector, _, _ = pencil.polished(s[k], w[:, k])
+        if pencil.residual(s[k], vector) > RESOLVED:
+            s[k] = np.nan
+    return s[np.isfinite(s)]
 
 
 def _nearest(pencil: ShiftInvert, choice: ModeChoice) -> Found:

@@ -2,7 +2,7 @@
 
 On x' = fx x + fy y, 0 = gx x + gy y the program of a step is a short list of linear equations, each for one
 unknown point in terms of the points before it and of the state at t. Here the program is turned into that
-list; `psmr.pencil.operator.operator` stacks it into the pencil or substitutes it into the step operator.
+list; `psmr.pencil.operator.exact` stacks it into the pencil or substitutes it into the step operator.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.step.program import (
     NOW,
     OLDER,
+    Combine,
     CopyRate,
     Instruction,
     Rate,
@@ -30,8 +31,8 @@ from psmr.pencil.operator.rows import Rows, implicit, matrices
 
 STATE = "w(t)"
 NEW = "w(t+h)"
-KEPT = ("slow(t-h)", "slow(t-2h)")
-NEW_KEPT = ("slow(t)", "slow(t-h) kept")
+KEPT = ("remembered(t-h)", "remembered(t-2h)")
+NEW_KEPT = ("remembered(t)", "remembered(t-h) kept")
 
 Term = tuple[str, sp.sparray]
 
@@ -70,6 +71,8 @@ class StepEquations:
         Names of the blocks known at t, in the order of the state vector.
     successors
         The unknowns that are those blocks at t + h.
+    remembered
+        Positions in w of the variables whose values at earlier points are part of the state.
     slow
         Positions in w of the slow variables where the new point itself is the prediction
         (corrections until they agree), else None.
@@ -78,6 +81,7 @@ class StepEquations:
     equations: tuple[Equation, ...]
     state: tuple[str, ...]
     successors: tuple[str, ...]
+    remembered: np.ndarray
     slow: np.ndarray | None = None
 
 
@@ -103,19 +107,24 @@ def step_equations(linear: LinearDae, scheme: Scheme) -> StepEquations:
     """
     program = scheme.steady_program()
     rows = Rows.of_partition(linear, scheme.split)
-    writer = _Writer(linear, rows, scheme.step)
+    remembered = rows.variables(program.remembered) if program.memory else np.zeros(0, dtype=int)
+    writer = _Writer(linear, rows, scheme.step, remembered)
     writer.write(program.instructions, "", 0)
     equations = _needed(writer.equations(), NEW)
     state: tuple[str, ...] = (STATE,)
     successors: tuple[str, ...] = (NEW,)
     if program.memory:
-        identity = sp.eye_array(len(rows.sigma), format="csr")
+        identity = sp.eye_array(len(remembered), format="csr")
+        taken = sp.eye_array(linear.n + linear.m, format="csr")[remembered]
+        history: tuple[Term, ...] = ((STATE, taken), (KEPT[0], identity))
+        kept = NEW_KEPT[: program.memory]
         equations += [
-            Equation(NEW_KEPT[0], identity, ((STATE, rows.pick_slow),), "history"),
-            Equation(NEW_KEPT[1], identity, ((KEPT[0], identity),), "history"),
+            Equation(name, identity, (term,), "history") for name, term in zip(kept, history, strict=False)
         ]
-        state, successors = (STATE, *KEPT), (NEW, *NEW_KEPT)
-    return StepEquations(tuple(equations), state, successors, rows.sigma if writer.iterated else None)
+        state, successors = (STATE, *KEPT[: program.memory]), (NEW, *kept)
+    return StepEquations(
+        tuple(equations), state, successors, remembered, rows.sigma if writer.iterated else None
+    )
 
 
 class _Writer:
@@ -129,8 +138,10 @@ class _Writer:
         Whether a prediction is corrected until it agrees with the result.
     """
 
-    def __init__(self, linear: LinearDae, rows: Rows, h: float) -> None:
+    def __init__(self, linear: LinearDae, rows: Rows, h: float, remembered: np.ndarray) -> None:
         self.linear, self.rows, self.h = linear, rows, h
+        # What takes the remembered variables to their places in w.
+        self.place = sp.eye_array(linear.n + linear.m, format="csr")[remembered].T.tocsr()
         self.mass, self.rates_matrix, _ = matrices(linear)
         self.points: dict[str, str] = {NOW: STATE, OLDER[0]: KEPT[0], OLDER[1]: KEPT[1]}
         self.rates: dict[str, str] = {}
@@ -160,6 +171,8 @@ class _Writer:
                 self.rates[instruction.name] = self.rates[instruction.source]
             elif isinstance(instruction, Restore):
                 self.present = self.points[instruction.to] = self.points[instruction.source]
+            elif isinstance(instruction, Combine):
+                self._combine(instruction, label)
             elif isinstance(instruction, Stage):
                 self._stage(instruction, label, i)
             elif isinstance(instruction, Repeat):
@@ -180,6 +193,18 @@ class _Writer:
             self.write(until.body, f"{label}, pass {k + 1}", i)
             self.points[until.predicted] = self.present
 
+    def _combine(self, combine: Combine, label: str) -> None:
+        _, variables, others = self.rows.of(combine.rows)
+        identity = sp.eye_array(self.mass.shape[1], format="csr")
+        own = identity[variables]
+        terms: list[Term] = [(self.present, others.T @ others)] if others.shape[0] else []
+        for name, weight in combine.terms:
+            read = weight * (own @ self.place if name in OLDER else own)
+            terms.append((self.points[name], (own.T @ read).tocsr()))
+        unknown = f"{combine.to}{label}"
+        self._equations.append(Equation(unknown, identity, _merged(terms), "extrapolation"))
+        self.present = self.points[combine.to] = unknown
+
     def _stage(self, stage: Stage, label: str, i: int) -> None:
         side, h = stage.rows, self.h
         own, _, others = self.rows.of(side)
@@ -193,8 +218,7 @@ class _Writer:
         outside = [(self.points[name], value(weights, i), name) for name, weights in stage.outside]
         for block, weight, name in outside or [(self.present, 1.0, "")]:
             if others.shape[0] and weight:
-                # What is kept of the points before the step is their slow part alone.
-                pick = sp.eye_array(others.shape[0], format="csr") if name in OLDER else others
+                pick = others @ self.place if name in OLDER else others
                 empty = sp.csr_array((len(own), pick.shape[1]))
                 terms.append((block, sp.vstack([empty, weight * pick], format="csr")))
         key = (side, h * stage.gamma)

@@ -41,8 +41,8 @@ def published_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, s
     Raises
     ------
     SchemeError
-        For anything but a `Multirate` scheme with linear interpolation, no corrections and ``predict="all"``:
-        the paper gives no other.
+        For anything but a `Multirate` scheme with linear interpolation, no corrections and ``predict="all"``,
+        or with prediction by extrapolation: the paper gives no other.
     """
     z, b, c = _blocks(linear, scheme)
     r = len(z)
@@ -129,6 +129,12 @@ def _checked(scheme: Scheme) -> Multirate:
     if not scheme.has_ratio:
         raise SchemeError(
             f"the published pencil is of the multirate scheme, not of '{scheme}'; use pencil='exact'"
+        )
+    if scheme.predictor not in COEFFICIENTS:  # type: ignore[attr-defined]
+        raise SchemeError(
+            "the published pencil needs predictor = 'FEM', 'TM' or 'BEM', not "
+            f"{scheme.predictor!r}: the paper stacks the points of one step, "  # type: ignore[attr-defined]
+            "and an extrapolation reads those before it; use pencil='exact'"
         )
     for field, needed in (("interpolation", "linear"), ("corrections", 0), ("predict", "all")):
         if getattr(scheme, field) != needed:

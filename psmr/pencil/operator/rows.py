@@ -59,6 +59,10 @@ class Rows:
             identity[np.flatnonzero(~fast_variable)],
         )
 
+    def variables(self, side: Side) -> np.ndarray:
+        """Return the positions of the variables of a side."""
+        return self.of(side)[1]
+
     def of(self, side: Side) -> tuple[np.ndarray, np.ndarray, sp.csr_array]:
         """Return rows and variables of a side, and the matrix that picks the variables of the other side."""
         if side == "fast":

@@ -12,7 +12,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.operator.equations import NEW, StepEquations, step_equations
-from psmr.pencil.operator.operator import factorised
+from psmr.pencil.operator.exact import factorised
 
 # Corrections to convergence stop when one of them changes the slow values by less than this share: above the
 # rounding of a few solves, far below the residual asked of a mode.
@@ -29,16 +29,17 @@ class StepMap:
     size
         Length of w = (x, y).
     sizes
-        Lengths of the blocks of the state: w, and with the spline the slow parts at t - h and t - 2h.
-    slow
-        Positions in w of the slow variables that the spline remembers.
+        Lengths of the blocks of the state: w, and with spline or extrapolation what is remembered of
+        t - h, or of t - h and t - 2h.
+    remembered
+        Positions in w of the variables that are remembered: the slow ones, or all.
     apply
         Takes (sum(sizes),) real or complex, returns the same.
     """
 
     size: int
     sizes: tuple[int, ...]
-    slow: np.ndarray
+    remembered: np.ndarray
     apply: Callable[[np.ndarray], np.ndarray]
 
     @property
@@ -52,7 +53,7 @@ class StepMap:
 
     def extended(self, w: np.ndarray, z: complex) -> np.ndarray:
         """Continue the part w of an eigenvector with multiplier z to the remembered parts of the state."""
-        return np.concatenate([w, *(w[self.slow] / z ** (k + 1) for k in range(len(self.sizes) - 1))])
+        return np.concatenate([w, *(w[self.remembered] / z ** (k + 1) for k in range(len(self.sizes) - 1))])
 
 
 def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
@@ -71,9 +72,6 @@ def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
         size,
         *(e.matrix.shape[0] for name in step.successors[1:] for e in step.equations if e.unknown == name),
     )
-    slow = np.zeros(0, dtype=int)
-    if len(sizes) > 1:
-        slow = np.flatnonzero(~np.concatenate([scheme.split.fast_x, scheme.split.fast_y]))  # type: ignore[union-attr]
     factors: dict[int, SuperLU] = {}  # the r fast points share one matrix object
     for equation in step.equations:
         if id(equation.matrix) not in factors:
@@ -90,7 +88,7 @@ def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
             return both[:, 0] + 1j * both[:, 1]
         return real(np.asarray(state, dtype=float).reshape(-1, 1))[:, 0]
 
-    return StepMap(size, sizes, slow, apply)
+    return StepMap(size, sizes, step.remembered, apply)
 
 
 def _advance(step: StepEquations, factors: dict[int, SuperLU], known: dict[str, np.ndarray]) -> np.ndarray:

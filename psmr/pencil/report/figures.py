@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from psmr.pencil.modes.matching import REPRESENTED, ZERO_MODE
-from psmr.pencil.report.canvas import new_figure
+from psmr.pencil.report.canvas import new_figure, page_figure
 from psmr.pencil.report.reported import Reported
 
 if TYPE_CHECKING:
@@ -75,19 +74,17 @@ def whole_spectrum(report: Reported) -> Figure:
 
 
 def _alone(report: Reported, draw: Callable[[Reported, Axes], None]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.0, 4.1), layout="constrained")
+    figure = page_figure(5.0, 4.1)
     ax = figure.add_subplot()
     draw(report, ax)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.14), ncols=3, frameon=False, fontsize=9)
     return figure
 
 
 def _oscillations(report: Reported, ax: Axes) -> None:
     """Draw the oscillatory modes on linear scales, and the real ones that fall into the same window."""
     s, s_hat = _modes(report)
-    oscillating = (s.imag > 0.0) & (report.table["damping_ratio"].to_numpy() < OVERDAMPED)
+    oscillating = (s.imag > 0.0) & (report.columns["damping_ratio"] < OVERDAMPED)
     if not oscillating.any():
         oscillating = np.ones(len(s), dtype=bool)
     window = np.concatenate([s[oscillating], s_hat[oscillating & ~np.isnan(s_hat)]])
@@ -106,10 +103,11 @@ def _oscillations(report: Reported, ax: Axes) -> None:
             fontsize=8,
             color=GREY,
         )
-    if report.dominant is not None:
+    if report.dominant_at is not None:
+        dominant = s[report.dominant_at]
         ax.annotate(
             "least damped",
-            (report.dominant["real"], report.dominant["imag"]),
+            (dominant.real, dominant.imag),
             xytext=(-12, 0),
             textcoords="offset points",
             ha="right",
@@ -144,7 +142,7 @@ def _whole_spectrum(report: Reported, ax: Axes) -> None:
 def _points(report: Reported, ax: Axes) -> None:
     """Draw system, scheme, arrows between them where there is room for one, and what has no partner."""
     s, s_hat = _modes(report)
-    status = report.table["status"].to_numpy()
+    status = report.columns["status"]
     shown, zero = status == REPRESENTED, status == ZERO_MODE
     lost = ~shown & ~zero
     ax.axvspan(0.0, ax.get_xlim()[1], color=NUMERICAL, alpha=0.06, lw=0, zorder=0)
@@ -189,9 +187,9 @@ def _points(report: Reported, ax: Axes) -> None:
 
 def _modes(report: Reported) -> tuple[np.ndarray, np.ndarray]:
     """Return the modes of the system and of the scheme, (rows,) each, in the upper half plane."""
-    table = report.table
-    s = table["real"].to_numpy() + 1j * table["imag"].to_numpy()
-    return s, table["real_numerical"].to_numpy() + 1j * np.abs(table["imag_numerical"].to_numpy())
+    columns = report.columns
+    s = columns["real"] + 1j * columns["imag"]
+    return s, columns["real_numerical"] + 1j * np.abs(columns["imag_numerical"])
 
 
 def deformation_bars(report: Reported, ax: Axes | None = None, most: int | None = None) -> Figure:
@@ -213,13 +211,15 @@ def deformation_bars(report: Reported, ax: Axes | None = None, most: int | None 
     -------
     Figure
     """
-    table, left_out = _drawn(report, most)
-    table = table.iloc[np.argsort(np.hypot(table["real"], table["imag"]), kind="stable")]
-    ax = _axes(ax, (8.0 if most is None else 5.0, 1.2 + 0.27 * max(len(table), 4)))
-    size = 100.0 * np.maximum(table["relative_deformation"].to_numpy(), SMALLEST)
-    unsafe = table["real_deformation"].to_numpy() > 0.0
-    shown = (table["status"] == REPRESENTED).to_numpy()
-    place = np.arange(len(table))
+    rows, left_out = _drawn(report, most)
+    columns = {name: values[rows] for name, values in report.columns.items()}
+    height = 1.2 + 0.27 * max(len(rows), 4)
+    if ax is None:
+        ax = (new_figure(8.0, height) if most is None else page_figure(5.0, height)).add_subplot()
+    size = 100.0 * np.maximum(columns["relative_deformation"], SMALLEST)
+    unsafe = columns["real_deformation"] > 0.0
+    shown = columns["status"] == REPRESENTED
+    place = np.arange(len(rows))
     floor = 10.0 ** np.floor(np.log10(np.nanmin(size, initial=1.0))) / 2.0
     ceiling = 10.0 ** np.ceil(np.log10(np.nanmax(size, initial=1.0)) + 0.35)
     for chosen, colour, label in (
@@ -247,12 +247,12 @@ def deformation_bars(report: Reported, ax: Axes | None = None, most: int | None 
             )  # fmt: skip
     labels = [
         f"{real:.4g} ± j{imag:.4g}" if imag else f"{real:.4g}"
-        for real, imag in zip(table["real"], table["imag"], strict=True)
+        for real, imag in zip(columns["real"], columns["imag"], strict=True)
     ]
     ax.set_yticks(place, labels, fontsize=8.5)
-    if report.dominant is not None:
-        ax.get_yticklabels()[list(table.index).index(report.dominant.name)].set_fontweight("bold")
-    ax.set_ylim(-0.6, len(table) - 0.4)
+    if report.dominant_at is not None:
+        ax.get_yticklabels()[int(np.flatnonzero(rows == report.dominant_at)[0])].set_fontweight("bold")
+    ax.set_ylim(-0.6, len(rows) - 0.4)
     ax.grid(axis="x", color="#e3e5e8", lw=0.8)
     ax.set_axisbelow(True)
     ax.set_xlabel("relative deformation |ŝ - s| / |s| [%]")
@@ -267,16 +267,21 @@ def deformation_bars(report: Reported, ax: Axes | None = None, most: int | None 
     return ax.get_figure(root=True)  # type: ignore[return-value]
 
 
-def _drawn(report: Reported, most: int | None) -> tuple[pd.DataFrame, int]:
-    """Return the modes that get a bar, and how many are left out."""
-    table = report.table[report.table["status"] != ZERO_MODE]
-    if most is None or len(table) <= most:
-        return table, 0
-    # What is not represented has no figure and is named in the table alone.
-    kept = set(table["relative_deformation"].nlargest(most).index)
-    if report.dominant is not None:
-        kept.add(report.dominant.name)
-    return table[table.index.isin(kept)], len(table) - len(kept)
+def _drawn(report: Reported, most: int | None) -> tuple[np.ndarray, int]:
+    """Return the rows of the modes that get a bar, slowest first, and how many are left out."""
+    columns = report.columns
+    rows = np.flatnonzero(columns["status"] != ZERO_MODE)
+    left_out = 0
+    if most is not None and len(rows) > most:
+        # What is not represented has no figure and is named in the table alone.
+        size = columns["relative_deformation"][rows]
+        kept = set(rows[np.argsort(-np.nan_to_num(size, nan=-1.0), kind="stable")][:most].tolist())
+        if report.dominant_at is not None:
+            kept.add(report.dominant_at)
+        left_out = len(rows) - len(kept)
+        rows = np.array(sorted(kept))
+    order = np.argsort(np.hypot(columns["real"][rows], columns["imag"][rows]), kind="stable")
+    return rows[order], left_out
 
 
 def _damping_rays(ax: Axes, imag: np.ndarray, labels: bool = True) -> None:
@@ -297,12 +302,6 @@ def _damping_rays(ax: Axes, imag: np.ndarray, labels: bool = True) -> None:
 def _power_of_ten(value: float) -> float:
     """Return the power of ten at or below a value: where a symmetric logarithmic scale turns linear."""
     return float(10.0 ** np.floor(np.log10(max(value, 1e-12))))
-
-
-def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    if ax is not None:
-        return ax
-    return new_figure(*size).add_subplot()
 
 
 def _plain_ticks(ax: Any, y: bool = True) -> None:

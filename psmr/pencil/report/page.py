@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from markupsafe import Markup
 
 from psmr.pencil.modes.matching import REPRESENTED
@@ -81,8 +81,8 @@ def parts(report: Reported, dominant_states: Mapping[complex, str] | None = None
     return {
         "figures": figures,
         "heads": HEADS if dominant_states else (*HEADS[:-2], HEADS[-1]),
-        "rows": [_row(report, k, dominant_states or {}) for k in range(len(report.table))],
-        "spurious": [_spurious(row) for _, row in report.spurious.iterrows()],
+        "rows": [_row(report, k, dominant_states or {}) for k in range(len(report.columns["status"]))],
+        "spurious": _spurious(report),
     }
 
 
@@ -99,8 +99,8 @@ def _picture(draw: Callable[[Reported], Any], report: Reported, words: str) -> P
 
 
 def _row(report: Reported, k: int, dominant_states: Mapping[complex, str]) -> Row:
-    row = report.table.iloc[k]
-    dominant = report.dominant is not None and row.name == report.dominant.name
+    row = SimpleNamespace(**{name: values[k] for name, values in report.columns.items()})
+    dominant = k == report.dominant_at
     numerical = complex_text(row.real_numerical, row.imag_numerical)
     cells = [
         complex_text(row.real, row.imag),
@@ -118,5 +118,11 @@ def _row(report: Reported, k: int, dominant_states: Mapping[complex, str]) -> Ro
     return Row((*cells, status), "dominant" if dominant else "")
 
 
-def _spurious(row: pd.Series) -> Row:
-    return Row((complex_text(row.real_z, row.imag_z), f"{row.magnitude:.4g}", row.dominant_variable))
+def _spurious(report: Reported) -> list[Row]:
+    columns = report.spurious_columns
+    return [
+        Row((complex_text(real, imag), f"{size:.4g}", name))
+        for real, imag, size, name in zip(
+            *(columns[name] for name in ("real_z", "imag_z", "magnitude", "dominant_variable")), strict=True
+        )
+    ]

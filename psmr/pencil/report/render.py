@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 HOME = "psmr.pencil.report"
 """The package whose folder ``templates`` has the frame of every page and the style sheet."""
 
+MARGIN = 0.1
+"""Inches around what is drawn."""
+
 # Colours of the figures by their names in the style sheet, where dark mode and print change them.
 THEME = {
     "#1c2330": "ink",
@@ -67,22 +70,31 @@ def _environment(package: str) -> Environment:
     )
 
 
-def inline_svg(figure: Figure, words: str) -> Markup:
-    """Return a figure as an ``<svg>`` element in the colours of the page; `words` say what it shows."""
+def inline_svg(figure: Figure, words: str, tight: bool = True) -> Markup:
+    """Return a figure as an ``<svg>`` element in the colours of the page; `words` say what it shows.
+
+    A `tight` one is cut to what is drawn, which takes a second pass; another keeps the figure's size.
+    """
     import matplotlib
+    from matplotlib.transforms import Bbox
 
     buffer = io.StringIO()
     engine = figure.get_layout_engine()
+    box: Any = "tight"
     if engine is not None:
         # Once is enough; saving would lay it out twice again, a third of the time that a page takes.
         engine.execute(figure)
         figure.set_layout_engine("none")
+    else:
+        # What is drawn is measured once; "tight" would draw it all to measure it, and then again.
+        drawn = figure.get_tightbbox()
+        box = Bbox.from_extents(drawn.x0 - MARGIN, drawn.y0 - MARGIN, drawn.x1 + MARGIN, drawn.y1 + MARGIN)
     # The same figure gives the same page, with text as text: small, searchable, in the reader's font.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "psmr"}):
         figure.savefig(
             buffer,
             format="svg",
-            bbox_inches="tight",
+            bbox_inches=box if tight else None,
             transparent=True,
             metadata={"Date": None, "Creator": None},
         )

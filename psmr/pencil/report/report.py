@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pandas as pd
 
-from psmr.errors import InputError
+from psmr.files import write_texts
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.report.terminal import terminal_report
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Pencil = Literal["exact", "published"]
+Columns = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +37,10 @@ class Deformation:
         ``"exact"`` or ``"published"``.
     step
         Time in s over which a multiplier acts: the (macro) step; the fast step for the published pencil.
+    columns, spurious_columns
+        The columns of `table` and of `spurious`.
+    dominant_at
+        Position in the table of the least-damped oscillatory mode, None for a system without oscillation.
     table
         A row per mode by descending real part; of a conjugate pair the one with positive imaginary part, and
         a row for every zero mode. Columns: ``real`` (1/s), ``imag`` (rad/s), ``frequency_hz``,
@@ -68,14 +75,29 @@ class Deformation:
     scheme: Scheme
     pencil: Pencil
     step: float
-    table: pd.DataFrame = field(repr=False)
+    columns: Columns = field(repr=False)
     multipliers: np.ndarray = field(repr=False)
-    dominant: pd.Series | None = field(repr=False)
+    dominant_at: int | None = field(repr=False)
     stable: bool
     spectral_radius: float
-    spurious: pd.DataFrame = field(repr=False)
+    spurious_columns: Columns = field(repr=False)
     verdict: str
     warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row per mode; see above."""
+        return _frame(self.columns)
+
+    @property
+    def dominant(self) -> pd.Series | None:
+        """The row of the least-damped oscillatory mode; see above."""
+        return None if self.dominant_at is None else self.table.iloc[self.dominant_at]
+
+    @cached_property
+    def spurious(self) -> pd.DataFrame:
+        """A row per multiplier that belongs to no mode; see above."""
+        return _frame(self.spurious_columns)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as CSV in full precision.
@@ -85,7 +107,7 @@ class Deformation:
         InputError
             When the file cannot be written.
         """
-        write_text(path, self.table.to_csv(index=False))
+        write_texts({Path(path): self.table.to_csv(index=False)}, parents=False)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write one self-contained HTML page: verdict, both figures, both tables.
@@ -98,7 +120,7 @@ class Deformation:
         # matplotlib takes half a second to import and is needed for the page alone.
         from psmr.pencil.report.page import page
 
-        write_text(path, page(self))
+        write_texts({Path(path): page(self)}, parents=False)
 
     def plot_modes(self, ax: Axes | None = None) -> Figure:
         """Return the eigenvalue map; see `psmr.pencil.report.figures.eigenvalue_map`."""
@@ -116,7 +138,7 @@ class Deformation:
         return terminal_report(self)
 
     def __repr__(self) -> str:
-        return f"Deformation({self.verdict!r}, {len(self.table)} modes, {self.pencil} pencil)"
+        return f"Deformation({self.verdict!r}, {len(self.multipliers)} modes, {self.pencil} pencil)"
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings)
@@ -126,28 +148,15 @@ class Deformation:
         )
 
 
-def dominant_row(table: pd.DataFrame) -> pd.Series | None:
-    """Return the row of the least damped oscillatory mode, None where nothing oscillates."""
-    oscillating = np.flatnonzero(table["imag"] > 0.0)
+def _frame(columns: Columns) -> pd.DataFrame:
+    import pandas as pd  # slow to import, for tables alone
+
+    return pd.DataFrame(dict(columns))
+
+
+def dominant_position(columns: Columns) -> int | None:
+    """Return the position of the least damped oscillatory mode, None where nothing oscillates."""
+    oscillating = np.flatnonzero(columns["imag"] > 0.0)
     if not len(oscillating):
         return None
-    least = oscillating[np.argmin(table["damping_ratio"].to_numpy()[oscillating])]
-    return table.iloc[int(least)]
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a whole file or nothing: to a neighbour first, then renamed.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be written.
-    """
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror}; choose another folder") from error
+    return int(oscillating[np.argmin(columns["damping_ratio"][oscillating])])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Reported(Protocol):
@@ -18,6 +20,12 @@ class Reported(Protocol):
     def step(self) -> float: ...  # noqa: D102
     @property
     def table(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def columns(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def dominant_at(self) -> int | None: ...  # noqa: D102
+    @property
+    def spurious_columns(self) -> Mapping[str, Any]: ...  # noqa: D102
     @property
     def dominant(self) -> pd.Series | None: ...  # noqa: D102
     @property

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import SuperLU, splu
 
-from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.linear import LinearDae, require_linear
 from psmr.errors import SingularError
 from psmr.numerics.schemes.scheme import Scheme, require_scheme
 from psmr.pencil.operator.equations import NEW, Equation, StepEquations, step_equations
@@ -33,8 +33,8 @@ def macro_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, sp.cs
     Returns
     -------
     F, G
-        Sparse, of order (number of points in the step) (n + m), plus twice the number of slow variables for
-        the spline.
+        Sparse, of order (number of points in the step) (n + m), plus the number of variables that spline or
+        extrapolation remember, for each point before the step that they read.
 
     Raises
     ------
@@ -76,7 +76,8 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
     ndarray
         (N, N), N = n + m, on w = (x, y). With spline interpolation the state is (w(t), slow part of w(t -
         h_slow), slow part of w(t - 2 h_slow)), slow states before slow algebraic variables, and T is of order
-        N + 2 n_slow.
+        N + 2 n_slow. With prediction by extrapolation it is w(t) and w(t - h_slow), with the spline also w(t
+        - 2 h_slow), whole or with ``predict="slow"`` their slow parts.
 
     Raises
     ------
@@ -85,6 +86,7 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
     SingularError
         When an equation of the step has no unique solution, as on a partition that is not well posed.
     """
+    require_linear(linear, "step_operator")
     closed = require_scheme(scheme).operator(linear)
     if closed is not None:
         return closed

@@ -1,0 +1,180 @@
+"""Mode shapes: what part every state has in a mode, in size and phase, and its participation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from psmr.dae.system.linear import LinearDae, require_linear
+from psmr.errors import InputError, nearest
+from psmr.pencil.modes.choice import ModeChoice
+from psmr.pencil.modes.search import find
+from psmr.pencil.modes.shift_invert import ShiftInvert
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The shift beside the eigenvalue, relative to it, and how often the inverse is applied there: each time what
+# belongs to a mode at the relative distance d falls by 1e-9 / d.
+BESIDE, TIMES = 1e-9, 3
+
+# A rotor's speed moves with its angle, in the same proportions: of both the speed is shown.
+SHOWN_FOR: Mapping[str, str] = {"delta": "omega"}
+
+
+@dataclass(frozen=True, eq=False)
+class ModeShape:
+    """A mode with its right eigenvector and participation factors.
+
+    Attributes
+    ----------
+    s
+        Eigenvalue in 1/s and rad/s.
+    names
+        Names of the n states.
+    vector
+        (n,) right eigenvector, of length 1.
+    share
+        (n,) participation factors, which add up to 1 (Perez-Arriaga, Verghese and Schweppe, 1982).
+    """
+
+    s: complex
+    names: tuple[str, ...]
+    vector: NDArray[np.complexfloating]
+    share: NDArray[np.float64]
+
+    @property
+    def frequency_hz(self) -> float:
+        """Frequency in Hz."""
+        return self.s.imag / (2 * np.pi)
+
+    @property
+    def damping_ratio(self) -> float:
+        """Damping ratio, a fraction."""
+        return -self.s.real / abs(self.s)
+
+    @functools.cached_property
+    def participation(self) -> pd.Series:
+        """Participation factors by state, the largest first."""
+        return pd.Series(self.share, index=list(self.names), name=self.title).sort_values(
+            ascending=False, kind="stable"
+        )
+
+    @property
+    def quantity(self) -> str:
+        """The quantity whose phasors say most: that of the state of largest participation."""
+        kind = str(self.participation.index[0]).rpartition(".")[2]
+        shown = SHOWN_FOR.get(kind, kind)
+        return shown if any(name.endswith(f".{shown}") for name in self.names) else kind
+
+    def phasors(self, quantity: str | None = None) -> pd.Series:
+        """Return the complex part of every device in the mode, the largest first and equal to 1.
+
+        Parameters
+        ----------
+        quantity
+            Of which state, ``"omega"``; None: `quantity`, for a swing the speeds.
+
+        Raises
+        ------
+        InputError
+            For a quantity that no state is.
+        """
+        wanted = self.quantity if quantity is None else quantity
+        rows = [i for i, name in enumerate(self.names) if name.rpartition(".")[2] == wanted]
+        if not rows:
+            known = sorted({name.rpartition(".")[2] for name in self.names})
+            raise InputError(
+                f"quantity = {wanted!r}: no state is called so{nearest(wanted, known)}; there are "
+                f"{', '.join(known)}"
+            )
+        parts = self.vector[rows]
+        order = np.argsort(-np.abs(parts), kind="stable")
+        devices = [self.names[rows[k]].rpartition(".")[0] for k in order]
+        return pd.Series(parts[order] / parts[order[0]], index=devices, name=wanted)
+
+    @property
+    def title(self) -> str:
+        """The mode in words: frequency and damping ratio."""
+        return f"{self.frequency_hz:.3g} Hz, damping ratio {100 * self.damping_ratio:.3g} %"
+
+    def plot(self, ax: Axes | None = None, quantity: str | None = None) -> Figure:
+        """Return the compass of phasors; see `psmr.pencil.report.shape_figures.compass`."""
+        from psmr.pencil.report.shape_figures import compass
+
+        return compass(self, ax, quantity)
+
+    def plot_participation(self, ax: Axes | None = None, most: int = 8) -> Figure:
+        """Return a bar for each state; see `psmr.pencil.report.shape_figures.participation_bars`."""
+        from psmr.pencil.report.shape_figures import participation_bars
+
+        return participation_bars(self, ax, most)
+
+    def __repr__(self) -> str:
+        return f"ModeShape({self.s:.6g}: {self.title})"
+
+    def _repr_html_(self) -> str:
+        phasors = self.phasors().head(10)
+        table = pd.DataFrame(
+            {"size": phasors.abs(), "angle [deg]": np.degrees(np.angle(phasors))}, index=phasors.index
+        )
+        head = f"<p><strong>{self.title}</strong>, phasors of {self.quantity}</p>"
+        return head + str(table.to_html(float_format="{:.3g}".format))
+
+
+def mode_shapes(
+    linear: LinearDae, modes: ModeChoice | Mapping[str, Any] | int | Iterable[complex] = 3
+) -> tuple[ModeShape, ...]:
+    """Return the shapes of chosen modes, at any size.
+
+    Parameters
+    ----------
+    linear
+        The linearised system.
+    modes
+        A number of least damped oscillations from 0.1 to 3 Hz, values in 1/s near which a mode is, or a
+        `ModeChoice`.
+
+    Raises
+    ------
+    InputError
+        For a choice without modes.
+    SingularError
+        When gy is singular.
+    """
+    require_linear(linear, "mode_shapes")
+    found = find(ShiftInvert(linear), ModeChoice.of(modes)).s
+    return shapes_at(linear, found[np.argsort(-found.real / np.abs(found), kind="stable")])
+
+
+def shapes_at(linear: LinearDae, values: Iterable[complex]) -> tuple[ModeShape, ...]:
+    """Return the shapes of eigenvalues that are known, by inverse iteration on the sparse pencil.
+
+    Raises
+    ------
+    SingularError
+        When gy is singular.
+    """
+    pencil, n = ShiftInvert(linear), linear.n
+    found = []
+    for s in map(complex, values):
+        factors = pencil.factorised(s * (1 + BESIDE))
+        vectors = []
+        for side in ("N", "T"):
+            # The same start for the same system, so that a figure is the same again.
+            x = np.random.default_rng(n).standard_normal(n) + 0j
+            for _ in range(TIMES):
+                full = factors.solve(np.concatenate([x, np.zeros(linear.m)]), side)
+                x = full[:n] / np.linalg.norm(full[:n])
+            vectors.append(x)
+        right, left = vectors
+        share = np.abs(left * right)
+        found.append(ModeShape(s, tuple(linear.names_x), right, share / share.sum()))
+    return tuple(found)
