@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from psmr.errors import InputError
+from psmr.reproduce.check import plain
 from psmr.reproduce.finding import VERDICTS, Finding
 from psmr.study.output.files import write_text
 
@@ -20,7 +22,8 @@ padding: 0 1rem } h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size:
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums } th, td { padding:
 .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e5e8 } th { border-bottom: 2px
 solid #b9bec6 } .agrees { color: #2a7f62; font-weight: 600 } .differs { color: #b7791f; font-weight: 600 }
-.misprint { color: #d1495b; font-weight: 600 }"""
+.misprint { color: #d1495b; font-weight: 600 }
+.not-decided { color: #5b6472; font-weight: 600 }"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +41,12 @@ class Reproduction:
     figures
         Files by title.
     findings
-        A finding per claim.
+        A finding per claim; each names the figure or table that shows it.
+
+    Raises
+    ------
+    InputError
+        For a finding that names a figure or table that is not there.
     """
 
     name: str
@@ -46,6 +54,14 @@ class Reproduction:
     tables: Mapping[str, pd.DataFrame] = field(repr=False)
     figures: Mapping[str, Path] = field(repr=False)
     findings: tuple[Finding, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for finding in self.findings:
+            if finding.figure not in (*self.figures, *self.tables):
+                raise InputError(
+                    f"finding {finding.claim!r}: no figure or table {finding.figure!r} among "
+                    + "; ".join((*self.figures, *self.tables))
+                )
 
     def count(self, verdict: str) -> int:
         """Return how many findings have a verdict."""
@@ -66,7 +82,7 @@ class Reproduction:
             "name": self.name,
             "citation": self.citation,
             "findings": [finding.record() for finding in self.findings],
-            "tables": {title: table.to_dict("records") for title, table in self.tables.items()},
+            "tables": {title: _rows(table) for title, table in self.tables.items()},
             "figures": {title: str(path) for title, path in self.figures.items()},
         }
 
@@ -93,10 +109,20 @@ class Reproduction:
             written.append(target)
         return (*written, page)
 
-    def markdown(self) -> str:
-        """Return the findings as a Markdown table, for the documentation."""
-        rows = [(f.claim, f.paper, f.ours, f"**{f.verdict}**", f.decided, f.why) for f in self.findings]
-        lines = ["| claim | paper | ours | verdict | rule | why |", "|---|---|---|---|---|---|"]
+    def markdown(self, folder: str = ".") -> str:
+        """Return the findings as a Markdown table, for a page beside whose `folder` the figures are."""
+
+        def place(finding: Finding) -> str:
+            file = self.figures.get(finding.figure)
+            return f"[{finding.figure}]({folder}/{file.name})" if file else finding.figure
+
+        rows = [
+            (f.claim, f.paper, f.ours, f"**{f.verdict}**", f.decided, place(f), f.why) for f in self.findings
+        ]
+        lines = [
+            "| claim | paper | ours | verdict | rule | shown in | why |",
+            "|---|---|---|---|---|---|---|",
+        ]
         return (
             "\n".join(
                 lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
@@ -107,17 +133,19 @@ class Reproduction:
     def _page(self) -> str:
         rows = [
             f"<tr><td>{escape(f.claim)}</td><td>{escape(f.paper)}</td><td>{escape(f.ours)}</td>"
-            f"<td class='{f.verdict}'>{f.verdict}</td><td>{escape(f.decided)}</td>"
-            f"<td>{escape(f.why)}</td></tr>"
+            f"<td class='{slug(f.verdict)}'>{f.verdict}</td><td>{escape(f.decided)}</td>"
+            f"<td><a href='#{slug(f.figure)}'>{escape(f.figure)}</a></td><td>{escape(f.why)}</td></tr>"
             for f in self.findings
         ]
-        heads = "".join(f"<th>{head}</th>" for head in ("claim", "paper", "ours", "verdict", "rule", "why"))
+        columns = ("claim", "paper", "ours", "verdict", "rule", "shown in", "why")
+        heads = "".join(f"<th>{head}</th>" for head in columns)
         figures = [
-            f"<h2>{escape(title)}</h2><img alt='{escape(title)}' src='{escape(path.name)}'>"
+            f"<h2 id='{slug(title)}'>{escape(title)}</h2>"
+            f"<img alt='{escape(title)}' src='{escape(path.name)}'>"
             for title, path in self.figures.items()
         ]
         tables = [
-            f"<h2>{escape(title)}</h2><div "
+            f"<h2 id='{slug(title)}'>{escape(title)}</h2><div "
             f"class='wide'>{table.to_html(index=False, na_rep='', border=0)}</div>"
             for title, table in self.tables.items()
         ]
@@ -128,6 +156,10 @@ class Reproduction:
             f"<div class='wide'><table><tr>{heads}</tr>\n" + "\n".join(rows) + "</table></div>\n"
             + "\n".join([*figures, *tables]) + "\n</body></html>\n"
         )  # fmt: skip
+
+
+def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): plain(value) for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def slug(title: str) -> str:

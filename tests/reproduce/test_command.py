@@ -1,14 +1,18 @@
 """`psmr reproduce` and the record behind it."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from psmr import cli
+from psmr.errors import InputError
 from psmr.reproduce import papers
-from psmr.reproduce.finding import Finding, within
+from psmr.reproduce.check import rises, within
+from psmr.reproduce.finding import Finding
 from psmr.reproduce.reproduction import Reproduction, slug
 
 
@@ -23,7 +27,9 @@ def small(folder: Path, progress=None) -> Reproduction:
         {"Table 1: errors": pd.DataFrame({"h": [0.1], "error": [1e-3]})},
         {"A curve": figure},
         (
-            Finding("order | slope", "2", "1.99", (within("slope", 1.99, 2.0, 0.2, "usual"),)),
+            Finding(
+                "order | slope", "2", "1.99", (within("slope", 1.99, 2.0, 0.2, "usual"),), figure="A curve"
+            ),
             Finding(
                 "(1)",
                 "a < b",
@@ -31,6 +37,7 @@ def small(folder: Path, progress=None) -> Reproduction:
                 (within("a - b", 1.0, -1.0, 0.5, "sign"),),
                 "signs",
                 corrected=(within("a - b", 1.0, 1.0, 0.5, "sign"),),
+                figure="Table 1: errors",
             ),
         ),
     )
@@ -54,7 +61,7 @@ def test_findings_on_the_terminal(paper, capsys):
     code, out, err = call(capsys, "reproduce", "small")
     assert (code, err) == (0, "")
     assert "[misprint] (1)" in out
-    assert out.rstrip().endswith("2 findings: 1 agrees, 0 differs, 1 misprint")
+    assert out.rstrip().endswith("2 findings: 1 agrees, 0 differs, 1 misprint, 0 not decided")
 
 
 def test_tables_figures_and_a_page(paper, capsys, tmp_path):
@@ -65,7 +72,12 @@ def test_tables_figures_and_a_page(paper, capsys, tmp_path):
         "index.html",
         "table-1-errors.csv",
     ]
-    assert "a &lt; b" in (tmp_path / "out" / "index.html").read_text()
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "a &lt; b" in page
+    # Each finding leads to what shows it.
+    for place in ("a-curve", "table-1-errors"):
+        assert f"href='#{place}'" in page
+        assert f"<h2 id='{place}'>" in page
     assert "index.html" in out
 
 
@@ -86,6 +98,31 @@ def test_a_name_that_is_not_there(capsys):
 
 def test_markdown_escapes_bars(tmp_path):
     assert "order \\| slope" in small(tmp_path).markdown()
+
+
+def test_markdown_leads_to_the_figure(tmp_path):
+    text = small(tmp_path).markdown("figures/small")
+    assert "| [A curve](figures/small/curve.svg) |" in text
+    assert "| Table 1: errors |" in text
+
+
+def test_a_finding_without_its_figure_is_refused(tmp_path):
+    good = small(tmp_path)
+    with pytest.raises(
+        InputError, match=re.escape("'(1)': no figure or table 'A line' among A curve; Table 1")
+    ):
+        replace(good, findings=(replace(good.findings[1], figure="A line"),))
+
+
+def test_a_record_is_strict_json(tmp_path):
+    endless = Finding(
+        "a limit", "none", "none", (rises("steps", [1.0, float("inf")]),), figure="Table 1: errors"
+    )
+    table = pd.DataFrame({"delta": [0.0, float("inf")], "error": [1e-3, float("nan")]})
+    result = replace(small(tmp_path), findings=(endless,), tables={"Table 1: errors": table})
+    record = json.loads(json.dumps(result.record(), allow_nan=False))
+    assert record["findings"][0]["rules"][0]["ours"] == [1.0, "inf"]
+    assert record["tables"]["Table 1: errors"][1] == {"delta": "inf", "error": None}
 
 
 def test_slug():

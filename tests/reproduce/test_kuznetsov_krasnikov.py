@@ -6,7 +6,7 @@ import pytest
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
-from psmr.reproduce.finding import printed
+from psmr.reproduce.check import printed
 from psmr.reproduce.kuznetsov_krasnikov import tables as kk
 from psmr.reproduce.kuznetsov_krasnikov.claims import EXACT_END, conditions, limit_point, to_the_end
 from psmr.reproduce.kuznetsov_krasnikov.reproduce import reproduce

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from psmr.reproduce.finding import Check, Finding, above, below, within
+from psmr.reproduce.check import Check, above, below, within
+from psmr.reproduce.finding import Finding
 from psmr.reproduce.gil_sanfelice_nikravesh import formulas
 from psmr.reproduce.systems import linear_two_scales as two_scales
 from psmr.reproduce.systems import pendulum

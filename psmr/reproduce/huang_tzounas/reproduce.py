@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +67,37 @@ def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Re
         save(figure, path)
         close(figure)
         figures[f"Figure {number}: {title}"] = path
-    return Reproduction(NAME, CITATION, _tables(results), figures, findings(results))
+    tables = _tables(results)
+    return Reproduction(NAME, CITATION, tables, figures, findings(results, _places(tables, figures)))
+
+
+def _places(tables: Iterable[str], figures: Iterable[str]) -> dict[str, str]:
+    """Return the title of the figure or table that shows a claim, by the beginning of the claim."""
+    table = {title.partition(":")[0]: title for title in tables}
+    figure = {title.partition(":")[0]: title for title in figures}
+    sets, critical = "Statements on each parameter set", next(t for t in tables if t.startswith("Critical"))
+    numbered = {f"Figure {n}": figure[f"Figure {n}"] for n in range(2, 14)}
+    return {
+        # Longer beginnings count before shorter ones: "Figure 11", not "Figure 1".
+        **numbered,
+        **{f"Figures {n}": numbered[f"Figure {n}"] for n in ("3", "4", "5", "6")},
+        "Figures 3b": numbered["Figure 4"],
+        "Figures 3c": numbered["Figure 4"],
+        "Figures 6, 11a": numbered["Figure 11"],
+        "Table 1": table["Table 1"],
+        "Table 2": table["Table 2"],
+        "Stability of the schemes of Table 2": table["Table 2"],
+        "Figure 3a": critical,
+        "Section 4": sets,
+        "Section 4: TM prediction": critical,
+        "Section 1.2": critical,
+        "Damping ratio": numbered["Figure 2"],
+        "Size of the model": table["Table 1"],
+        "Nonlinear ringdowns": next(t for t in tables if t.startswith("Ringdown")),
+        "Appendix B": next(t for t in tables if t.startswith("Ringdown")),
+        "The same on partitions": next(t for t in tables if t.startswith("Dominant mode on other")),
+        "Reference of the errors": numbered["Figure 13"],
+    }
 
 
 def _figures(results: Results) -> list[tuple[str, Callable[[], Figure]]]:

@@ -76,3 +76,29 @@ class Evidence:
     transformed: Circle
     homogeneous: Circle
     conditions: NDArray[np.float64]
+
+
+def claims_table(e: Evidence) -> pd.DataFrame:
+    """Return the numbers of what the paper says beyond its tables: quantity and value."""
+    more = e.conditions[:, 1] / e.conditions[:, 0]
+    plain, arc = e.farther
+    rows = [
+        ("condition number, random direction over that along the arc: least", float(more.min())),
+        ("the same: median", float(np.median(more))),
+        ("the same: largest", float(more.max())),
+        ("circle by (13): largest t", e.transformed.t_largest),
+        ("circle by (13): least y", e.transformed.y_least),
+        ("circle by (13): distance from the start after 2 pi", e.transformed.gap),
+        ("circle, sign of dt free: least y", e.homogeneous.y_least),
+        ("circle, sign of dt free: distance from the start after 2 pi", e.homogeneous.gap),
+        (f"van der Pol at {e.work.tolerance:g}: time along time over along the arc", e.work.time_ratio),
+        ("the same: mean step in t along the arc over along time", e.work.step_ratio),
+        ("van der Pol along the arc: end in s", e.end.t),
+        ("the same: steps", float(e.end.steps)),
+        ("the same: y1", e.end.end[0]),
+        ("the same: y2", e.end.end[1]),
+        ("van der Pol along time beyond 0.03 s: end in s", float(plain.t[-1])),
+        ("the same: steps along time", float(plain.counters.steps)),
+        ("the same: steps along the arc", float(arc.counters.steps)),
+    ]
+    return pd.DataFrame(rows, columns=["quantity", "value"])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from psmr.reproduce.kuznetsov_krasnikov import figures, tables
 from psmr.reproduce.kuznetsov_krasnikov.claims import conditions, limit_point, to_the_end
-from psmr.reproduce.kuznetsov_krasnikov.evidence import Evidence
-from psmr.reproduce.kuznetsov_krasnikov.findings import findings
+from psmr.reproduce.kuznetsov_krasnikov.evidence import Evidence, claims_table
+from psmr.reproduce.kuznetsov_krasnikov.findings import CLAIMS, findings
 from psmr.reproduce.reproduction import Reproduction
 
 NAME = "kuznetsov-krasnikov"
@@ -68,6 +68,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] | None = None) -> Re
             "Table 1: example 3, Euler along time (E) and along the arc (BP)": table,
             "Van der Pol, evaluations to t = 0.01 s": second,
             "Edsberg, evaluations to t = 1 s": first,
+            CLAIMS: claims_table(evidence),
         },
         figures={
             "Example 3: boundary layer and chatter": figures.example_three(
