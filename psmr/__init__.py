@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from psmr.dae.system.assemble import assemble
     from psmr.dae.system.linear import modes
     from psmr.errors import PsmrError
+    from psmr.grid.case.case import Case
     from psmr.grid.start.initialise import build
     from psmr.grid.synthetic.dynamics import add_dynamics
+    from psmr.io.make import make_case
     from psmr.io.pandapower import from_pandapower
     from psmr.io.read import read_case
     from psmr.io.write import write_case
     from psmr.numerics.schemes.adaptive import Adaptive
     from psmr.numerics.schemes.arc_length import ArcLength
     from psmr.numerics.schemes.multirate import Multirate
+    from psmr.numerics.schemes.self_adjusting import SelfAdjusting
     from psmr.numerics.schemes.single_rate import SingleRate
     from psmr.numerics.schemes.slow_manifold import SlowManifold
     from psmr.numerics.schemes.smes import Smes
@@ -30,7 +33,10 @@ if TYPE_CHECKING:
     from psmr.pencil.deformation.critical import critical_step
     from psmr.pencil.deformation.deformation import deformation
     from psmr.pencil.modes.choice import ModeChoice
-    from psmr.pencil.operator.operator import step_operator
+    from psmr.pencil.modes.participation import participation
+    from psmr.pencil.modes.ringdown import fit_mode
+    from psmr.pencil.modes.shapes import mode_shapes
+    from psmr.pencil.operator.exact import step_operator
     from psmr.study.check import check
     from psmr.study.events import (
         Fault,
@@ -47,9 +53,26 @@ if TYPE_CHECKING:
     from psmr.study.file.study import read_study
     from psmr.study.monitors.monitors import AngleSpread, Island, VoltageCollapse
     from psmr.study.output.oneline import one_line
+    from psmr.study.record.certificate import certify
+    from psmr.study.record.record import Record
     from psmr.study.run.run import Run
     from psmr.study.run.saved import load_run
     from psmr.study.run.simulate import simulate
+    from psmr.study.sweep.axes import (
+        BranchOutages,
+        BusFaults,
+        CaseAxis,
+        GeneratorTrips,
+        ListedEvents,
+        ParameterAxis,
+        SampleAxis,
+        SchemeAxis,
+    )
+    from psmr.study.sweep.carry_out import sweep
+    from psmr.study.sweep.file import read_sweep
+    from psmr.study.sweep.measures import ClearingTime, Damping, Outcomes, Stability
+    from psmr.study.sweep.sweep import Sweep
+    from psmr.study.sweep.swept import Swept
     from psmr.study.tuning.tune import tune
 
 from psmr.version import __version__ as __version__
@@ -58,43 +81,67 @@ __all__ = [
     "Adaptive",
     "AngleSpread",
     "ArcLength",
+    "BranchOutages",
+    "BusFaults",
+    "Case",
+    "CaseAxis",
+    "ClearingTime",
     "Component",
+    "Damping",
     "Device",
     "Fault",
     "GeneratorTrip",
+    "GeneratorTrips",
     "Island",
     "LineTrip",
+    "ListedEvents",
     "LoadRamp",
     "LoadTrip",
     "ModeChoice",
     "Multirate",
+    "Outcomes",
     "Parameter",
+    "ParameterAxis",
     "ParameterStep",
     "PsmrError",
+    "Record",
     "Run",
+    "SampleAxis",
+    "SchemeAxis",
+    "SelfAdjusting",
     "SetPoint",
     "ShuntSwitch",
     "SingleRate",
     "SlowManifold",
     "Smes",
+    "Stability",
+    "Sweep",
+    "Swept",
     "TimeSeries",
     "VariableStep",
     "VoltageCollapse",
     "add_dynamics",
     "assemble",
     "build",
+    "certify",
     "check",
     "critical_step",
     "deformation",
     "explain",
+    "fit_mode",
     "from_pandapower",
     "load_run",
+    "make_case",
+    "mode_shapes",
     "modes",
     "one_line",
+    "participation",
     "read_case",
     "read_study",
+    "read_sweep",
     "simulate",
     "step_operator",
+    "sweep",
     "tune",
     "write_case",
 ]
@@ -103,43 +150,67 @@ _HOMES = {
     "Adaptive": "psmr.numerics.schemes.adaptive",
     "AngleSpread": "psmr.study.monitors.monitors",
     "ArcLength": "psmr.numerics.schemes.arc_length",
+    "BranchOutages": "psmr.study.sweep.axes",
+    "BusFaults": "psmr.study.sweep.axes",
+    "CaseAxis": "psmr.study.sweep.axes",
+    "ClearingTime": "psmr.study.sweep.measures",
+    "Case": "psmr.grid.case.case",
     "Component": "psmr.dae.declare.component",
+    "Damping": "psmr.study.sweep.measures",
     "Device": "psmr.dae.declare.device",
     "Fault": "psmr.study.events",
     "GeneratorTrip": "psmr.study.events",
+    "GeneratorTrips": "psmr.study.sweep.axes",
     "Island": "psmr.study.monitors.monitors",
     "LineTrip": "psmr.study.events",
+    "ListedEvents": "psmr.study.sweep.axes",
     "LoadRamp": "psmr.study.events",
     "LoadTrip": "psmr.study.events",
     "ModeChoice": "psmr.pencil.modes.choice",
     "Multirate": "psmr.numerics.schemes.multirate",
+    "Outcomes": "psmr.study.sweep.measures",
     "Parameter": "psmr.dae.declare.component",
+    "ParameterAxis": "psmr.study.sweep.axes",
     "ParameterStep": "psmr.study.events",
     "PsmrError": "psmr.errors",
+    "Record": "psmr.study.record.record",
     "Run": "psmr.study.run.run",
+    "SampleAxis": "psmr.study.sweep.axes",
+    "SchemeAxis": "psmr.study.sweep.axes",
     "SetPoint": "psmr.study.events",
     "ShuntSwitch": "psmr.study.events",
     "SingleRate": "psmr.numerics.schemes.single_rate",
     "SlowManifold": "psmr.numerics.schemes.slow_manifold",
     "Smes": "psmr.numerics.schemes.smes",
+    "Stability": "psmr.study.sweep.measures",
+    "Sweep": "psmr.study.sweep.sweep",
+    "Swept": "psmr.study.sweep.swept",
     "TimeSeries": "psmr.study.events",
+    "SelfAdjusting": "psmr.numerics.schemes.self_adjusting",
     "VariableStep": "psmr.numerics.schemes.variable_step",
     "VoltageCollapse": "psmr.study.monitors.monitors",
     "add_dynamics": "psmr.grid.synthetic.dynamics",
     "assemble": "psmr.dae.system.assemble",
     "build": "psmr.grid.start.initialise",
+    "certify": "psmr.study.record.certificate",
     "check": "psmr.study.check",
     "critical_step": "psmr.pencil.deformation.critical",
     "deformation": "psmr.pencil.deformation.deformation",
     "explain": "psmr.study.explain",
+    "fit_mode": "psmr.pencil.modes.ringdown",
     "from_pandapower": "psmr.io.pandapower",
     "load_run": "psmr.study.run.saved",
+    "make_case": "psmr.io.make",
+    "mode_shapes": "psmr.pencil.modes.shapes",
     "modes": "psmr.dae.system.linear",
     "one_line": "psmr.study.output.oneline",
+    "participation": "psmr.pencil.modes.participation",
     "read_case": "psmr.io.read",
     "read_study": "psmr.study.file.study",
+    "read_sweep": "psmr.study.sweep.file",
     "simulate": "psmr.study.run.simulate",
-    "step_operator": "psmr.pencil.operator.operator",
+    "step_operator": "psmr.pencil.operator.exact",
+    "sweep": "psmr.study.sweep.carry_out",
     "tune": "psmr.study.tuning.tune",
     "write_case": "psmr.io.write",
 }

@@ -50,6 +50,7 @@ class Progress:
     def __init__(self, t_end: float | None, unit: str = " s") -> None:
         self.t_end, self.unit = t_end, unit
         self.bar: Any = None
+        self.words: Any = None
 
     def __enter__(self) -> Progress:
         return self
@@ -58,6 +59,9 @@ class Progress:
         """Move the bar to t."""
         if self.t_end is None or not sys.stderr.isatty():
             return
+        if self.words is not None:
+            self.words.close()
+            self.words = None
         if self.bar is None:
             from tqdm import tqdm
 
@@ -65,6 +69,20 @@ class Progress:
             self.bar = tqdm(total=self.t_end, file=sys.stderr, bar_format=shape, leave=False, delay=0.5)
         self.bar.update(t - self.bar.n)
 
-    def __exit__(self, *reason: object) -> None:
+    def stage(self, words: str) -> None:
+        """Show what is done beside the simulation, in place of the bar."""
+        if not sys.stderr.isatty():
+            return
+        from tqdm import tqdm
+
         if self.bar is not None:
             self.bar.close()
+            self.bar = None
+        if self.words is None:
+            self.words = tqdm(file=sys.stderr, bar_format="{desc} [{elapsed}]", leave=False, delay=0.5)
+        self.words.set_description_str(words)
+
+    def __exit__(self, *reason: object) -> None:
+        for bar in (self.bar, self.words):
+            if bar is not None:
+                bar.close()

@@ -1,7 +1,8 @@
 """The command line: run a study, look at modes, partitions and deformations.
 
 Results go to standard output or to files, everything else to standard error; the exit code is 0 only for
-success, 2 for input that is wrong and 1 for a failure, or for a case that `check` finds cannot start.
+success, 2 for input that is wrong and 1 for a failure, or for a case that `check` finds cannot start; 128 and
+its number for a signal.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import argparse
 import atexit
 import gc
-import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -25,13 +25,15 @@ from psmr.cli.commands import (
     plot,
     reproduce,
     run,
+    sweep,
     tune,
     warmup,
 )
+from psmr.cli.ending import LEFT, Ended, disregard_signals, heed_signals, say, silence
 from psmr.errors import InputError, PsmrError, PsmrWarning
 
 # In the order in which the help lists them.
-COMMANDS = (run, check, plot, modes, partition, deformation, tune, explain, convert, reproduce, warmup)
+COMMANDS = (run, sweep, check, plot, modes, partition, deformation, tune, explain, convert, reproduce, warmup)
 
 # New objects after which Python looks for unreachable ones. With its 700, and the walk through everything at
 # exit, that took a quarter of the processor time of `psmr run` on WSCC-9 (measured).
@@ -43,23 +45,48 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:  # the process is this command's
         gc.set_threshold(NEW_OBJECTS)
         atexit.register(gc.freeze)  # at exit everything goes anyway
-    arguments = parser().parse_args(argv)
+        heed_signals()
+        code = _ended(None)
+        disregard_signals()
+        return code
+    return _ended(argv)
+
+
+def _ended(argv: Sequence[str] | None) -> int:
+    """Carry a command out and return its exit code, however it ends."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", PsmrWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
-            code = arguments.command(arguments)
-            sys.stdout.flush()
+            try:
+                arguments = parser().parse_args(argv)
+                code = arguments.command(arguments)
+            finally:
+                if sys.stdout is not None:  # closed by who started us
+                    sys.stdout.flush()
         except InputError as error:
             return _fail(error, 2)
         except PsmrError as error:
             return _fail(error, 1)
+        except Ended as end:
+            return _fail(end, end.code)
         except KeyboardInterrupt:
-            return _fail("interrupted; nothing was written", 130)
-        except BrokenPipeError:
-            # The reader of our output (`head`) has gone; standard output must not complain again at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _fail(f"interrupted; {LEFT}", 130)
+        except BrokenPipeError:  # the reader of our output (`head`) has gone
+            silence(sys.stdout)
             return 1
+        except MemoryError as error:
+            more = f" ({error})" if str(error) else ""
+            return _fail(
+                f"the memory of this machine is not enough{more}; record fewer signals or every k-th step, "
+                "take a smaller case, or a larger machine",
+                1,
+            )
+        except OSError as error:
+            # Files say themselves what is wrong with them.
+            silence(sys.stdout)
+            place = f"{error.filename}: " if error.filename else "standard output: "
+            return _fail(f"{place}{error.strerror or error}; what was to be written there is lost", 1)
     return code or 0
 
 
@@ -78,11 +105,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _show_warning(message: Any, category: type[Warning], *place: Any, **rest: Any) -> None:
-    print(f"psmr: warning: {message}", file=sys.stderr)
+    say(f"psmr: warning: {message}")
 
 
 def _fail(error: object, code: int) -> int:
-    print(f"psmr: error: {error}", file=sys.stderr)
+    say(f"psmr: error: {error}")
     return code
 
 

@@ -72,7 +72,7 @@ def scheme_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--algebraic", choices=("participation", "fast"))
     group.add_argument("--h-slow", type=float, metavar="S", help="macro step in s")
     group.add_argument("--h-fast", type=float, metavar="S", help="fast step in s")
-    group.add_argument("--predictor", choices=("FEM", "TM", "BEM"))
+    group.add_argument("--predictor", choices=("FEM", "TM", "BEM", "extrapolation"))
     group.add_argument("--solution", choices=("TM", "BEM"))
     group.add_argument("--interpolation", choices=("linear", "spline"))
     group.add_argument("--predict", choices=("all", "slow"))

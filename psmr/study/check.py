@@ -8,7 +8,7 @@ import numpy as np
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError
-from psmr.grid.case.case import Case
+from psmr.grid.case.case import Case, require_case
 from psmr.grid.equilibrium.beyond import REFUSE
 from psmr.grid.start.diagnosis import diagnose
 from psmr.grid.start.findings import Modes
@@ -58,6 +58,7 @@ def check(
         ``print(report)`` shows a summary and what is off, ``report.text(everything=True)`` every variable;
         ``report.good`` says whether the case can be simulated.
     """
+    require_case(case, "check")
     report = diagnose(case, reactive_limits, start_at_limits)
     if report.system is None or report.system.n == 0 or modes is False:
         return report

@@ -12,9 +12,9 @@ from scipy import sparse
 from tqdm import tqdm
 
 from partitioning import Partition, by_hand
+from psmr.dae.compile.cache.folder import root
 from psmr.dae.compile.codegen import compile_components
 from psmr.dae.compile.notice import silent
-from psmr.dae.compile.safe_folder import root
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.linear_system import linear_system
 from psmr.grid.models.catalogue import components
@@ -23,9 +23,11 @@ from psmr.numerics.schemes.adaptive import ADAPTIVE_METHODS, Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.scheme import Scheme
+from psmr.numerics.schemes.self_adjusting import SelfAdjusting
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
+from psmr.numerics.schemes.variable_step import VariableStep
 
 
 def warmup() -> str:
@@ -60,7 +62,7 @@ def _schemes(split: Partition) -> list[Scheme]:
     """Return schemes that use every integrator between them."""
     schemes: list[Scheme] = [SingleRate(method, h=0.1) for method in ("TM", "RK4", "SDIRK2")]
     schemes += [SlowManifold(split, 0.1), Smes(0.1, 0.01, 2), ArcLength("RK4", 0.1)]
-    schemes += [Adaptive(method) for method in ADAPTIVE_METHODS]
+    schemes += [VariableStep(), SelfAdjusting(), *(Adaptive(method) for method in ADAPTIVE_METHODS)]
     for predictor, interpolation in (("FEM", "linear"), ("TM", "spline")):
         schemes.append(
             Multirate(split, 0.1, 2, predictor=predictor, interpolation=interpolation, corrections=1)

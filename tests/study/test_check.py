@@ -130,7 +130,7 @@ def test_voltages_ratings_and_reactive_power(case):
     (voltage,) = messages(report, "voltage")
     assert voltage == f"bus5: v = {report.flow.v[4]:.4f} pu is below 0.9 pu"
     (rating,) = messages(report, "rating")
-    assert "of rating_mva = 150; change the dispatch, or mend the rating" in rating
+    assert "of rating_mva = 150; change the dispatch, or correct the rating" in rating
     (reactive,) = messages(report, "reactive power")
     assert "above q_max_mvar = 5; hold it there (--reactive-limits), change v" in reactive
     assert {finding.level for finding in report.findings} == {"warning"}
@@ -262,3 +262,17 @@ def test_command_says_by_its_code_what_it_found(wscc9, capsys, tmp_path):
     code, out, err = call(capsys, bad)
     assert (code, out) == (2, "")
     assert "bad.toml:" in err
+
+
+def test_warnings_of_the_reading_are_counted(wscc9, tmp_path, capsys):
+    # A letter of a name, in the encoding of Windows.
+    raw = (wscc9 / "wscc9.raw").read_bytes()
+    line = raw.splitlines()[3]
+    (tmp_path / "case.raw").write_bytes(raw.replace(line, line.replace(b"BUS", b"B\xe9S", 1), 1))
+    cli.main(["check", str(tmp_path / "case.raw")])
+    shown = capsys.readouterr()
+    count = shown.err.count("psmr: warning: ")
+    assert count >= 1
+    assert "read as cp1252" in shown.err
+    words = "1 warning" if count == 1 else f"{count} warnings"
+    assert f"{words} of the reading" in shown.out

@@ -260,7 +260,8 @@ def test_interrupt_and_broken_pipe(monkeypatch, capsys):
 
     monkeypatch.setattr("psmr.cli.commands.modes.command", interrupted)
     assert cli.main(["modes", "x.toml"]) == 130
-    assert capsys.readouterr().err == "psmr: error: interrupted; nothing was written\n"
+    said = "interrupted; every file is as it was or whole, what is not there yet was not written"
+    assert capsys.readouterr().err == f"psmr: error: {said}\n"
 
 
 def test_json_has_no_nan():
@@ -274,6 +275,17 @@ def test_the_command_is_installed_and_light():
     code = f"import sys, psmr.cli; psmr.cli.parser(); print(*[m for m in ({heavy}) if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_a_run_without_a_report_loads_only_what_it_needs(study, tmp_path):
+    heavy = "'pandas', 'networkx', 'scipy.optimize', 'matplotlib', 'jinja2'"
+    argv = ["run", str(study), "-o", str(tmp_path / "out"), "--no-report"]
+    code = (
+        "import sys; from psmr.cli.entry import main; "
+        f"assert main({argv!r}) == 0; print(*[m for m in ({heavy}) if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == ""
 
 
 def test_a_reader_that_goes_away_is_no_traceback(wscc9):
@@ -321,3 +333,21 @@ def test_convert_refuses(wscc9, capsys, tmp_path):
         assert (code, out) == (2, "")
         assert message in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_that_asks_for_no_file_says_so(study, capsys):
+    study.write_text(study.read_text().replace("[output]", "[output]\ncsv = false\nhtml = false"))
+    code, out, _ = call(capsys, "run", study)
+    assert code == 0
+    assert "Nothing is written: [output] of" in out
+
+
+def test_what_is_done_beside_the_run_takes_the_place_of_the_bar(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress(1.0) as progress:
+        progress(0.5)
+        progress.stage("writing run.csv")
+        assert progress.bar is None
+        assert progress.words.desc == "writing run.csv"
+        progress(0.7)
+        assert progress.words is None

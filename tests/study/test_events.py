@@ -127,7 +127,7 @@ def test_an_event_that_cannot_be_is_refused_when_made(make, message):
         (ParameterStep("GOV9", "droop", 0.1, 1.0), r"has no device 'GOV9'; did you mean 'GOV"),
         (ParameterStep("GOV1", "droop", -0.1, 1.0), r"GOV1.droop = -0.1: must be > 0"),
         (ParameterStep("AVR1", "v_ref", 1.0, 1.0), r"AVR1.v_ref is a set-point, not a parameter"),
-        ("fault", r"'fault' is no event; use psmr.Fault"),
+        ("fault", r"'fault' is not an event; use psmr.Fault"),
     ],
 )
 def test_an_event_that_does_not_fit_the_system_is_named(system, event, message):

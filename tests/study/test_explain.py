@@ -85,6 +85,39 @@ def test_words(system, split):
         assert words in " ".join(text.split())
 
 
+@pytest.mark.parametrize(
+    ("interpolation", "curve"), [("linear", "line through"), ("spline", "parabola through")]
+)
+def test_extrapolation_solves_nothing(system, split, interpolation, curve):
+    scheme = Multirate(split, 0.01, 5, "extrapolation", interpolation=interpolation, predict="slow")
+    found = explain(system, scheme)
+    text = " ".join(str(found).split())
+    assert f"extrapolated on the {curve}" in text
+    assert "nothing is solved" in text
+    fast = int(split.fast_x.sum() + split.fast_y.sum())
+    slow = system.n + system.m - fast
+    expected = {fast: 5, slow: 1} if fast != slow else {fast: 6}
+    assert dict(found.factorisations) == expected
+    # In a run the prediction after an event, here the start, is the only one that is solved.
+    w = kicked(system)
+    start = (w[: system.n], w[system.n : system.n + system.m])
+    made = integrate(system, scheme, 10 * scheme.step, start=start).counters.factorisations_by_role
+    assert made["predictor"] == 1
+    assert (made["fast"], made["slow"]) == (50, 10)
+
+
+def test_extrapolated_states_are_completed_by_the_algebraic_equations(system, split):
+    scheme = Multirate(split, 0.01, 5, "extrapolation")
+    text = " ".join(str(explain(system, scheme)).split())
+    assert "The states are extrapolated on the line" in text
+    assert "x = x(extrapolated)" in text
+    w = kicked(system)
+    start = (w[: system.n], w[system.n : system.n + system.m])
+    made = integrate(system, scheme, 10 * scheme.step, start=start).counters.factorisations_by_role
+    assert made["predictor"] == 1
+    assert made["algebraic"] == 9
+
+
 def test_everything_on_one_side(system):
     linear = system.linearise()
     fast = explain(system, Multirate(partitioning.all_fast(linear), 0.05, 10))

@@ -1,14 +1,18 @@
 """Runs at a prompt and in a notebook: by name, at times, saved, compared; and slips that get a sentence."""
 
 import json
+import sys
 import zipfile
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import psmr
-from psmr.errors import CaseError, EventError, InputError, SchemeError, StudyError
+from partitioning import PartitionError, by_device, by_participation
+from psmr.errors import CaseError, EventError, InputError, PsmrError, SchemeError, StudyError
+from psmr.study.output.plots import comparison
 
 
 def test_signals_by_name_and_pattern(fault_run):
@@ -49,6 +53,65 @@ def test_a_table_can_be_reindexed(fault_run):
     table.reindex(np.linspace(0, 2, 11), method="nearest")
     with pytest.raises(InputError, match="instants = 'none'"):
         fault_run.frame(instants="none")
+
+
+def test_no_time_stands_twice_in_a_table(fault_run):
+    table = fault_run.frame("bus5.v")
+    assert table.index.is_unique
+    assert table.index.is_monotonic_increasing
+    assert len(table) == len(fault_run.t)
+    # The row after an event is at the next number above its instant, and nothing else is moved.
+    twice = np.flatnonzero(np.diff(fault_run.t) == 0.0) + 1
+    assert len(twice) == 2
+    assert np.array_equal(table.index[twice], np.nextafter(fault_run.t[twice], np.inf))
+    others = np.delete(np.arange(len(fault_run.t)), twice)
+    assert np.array_equal(table.index[others], fault_run.t[others])
+    fault_run["G1.omega"].reindex([0.0, 1.0])
+    for instants in ("before", "after"):
+        assert len(fault_run.frame("bus5.v", instants=instants)) == len(fault_run.t) - 2
+
+
+def test_xarray_has_units_and_the_story(fault_run):
+    pytest.importorskip("xarray")
+    data = fault_run.to_xarray(["G*.p", "bus5.v"])
+    assert list(data.data_vars) == ["G1.p", "G2.p", "G3.p", "bus5.v"]
+    assert data["G1.p"].attrs["units"] == "MW"
+    assert data["bus5.v"].attrs["units"] == "pu"
+    assert data["t"].attrs["units"] == "s"
+    assert np.array_equal(data["bus5.v"], fault_run.values("bus5.v")[:, 0])
+    assert "Kept synchronism" in data.attrs["outcome"]
+    # NetCDF takes texts as attributes, not lists of them.
+    assert data.attrs["events"].startswith("1 s: fault at bus5; 1.1 s: ")
+    assert all(isinstance(words, str) for words in data.attrs.values())
+    assert data["bus5.v"].interp(t=0.525).item() == pytest.approx(fault_run.at(0.525, "bus5.v").iloc[0, 0])
+
+
+def test_without_xarray_a_sentence(fault_run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    with pytest.raises(PsmrError, match=r"pip install 'psmr\[xarray\]', or use run\.frame"):
+        fault_run.to_xarray("bus5.v")
+
+
+def test_schemes_print_as_the_call_that_makes_them(split):
+    from psmr import Adaptive, ArcLength, Multirate, SingleRate, SlowManifold, Smes, VariableStep
+
+    known = {
+        SingleRate("TM", h=0.01): "SingleRate(method='TM', h=0.01)",
+        VariableStep(tolerance=1e-5): "VariableStep(tolerance=1e-05)",
+        SingleRate("TM", h=0.01, newton="honest"): "SingleRate(method='TM', h=0.01, newton='honest')",
+    }
+    for scheme, words in known.items():
+        assert repr(scheme) == words
+        assert eval(words) == scheme
+    several = (
+        Multirate(split, 0.05, 10),
+        ArcLength("FEM", 0.01),
+        Adaptive("RK54", 1e-6),
+        SlowManifold(split, 0.1),
+    )
+    for scheme in (*known, *several, Smes(h=0.01, delta=1e-4, micro=10)):
+        assert len(repr(scheme)) < 250
+        assert "<table" in scheme._repr_html_()
 
 
 def test_a_saved_run_is_the_run(fault_run, tmp_path):
@@ -111,10 +174,15 @@ def test_csv_heads_follow_the_rules_of_csv(tmp_path):
 def test_short_words_for_notebooks(fault_run, system, split, wscc9):
     case = psmr.read_case(wscc9 / "wscc9.toml")
     report = psmr.deformation(system.linearise(), fault_run.scheme)
-    for thing in (case, system, split, fault_run, report):
+    for thing in (case, system, split, fault_run, report, case.tables):
         assert len(repr(thing)) < 200
         assert "<table" in thing._repr_html_()
     assert "Kept synchronism" in fault_run._repr_html_()
+    assert repr(system.linearise()) == f"LinearDae(n={system.n}, m={system.m})"
+    start = psmr.check(case)
+    assert repr(start) == "Report('WSCC 9-bus': can be simulated, 0 findings)"
+    assert "WSCC 9-bus" in start._repr_html_()
+    assert len(repr(start.flow)) < 200
 
 
 def test_top_level_reads_and_writes(wscc9, tmp_path):
@@ -127,7 +195,8 @@ def test_top_level_reads_and_writes(wscc9, tmp_path):
         psmr.read_study(wscc9 / "wscc9.toml")
 
 
-def test_slips_get_a_sentence(system, scheme, split):
+def test_slips_get_a_sentence(system, scheme, split, fault_run, wscc9):
+    case = psmr.read_case(wscc9 / "wscc9.toml")
     tm = psmr.SingleRate("TM", h=0.01)
     fault = psmr.Fault(bus=5, start=0.1, clear=0.2)
     run = psmr.simulate
@@ -138,9 +207,79 @@ def test_slips_get_a_sentence(system, scheme, split):
         (lambda: run(system, tm, 1.0, fault), EventError, r"not a list of events; write \[event\]"),
         (lambda: run(system, tm, 1.0, "fault"), EventError, "'fault' is not a list of events"),
         (lambda: run(system, psmr.SingleRate, 1.0), SchemeError, "SingleRate is the class; make one"),
-        (lambda: run(system, split, 1.0), SchemeError, "Partition is not a scheme; use psmr.SingleRate"),
+        (lambda: run(system, split, 1.0), SchemeError, "Partition is not a scheme; use psmr.VariableStep"),
         (lambda: run("x.toml", tm, 1.0), InputError, "'x.toml' is not a system; make one with psmr.build"),
         (lambda: run(system, tm, 1.0, monitors=psmr.Island()), InputError, "is not a list of monitors"),
+        (lambda: run(system, tm, 1.0, monitors=[psmr.Island]), InputError, "is not a monitor; use psmr"),
+        (lambda: run(system, tm, 1.0, [psmr.Fault]), EventError, "Fault is the class; make an event of it"),
+        (lambda: run(case, tm, 1.0), InputError, "Case is not a system; make one with psmr.build"),
+        (lambda: psmr.deformation(system, tm), InputError, r"psmr.deformation\(system.linearise\(\), ...\)"),
+        (lambda: psmr.deformation(case, tm), InputError, r"psmr.build\(case\).linearise\(\)"),
+        (lambda: psmr.step_operator(system, tm), InputError, r"psmr.step_operator\(system.linearise"),
+        (lambda: psmr.critical_step(case, tm), InputError, "critical_step takes a linearised system"),
+        (lambda: by_participation(system, delta=20.0), PartitionError, r"pass system.linearise\(\)"),
+        (lambda: by_device(case, ["G1"]), PartitionError, "Case has no fx"),
+        (lambda: psmr.check("x.toml"), CaseError, r"psmr.check\(psmr.read_case\('x.toml'\)\)"),
+        (lambda: psmr.add_dynamics(system), CaseError, "add_dynamics takes a case, not System"),
+        (lambda: psmr.write_case("x.toml", case), CaseError, "write_case takes a case, not the path"),
+        (lambda: psmr.assemble(system.devices[0]), InputError, r"write \[device\] for a single one"),
+        (lambda: fault_run.compare(system), InputError, "compare takes another run, not System"),
+        (lambda: fault_run.plot(ax=3), InputError, "ax = 3: must be axes of matplotlib"),
+        (lambda: case.edit("loads", case.tables["loads"]), CaseError, r"not \(loads, DataFrame\); write"),
+        (lambda: case.edit(3), CaseError, r"not \(int\); write"),
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             slip()
+
+
+def test_two_runs_over_one_another_are_drawn_by_the_same_colours(system, fault_run):
+    from matplotlib.colors import to_hex
+
+    fault = psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7")
+    fine = psmr.simulate(system, psmr.SingleRate("TM", h=0.005), 2.0, [fault], certify=False)
+    # Eighteen currents are more than can be told apart: the telling ones are drawn, of both runs the same.
+    above, below = comparison(fine, fault_run, ["*.i_from", "*.i_to"]).axes
+    dashed = [line for line in above.lines if len(line.get_xdata()) == len(fault_run.t)]
+    assert len(dashed) == 7
+    full = {to_hex(line.get_color()): line for line in above.lines if line not in dashed}
+    for line in dashed:
+        same = full[to_hex(line.get_color())]
+        start = np.interp(0.5, same.get_xdata(), same.get_ydata())
+        assert np.interp(0.5, line.get_xdata(), line.get_ydata()) == pytest.approx(start, abs=1e-6)
+    # Both runs jump at the same instants, so that their difference does not.
+    largest = max(np.abs(line.get_ydata()).max() for line in below.lines if len(line.get_ydata()) > 2)
+    assert largest < 0.2
+
+
+def test_two_runs_have_their_own_names_units_and_events(system, fault_run):
+    trip = psmr.LoadTrip(5, 1.5, 0.5)
+    other = psmr.simulate(
+        system, psmr.SingleRate("TM", h=0.01), 2.0, [*fault_run.events, trip], certify=False
+    )
+    figure = comparison(fault_run, other, ["G*.p"], labels=("plain.toml", "trip.toml"))
+    above, below = figure.axes
+    assert figure.get_suptitle().startswith("full: plain.toml\ndashed: trip.toml; ")
+    assert below.get_ylabel() == "difference [MW]"
+    at = {line.get_xdata()[0]: line.get_linestyle() for line in below.lines if len(line.get_xdata()) == 2}
+    assert at == {1.0: "-", 1.1: "-", 1.5: "--"}
+    assert [text.get_text() for text in above.texts if "dashed: " in text.get_text()] == [
+        f"dashed: {other.instants[-1][1]}, 1.5 s"
+    ]
+
+
+def test_letters_of_close_events_do_not_cover_one_another(system):
+    from psmr.study.output.plots import panel_figure
+
+    trips = [psmr.LoadTrip(5, 0.5 + 0.08 * k, 0.05) for k in range(9)]
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=0.01), 2.0, trips, certify=False)
+    figure = panel_figure(run, ["G1.omega"])
+    figure.canvas.draw()
+    (ax,) = figure.axes
+    drawn = figure.canvas.get_renderer()
+    known = {"a", "b", "c", "d", "e", "f", "g", "h", "i"}
+    places = [
+        t.get_window_extent(drawn) for t in ax.texts if set(t.get_text()) & known and "G" not in t.get_text()
+    ]
+    assert len(places) > 1
+    for one, following in pairwise(sorted(places, key=lambda place: place.x0)):
+        assert one.x1 < following.x0

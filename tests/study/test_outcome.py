@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.study.record.judgement import judge_run
-from psmr.study.record.observe import longest_below
+from psmr.study.outcome.low_voltage import LowVoltage
+from psmr.study.outcome.red_amber_green import judge_run
 
 TM = psmr.SingleRate("TM", h=0.005)
 
@@ -127,9 +127,13 @@ def test_colours(kept):
 
 def test_the_longest_time_below_is_straight_between_points():
     t = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    assert longest_below(t, np.array([1.0, 0.6, 0.6, 1.0, 1.0]), 0.8) == pytest.approx((2.0, 0.5))
-    assert longest_below(t, np.array([1.0, 1.0, 1.0, 1.0, 0.6]), 0.8) == pytest.approx((0.5, 3.5))
-    assert longest_below(t, np.ones(5), 0.8) == (0.0, 0.0)
+    v = np.array([[1.0, 0.6, 0.6, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 0.6], np.ones(5)]).T
+    for parts in ([5], [1, 4], [2, 3], [1, 1, 1, 1, 1]):  # however the points come
+        low = LowVoltage(3, 0.8)
+        for rows in np.split(np.arange(5), np.cumsum(parts)[:-1]):
+            low.take(t[rows], v[rows])
+        assert low.longest == pytest.approx([2.0, 0.5, 0.0])
+        assert low.begin[:2] == pytest.approx([0.5, 3.5])
 
 
 def test_a_run_of_an_own_dae_has_a_headline():

@@ -38,8 +38,9 @@ def test_the_page_stands_alone_and_is_small(page):
     assert not re.search(r"(src|href)=['\"]https?:", page)
     assert "<script" not in page
     assert len(page.encode()) < 1_000_000
-    # Speeds, voltages, angles; oscillations, all modes, bars; the one-line graph. Each says what it shows.
-    assert page.count("<svg") == page.count('<svg role="img" aria-label="') == 7
+    # Speeds, voltages, angles; three mode shapes; oscillations, all modes, bars; the one-line graph.
+    # Each says what it shows.
+    assert page.count("<svg") == page.count('<svg role="img" aria-label="') == 10
     assert page.count("<html") == page.count("</html>") == 1
 
 
@@ -135,10 +136,11 @@ def test_a_browser_lays_the_page_out_within_its_width(page, tmp_path, width):
     assert console == []
     assert found["scroll"] <= width
     assert found["wide"] == []
-    assert len(found["figures"]) == 7
+    assert len(found["figures"]) == 10
     assert all(w > 250 and h > 150 for w, h in found["figures"])
-    # Text of figures stays readable: a line of it is as high as one of 6 pt, also on a telephone.
-    assert found["smallest"] >= 8
+    # Text of figures stays readable: a line of it is as high as one of 6 pt, also on a telephone. The browser
+    # lays out in units of 1/64 of a pixel.
+    assert found["smallest"] > 8 - 1 / 64
 
 
 @pytest.mark.skipif(
@@ -157,7 +159,7 @@ def test_a_browser_lays_the_deformation_report_out(fault_run, system, tmp_path):
 def test_interactive_figures_stand_beside_the_static_ones(fault_run, tmp_path):
     pytest.importorskip("bokeh", reason="no bokeh here: pip install 'psmr[report]', for interactive figures")
     page = run_page(fault_run, interactive=True)
-    assert page.count('<svg role="img"') == 7
+    assert page.count('<svg role="img"') == 10
     # The library is in the page; nothing is fetched.
     assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
     assert len(page.encode()) < 3_000_000

@@ -1,9 +1,10 @@
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
-from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate
+from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate, VariableStep
 from psmr.errors import StudyError
 from psmr.io.read import CaseFile
 from psmr.io.toml.fields import specification
@@ -150,7 +151,7 @@ def test_the_studies_in_the_repository_are_right(wscc9, name):
         (("h_fast = 0.005", "h_fast = 0.005\nratio = 10"), r"needs h_fast \(s\) or ratio, one of them"),
         (
             ("h_fast = 0.005", 'h_fast = 0.005\npredictor = "TEM"'),
-            r'study.toml:11 .*must be one of "FEM", "TM", "BEM"; did you',
+            r'study.toml:11 .*must be one of "FEM", "TM", "BEM", "extrapolation"; did you',
         ),
         (
             ("h_fast = 0.005", 'h_fast = 0.005\ncorrections = "conv"'),
@@ -188,7 +189,6 @@ def test_the_studies_in_the_repository_are_right(wscc9, name):
             r"study.toml:15 \[\[event\]\]: load trip at bus5: fraction = 1.5; must be above 0",
         ),
         (("bus = 5", "bus = 5.0"), r"bus = 5.0: must be a whole number or a text in quotes"),
-        (('folder = "out"', ""), r"study.toml:21 \[output\]: folder is missing; add it as a text in quotes"),
         (
             ('["*.omega"]', '"*.omega"'),
             r"study.toml:23 \[output\]: signals = '\*.omega': must be a list of texts",
@@ -197,7 +197,7 @@ def test_the_studies_in_the_repository_are_right(wscc9, name):
             ('folder = "out"', 'folder = "out"\nfigure = "jpg"'),
             r'figure = \'jpg\': must be one of "png", "svg", "pdf", "none"',
         ),
-        (("version = 1", "version = "), r"study.toml: is no valid TOML: .*line 2"),
+        (("version = 1", "version = "), r"study.toml: is not valid TOML: .*line 2"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(write, change, message):
@@ -237,7 +237,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     ):
         read_study(tmp_path / "no.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(StudyError, match=r"bytes.toml:1: is no text in UTF-8 \(byte 0, 0xff\)"):
+    with pytest.raises(StudyError, match=r"bytes.toml:1: is not text in UTF-8 \(byte 0, 0xff\)"):
         read_study(tmp_path / "bytes.toml")
 
 
@@ -271,3 +271,100 @@ def test_a_wrong_scheme_table_is_named(write, study_text, table, message):
     start, end = study_text.index("[scheme]"), study_text.index("[simulation]")
     with pytest.raises(StudyError, match=message):
         read_study(write(text=f"{study_text[:start]}[scheme]\n{table}\n\n{study_text[end:]}"))
+
+
+SEVERAL = """
+format = "psmr-study"
+version = 1
+case = "{case}"
+
+[scheme]
+type = "single"
+method = "{method}"
+h = 0.005
+
+[simulation]
+t_end = 2.0
+
+[[event]]
+type = "fault"
+bus = 55
+start = 1.0
+clear = 1.1
+
+[[event]]
+type = "{type}"
+line = "5-78"
+start = 1.5
+
+[output]
+folder = "{folder}"
+signals = {signals}
+"""
+
+
+def test_mistakes_of_a_file_come_at_once(wscc9, tmp_path):
+    path = tmp_path / "bad.toml"
+    given = {"case": wscc9 / "wscc9.toml", "folder": tmp_path / "out", "signals": '"a"'}
+    path.write_text(SEVERAL.format(method="TRAP", type="linetrip", **given))
+    with pytest.raises(StudyError) as caught:
+        read_study(path)
+    assert str(caught.value).startswith("3 mistakes:")
+    for words in ("bad.toml:8 [scheme]: method", "bad.toml:21 [[event]]: type = 'linetrip'", "bad.toml:27"):
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(("signals", "count"), [('["G1.omga", "bus5.v", "bus55.v"]', 4), ('["G1.omega"]', 2)])
+def test_names_that_the_case_does_not_have_come_at_once_with_their_lines(wscc9, tmp_path, signals, count):
+    from psmr.study.run.execute import run_study
+
+    path = tmp_path / "bad.toml"
+    given = {"case": wscc9 / "wscc9.toml", "folder": tmp_path / "out", "signals": signals}
+    path.write_text(SEVERAL.format(method="TM", type="line-trip", **given))
+    with pytest.raises(StudyError) as caught:
+        run_study(read_study(path))
+    assert str(caught.value).startswith(f"{count} mistakes:")
+    for words in ("bad.toml:14 [[event]]: fault at bus55: there is no bus 55", "bad.toml:20 [[event]]"):
+        assert words in str(caught.value)
+    assert ("there is no signal 'G1.omga'; did you mean 'G1.omega'" in str(caught.value)) == (count == 4)
+    assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())
+
+
+def test_what_is_done_beside_the_simulation_is_said(wscc9, tmp_path):
+    from psmr.study.run.execute import run_study
+
+    study = dataclasses.replace(read_study(wscc9 / "fault.toml"), t_end=0.1, events=())
+    said = []
+    run_study(study, tmp_path, extra={"save": True}, stage=said.append)
+    assert said == ["drawing report.html", "writing run.csv", "writing run.psmr"]
+
+
+@pytest.mark.parametrize(
+    ("table", "scheme"),
+    [
+        ("", VariableStep()),
+        ("[scheme]\ntolerance = 1e-3\n", VariableStep(1e-3)),
+        ('[scheme]\ntype = "variable"\nmethod = "TR-BDF2"\n', VariableStep(method="TR-BDF2")),
+    ],
+)
+def test_the_steps_follow_the_error_where_no_scheme_is_named(write, study_text, table, scheme):
+    start, end = study_text.index("[scheme]"), study_text.index("[simulation]")
+    study = read_study(write(text=f"{study_text[:start]}{table}\n{study_text[end:]}"))
+    assert study.recipe.scheme(None) == scheme
+
+
+def test_a_wrong_tolerance_is_named_with_its_line(write, study_text):
+    start, end = study_text.index("[scheme]"), study_text.index("[simulation]")
+    with pytest.raises(
+        StudyError, match=r"study.toml:\d+ \[scheme\]: tolerance = 2.0: must be a number above"
+    ):
+        read_study(write(text=f"{study_text[:start]}[scheme]\ntolerance = 2.0\n\n{study_text[end:]}"))
+
+
+def test_an_output_without_a_folder_goes_where_one_without_the_table_goes(write):
+    from psmr.study.run.execute import default_folder
+
+    study = read_study(write(('folder = "out"', "")))
+    assert study.output is not None
+    assert study.output.folder == str(default_folder(study)) == "results/study"
+    assert study.output.signals == ("*.omega",)

@@ -4,7 +4,7 @@ import sys
 import time
 
 from psmr.dae.compile import codegen
-from psmr.dae.compile.safe_folder import root
+from psmr.dae.compile.cache.folder import root
 from psmr.dae.declare.component import Component
 from psmr.study import warmup
 

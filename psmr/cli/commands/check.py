@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 from psmr.cli.console import print_json
 from psmr.cli.options import add_command, case_file, case_options, check_study_options, output_option
+
+if TYPE_CHECKING:
+    from psmr.grid.case.case import Case
+    from psmr.io.read import CaseFile
 
 
 def add(subparsers: Any) -> None:
@@ -36,9 +41,8 @@ def command(arguments: argparse.Namespace) -> int:
         file = read_study(arguments.case).case
     else:
         file = case_file(arguments)
-    report = check(
-        file.read(), file.reactive_limits, arguments.modes or None, start_at_limits=file.start_at_limits
-    )
+    case, warned = _read(file)
+    report = check(case, file.reactive_limits, arguments.modes or None, start_at_limits=file.start_at_limits)
     if arguments.output:
         from psmr.study.output.files import write_text
 
@@ -46,5 +50,17 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(report.record())
     else:
-        print(report.text(arguments.all))
+        print(report.text(arguments.all, warned))
     return 0 if report.good else 1
+
+
+def _read(file: CaseFile) -> tuple[Case, int]:
+    """Return a case, and how many warnings its reading gave, which are shown."""
+    told: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            case = file.read()
+        return case, len(told)
+    finally:
+        for warning in told:
+            warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)

@@ -44,7 +44,8 @@ def command(arguments: argparse.Namespace) -> None:
     if other is None:
         save(trajectories(run, arguments.signals), target)
     else:
-        save(comparison(run, other, arguments.signals), target)
+        labels = (_label(arguments.run, run), _label(arguments.other, other))
+        save(comparison(run, other, arguments.signals, labels=labels), target)
     table = None if other is None else run.compare(other, arguments.signals).table
     if arguments.json:
         print_json({"file": target, "differences": None if table is None else table.to_dict("records")})
@@ -52,6 +53,14 @@ def command(arguments: argparse.Namespace) -> None:
     if table is not None:
         print(table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
     print(f"Written {target}")
+
+
+def _label(path: str, run: Any) -> str:
+    """Return what a run is called in a picture: the title of its study, else its file; and its scheme."""
+    from psmr.study.file.study import is_study, read_study
+
+    name = read_study(path).name if is_study(path) else path
+    return f"{name} ({run.scheme})"
 
 
 def _run(path: str) -> Any:

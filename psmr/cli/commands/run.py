@@ -32,7 +32,18 @@ def add(subparsers: Any) -> None:
     run.add_argument(
         "--signals", nargs="+", metavar="NAME", help="what to write and draw, in place of the study's signals"
     )
+    run.add_argument(
+        "--record",
+        nargs="+",
+        metavar="NAME",
+        help="keep these signals only, written while the run goes, in place of the study's record",
+    )
+    run.add_argument("--every", type=int, metavar="K", help="keep and write every K-th accepted step only")
+    run.add_argument("--memory", type=float, metavar="MIB", help="memory in MiB for what is kept")
     run.add_argument("--save", action="store_true", help="write run.psmr, the whole run for `psmr plot`")
+    run.add_argument(
+        "--yes", action="store_true", help="begin even where the run is estimated too large for this machine"
+    )
     output_option(run, "FOLDER", "write the results here, in place of the study's own folder or results/NAME")
 
 
@@ -49,13 +60,22 @@ def command(arguments: argparse.Namespace) -> None:
         extra |= {"html": True, "interactive": True} if arguments.interactive else {}
         extra |= {"save": True} if arguments.save else {}
         extra |= {"signals": tuple(arguments.signals)} if arguments.signals else {}
-        _, run, files = run_study(study, folder, progress, extra)
+        record: dict[str, Any] = {"signals": tuple(arguments.record)} if arguments.record else {}
+        record |= {"every": arguments.every} if arguments.every is not None else {}
+        record |= {"memory": arguments.memory} if arguments.memory is not None else {}
+        _, run, files = run_study(
+            study, folder, progress, extra, record=record, stage=progress.stage, large=arguments.yes
+        )
     if arguments.json:
         print_json(_run_record(study.name, run, files))
         return
     print(run.summary())
     if files:
         print("\nWritten", *(f"  {path}" for path in files), sep="\n")
+    else:
+        print(
+            f"\nNothing is written: [output] of {arguments.study} asks for no file (csv, html, figure, save)"
+        )
 
 
 def _run_record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from psmr.dae.system.system import System
 
 
+# Beyond the first the admittance takes every digit of the currents at its bus, beyond the second none.
+SMALLEST, LARGEST = 1e-9, 1e9
+
+
 @dataclass(frozen=True)
 class Fault:
     """A three-phase short circuit at a bus through an impedance, cleared with or without a branch trip.
@@ -56,6 +60,11 @@ class Fault:
                 f"{self}: fault impedance r + jx = {self.r:g} + j{self.x:g} pu; "
                 "r must be >= 0 and not both may be 0, a bolted fault is x = 1e-4"
             )
+        if not SMALLEST <= abs(complex(self.r, self.x)) <= LARGEST:
+            raise EventError(
+                f"{self}: fault impedance |r + jx| = {abs(complex(self.r, self.x)):g} pu; must lie between "
+                f"{SMALLEST:g} and {LARGEST:g} pu, a bolted fault is x = 1e-4"
+            )
 
     def __str__(self) -> str:
         return f"fault at {bus_words(self.bus)}"
@@ -74,8 +83,8 @@ class Fault:
             When the bus or the branch is not there.
         """
         bus = find_bus(system, self.bus, str(self))
-        square = self.r**2 + self.x**2
-        on = ((bus, "g_fault", self.r / square), (bus, "b_fault", -self.x / square))
+        y = 1.0 / complex(self.r, self.x)
+        on = ((bus, "g_fault", y.real), (bus, "b_fault", y.imag))
         off: tuple[tuple[str, str, float], ...] = ((bus, "g_fault", 0.0), (bus, "b_fault", 0.0))
         label = f"fault at {bus} cleared"
         if self.trip is not None:

@@ -47,7 +47,9 @@ def schedule(
         another event, or leaves part of the network without a source.
     """
     entries: list[Entry] = []
-    for event in sorted(map(_event, events), key=lambda event: event.start):
+    given = list(map(_event, events))
+    _refuse_repeated(given)
+    for event in sorted(given, key=lambda event: event.start):
         earlier = sorted((entry.change for entry in entries), key=lambda change: change.t)
         now = after(system, [change for change in earlier if change.t <= event.start])
         entries += [Entry(change, event) for change in _checked(event, now, t_end)]
@@ -75,20 +77,47 @@ def after(system: System, changes: Sequence[Change]) -> System:
 
 
 def _event(event: Event) -> Event:
+    if isinstance(event, type):
+        raise EventError(
+            f"{event.__name__} is the class; make an event of it, for instance "
+            "psmr.Fault(bus=5, start=1.0, clear=1.1)"
+        )
     if not callable(getattr(event, "changes", None)):
-        raise EventError(f"{event!r} is no event; use psmr.{KINDS}")
+        raise EventError(f"{event!r} is not an event; use psmr.{KINDS}")
     return event
 
 
+def _refuse_repeated(events: Sequence[Event]) -> None:
+    """Refuse an event that stands twice in a list: what it would do twice was hardly meant."""
+    for k, event in enumerate(events):
+        first = next(i for i, other in enumerate(events) if other is event)
+        if first < k:
+            raise _error(
+                event,
+                f"{event}: events {first + 1} and {k + 1} of the list are one and the same; drop one of them",
+            )
+
+
+def _error(event: Event, words: str) -> EventError:
+    error = EventError(words)
+    error.event = event
+    return error
+
+
 def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
-    changes = event.changes(system)
+    try:
+        changes = event.changes(system)
+    except EventError as error:
+        error.event = event
+        raise
     if isinstance(event, TimeSeries):  # a recording may go on after the run
         changes = (*changes[:1], *(change for change in changes[1:] if change.t < t_end))
     for change in changes:
         if change.t >= t_end:
-            raise EventError(
+            raise _error(
+                event,
                 f"{event}: {change.label!r} at t = {change.t:g} s would never be seen, the run ends at t_end "
-                f"= {t_end:g} s; move the event or lengthen the run"
+                f"= {t_end:g} s; move the event or lengthen the run",
             )
     return changes
 
@@ -118,10 +147,11 @@ def _refuse_overlaps(entries: Sequence[Entry]) -> None:
         for (before, last), (following, _) in _pairs(held.values()):
             start = following.change.t
             if start < last.change.t or start == before.change.t:
-                raise EventError(
+                raise _error(
+                    following.event,
                     f"{following.event} ({following.change.label}, t = {start:g} s) overlaps with "
                     f"{before.event}: both change {device}.{name}; combine them into one event or "
-                    "separate them in time"
+                    "separate them in time",
                 )
 
 
@@ -139,10 +169,11 @@ def _refuse_absent(entries: Sequence[Entry]) -> None:
         for device in named:
             if device in out and out[device].event is not entry.event:
                 gone = out[device]
-                raise EventError(
+                raise _error(
+                    entry.event,
                     f"{entry.event} ({entry.change.label}, t = {entry.change.t:g} s): {device} is out of "
                     f"service since t = {gone.change.t:g} s ({gone.event}); drop one of the two events or "
-                    "move it before the other"
+                    "move it before the other",
                 )
         out |= dict.fromkeys(entry.change.out, entry)
 

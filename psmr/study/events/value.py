@@ -111,7 +111,7 @@ class ParameterStep(_Step):
             When the device has no such parameter, or cannot take the value.
         """
         # With the engine, which an event that is only written down does not need.
-        from psmr.numerics.run.discontinuities import objection
+        from psmr.numerics.run.changes import objection
 
         full = f"{self.device}.{self.name}"
         if full in system.names_u:

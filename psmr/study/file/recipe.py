@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
-import pandas as pd
 
 import partitioning
 from partitioning import Partition, PartitionError
@@ -16,6 +16,7 @@ from psmr.errors import InputError, SchemeError, SingularError
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.self_adjusting import SelfAdjusting
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
@@ -47,7 +48,12 @@ class Split:
                 f"delta (1/s), fast_devices and fast_variables; {found} is given"
             )
 
-    def of(self, linear: LinearDae, scheme: Mapping[str, Any] | None = None) -> Partition:
+    def of(
+        self,
+        linear: LinearDae,
+        scheme: Mapping[str, Any] | None = None,
+        stage: Callable[[str], None] | None = None,
+    ) -> Partition:
         """Return the partition of a system; with the scheme's choices, one whose step is stable.
 
         Raises
@@ -55,7 +61,7 @@ class Split:
         PartitionError
             For a name that is not there, or a split that nothing makes well posed.
         """
-        checks = _stability_checks(linear, scheme) if scheme else {}
+        checks = _stability_checks(linear, scheme, stage) if scheme else {}
         if self.fast_devices:
             return partitioning.by_device(linear, fast=list(self.fast_devices), **checks)
         if self.fast_variables:
@@ -64,14 +70,21 @@ class Split:
         return partitioning.by_participation(linear, delta=self.delta, algebraic=self.algebraic, **checks)
 
 
-def _stability_checks(linear: LinearDae, choices: Mapping[str, Any]) -> dict[str, Any]:
+def _stability_checks(
+    linear: LinearDae, choices: Mapping[str, Any], stage: Callable[[str], None] | None = None
+) -> dict[str, Any]:
     """Return how a split is checked against its scheme; nothing above the size of dense eigenvalues."""
     if linear.n + linear.m > LARGEST:
         return {}
 
+    # The split that was asked for is nothing to speak of.
+    tried, shown = itertools.count(), itertools.count(1)
+
     def radius(split: Partition) -> float:
         from psmr.pencil.deformation.deformation import spectral_radius
 
+        if stage is not None and next(tried):
+            stage(f"looking for a stable partition, {next(shown)} tried")
         try:
             return spectral_radius(linear, _multirate(split, choices))
         except SingularError:
@@ -107,8 +120,10 @@ class Recipe:
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", self.kind or ("single" if self.split is None else "multirate"))
 
-    def scheme(self, linear: LinearDae) -> Scheme:
+    def scheme(self, linear: LinearDae, stage: Callable[[str], None] | None = None) -> Scheme:
         """Return the scheme for a system.
+
+        `stage` is called with words for each split that a search for a stable one tries.
 
         Raises
         ------
@@ -122,7 +137,7 @@ class Recipe:
         try:
             if self.kind == "slow-manifold":
                 return SlowManifold(self.split.of(linear), **self.choices)
-            return _multirate(self.split.of(linear, self.choices), self.choices)
+            return _multirate(self.split.of(linear, self.choices, stage), self.choices)
         except PartitionError as error:
             raise SchemeError(str(error)) from error
 
@@ -148,6 +163,7 @@ WHOLE: Mapping[str, Callable[..., Scheme]] = {
     "arc-length": ArcLength,
     "adaptive": Adaptive,
     "variable": VariableStep,
+    "self-adjusting": SelfAdjusting,
 }
 """Schemes without fast and slow variables."""
 
@@ -173,4 +189,4 @@ def partition_of(split: Split, linear: LinearDae) -> Partition:
 def _anonymous() -> Partition:
     """Return a partition of one fast state, on which the other choices of a scheme can be checked."""
     none = np.zeros(0, dtype=bool)
-    return Partition(np.ones(1, dtype=bool), none, none, None, "manual", ("x",), (), (), pd.DataFrame())
+    return Partition(np.ones(1, dtype=bool), none, none, None, "manual", ("x",), (), ())

@@ -6,7 +6,7 @@
     version = 1
     case = "wscc9.toml"            # beside this file; with a .raw file, dynamics = "wscc9.dyr"
 
-    [scheme]
+    [scheme]                       # left out: a variable step with tolerance 1e-4
     type = "multirate"
     delta = 20.0
     h_slow = 0.05
@@ -23,7 +23,7 @@
     trip = "5-7"
 
     [output]
-    folder = "results/fault"       # in the current folder
+    folder = "results/fault"       # in the current folder; left out, results/NAME after this file
 """
 
 from __future__ import annotations
@@ -34,20 +34,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from psmr.errors import InputError, SchemeError, StudyError, nearest
+from psmr.errors import InputError, Mistakes, SchemeError, StudyError, nearest
 from psmr.grid.start.conversion import load_shares
 from psmr.io.read import CaseFile
 from psmr.io.toml.document import Document, read_document, shown
 from psmr.io.toml.fields import specification
 from psmr.study.events import Event
 from psmr.study.file.recipe import Recipe, Split
-from psmr.study.file.tables import EVENTS, HEAD, MONITORS, SCHEMES, SIMULATION, SPLIT
+from psmr.study.file.tables import EVENTS, HEAD, MONITORS, RECORD, SCHEMES, SIMULATION, SPLIT
 from psmr.study.monitors.monitors import Monitor
+from psmr.study.record.record import Record
 
 Row = TypeVar("Row")
 
 FORMAT, VERSION = "psmr-study", 1
 TABLES = ("scheme", "simulation", "event", "monitor", "output")
+# The type of a scheme that is not named.
+USUAL = "variable"
 FIGURES = ("png", "svg", "pdf", "none")
 
 
@@ -58,7 +61,7 @@ class Output:
     Attributes
     ----------
     folder
-        Where, relative to the current folder.
+        Where, relative to the current folder; in a file that says nothing ``results/NAME``, after the file.
     signals
         Names or patterns for the files and the figure; None: every signal, and for the figure what is worth
         seeing.
@@ -81,6 +84,15 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Places:
+    """Where in its file a study says what can only be checked against the case: file, line and table."""
+
+    events: tuple[str, ...] = ()
+    scheme: str = ""
+    signals: str = ""
+
+
+@dataclass(frozen=True)
 class Study:
     """A checked study file; the case is not read yet.
 
@@ -100,6 +112,10 @@ class Study:
         What to write; None: nothing.
     fast_points
         Whether the fast points within macro steps are recorded.
+    record
+        What the run keeps; None: every point, whole.
+    places
+        Where in the file events, scheme and signals stand, for what is said of them later.
     """
 
     name: str
@@ -110,7 +126,9 @@ class Study:
     monitors: tuple[Monitor, ...] = ()
     output: Output | None = None
     fast_points: bool = False
+    record: Record | None = None
     source: str = field(default="", compare=False)
+    places: Places = field(default=Places(), compare=False, repr=False)
 
 
 def read_study(path: str | os.PathLike[str]) -> Study:
@@ -122,29 +140,66 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         For a file that cannot be read or is no TOML, a missing, misspelt or mistyped field and a value that
         cannot be; the message names file, line, table, field and value.
     """
-    document = read_document(path, StudyError)
-    head = _head(document)
+    return study_of(read_document(path, StudyError))
+
+
+def study_of(
+    document: Document,
+    format: str = FORMAT,
+    version: int = VERSION,
+    without: tuple[str, ...] = (),
+    beside: tuple[str, ...] = (),
+) -> Study:
+    """Return the study in a document that calls itself by a format and version.
+
+    `without` are tables of a study that mean something else in it, `beside` those that it has more.
+    """
+    mistakes = Mistakes(StudyError)
+    if document.content.get("format") != format:
+        # Of a file of another kind the rest would say nothing.
+        _head(document, format, version, beside)
+    head = mistakes.attempt(_head, document, format, version, beside)
+    events = _rows(document, "event", EVENTS, mistakes)
+    monitors = _rows(document, "monitor", MONITORS, mistakes)
+    simulation = mistakes.attempt(_simulation, document)
+    if simulation is not None and simulation.get("t_end") is None:
+        for table in ("event", "monitor"):
+            if table in document.content:
+                words = f"{table}s need a run; add [simulation] with t_end"
+                mistakes.attempt(document.fail, words, (table, 0))
+    recipe = mistakes.attempt(_recipe, document)
+    output = None if "output" in without else mistakes.attempt(_output, document)
+    mistakes.finish()
+    assert head is not None
+    assert simulation is not None
+    assert recipe is not None
     name = head.pop("name", document.path.stem)
-    events = _rows(document, "event", EVENTS)
-    monitors = _rows(document, "monitor", MONITORS)
-    given = document.table("simulation")
-    simulation = {} if given is None else document.values(("simulation",), given, SIMULATION)
-    t_end = simulation.get("t_end")
-    if t_end is not None and t_end <= 0:
-        document.fail(f"t_end = {t_end:g}: must be > 0 in s", ("simulation",), "t_end")
-    for table, rows in (("event", events), ("monitor", monitors)):
-        if rows and t_end is None:
-            document.fail(f"{table}s need a run; add [simulation] with t_end", (table, 0))
     return Study(
         name,
         CaseFile(**head),
-        _recipe(document),
+        recipe,
         events=events,
         monitors=monitors,
-        output=_output(document),
+        output=output,
         source=str(document.path),
+        places=Places(
+            tuple(document.where(("event", i)) for i in range(len(events))),
+            document.where(("scheme",)),
+            document.where(("output",), "signals"),
+        ),
         **simulation,
     )
+
+
+def _simulation(document: Document) -> dict[str, Any]:
+    """Return what the table [simulation] says, and what is kept of the run."""
+    given = document.table("simulation")
+    simulation = {} if given is None else document.values(("simulation",), given, SIMULATION)
+    record = _record(document, simulation)
+    t_end = simulation.get("t_end")
+    if t_end is not None and t_end <= 0:
+        document.fail(f"t_end = {t_end:g}: must be > 0 in s", ("simulation",), "t_end")
+    return {**simulation, "record": record}
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:
@@ -160,17 +215,17 @@ def is_study(path: str | os.PathLike[str]) -> bool:
     return bool(read_document(path, StudyError).content.get("format") == FORMAT)
 
 
-def _head(document: Document) -> dict[str, Any]:
+def _head(document: Document, format: str, version: int, beside: tuple[str, ...]) -> dict[str, Any]:
     case = document.content.get("format") == "psmr-case"
     hint = "; this is a case file, try `psmr deformation` or `psmr modes`" if case else ""
-    head = document.head(FORMAT, VERSION, HEAD, TABLES, hint)
+    head = document.head(format, version, HEAD, (*TABLES, *beside), hint)
     for key, name in (("case", "path"), ("dynamics", "dynamics")):
         if name in head and not os.path.isfile(head[name]):
             folder = head[name].parent
-            beside = [p.name for p in folder.glob("*") if p.is_file()] if os.path.isdir(folder) else []
+            there = [p.name for p in folder.glob("*") if p.is_file()] if os.path.isdir(folder) else []
             document.fail(
                 f"{key} = {shown(document.content[key])}: there is no such file beside the study"
-                f"{nearest(head[name].name, beside)}",
+                f"{nearest(head[name].name, there)}",
                 (),
                 key,
             )
@@ -184,12 +239,10 @@ def _head(document: Document) -> dict[str, Any]:
 
 def _recipe(document: Document) -> Recipe:
     place = ("scheme",)
-    given = document.table("scheme")
-    if given is None:
-        raise StudyError(
-            f"{document.path}: the table [scheme] is missing; add it with type, step sizes and so on"
-        )
-    kind = document.choice(place, given, SCHEMES)
+    given = document.table("scheme") or {}
+    # With nothing said but a tolerance the steps follow the error.
+    usual = "type" not in given and given.keys() <= SCHEMES[USUAL].keys()
+    kind = USUAL if usual else document.choice(place, given, SCHEMES)
     spec = SCHEMES[kind]
     values = document.values(place, _beside_type(given), spec)
     try:
@@ -203,18 +256,38 @@ def _recipe(document: Document) -> Recipe:
     return recipe
 
 
-def _rows(document: Document, name: str, known: Mapping[str, Callable[..., Row]]) -> tuple[Row, ...]:
-    """Return what the tables [[name]] stand for, in the order of the file."""
-    found = []
-    for i, given in enumerate(document.rows(name)):
-        place = (name, i)
-        make = known[document.choice(place, given, known)]
-        values = document.values(place, _beside_type(given), specification(make))
-        try:
-            found.append(make(**values))
-        except InputError as error:
-            raise StudyError(f"{document.where(place)}: {error}") from error
-    return tuple(found)
+def _rows(
+    document: Document, name: str, known: Mapping[str, Callable[..., Row]], mistakes: Mistakes
+) -> tuple[Row, ...]:
+    """Return what the tables [[name]] stand for, in the order of the file; keep what is wrong with some."""
+    tables = enumerate(mistakes.attempt(document.rows, name) or ())
+    found = [mistakes.attempt(_row, document, (name, i), given, known) for i, given in tables]
+    return tuple(row for row in found if row is not None)
+
+
+def _row(
+    document: Document,
+    place: tuple[str, int],
+    given: Mapping[str, Any],
+    known: Mapping[str, Callable[..., Row]],
+) -> Row:
+    make = known[document.choice(place, given, known)]
+    values = document.values(place, _beside_type(given), specification(make))
+    try:
+        return make(**values)
+    except InputError as error:
+        raise StudyError(f"{document.where(place)}: {error}") from error
+
+
+def _record(document: Document, simulation: dict[str, Any]) -> Record | None:
+    """Take what the table [simulation] says of what is kept out of its values."""
+    given = {
+        field.fills: simulation.pop(field.fills) for field in RECORD.values() if field.fills in simulation
+    }
+    try:
+        return Record(**given) if given else None
+    except InputError as error:
+        raise StudyError(f"{document.where(('simulation',))}: {error}") from error
 
 
 def _beside_type(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,4 +296,12 @@ def _beside_type(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _output(document: Document) -> Output | None:
     given = document.table("output")
-    return None if given is None else Output(**document.values(("output",), given, specification(Output)))
+    if given is None:
+        return None
+    values = {"folder": str(usual_folder(document.path)), **given}
+    return Output(**document.values(("output",), values, specification(Output)))
+
+
+def usual_folder(source: str | os.PathLike[str]) -> Path:
+    """Return where a run of a study file is written that names no folder: ``results/NAME``."""
+    return Path("results") / Path(source).stem

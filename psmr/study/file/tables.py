@@ -24,6 +24,7 @@ from psmr.study.events import (
 )
 from psmr.study.file.recipe import WHOLE, Split
 from psmr.study.monitors.monitors import AngleSpread, Island, Monitor, VoltageCollapse
+from psmr.study.record.record import Record
 
 HEAD: Spec = {
     "name": Field((str,)),
@@ -41,7 +42,9 @@ SCHEMES: Mapping[str, Spec] = {
     "smes": specification(Smes, Smes.for_system, without=("linear",)),
 }
 
-SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field((bool,))}
+RECORD: Spec = specification(Record, without=("files",), called={"signals": "record"})
+
+SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field((bool,)), **RECORD}
 
 EVENTS: Mapping[str, Callable[..., Event]] = {
     "fault": Fault,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.numerics.run.trajectory import Change
-from psmr.study.topology.islands import absent, islands
+from psmr.study.topology.islands import absent, first_dead_island, islands
 from psmr.study.topology.network import buses
 from psmr.study.topology.plants import plants
 
@@ -58,6 +58,9 @@ class Look(Protocol):
     def begin(self, t: float) -> None:
         """Take note that the changes up to t in s are made."""
 
+    def told(self, change: Change) -> None:
+        """Take note of what devices change by themselves."""
+
     def first(self, t: Reals, points: Reals) -> tuple[int, Stop] | None:
         """Return the first of (K,) times and (K, n + m) points at which the run ends, and why."""
 
@@ -96,6 +99,10 @@ class AngleLook:
             still = {p.name: x for p, x in self.still.items() if p.bus in island and p.name not in out}
             if names and len(names) + len(still) > 1:
                 self.groups.append(((*names, *still), places, np.array(list(still.values()))))
+
+    def told(self, change: Change) -> None:
+        """See `Look`."""
+        self.changes.append(change)
 
     def first(self, t: Reals, points: Reals) -> tuple[int, Stop] | None:
         """See `Look`."""
@@ -139,6 +146,9 @@ class VoltageLook:
                 fault.setdefault(device, {})[name] = value
         self.faulted[:] = [any(fault.get(name, {}).values()) for name in self.names]
 
+    def told(self, change: Change) -> None:
+        """See `Look`; no device makes a fault."""
+
     def first(self, t: Reals, points: Reals) -> tuple[int, Stop] | None:
         """See `Look`."""
         square = points[:, self.re] ** 2 + points[:, self.im] ** 2
@@ -166,20 +176,46 @@ class VoltageLook:
 class Watching:
     """All monitors of a run at work; see `psmr.numerics.run.trajectory.Watch`.
 
+    Parameters
+    ----------
+    looks
+        The monitors.
+    system, changes
+        The system at the start of the run and what events do, so that a run ends where a device that acts
+        leaves buses without a source; left out where none acts.
+
     Attributes
     ----------
     stop
         What ended the run, None while it goes on.
     """
 
-    def __init__(self, looks: Iterable[Look]) -> None:
+    def __init__(
+        self, looks: Iterable[Look], system: System | None = None, changes: Sequence[Change] = ()
+    ) -> None:
         self.looks = tuple(looks)
+        self.system, self.changes = system, list(changes)
         self.stop: Stop | None = None
 
     def begin(self, t: float) -> None:
         """See `psmr.numerics.run.trajectory.Watch`."""
         for look in self.looks:
             look.begin(t)
+
+    def told(self, change: Change) -> bool:
+        """See `psmr.numerics.run.trajectory.Watch`."""
+        self.changes = [*(known for known in self.changes if known.t <= change.t), change] + [
+            known for known in self.changes if known.t > change.t
+        ]
+        if self.system is not None and self.stop is None:
+            so_far = [known for known in self.changes if known.t <= change.t]
+            dead = first_dead_island(self.system, so_far)
+            if dead is not None:
+                self.stop = Stop(change.t, "island", f"{dead.label} leaves {dead} without a source")
+                return True
+        for look in self.looks:
+            look.told(change)
+        return False
 
     def look(self, t: Reals, points: Reals) -> int | None:
         """See `psmr.numerics.run.trajectory.Watch`."""

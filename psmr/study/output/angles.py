@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psmr.study.output.canvas import FAINT, new_figure, styled
+from psmr.study.outcome.outcome import STEP_OUT_DEG
+from psmr.study.outcome.sources import angles_of, centre_of_inertia, sources_of, together
+from psmr.study.output.canvas import FAINT, page_figure, styled
 from psmr.study.output.lines import draw_lines
 from psmr.study.output.plots import letter_events
-from psmr.study.record.observe import angles_of, centre_of_inertia, sources_of, together
-from psmr.study.record.outcome import STEP_OUT_DEG
 from psmr.study.record.recorded import Recorded
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ LARGEST_DEG = 2 * 360.0
 
 
 def angle_figure(run: Recorded) -> Figure | None:
-    """Return the figure; None where fewer than two machines keep step with one another."""
-    if run.system is None:
+    """Return the figure; None for fewer than two machines in step, or a run that kept chosen signals only."""
+    if run.system is None or run.names_x != run.system.names_x:
         return None
     sources = sources_of(run.system)
     if len(sources) < 2:
@@ -31,7 +31,8 @@ def angle_figure(run: Recorded) -> Figure | None:
     degrees = np.full((len(run.t), len(sources)), np.nan)
     for span in run.spans:
         for members in together(run.system, span, sources):
-            angles = np.degrees(angles_of(run, span, members))
+            rows = span.rows
+            angles = np.degrees(angles_of(run.system, span, members, run.t[rows], run.x[rows]))
             middle = centre_of_inertia(angles, members)
             degrees[span.rows, [column[s.name] for s in members]] = angles - middle[:, None]
     shown = np.isfinite(degrees).all(axis=0)
@@ -40,7 +41,7 @@ def angle_figure(run: Recorded) -> Figure | None:
     degrees = degrees[:, shown]
     names = [source.angle for source, kept in zip(sources, shown, strict=True) if kept]
     with styled():
-        figure = new_figure(5.2, 2.9)
+        figure = page_figure(5.2, 2.9)
         ax = figure.subplots()
         ax.set_xlim(run.t[0], run.t[-1])
         if np.abs(degrees).max() > LARGEST_DEG:

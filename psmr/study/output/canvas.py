@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from psmr.errors import InputError
+from psmr.files import abridged
 from psmr.pencil.report.canvas import close as close
 from psmr.pencil.report.canvas import new_figure as new_figure
+from psmr.pencil.report.canvas import page_figure as page_figure
 from psmr.study.output.files import atomic
 
 if TYPE_CHECKING:
@@ -57,8 +61,16 @@ def styled() -> Iterator[None]:
     """Draw in the common look without touching the caller's settings."""
     import matplotlib
 
-    with matplotlib.rc_context(STYLE):
-        yield
+    after = matplotlib.is_interactive()
+    try:
+        with matplotlib.rc_context(STYLE):
+            try:
+                yield
+            finally:
+                after = matplotlib.is_interactive()
+    finally:
+        # A notebook turns this on with its first figure, and would show none if it were turned off again.
+        matplotlib.interactive(after)
 
 
 def bare(axes: Axes) -> None:
@@ -68,7 +80,25 @@ def bare(axes: Axes) -> None:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure in the format of the path's suffix, whole or not at all."""
-    with atomic(path) as temporary, styled():
-        meta: dict[str, Any] = {"metadata": {"Date": None}} if temporary.suffix == ".svg" else {}
-        figure.savefig(temporary, bbox_inches="tight", **meta)
+    """Write a figure in the format of the path's suffix, whole or not at all.
+
+    Raises
+    ------
+    InputError
+        For a suffix that is no format of a picture, and a file that cannot be written.
+    """
+    suffix = os.path.splitext(path)[1]
+    kind = suffix.removeprefix(".").lower()
+    known = figure.canvas.get_supported_filetypes()
+    if kind not in known:
+        raise InputError(
+            f"{abridged(path)}: {suffix!r} is no format of a picture; use .svg, .png, .pdf or another of "
+            f"{', '.join(sorted(known))}"
+        )
+    # Into memory first: of a disk that is full not every format of matplotlib says so.
+    drawn = io.BytesIO()
+    with styled():
+        meta: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {}
+        figure.savefig(drawn, format=kind, bbox_inches="tight", **meta)
+    with atomic(path) as temporary:
+        temporary.write_bytes(drawn.getvalue())

@@ -1,49 +1,31 @@
-"""Writing results: whole or not at all."""
+"""The files and folders of results."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+from psmr import files
 from psmr.errors import StudyError
 
 
-@contextmanager
-def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `path` that takes its place when the block ends well, else is removed.
+def atomic(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
+    """Yield a temporary path that takes the place of `path`; see `psmr.files.atomic`.
 
     Raises
     ------
     StudyError
-        When the folder cannot be written.
+        For what is no regular file, a folder that cannot be written and a disk that is full.
     """
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # The suffix stays last: some writers choose the format by it.
-        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-        os.close(handle)
-    except OSError as error:
-        raise StudyError(_unwritable(target, error)) from error
-    temporary = Path(name)
-    try:
-        yield temporary
-        # mkstemp makes files that only their owner may read; a result gets the permissions of any new file.
-        temporary.chmod(0o666 & ~_umask())
-        os.replace(temporary, target)
-    except IsADirectoryError as error:
-        raise StudyError(_unwritable(target, error)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    return files.atomic(path, StudyError)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` to `path`, whole or not at all."""
-    with atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    """Write `text` to `path`, whole or not at all; see `atomic`."""
+    files.write_texts({Path(path): text}, StudyError)
 
 
 def check_writable(folder: str | os.PathLike[str]) -> None:
@@ -55,24 +37,16 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
         When it cannot be made or written.
     """
     place = Path(folder)
-    missing = [p for p in (place, *place.parents) if not p.exists()]
+    missing: list[Path] = []
     try:
+        missing = [p for p in (place, *place.parents) if not p.exists()]
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):
             pass
-    except OSError as error:
-        raise StudyError(_unwritable(place, error)) from error
+    except (OSError, ValueError) as error:
+        raise StudyError(files.unwritable(place, error)) from error
     finally:
-        for made in missing:
-            if made.is_dir() and not any(made.iterdir()):
-                made.rmdir()
-
-
-def _unwritable(path: Path, error: OSError) -> str:
-    return f"cannot write to {path}: {error.strerror or error}; choose another place (-o, or [output] folder)"
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        with contextlib.suppress(OSError):
+            for made in missing:
+                if made.is_dir() and not any(made.iterdir()):
+                    made.rmdir()

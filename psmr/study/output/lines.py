@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.pencil.report.labels import spread
 from psmr.study.output.canvas import COLOURS, FAINT, INK
 from psmr.study.record.recorded import Recorded
 from psmr.study.topology.network import branches
@@ -41,9 +42,8 @@ def draw_lines(ax: Axes, run: Recorded, names: Sequence[str], values: Reals, lab
     label
         Write the names beside the ends of the lines.
     """
-    shown = list(range(len(names)))
+    shown = shown_of(run, names, values)
     if len(names) > DISTINCT:
-        shown = telling(run, names, values)
         low, high = values.min(axis=1), values.max(axis=1)
         t, both = thinned(run.t, np.column_stack([low, high]))
         ax.fill_between(t, both[:, 0], both[:, 1], color=FAINT, alpha=0.18, lw=0)
@@ -61,6 +61,11 @@ def draw_lines(ax: Axes, run: Recorded, names: Sequence[str], values: Reals, lab
         for colour, column in zip(COLOURS, shown, strict=False):
             ends.append((device_of(names[column]), *_end(ax, run.t, values[:, column]), colour))
         label_ends(ax, _right_edge(ax, run.t), ends)
+
+
+def shown_of(run: Recorded, names: Sequence[str], values: Reals) -> list[int]:
+    """Return the columns that `draw_lines` draws, in the order of its colours."""
+    return telling(run, names, values) if len(names) > DISTINCT else list(range(len(names)))
 
 
 def telling(run: Recorded, names: Sequence[str], values: Reals) -> list[int]:
@@ -137,25 +142,6 @@ def label_ends(ax: Axes, right: float, ends: Iterable[tuple[str, float, float, s
                 "arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)
             },
         )  # fmt: skip
-
-
-def spread(places: Sequence[float], gap: float) -> list[float]:
-    """Return ascending places moved as little as needed to be a gap apart and, if they fit, within [0, 1]."""
-    moved = list(places)
-    for k in range(1, len(moved)):
-        moved[k] = max(moved[k], moved[k - 1] + gap)
-    top = max(1.0, places[-1] if places else 1.0)
-    for k in reversed(range(len(moved))):
-        moved[k] = min(moved[k], top - gap * (len(moved) - 1 - k))
-    # Upwards and downwards each leave a bunch to one side; half way stands before its lines.
-    down = list(places)
-    for k in reversed(range(len(down) - 1)):
-        down[k] = min(down[k], down[k + 1] - gap)
-    middle = [(a + b) / 2 for a, b in zip(moved, down, strict=True)]
-    for k in range(1, len(middle)):
-        middle[k] = max(middle[k], middle[k - 1] + gap)
-    over = max(0.0, middle[-1] - top) if middle else 0.0
-    return [place - over for place in middle]
 
 
 def _end(ax: Axes, t: Reals, values: Reals) -> tuple[float, float]:

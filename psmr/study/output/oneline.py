@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from partitioning import Partition
 from psmr.dae.system.system import System
 from psmr.errors import InputError
-from psmr.study.output.canvas import FAINT, FAST, INK, SLOW, bare, new_figure, styled
-from psmr.study.topology.network import at_buses, branches, buses, graph, is_load
+from psmr.study.output.canvas import FAINT, FAST, INK, SLOW, bare, page_figure, styled
+from psmr.study.output.stress import stress_layout
+from psmr.study.topology.network import at_buses, branches, branches_in_service, buses, is_load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,9 @@ LABELLED = 60
 
 # Buses up to which the rings of plants are wide enough for a name, with room for what is fast beside them.
 ROOMY = 15
+
+# The stress of a layout keeps distances along the branches and costs n^3; a spring layout serves more buses.
+STRESS = 300
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,8 @@ def one_line(system: System, split: Partition, *, width: float = 7.2, height: fl
     if (split.names_x, split.names_y) != (system.names_x, system.names_y):
         raise InputError("the partition belongs to another system; its names are not those of this one")
     with styled():
-        figure = new_figure(width, height)
-        ax = figure.subplots()
+        figure = page_figure(width, height)
+        ax = figure.add_axes((0.02, 0.02, 0.96, 0.86))
         bare(ax)
         where = _layout(system)
         scale = _spacing(where)
@@ -127,12 +131,15 @@ def _reached(source: str, wires: dict[str, list[str]], taken: set[str]) -> list[
 
 
 def _layout(system: System) -> dict[str, Point]:
-    import networkx as nx
+    names, ends = buses(system), [branch.ends for branch in branches_in_service(system)]
+    if len(names) <= STRESS:
+        return stress_layout(names, ends)
+    import networkx as nx  # slow to import, for large networks alone
 
-    simple = nx.Graph(graph(system))
-    # Kamada-Kawai keeps graph distances and costs n^3; a spring layout with a fixed seed serves large
-    # networks.
-    place = nx.kamada_kawai_layout(simple) if len(simple) <= 300 else nx.spring_layout(simple, seed=1)
+    simple = nx.Graph()
+    simple.add_nodes_from(names)
+    simple.add_edges_from(ends)
+    place = nx.spring_layout(simple, seed=1)
     return {bus: (float(x), float(y)) for bus, (x, y) in place.items()}
 
 

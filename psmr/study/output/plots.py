@@ -11,11 +11,12 @@ import numpy as np
 
 from psmr.errors import InputError
 from psmr.study.events import Fault
-from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, styled
-from psmr.study.output.lines import draw_lines
+from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, page_figure, styled
+from psmr.study.output.lines import draw_lines, shown_of
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import default_panels, quantity, unit_of
 from psmr.study.record.values import values_of
+from psmr.study.run.points import at_rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,8 +42,18 @@ TITLES: Mapping[str, str] = {
 }
 
 
+# Points of a figure: as many as it has dots from left to right.
+POINTS = 500
+
 # Events that a page lists and its figures mark by letters; a time series has hundreds.
 LETTERED = 60
+
+
+def smooth(run: Recorded) -> Recorded:
+    """Return a run as it is drawn: with points between its long steps where its method has them."""
+    if not run.scheme.dense_output or not run.whole or len(run.t) > POINTS:
+        return run
+    return run.refined(np.linspace(run.t[0], run.t[-1], POINTS))
 
 
 def trajectories(
@@ -77,8 +88,12 @@ def trajectories(
     Raises
     ------
     InputError
-        For a name that means nothing, and for signals of several kinds where `ax` is given.
+        For a name that means nothing, for signals of several kinds where `ax` is given, and for an `ax` that
+        is none.
     """
+    if ax is not None and not hasattr(ax, "axvline"):
+        raise InputError(f"ax = {ax!r}: must be axes of matplotlib, for instance of plt.subplots()[1]")
+    run = smooth(run)
     panels = panels_of(run, names)
     if ax is not None:
         if len(panels) > 1 and names is None:
@@ -112,7 +127,7 @@ def panels_of(run: Recorded, names: str | Iterable[str] | None) -> list[tuple[st
 def panel_figure(run: Recorded, names: Sequence[str]) -> Figure:
     """Return a figure of one panel for a narrow page, the events marked by letters."""
     with styled():
-        figure = new_figure(5.2, 2.9)
+        figure = page_figure(5.2, 2.9)
         ax = figure.subplots()
         ax.set_xlim(run.t[0], run.t[-1])
         draw_panel(ax, run, names)
@@ -122,11 +137,19 @@ def panel_figure(run: Recorded, names: Sequence[str]) -> Figure:
 
 
 def comparison(
-    run: Recorded, other: Recorded, names: str | Iterable[str] | None = None, *, width: float = 7.2
+    run: Recorded,
+    other: Recorded,
+    names: str | Iterable[str] | None = None,
+    *,
+    width: float = 7.2,
+    labels: tuple[str, str] | None = None,
 ) -> Figure:
     """Return a figure of two runs over one another and, below each kind of quantity, their difference.
 
-    The difference is that at the times of the first run, the second one straight between its points.
+    The difference is that at the times of the first run, the second one straight between its points, before
+    and after an event each for itself. Of more than nine signals the same ones are drawn of both runs.
+    Events of the first run are full lines, those that the second one alone has are dashed. `labels` are what
+    the runs are called; their systems and schemes where left out.
 
     Raises
     ------
@@ -147,27 +170,42 @@ def comparison(
             above, below = axes[2 * k], axes[2 * k + 1]
             mine, yours = values_of(run, panel), values_of(other, panel)
             draw_panel(above, run, panel)
-            at = np.column_stack([np.interp(run.t, other.t, column) for column in yours.T])
-            for colour, column in zip(COLOURS, range(len(panel)), strict=False):
+            rows, at = at_rows_of(run.t, other.t, yours)
+            for colour, column in zip(COLOURS, shown_of(run, panel, mine), strict=False):
                 above.plot(other.t, yours[:, column], color=colour, lw=1.0, ls=(0, (3, 2)))
-                below.plot(run.t, at[:, column] - mine[:, column], color=colour, lw=1.0)
-            below.set_ylabel("difference")
-        mark_events(axes, run)
+                below.plot(run.t[rows], at[:, column] - mine[rows, column], color=colour, lw=1.0)
+            below.set_ylabel(f"difference [{_unit(run, panel)}]")
+        mark_events(axes, run, other)
         axes[-1].set_xlabel("time [s]")
-        words = f"full: {_title(run)}\ndashed: {_title(other)}; difference: dashed less full"
+        full, dashed = labels or (_title(run), _title(other))
+        words = f"full: {full}\ndashed: {dashed}; difference: dashed less full"
         lines = [part for line in words.split("\n") for part in textwrap.wrap(line, int(13 * width))]
         figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=9, color=INK)
     return figure
 
 
-def mark_events(axes: Sequence[Axes], run: Recorded) -> None:
-    """Shade faults, draw a line where anything else happens, and say what above the first panel."""
+def mark_events(axes: Sequence[Axes], run: Recorded, other: Recorded | None = None) -> None:
+    """Shade faults, draw a line where anything else happens, and say what above the first panel.
+
+    Beside another run, drawn dashed, the lines of this one are full, and those of its own events dashed.
+    """
+    theirs = () if other is None else tuple(told for told in _told(other) if told not in _told(run))
+    dashed = (0, (4, 3))
     for ax in axes:
         _shade(ax, run)
-    for instant, _ in run.instants:
-        for ax in axes:
-            ax.axvline(instant, color=FAINT, lw=0.7, ls=(0, (4, 3)), zorder=0.6)
-    _caption_instants(axes[0], run)
+        for instant, _ in run.instants:
+            ax.axvline(instant, color=FAINT, lw=0.7, ls=dashed if other is None else "-", zorder=0.6)
+        for instant, _ in theirs:
+            ax.axvline(instant, color=FAINT, lw=0.7, ls=dashed, zorder=0.6)
+    span = float(run.t[-1] - run.t[0])
+    told = (*_told(run), *((instant, f"dashed: {label}") for instant, label in theirs))
+    _caption_instants(axes[0], sorted(told, key=lambda one: one[0]), float(run.t[0]) + 0.6 * span)
+
+
+def _told(run: Recorded) -> tuple[tuple[float, str], ...]:
+    """Return (time, label) of the events of a run, and of the monitor that ended it."""
+    stopped = () if run.stopped is None else ((run.stopped.t, f"stopped by {run.stopped.monitor}"),)
+    return (*run.instants, *stopped)
 
 
 def _shade(ax: Axes, run: Recorded) -> None:
@@ -179,12 +217,10 @@ def _shade(ax: Axes, run: Recorded) -> None:
         ax.axvline(run.stopped.t, color=FAST, lw=1.0, zorder=0.6)
 
 
-def _caption_instants(ax: Axes, run: Recorded) -> None:
-    """Write the labels of the instants one above the other, so that close ones do not overlap."""
-    span = run.t[-1] - run.t[0]
-    stopped = () if run.stopped is None else ((run.stopped.t, f"stopped by {run.stopped.monitor}"),)
-    for level, (instant, label) in enumerate(reversed((*run.instants, *stopped))):
-        right = instant - run.t[0] > 0.6 * span
+def _caption_instants(ax: Axes, told: Sequence[tuple[float, str]], late: float) -> None:
+    """Write the labels of instants one above the other, close ones apart, those past `late` to the left."""
+    for level, (instant, label) in enumerate(reversed(told)):
+        right = instant > late
         ax.annotate(
             f"{label}, {instant:g} s",
             (instant, 1.0),
@@ -220,11 +256,14 @@ def letter_events(ax: Axes, run: Recorded) -> None:
     """Shade faults, and mark each event by the letter that it has in the table of events."""
     _shade(ax, run)
     close: list[tuple[float, list[str]]] = []
-    span = run.t[-1] - run.t[0]
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    left, right = ax.get_xlim()
+    letter_width = 5.0 / (0.65 * 72 * figure.get_figwidth()) * (right - left)
     for letter, (instant, _) in zip(letters(len(run.instants)), run.instants, strict=True):
         ax.axvline(instant, color=FAINT, lw=0.7, ls=(0, (4, 3)), zorder=0.6)
-        # Events closer than a letter is wide share their place.
-        if close and instant - close[-1][0] < 0.03 * span:
+        # Events closer than the letters before them are wide share their place.
+        if close and instant - close[-1][0] < letter_width * (len(_together(close[-1][1])) + 1):
             close[-1][1].append(letter)
         else:
             close.append((instant, [letter]))
@@ -232,10 +271,15 @@ def letter_events(ax: Axes, run: Recorded) -> None:
         return
     for instant, marks in close:
         ax.annotate(
-            ",".join(marks) if len(marks) < 4 else f"{marks[0]}-{marks[-1]}", (instant, 1.0),
+            _together(marks), (instant, 1.0),
             xycoords=("data", "axes fraction"), xytext=(2, 2), textcoords="offset points", fontsize=8,
             color=FAINT, annotation_clip=False,
         )  # fmt: skip
+
+
+def _together(marks: Sequence[str]) -> str:
+    """Return the letters of events that share a place, as a range where there are many."""
+    return ",".join(marks) if len(marks) < 3 else f"{marks[0]}-{marks[-1]}"
 
 
 def letters(count: int) -> list[str]:
@@ -250,8 +294,12 @@ def draw_panel(ax: Axes, run: Recorded, names: Sequence[str]) -> None:
     kinds = {kind_of(name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else ""
     words = (COMPUTED if run.signals.computed(names[0]) else TITLES).get(kind, kind) or "value"
+    ax.set_ylabel(f"{words} [{_unit(run, names)}]")
+
+
+def _unit(run: Recorded, names: Sequence[str]) -> str:
     units = {unit_of(run.signals, run.units, name) for name in names}
-    ax.set_ylabel(f"{words} [{units.pop() if len(units) == 1 else 'several units'}]")
+    return units.pop() if len(units) == 1 else "several units"
 
 
 def _by_quantity(names: Sequence[str]) -> list[tuple[str, ...]]:

@@ -6,15 +6,31 @@ import os
 import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
+from psmr.errors import PsmrError
 from psmr.study.output.files import write_text
 from psmr.study.record.certificate import Certificate
 from psmr.study.record.recorded import Recorded
 from psmr.study.topology.network import buses
+
+# A run of more wall time in s than this is not done again, coarser, unless its error is asked for.
+MOST_SECONDS = 1.0
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from psmr.pencil.modes.shapes import ModeShape
+
+SHAPES = 3
+"""So many modes, the least damped, are shown with their phasors."""
+
+OVERDAMPED = 0.5
+"""A pair with a larger damping ratio has no period that anybody sees."""
 
 BADGES = {"green": "in order", "amber": "with reservations", "red": "failed"}
 """What a colour means, for readers who see no colours."""
@@ -40,8 +56,27 @@ def run_text(run: Recorded) -> str:
         if certificate is not None:
             title = f"Certificate: the scheme on {certificate.subject}"
             parts += ["", title, *(f"  {line}" for line in certificate.lines())]
+    if words := accuracy(run):
+        parts += ["", "Accuracy", f"  {words}"]
     parts += ["", "Work", *(f"  {line}" for line in run.stats.lines())]
     return "\n".join(parts)
+
+
+def accuracy(run: Recorded) -> str:
+    """Return the estimated error of a run that followed a tolerance; "" for another one.
+
+    The second run that this takes is left out where the first one took more than a second.
+    """
+    if not run.scheme.dense_output or not run.whole:
+        return ""
+    if run.stats.counters.seconds > MOST_SECONDS:
+        return f"tolerance {run.scheme.tolerance:g}; run.estimated_error runs again to estimate the error"
+    try:
+        return str(run.estimated_error)
+    except PsmrError as error:
+        return (
+            f"tolerance {run.scheme.tolerance:g}; the error was not estimated, a coarser run fails: {error}"
+        )
 
 
 def run_page(
@@ -106,7 +141,12 @@ def run_page(
         unaltered=bool(run.instants) and run.certificate_after is None,
         modes=_modes(run, system),
         partition=_partition(run, system),
-        work={"heads": head, "rows": [Row(row) for row in rows], "notes": run.stats.notes()},
+        activity=_activity(run),
+        work={
+            "heads": head,
+            "rows": [Row(row) for row in rows],
+            "notes": [n for n in (*run.stats.notes(), accuracy(run)) if n],
+        },
         command="" if origin is None else origin.command,
         study="" if origin is None else origin.study,
         versions=_versions(origin),
@@ -132,9 +172,9 @@ def _letters(count: int) -> list[str]:
 
 def _trajectories(run: Recorded, signals: Iterable[str] | None) -> list[Any]:
     from psmr.study.output.angles import angle_figure
-    from psmr.study.output.plots import panel_figure, panels_of
+    from psmr.study.output.plots import panel_figure, panels_of, smooth
 
-    found = []
+    found, run = [], smooth(run)
     panels = panels_of(run, None if signals is None else list(signals))
     for panel in panels:
         kind = panel[0].rpartition(".")[2]
@@ -162,19 +202,47 @@ def _entries(certificate: Certificate) -> dict[str, Any]:
 def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
     if system is None or run.certificate is None or run.certificate.stable is None:
         return None
-    from psmr.dae.system.linear import modes
+    from psmr.dae.system.linear import mode_columns
     from psmr.pencil.deformation.deformation import deformation
     from psmr.pencil.report.page import parts
 
     linear = system.linearise()
-    table = modes(linear)
-    values = (table["real"] + 1j * table["imag"]).to_numpy()
+    columns = mode_columns(linear)
     states = {
-        complex(s): f"{name} ({100 * share:.0f} %)"
-        for s, name, share in zip(values, table["dominant_state"], table["participation"], strict=True)
+        complex(real, imag): f"{name} ({100 * share:.0f}\N{NO-BREAK SPACE}%)"
+        for real, imag, name, share in zip(
+            *(columns[key] for key in ("real", "imag", "dominant_state", "participation")), strict=True
+        )
     }
-    shown = parts(deformation(linear, run.scheme), states)
-    return shown | {"subject": run.certificate.subject}
+    scheme, subject = run.scheme, run.certificate.subject
+    if run.certificate.at_steps:
+        judged = run.certificate.at_steps[0]
+        scheme = scheme.at_step(judged.h) or scheme
+        subject += f", at {judged.which}, {judged.h:.4g} s"
+    report = deformation(linear, scheme)
+    return parts(report, states) | {"subject": subject, "shapes": _shapes(linear, report.table)}
+
+
+def _shapes(linear: LinearDae, table: pd.DataFrame) -> list[Any]:
+    """Return pictures of the least damped oscillations: who swings against whom."""
+    from psmr.pencil.modes.matching import ZERO_MODE
+    from psmr.pencil.modes.shapes import shapes_at
+    from psmr.pencil.report.shape_figures import shape_figure
+
+    swings = (table["imag"] > 0) & (table["damping_ratio"] < OVERDAMPED) & (table["status"] != ZERO_MODE)
+    chosen = table[swings].nsmallest(SHAPES, "damping_ratio")
+    return [
+        _picture(
+            shape_figure(shape), f"Phasors and participation at {shape.title}: {_largest(shape)}", tight=False
+        )
+        for shape in shapes_at(linear, chosen["real"] + 1j * chosen["imag"])
+    ]
+
+
+def _largest(shape: ModeShape) -> str:
+    """Return the four largest phasors of a mode in words."""
+    found = shape.phasors().head(4).items()
+    return ", ".join(f"{name} {abs(p):.2f} at {np.degrees(np.angle(p)):.0f} degrees" for name, p in found)
 
 
 def _partition(run: Recorded, system: System | None) -> Any:
@@ -187,13 +255,22 @@ def _partition(run: Recorded, system: System | None) -> Any:
     return _picture(one_line(system, split), words, wide=True)
 
 
-def _picture(figure: Any, words: str, caption: str = "", wide: bool = False) -> Any:
+def _activity(run: Recorded) -> Any:
+    if run.refined_steps is None or not run.refined_steps.devices:
+        return None
+    from psmr.study.output.activity import activity_figure
+
+    words = "Map of the devices that took steps of their own, over time, with the common step above"
+    return _picture(activity_figure(run), words, wide=True)
+
+
+def _picture(figure: Any, words: str, caption: str = "", wide: bool = False, tight: bool = True) -> Any:
     from psmr.pencil.report.page import Picture
     from psmr.pencil.report.render import inline_svg
     from psmr.study.output.canvas import close, styled
 
     with styled():
-        drawn = Picture(inline_svg(figure, words), words, caption, wide)
+        drawn = Picture(inline_svg(figure, words, tight), words, caption, wide)
     close(figure)
     return drawn
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, PsmrWarning
@@ -19,6 +21,36 @@ if TYPE_CHECKING:
 
 # The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.
 LARGEST = 2000
+
+
+@dataclass(frozen=True)
+class AtStep:
+    """What the pencil says of one step of a run whose scheme chose its steps.
+
+    Attributes
+    ----------
+    which
+        Which step: the longest, the median one, the median one of the quiet part.
+    h
+        The step in s.
+    stable
+        Whether no numerical mode grows with it.
+    mode_numerical, deformation
+        As in `Certificate`.
+    """
+
+    which: str
+    h: float
+    stable: bool
+    mode_numerical: complex | None = None
+    deformation: float | None = None
+
+    def __str__(self) -> str:
+        if self.mode_numerical is None or self.deformation is None:
+            words = "the dominant mode is not represented"
+        else:
+            words = f"it becomes {show(self.mode_numerical)}, deformed by {percent(self.deformation)}"
+        return f"{self.which}, {self.h:.4g} s: {words}{'' if self.stable else '; unstable'}"
 
 
 @dataclass(frozen=True)
@@ -46,6 +78,9 @@ class Certificate:
         Why nothing was computed, or what else should be known.
     subject
         Which system was linearised, and where.
+    at_steps
+        For a scheme that chose its steps: what it does to the modes at some of them; what stands above is
+        that of the median step.
     """
 
     scheme: str
@@ -59,6 +94,12 @@ class Certificate:
     least_stable: complex | None = None
     note: str = ""
     subject: str = "the system before the events"
+    at_steps: tuple[AtStep, ...] = ()
+
+    @property
+    def blames_scheme(self) -> bool:
+        """Whether the scheme is unstable on a system that is not."""
+        return self.stable is False and not self.verdict.startswith("Unstable, as the system is")
 
     def lines(self) -> tuple[str, ...]:
         """Return the certificate as lines of text."""
@@ -67,7 +108,8 @@ class Certificate:
         least = (
             () if self.least_stable is None else (f"least stable numerical mode: {show(self.least_stable)}",)
         )
-        lines = (self.verdict, self._dominant(), *least, *self._setting())
+        steps = tuple(f"at {step}" for step in self.at_steps)
+        lines = (self.verdict, self._dominant(), *steps, *least, *self._setting())
         return (*lines, f"note: {self.note}") if self.note else lines
 
     def __str__(self) -> str:
@@ -94,8 +136,14 @@ def certify(
     subject: str = "the system before the events",
     warn: bool = True,
     linear: LinearDae | None = None,
+    any_size: bool = True,
+    steps: Mapping[str, float] | None = None,
 ) -> Certificate:
     """Return the certificate of a scheme on a system, linearised at the system's starting point.
+
+    Up to 2,000 variables every multiplier is computed; beyond, the outermost ones with a bound on the others
+    and the least damped mode, which takes ten to twenty seconds for 7,000 variables; the note of the
+    certificate says what is covered.
 
     Parameters
     ----------
@@ -107,60 +155,122 @@ def certify(
         Whether a verdict that is missing or bad is a warning as well.
     linear
         The linearised system; that at the system's starting point where left out.
+    any_size
+        Whether there is a certificate beyond 2,000 variables.
+    steps
+        Steps in s by what they are, of a run whose scheme chose them; see `steps_of`.
 
     Warns
     -----
     PsmrWarning
         When the pencil says that the scheme is unstable on the linearised system.
     """
-    return replace(_judged(system, scheme, warn, linear), subject=subject)
+    certificate = replace(_judged(system, scheme, warn, linear, any_size, steps or {}), subject=subject)
+    if warn and certificate.stable is False:
+        warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=3)
+    return certificate
 
 
-def _judged(system: System, scheme: Scheme, warn: bool, linear: LinearDae | None) -> Certificate:
+def _objection(certificate: Certificate, system: System, scheme: Scheme, linear: LinearDae | None) -> str:
+    """Return the warning of a verdict that is bad, with what to do about it where the scheme is at fault."""
+    when = "of the run, at the steps that were taken" if certificate.at_steps else "before the run"
+    words = f"the pencil says {when}: {certificate.verdict} Scheme: {scheme}"
+    if not certificate.blames_scheme:
+        return words
+    if certificate.at_steps:
+        return f"{words}; take a smaller tolerance, which makes the steps smaller"
+    limit = scheme.limit(linear or system.linearise())
+    return f"{words}; take a smaller step, {limit or 'another partition or corrections'}"
+
+
+def steps_of(t: NDArray[np.float64], events: Collection[float] = ()) -> dict[str, float]:
+    """Return the steps in s by which a run is judged whose scheme chose them.
+
+    Parameters
+    ----------
+    t
+        (K,) accepted times in s, twice at an event.
+    events
+        Times in s of the events. Steps before the first one count only where there is nothing else: the
+        system rests. The quiet part is the second half of what follows the last one.
+    """
+    h, ends = np.diff(t), t[1:]
+    first, last = min(events, default=float(t[0])), max(events, default=float(t[0]))
+    moving = (h > 0.0) & (ends > first)
+    moving = moving if moving.any() else h > 0.0
+    if not moving.any():
+        return {}
+    ends, h = ends[moving], h[moving]
+    quiet = h[ends > 0.5 * (last + float(t[-1]))]
+    named = {"the median step": float(np.median(h)), "the longest step": float(h.max())}
+    return named | ({"the median step of the quiet part": float(np.median(quiet))} if quiet.size else {})
+
+
+def _judged(
+    system: System,
+    scheme: Scheme,
+    warn: bool,
+    linear: LinearDae | None,
+    any_size: bool,
+    steps: Mapping[str, float],
+) -> Certificate:
     split = getattr(scheme, "split", None)
     partition = "none, one step size for every variable" if split is None else str(split)
     size = system.n + system.m
-    if size > LARGEST:
+    if size > LARGEST and not any_size:
         note = (
             f"{size} variables are more than the {LARGEST} for which every eigenvalue of the step is "
-            "computed; psmr.deformation computes single modes"
+            'computed; certify = "always" and psmr.certify search for the outermost ones, '
+            "psmr.deformation computes single modes"
         )
         return Certificate(str(scheme), partition, note=note)
     if system.n == 0:
         return Certificate(
             str(scheme), partition, note="the system has no states, there is nothing to deform"
         )
+    if math.isnan(scheme.operator_step) and steps and scheme.at_step(1.0) is not None:
+        return _of_steps(linear or system.linearise(), scheme, partition, warn, steps)
     if math.isnan(scheme.operator_step):
         note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
         return Certificate(str(scheme), partition, note=note)
     return _from_pencil(linear or system.linearise(), scheme, partition, warn)
 
 
+def _of_steps(
+    linear: LinearDae, scheme: Scheme, partition: str, warn: bool, steps: Mapping[str, float]
+) -> Certificate:
+    """Return the certificate at the steps that were taken; the first one is that of the fields."""
+    found: dict[float, Certificate] = {}
+    for h in steps.values():
+        fixed = scheme.at_step(h)
+        assert fixed is not None
+        if h not in found:
+            found[h] = _from_pencil(linear, fixed, partition, warn and not found)
+    first = found[next(iter(steps.values()))]
+    if first.stable is None:
+        return replace(first, scheme=str(scheme))
+    at_steps = tuple(
+        AtStep(which, h, bool(found[h].stable), found[h].mode_numerical, found[h].deformation)
+        for which, h in steps.items()
+    )
+    stable = all(step.stable for step in at_steps)
+    worst = next((found[step.h] for step in at_steps if not step.stable), first)
+    return replace(first, scheme=str(scheme), stable=stable, verdict=worst.verdict, at_steps=at_steps)
+
+
 def _from_pencil(linear: LinearDae, scheme: Scheme, partition: str, warn: bool) -> Certificate:
     from psmr.pencil.deformation.deformation import deformation
 
     try:
-        report = deformation(linear, scheme)
+        # Beyond LARGEST the least damped mode and the outermost multipliers.
+        report = deformation(linear, scheme, modes=None if linear.n + linear.m <= LARGEST else 1)
     except PsmrError as error:
         # The run itself may be possible where the pencil is not; it must then say that it carries no verdict.
         if warn:
             words = f"no verdict on the scheme before the run: {error}"
             warnings.warn(words, PsmrWarning, stacklevel=4)
         return Certificate(str(scheme), partition, note=str(error))
-    certificate = from_report(report, str(scheme), partition)
-    if not certificate.stable and warn:
-        limit = scheme.limit(linear)
-        advice = (
-            f"take a smaller step, {limit}"
-            if limit
-            else "take a smaller step, another partition or corrections"
-        )
-        warnings.warn(
-            f"the pencil says before the run: {certificate.verdict} Scheme: {scheme}; {advice}",
-            PsmrWarning,
-            stacklevel=4,
-        )
-    return certificate
+    return from_report(report, str(scheme), partition)
 
 
 def show(s: complex) -> str:
@@ -183,18 +293,17 @@ def damping(s: complex) -> float:
 def from_report(report: Deformation, scheme: str, partition: str) -> Certificate:
     """Return the certificate that a deformation report amounts to."""
     mode, numerical, deformed = None, None, None
-    dominant = report.dominant
-    if dominant is not None:
-        mode = complex(dominant["real"], dominant["imag"])
-        if np.isfinite(dominant["relative_deformation"]):
-            numerical = complex(dominant["real_numerical"], dominant["imag_numerical"])
-            deformed = float(dominant["relative_deformation"])
-    table = report.table
+    columns, k = report.columns, report.dominant_at
+    s_hat = columns["real_numerical"] + 1j * columns["imag_numerical"]
+    if k is not None:
+        mode = complex(columns["real"][k], columns["imag"][k])
+        if np.isfinite(columns["relative_deformation"][k]):
+            numerical = complex(s_hat[k])
+            deformed = float(columns["relative_deformation"][k])
     least = None
-    shown = table[np.isfinite(table["real_numerical"]) & (table["status"] != "zero mode")]
+    shown = s_hat[np.isfinite(s_hat.real) & (columns["status"] != "zero mode")]
     if len(shown):
-        row = shown.loc[shown["real_numerical"].idxmax()]
-        least = complex(row["real_numerical"], row["imag_numerical"])
+        least = complex(shown[np.argmax(shown.real)])
     return Certificate(
         scheme,
         partition,

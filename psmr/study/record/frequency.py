@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,17 @@ STEP = 0.5
 
 
 def frequencies(
-    system: System, spans: Sequence[Span], names: Sequence[str], t: Reals, x: Reals, y: Reals
+    system: System,
+    spans: Sequence[Span],
+    names: Sequence[str],
+    t: Reals,
+    x: Reals,
+    y: Reals,
+    systems: MutableMapping[Span, System] | None = None,
 ) -> Reals:
     """Return (K, len(names)) frequencies in Hz of the named buses at the recorded points.
+
+    `systems` has the systems of spans that were looked at before, and takes those of new ones.
 
     f = f_n + (1/2 pi) d(angle)/dt with the derivative of the voltage from the differentiated algebraic
     equations, g_y y' = -g_x f - g_t: no filter and no difference of recorded points.
@@ -32,7 +40,14 @@ def frequencies(
     values = np.empty((len(t), len(names)))
     for span in spans:
         rows = range(len(t))[span.rows]
-        now = system_in(system, span, x[rows[0]], y[rows[0]])
+        if not rows:
+            continue
+        if systems is None or span not in systems:
+            now = system_in(system, span, x[rows[0]], y[rows[0]])
+            if systems is not None:
+                systems[span] = now
+        else:
+            now = systems[span]
         n = now.n
         at_x, at_y = (
             np.array([system.index(name) - shift for name in own], dtype=np.intp)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
+from psmr.numerics.refine.activity import Activity
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event
 from psmr.study.monitors.watching import Stop
+from psmr.study.outcome.outcome import Outcome
+from psmr.study.outcome.red_amber_green import Judgement
 from psmr.study.record.certificate import Certificate, Scheme
-from psmr.study.record.judgement import Judgement
-from psmr.study.record.outcome import Outcome
+from psmr.study.record.global_error import GlobalError
+from psmr.study.record.kept import Kept
 from psmr.study.record.signals import Signals
 from psmr.study.record.spans import Span
 from psmr.study.record.stats import Stats
@@ -34,6 +37,15 @@ class Recorded(Protocol):
     def names_y(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def system(self) -> System | None: ...  # noqa: D102
+    def refined(self, times: ArrayLike) -> Recorded: ...  # noqa: D102
+    @property
+    def whole(self) -> bool: ...  # noqa: D102
+    @property
+    def estimated_error(self) -> GlobalError: ...  # noqa: D102
+    @property
+    def kept(self) -> Kept | None: ...  # noqa: D102
+    @property
+    def ends(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]: ...  # noqa: D102
     @property
     def changes(self) -> tuple[Change, ...]: ...  # noqa: D102
     @property
@@ -51,7 +63,11 @@ class Recorded(Protocol):
     @property
     def instants(self) -> tuple[tuple[float, str], ...]: ...  # noqa: D102
     @property
+    def acted(self) -> tuple[tuple[float, str], ...]: ...  # noqa: D102
+    @property
     def stopped(self) -> Stop | None: ...  # noqa: D102
+    @property
+    def refined_steps(self) -> Activity | None: ...  # noqa: D102
     @property
     def certificate(self) -> Certificate | None: ...  # noqa: D102
     @property

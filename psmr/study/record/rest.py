@@ -16,7 +16,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import InitialisationError, InputError
 from psmr.grid.start.initialise import allowed_residual, polish
-from psmr.study.record.certificate import LARGEST, Certificate, certify
+from psmr.study.record.certificate import LARGEST, Certificate, certify, steps_of
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import units_of
 from psmr.study.record.spans import Span, altered, system_in
@@ -49,20 +49,22 @@ def certificate_after(run: Recorded) -> Certificate | None:
     if run.system is None or not altered(run.system, run.spans[-1]):
         return None
     span, place = run.spans[-1], "at its own equilibrium"
+    at_start, at_end = run.ends
     what = "the system after the last event"
     try:
-        last = system_in(run.system, span, run.x[-1], run.y[-1], float(run.t[-1]))
-        first = system_in(run.system, span, run.x[0], run.y[0], float(run.t[-1]))
+        last = system_in(run.system, span, *at_end, float(run.t[-1]))
+        first = system_in(run.system, span, *at_start, float(run.t[-1]))
         scheme = _restricted(run.scheme, last) if span.out else run.scheme
     except (InputError, PartitionError) as error:
         return Certificate(str(run.scheme), "", note=str(error), subject=what)
     if last.n + last.m > LARGEST:  # nothing is computed there, so that there is no point to look for
-        return certify(last, scheme, what, warn=False)
+        return certify(last, scheme, what, warn=False, any_size=False)
+    steps = steps_of(run.t[span.rows]) if scheme.chooses_steps and run.whole else None
     # A run that lost synchronism ends anywhere: what is near its end says nothing of what it left.
     found = None
     if not span.rates.any():
         found = resting_point(last) if run.outcome.lost is None else None
-        found = found or _led_over(run.system, span, run.x[0], run.y[0], first) or resting_point(last)
+        found = found or _led_over(run.system, span, *at_start, first) or resting_point(last)
     if found is None:
         place = "at the last point of the run, since no equilibrium was found"
     else:
@@ -71,7 +73,7 @@ def certificate_after(run: Recorded) -> Certificate | None:
         linear = last.linearise()
         if found is not None:
             linear = _in_turning_frame(last, linear, found.turning)
-        return certify(last, scheme, f"{what}, {place}", warn=False, linear=linear)
+        return certify(last, scheme, f"{what}, {place}", warn=False, linear=linear, steps=steps)
     except InputError as error:  # a limit that moves holds a state there
         return Certificate(str(scheme), "", note=str(error), subject=what)
 
@@ -264,6 +266,6 @@ def _restricted(scheme: Any, system: System) -> Any:
     ):
         known = dict(zip(getattr(split, names), getattr(split, flags).tolist(), strict=True))
         sides |= {flags: np.array([known[name] for name in left], dtype=bool), names: left}
-    kept = {*system.names_x, *system.names_y}
-    table = split.table[split.table["variable"].isin(kept)] if len(split.table) else split.table
-    return replace(scheme, split=replace(split, **sides, table=table))
+    kept = np.isin(split.names_x + split.names_y, system.names_x + system.names_y)
+    columns = {name: np.asarray(values)[kept] for name, values in split.columns.items()}
+    return replace(scheme, split=replace(split, **sides, columns=columns))

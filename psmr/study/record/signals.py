@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -16,7 +16,7 @@ UNITS: Mapping[str, str] = {"v": "pu", "angle": "rad", "frequency": "Hz", **QUAN
 """Units of the computed quantities."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Signals:
     """Names of what can be asked of a run: states, algebraic variables, and what is computed from them.
 
@@ -34,12 +34,15 @@ class Signals:
         Where devices meet the network.
     frequency_of
         Buses whose frequency can be computed.
+    kept
+        Computed signals that a run kept as such, where it kept chosen signals only; None otherwise.
     """
 
     names_x: tuple[str, ...]
     names_y: tuple[str, ...]
     terminals: tuple[Terminal, ...] = ()
     frequency_of: tuple[str, ...] = ()
+    kept: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, system: System) -> Signals:
@@ -53,7 +56,8 @@ class Signals:
         own = set(self.names_x) | set(self.names_y)
         places = [name.removesuffix(".v_re") for name in self.names_y if name.endswith(".v_re")]
         names = [f"{p}.{q}" for p in places if f"{p}.v_im" in own for q in ("v", "angle")]
-        return tuple(name for name in names if name not in own)
+        names += [name for name in self.kept or () if quantity(name) in ("v", "angle")]
+        return tuple(dict.fromkeys(name for name in names if name not in own))
 
     @property
     def of_devices(self) -> tuple[str, ...]:
@@ -61,12 +65,33 @@ class Signals:
         own = set(self.names_x) | set(self.names_y)
         names = [name for terminal in self.terminals for name in terminal.names]
         names += [f"{bus}.frequency" for bus in self.frequency_of]
+        names += [name for name in self.kept or () if quantity(name) not in ("v", "angle")]
         return tuple(name for name in names if name not in own)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every recorded variable and bus voltage: what a table has that was not told what to hold."""
-        return (*self.names_x, *self.names_y, *self.derived)
+        """What a table has that was not told what to hold: recorded variables, bus voltages, all `kept`."""
+        return tuple(dict.fromkeys((*self.names_x, *self.names_y, *self.derived, *(self.kept or ()))))
+
+    @property
+    def everything(self) -> tuple[str, ...]:
+        """All that can be asked for: `names`, and powers, currents and frequencies."""
+        return tuple(dict.fromkeys((*self.names, *self.of_devices)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.everything)
+
+    def __len__(self) -> int:
+        return len(self.everything)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.everything
+
+    def __repr__(self) -> str:
+        return (
+            f"<{len(self)} signals: {len(self.names_x)} states, {len(self.names_y)} algebraic variables, "
+            f"{len(self) - len(self.names_x) - len(self.names_y)} computed; list(signals) names them>"
+        )
 
     def select(self, patterns: str | Iterable[str] | None) -> tuple[str, ...]:
         """Return the signals that the patterns mean, in the order of the patterns, each once.
@@ -82,13 +107,14 @@ class Signals:
         if patterns is None:
             return self.names
         chosen: dict[str, None] = {}
-        known = (*self.names, *self.of_devices)
+        known = self.everything
         for pattern in [patterns] if isinstance(patterns, str) else patterns:
             found = [name for name in known if name == pattern or fnmatchcase(name, pattern)]
             if not found:
+                few = "" if self.kept is None else "; this run kept only what record= asked for"
                 raise InputError(
                     f"there is no signal {pattern!r}{nearest(pattern, known)}; a name is 'device.variable', "
-                    "'*' stands for any text ('*.omega')"
+                    f"'*' stands for any text ('*.omega'){few}"
                 )
             chosen.update(dict.fromkeys(found))
         return tuple(chosen)
@@ -99,13 +125,14 @@ class Signals:
 
 
 def default_panels(signals: Signals) -> list[tuple[str, ...]]:
-    """Return what is worth seeing: machine speeds and bus voltages, else the states by kind."""
+    """Return what is worth seeing: machine speeds and bus voltages, else what was kept by kind."""
     speeds = tuple(name for name in signals.names_x if name.endswith(".omega"))
     voltages = tuple(name for name in signals.derived if name.endswith(".v"))
     if speeds or voltages:
         return [panel for panel in (speeds, voltages) if panel]
     kinds: dict[str, list[str]] = {}
-    for name in signals.names_x or signals.names_y:
+    chosen = () if signals.kept is None else signals.names
+    for name in chosen or signals.names_x or signals.names_y:
         kinds.setdefault(name.rpartition(".")[2], []).append(name)
     return [tuple(panel) for panel in list(kinds.values())[:4]]
 

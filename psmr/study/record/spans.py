@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.declare.component import local_variables, parameters_of
+from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
+from psmr.numerics.run.changes import limits
 from psmr.numerics.run.trajectory import Change
 from psmr.study.topology.network import out_of_service
 
@@ -54,6 +55,52 @@ class Span:
         return self.out | out_of_service(replace(system, parameters=self.parameters))
 
 
+class Spans:
+    """The spans of a run, one after another as they begin.
+
+    Parameters
+    ----------
+    system
+        The system of the run at its start.
+    changes
+        What the events do, in order of time.
+    """
+
+    def __init__(self, system: System, changes: Sequence[Change]) -> None:
+        self.system, self.changes = system, changes
+        self._parameters, self._out = system.parameters, frozenset[str]()
+        self._inputs, self._rates = system.u0, np.zeros(system.k)
+        self._since: float | None = None
+        self._done = 0
+
+    def told(self, change: Change) -> None:
+        """Take note of what a device changes by itself, before the span that begins then."""
+        self.changes = sorted((*self.changes, change), key=lambda known: known.t)
+
+    def begin(self, t: float, rows: slice = slice(0)) -> Span:
+        """Return the span that begins at t in s; the first one before any change, also before one then."""
+        first, system = self._since is None, self.system
+        since = t if self._since is None else self._since
+        held = system.n + system.m
+        self._inputs = self._inputs + (t - since) * self._rates
+        until = self._done if first else _due(self.changes, t)
+        if until > self._done:
+            self._parameters = tuple(matrix.copy() for matrix in self._parameters)
+            self._rates = self._rates.copy()
+        for change in self.changes[self._done : until]:
+            for device, name, value in change.parameters:
+                group, row, column = system.parameter_place(device, name)
+                self._parameters[group][row, column] = value
+            for name, value in change.inputs:
+                self._inputs[system.index(name) - held] = value
+                self._rates[system.index(name) - held] = 0.0
+            for name, rate in change.rates:
+                self._rates[system.index(name) - held] = rate
+            self._out |= set(change.out)
+        self._since, self._done = t, until
+        return Span(rows, t, self._parameters, self._inputs, self._rates, self._out)
+
+
 def spans_of(system: System, t: Reals, changes: Sequence[Change]) -> tuple[Span, ...]:
     """Return the spans of a run with (K,) times t; the instant of a change stands twice in t.
 
@@ -65,32 +112,11 @@ def spans_of(system: System, t: Reals, changes: Sequence[Change]) -> tuple[Span,
         What the events did, in order of time.
     """
     begins = [0, *(np.flatnonzero(np.diff(t) == 0.0) + 1).tolist()]
-    held = system.n + system.m
-    parameters, out = system.parameters, frozenset[str]()
-    inputs, rates = system.u0, np.zeros(system.k)
-    since, done = float(t[0]), 0
-    spans = []
-    for begin, end in zip(begins, [*begins[1:], len(t)], strict=True):
-        now = float(t[begin])
-        # The row at which the run begins is before any change, also before one at that time.
-        until = done if begin == 0 else _due(changes, now)
-        inputs = inputs + (now - since) * rates
-        if until > done:
-            parameters = tuple(matrix.copy() for matrix in parameters)
-            rates = rates.copy()
-        for change in changes[done:until]:
-            for device, name, value in change.parameters:
-                group, row, column = system.parameter_place(device, name)
-                parameters[group][row, column] = value
-            for name, value in change.inputs:
-                inputs[system.index(name) - held] = value
-                rates[system.index(name) - held] = 0.0
-            for name, rate in change.rates:
-                rates[system.index(name) - held] = rate
-            out |= set(change.out)
-        since, done = now, until
-        spans.append(Span(slice(begin, end), now, parameters, inputs, rates, out))
-    return tuple(spans)
+    spans = Spans(system, changes)
+    ends = [*begins[1:], len(t)]
+    return tuple(
+        spans.begin(float(t[begin]), slice(begin, end)) for begin, end in zip(begins, ends, strict=True)
+    )
 
 
 def _due(changes: Sequence[Change], t: float) -> int:
@@ -143,14 +169,4 @@ def system_in(system: System, span: Span, x: Reals, y: Reals, t: float | None = 
 
 def limits_in(system: System, span: Span) -> tuple[Reals, Reals]:
     """Return the (n,) lower and upper non-windup limits of a span that do not move."""
-    lower, upper = system.lower.copy(), system.upper.copy()
-    for group, matrix in zip(system.groups, span.parameters, strict=True):
-        component = group.compiled.component
-        variables, names = local_variables(component), tuple(parameters_of(component))
-        for state, (low, high) in component.limits.items():
-            places = group.index[:, variables.index(state)]
-            if low in names:
-                lower[places] = matrix[:, names.index(low)]
-            if high in names:
-                upper[places] = matrix[:, names.index(high)]
-    return lower, upper
+    return limits(system, span.parameters)

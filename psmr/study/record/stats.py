@@ -14,6 +14,7 @@ ROLES = {
     "algebraic": "algebraic equations",
     "fast": "fast set",
     "slow": "slow set",
+    "refined": "refined devices",
     "event": "start and events",
 }
 # Times named of what happened often; the rest is counted.
@@ -106,6 +107,8 @@ class Stats:
             steps = f"{c.macro_steps} macro steps, {c.steps} fast steps, {c.corrections} corrections"
         if c.rejected or c.reversals:
             steps += f" and {c.rejected} rejected, {100 * c.chatter:.0f} % turned back"
+        if c.refined:
+            steps += f", {c.refined} smaller ones of {c.refined_rows / c.refined:.0f} rows on average"
         lines = [f"{steps}, {c.refreshes} refreshed factorisations, {c.seconds:.3f} s"]
         lines += _helped(c)
         if self.single_rate is not None:

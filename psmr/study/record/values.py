@@ -1,56 +1,96 @@
-"""The values of a run's signals: recorded columns, bus voltages, and what devices' equations make of them."""
+"""The values of a run's signals: kept columns, bus voltages, and what devices' equations make of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.dae.system.system import System
 from psmr.study.record.frequency import frequencies
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.signals import quantity
+from psmr.study.record.signals import Signals, quantity
+from psmr.study.record.spans import Span
 from psmr.study.record.terminals import terminal_values
 
 Reals = NDArray[np.float64]
 
 
-def values_of(run: Recorded, names: Sequence[str]) -> Reals:
-    """Return (K, len(names)) values of the named signals, of which each is one of the run's."""
+# Rows that are looked at together where a run may be larger than the memory.
+PIECE = 4096
+
+
+def values_in_pieces(run: Recorded, names: Sequence[str]) -> Iterator[tuple[slice, Reals]]:
+    """Yield the values of `values_of` some rows at a time, all at once where devices' equations are asked."""
+    own = {*run.names_x, *run.names_y, *(run.kept.names if run.kept is not None else ())}
+    angles = [k for k, name in enumerate(names) if name not in own and quantity(name) == "angle"]
+    if any(name not in own and quantity(name) not in ("v", "angle") for name in names):
+        yield slice(0, len(run.t)), values_of(run, names)
+        return
+    before: Reals | None = None
+    for first in range(0, len(run.t), PIECE):
+        rows = slice(first, min(first + PIECE, len(run.t)))
+        values = values_of(run, names, rows)
+        if before is not None:
+            values[:, angles] = np.unwrap(np.vstack([before, values[:, angles]]), axis=0)[1:]
+        before = values[-1:, angles]
+        yield rows, values
+
+
+def values_of(run: Recorded, names: Sequence[str], rows: slice = slice(None)) -> Reals:
+    """Return (K, len(names)) values of the named signals, of which each is one of the run's.
+
+    `rows` chooses some of its points; not for signals that devices' equations give.
+    """
+    x, y = run.x[rows], run.y[rows]
     place_x = {name: i for i, name in enumerate(run.names_x)}
     place_y = {name: i for i, name in enumerate(run.names_y)}
-    out = np.empty((len(run.t), len(names)))
+    place_kept = {name: i for i, name in enumerate(run.kept.names)} if run.kept is not None else {}
+    out = np.empty((len(x), len(names)))
     later = []
     for column, name in enumerate(names):
         device, _, kind = name.rpartition(".")
         if name in place_x:
-            out[:, column] = run.x[:, place_x[name]]
+            out[:, column] = x[:, place_x[name]]
         elif name in place_y:
-            out[:, column] = run.y[:, place_y[name]]
+            out[:, column] = y[:, place_y[name]]
+        elif name in place_kept and run.kept is not None:
+            out[:, column] = run.kept.values[rows, place_kept[name]]
         elif kind in ("v", "angle"):
-            v_re, v_im = run.y[:, place_y[f"{device}.v_re"]], run.y[:, place_y[f"{device}.v_im"]]
+            v_re, v_im = y[:, place_y[f"{device}.v_re"]], y[:, place_y[f"{device}.v_im"]]
             out[:, column] = np.hypot(v_re, v_im) if kind == "v" else np.unwrap(np.arctan2(v_im, v_re))
         else:
             later.append(column)
     if later:
-        for column, values in zip(later, _of_devices(run, [names[k] for k in later]), strict=True):
+        assert run.system is not None  # a run without its system has no such signals
+        computed = [names[k] for k in later]
+        found = values_of_devices(run.system, run.signals, run.spans, computed, run.t, run.x, run.y)
+        for column, values in zip(later, found, strict=True):
             out[:, column] = values
     return out
 
 
-def _of_devices(run: Recorded, names: Sequence[str]) -> list[Reals]:
-    """Return powers, currents and frequencies, (K,) each."""
-    system = run.system
-    assert system is not None  # a run without its system has no such signals
+def values_of_devices(
+    system: System,
+    signals: Signals,
+    spans: Sequence[Span],
+    names: Sequence[str],
+    t: Reals,
+    x: Reals,
+    y: Reals,
+    systems: MutableMapping[Span, System] | None = None,
+) -> list[Reals]:
+    """Return powers, currents and frequencies, (K,) each, at points that have every variable.
+
+    `systems` as in `psmr.study.record.frequency.frequencies`.
+    """
     wanted = {name.rpartition(".")[0] for name in names}
-    chosen = [terminal for terminal in run.signals.terminals if terminal.device in wanted]
-    found = terminal_values(system, run.spans, chosen, run.t, run.x, run.y)
+    chosen = [terminal for terminal in signals.terminals if terminal.device in wanted]
+    found = terminal_values(system, spans, chosen, t, x, y)
     turning = [name.rpartition(".")[0] for name in names if quantity(name) == "frequency"]
-    bus_values = dict(
-        zip(turning, frequencies(system, run.spans, turning, run.t, run.x, run.y).T, strict=True)
-        if turning
-        else ()
-    )
+    hertz = frequencies(system, spans, turning, t, x, y, systems) if turning else np.empty((len(t), 0))
+    bus_values = dict(zip(turning, hertz.T, strict=True))
     values = []
     for name in names:
         device, _, kind = name.rpartition(".")

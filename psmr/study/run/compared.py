@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from psmr.errors import InputError
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.values import values_of
-from psmr.study.run.points import between, sides
+from psmr.study.run.points import at_rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +51,18 @@ class Comparison:
         more = f"\n... {len(self.table) - 10} more signals" if len(self.table) > 10 else ""
         return "\n".join([*heads, shown + more])
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        worst = self.table.iloc[0]
+        return f"Comparison({len(self.table)} signals, largest {worst['largest']:.3g} in {worst['signal']})"
+
+    def _repr_html_(self) -> str:
+        heads = "".join(
+            f"<p>{name}: {escape(r.judgement.headline)}</p>"
+            for name, r in (("first", self.run), ("second", self.other))
+        )
+        table = self.table.head(10).to_html(index=False, float_format="{:.4g}".format)
+        more = f"<p>and {len(self.table) - 10} more signals</p>" if len(self.table) > 10 else ""
+        return heads + str(table) + more
 
 
 def compare(run: Recorded, other: Recorded, names: str | Iterable[str] | None = None) -> Comparison:
@@ -59,7 +71,8 @@ def compare(run: Recorded, other: Recorded, names: str | Iterable[str] | None = 
     Parameters
     ----------
     run, other
-        Two runs; `other` is taken straight between its points, before and after an event each for itself.
+        Two runs; `other` is taken between its points as `Run.at` does, before and after an event each for
+        itself.
     names
         Names or patterns as in `Run.frame`; None: what both recorded, and bus voltages.
 
@@ -70,6 +83,8 @@ def compare(run: Recorded, other: Recorded, names: str | Iterable[str] | None = 
     """
     import pandas as pd
 
+    if not hasattr(other, "signals"):
+        raise InputError(f"compare takes another run, not {type(other).__name__}; see psmr.simulate")
     if names is None:
         theirs = set(other.signals.names)
         chosen = tuple(name for name in run.signals.names if name in theirs)
@@ -78,16 +93,13 @@ def compare(run: Recorded, other: Recorded, names: str | Iterable[str] | None = 
         other.signals.select(chosen)
     if not chosen:
         raise InputError("the two runs have no signal in common; are they of one case?")
-    rows = (run.t >= other.t[0]) & (run.t <= other.t[-1])
+    fine = other.refined(run.t) if other.scheme.dense_output and other.whole else other
+    rows, theirs_at = at_rows_of(run.t, fine.t, values_of(fine, chosen))
     if not rows.any():
         raise InputError(
             f"the two runs have no time in common: one ends before the other begins at {other.t[0]:g} s"
         )
-    mine, theirs_at = values_of(run, chosen)[rows], np.empty((int(rows.sum()), len(chosen)))
-    t, values, after = run.t[rows], values_of(other, chosen), sides(run.t)[rows]
-    for flag, side in ((False, "before"), (True, "after")):
-        at = after == flag
-        theirs_at[at] = between(other.t, values, t[at], side)  # type: ignore[arg-type]
+    t, mine = run.t[rows], values_of(run, chosen)[rows]
     off = theirs_at - mine
     worst = np.abs(off).argmax(axis=0)
     columns = np.arange(len(chosen))

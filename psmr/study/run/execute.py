@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from psmr.dae.system.system import System
-from psmr.errors import StudyError
+from psmr.errors import EventError, SchemeError, StudyError
 from psmr.io.read import CaseFile
+from psmr.study.file.names import check_signals, refuse_events
 from psmr.study.file.recipe import Recipe
-from psmr.study.file.study import Output, Study
+from psmr.study.file.study import Output, Study, usual_folder
 from psmr.study.output.files import check_writable
 from psmr.study.output.report import Origin
+from psmr.study.output.tables import require_pyarrow
+from psmr.study.record.record import Record
 from psmr.study.record.signals import Signals
-from psmr.study.run.run import Run, require_pyarrow
+from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
 
 
@@ -40,6 +43,9 @@ def run_study(
     progress: Callable[[float], None] | None = None,
     extra: Mapping[str, Any] | None = None,
     write: bool = True,
+    record: Mapping[str, Any] | None = None,
+    large: bool = False,
+    stage: Callable[[str], None] | None = None,
 ) -> tuple[System, Run, tuple[Path, ...]]:
     """Run a study and write what it asks for.
 
@@ -55,6 +61,12 @@ def run_study(
         Outputs asked for beside the study's own, by the field names of `Output`.
     write
         Whether anything is written.
+    record
+        What the run keeps, by the field names of `psmr.Record`, in place of what the study says.
+    large
+        See `simulate`.
+    stage
+        Called with what is done beside the simulation, in words: a search for a partition, a file.
 
     Returns
     -------
@@ -74,27 +86,44 @@ def run_study(
     output = _output_of(study, folder, extra or {}) if write else None
     if output:
         check_writable(output.folder)
+    kept = replace(study.record or Record(), **record) if record else study.record
     system, recipe = prepare(study)
+    streamed: tuple[Path, ...] = ()
     if output:
-        _check_output(output, system)
-    scheme = recipe.scheme(system.linearise())
-    run = simulate(
-        system,
-        scheme,
-        study.t_end,
-        study.events,
-        all=study.fast_points,
-        progress=progress,
-        monitors=study.monitors,
-    )
+        _check_output(study, output, system, kept)
+        if kept is not None and output.signals is None:
+            streamed = tuple(path for path in _tables(output))
+            kept = replace(kept, files=streamed)
+    try:
+        scheme = recipe.scheme(system.linearise(), stage)
+    except SchemeError as error:
+        raise SchemeError(f"{study.places.scheme}: {error}" if study.places.scheme else str(error)) from error
+    try:
+        run = simulate(
+            system,
+            scheme,
+            study.t_end,
+            study.events,
+            all=study.fast_points,
+            progress=progress,
+            monitors=study.monitors,
+            record=kept,
+            large=large,
+        )
+    except EventError as error:
+        refuse_events(study, system)
+        for event, where in zip(study.events, study.places.events, strict=False):
+            if event is error.event:
+                raise StudyError(f"{where}: {error}") from error
+        raise
     if output is None:
         return system, run, ()
-    return system, run, write_outputs(run, output, system, study.name, _origin(study))
+    return system, run, write_outputs(run, output, system, study.name, _origin(study), streamed, stage)
 
 
 def default_folder(study: Study) -> Path:
     """Return where a run of a study is written that names no folder: ``results/NAME``, after its file."""
-    return Path("results") / Path(study.source).stem
+    return usual_folder(study.source)
 
 
 def _origin(study: Study) -> Origin | None:
@@ -117,9 +146,25 @@ def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]
     return Output(**extra) if extra else None
 
 
-def _check_output(output: Output, system: System) -> None:
+def _tables(output: Output) -> Iterator[Path]:
+    """Yield the files with signals over time that are asked for."""
+    for wanted, name in ((output.csv, "run.csv"), (output.parquet, "run.parquet")):
+        if wanted:
+            yield Path(output.folder) / name
+
+
+def _check_output(study: Study, output: Output, system: System, record: Record | None) -> None:
     """Find a misspelt signal and a missing writer before the run, not after half of the files are written."""
-    Signals.of(system).select(output.signals)
+    check_signals(study, system, output.signals)
+    chosen = Signals.of(system).select(output.signals)
+    if record is not None and record.signals is not None:
+        kept = set(Signals.of(system).select(record.signals))
+        lost = [name for name in chosen if name not in kept] if output.signals is not None else ()
+        if lost:
+            raise StudyError(
+                f"the outputs ask for {lost[0]}, which the run does not keep; add it to record, or leave "
+                "signals out of the outputs"
+            )
     if output.parquet:
         require_pyarrow()
     if output.html and output.interactive:
@@ -129,30 +174,42 @@ def _check_output(output: Output, system: System) -> None:
 
 
 def write_outputs(
-    run: Run, output: Output, system: System, title: str, origin: Origin | None = None
+    run: Run,
+    output: Output,
+    system: System,
+    title: str,
+    origin: Origin | None = None,
+    written: tuple[Path, ...] = (),
+    stage: Callable[[str], None] | None = None,
 ) -> tuple[Path, ...]:
-    """Write the files that an output table asks for, each whole or not at all, and return their paths."""
+    """Write the files that an output table asks for, each whole or not at all, and return their paths.
+
+    Those in `written` are there already; `stage` is called with the name of each before it is made.
+    """
+    say = stage or (lambda words: None)
     place = Path(output.folder)
     files = []
     page = ""
     if output.html:
         from psmr.study.output.report import run_page, write_page
 
+        say("drawing report.html")
         # Before the first file: what cannot be shown leaves nothing behind.
         page = run_page(run, system, title, output.signals, origin, output.interactive)
-    if output.csv:
-        files.append(place / "run.csv")
-        run.to_csv(files[-1], output.signals)
-    if output.parquet:
-        files.append(place / "run.parquet")
-        run.to_parquet(files[-1], output.signals)
+    for path in _tables(output):
+        files.append(path)
+        if path not in written:
+            say(f"writing {path.name}")
+            run.write_table(path, output.signals)
     if output.save:
         files.append(place / "run.psmr")
+        say("writing run.psmr")
         run.save(files[-1])
     if output.figure != "none":
         from psmr.study.output.canvas import close, save
 
         files.append(place / f"run.{output.figure}")
+        say(f"drawing run.{output.figure}")
         figure = run.plot(output.signals, title=title)
         save(figure, files[-1])
         close(figure)

@@ -1,4 +1,4 @@
-"""Values between the recorded points of a run."""
+"""Values between the recorded points of a run: straight lines, or the dense output of its method."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.errors import InputError
+from psmr.study.record.dense import dense_points
+from psmr.study.record.recorded import Recorded
 
 Reals = NDArray[np.float64]
 Side = Literal["before", "after"]
@@ -54,6 +56,57 @@ def between(t: Reals, values: Reals, times: ArrayLike, side: Side = "after") -> 
     return np.asarray(np.where(part[:, None] == 1.0, values[second], straight))
 
 
+def refined(run: Recorded, times: ArrayLike) -> tuple[Reals, Reals, Reals]:
+    """Return t, x and y of a run with further points at (L,) times in s, in the order of time.
+
+    The points are those of the dense output of the method (`psmr.study.record.dense`); times at which a
+    point is recorded, or outside the run, add none.
+    """
+    t = run.t
+    wanted = np.unique(np.asarray(times, dtype=float))
+    wanted = np.setdiff1d(wanted[(wanted > t[0]) & (wanted < t[-1])], t)
+    if wanted.size == 0 or run.system is None:
+        return t, run.x, run.y
+    points = np.hstack([run.x, run.y])
+    new = dense_points(run.system, run.spans, t, points, wanted)
+    at = np.searchsorted(t, wanted, side="right")
+    points, n = np.insert(points, at, new, axis=0), run.x.shape[1]
+    return np.insert(t, at, wanted), points[:, :n], points[:, n:]
+
+
+def apart(t: Reals) -> Reals:
+    """Return (K,) times that ascend strictly: the row after an event is the next number above its instant."""
+    times = np.array(t, dtype=float)
+    for k in np.flatnonzero(np.diff(times) <= 0.0) + 1:
+        times[k] = np.nextafter(times[k - 1], np.inf)
+    return times
+
+
 def sides(t: Reals) -> NDArray[np.bool_]:
     """Return for each of (K,) recorded times whether it is the point after an event, of the same time."""
     return np.concatenate([[False], np.diff(t) == 0.0])
+
+
+def at_rows_of(t: Reals, other: Reals, values: Reals) -> tuple[NDArray[np.bool_], Reals]:
+    """Return which of (K,) times t another run has too, and its values there.
+
+    Parameters
+    ----------
+    t
+        (K,) times of a run, twice at an event.
+    other, values
+        (L,) times of the other and (L, j) values.
+
+    Returns
+    -------
+    ndarray, ndarray
+        (K,) whether a time is within the other, and a row of j values for each that is: straight between its
+        points, before and after an event each for itself.
+    """
+    rows = (t >= other[0]) & (t <= other[-1])
+    after = sides(t)[rows]
+    found = np.empty((int(rows.sum()), values.shape[1]))
+    for flag, side in ((False, "before"), (True, "after")):
+        at = after == flag
+        found[at] = between(other, values, t[rows][at], side)  # type: ignore[arg-type]
+    return rows, found

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,26 +14,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError
+from psmr.numerics.refine.activity import Activity
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event
 from psmr.study.monitors.watching import Stop
-from psmr.study.output.files import atomic
+from psmr.study.outcome.outcome import Outcome
+from psmr.study.outcome.outcome_of import outcome_of
+from psmr.study.outcome.red_amber_green import Judgement, judge_run
+from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
+from psmr.study.record.activity import activity_frame, activity_of
 from psmr.study.record.certificate import Certificate, Scheme
-from psmr.study.record.judgement import Judgement, judge_run
-from psmr.study.record.observe import outcome_of
-from psmr.study.record.outcome import Outcome
+from psmr.study.record.global_error import GlobalError, global_error
+from psmr.study.record.kept import Kept
 from psmr.study.record.rest import certificate_after
 from psmr.study.record.signals import Signals
 from psmr.study.record.spans import Span, spans_of
 from psmr.study.record.stats import Stats
-from psmr.study.record.values import values_of
+from psmr.study.record.values import PIECE, values_in_pieces, values_of
 from psmr.study.run.compared import Comparison, compare
 from psmr.study.run.notebook import run_html
-from psmr.study.run.points import SIDES, Side, between
+from psmr.study.run.points import SIDES, Side, apart, between, refined, sides
 from psmr.study.run.saved import save_run
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray
     from matplotlib.figure import Figure
 
 
@@ -46,7 +51,7 @@ class Run:
     t
         (K,) accepted times in s. The instant of an event stands twice: the row before it and the row after.
     x, y
-        (K, n) states and (K, m) algebraic variables.
+        (K, n) states and (K, m) algebraic variables; those that were kept, where `record` chose some.
     names_x, names_y
         Their names, ``"device.variable"``.
     scheme, events
@@ -66,7 +71,14 @@ class Run:
     system
         The system at the start of the run, from which signals of devices are computed.
     changes
-        What the events did to the system, in order of time.
+        What events and devices did to the system, in order of time.
+    refined_steps
+        Which devices had steps of their own, of a scheme that finds them; see `activity`.
+    kept
+        What there is beside them of a run that kept chosen signals or not every step; None of one that kept
+        every point whole.
+    acted
+        (time, label) of what devices did by themselves: relays, trips.
     """
 
     t: NDArray[np.float64]
@@ -84,17 +96,25 @@ class Run:
     stopped: Stop | None = None
     system: System | None = None
     changes: tuple[Change, ...] = ()
+    kept: Kept | None = None
+    acted: tuple[tuple[float, str], ...] = ()
+    refined_steps: Activity | None = None
 
     def __post_init__(self) -> None:
         # A state that left the finite numbers must never look like a result.
-        for values, names in ((self.x, self.names_x), (self.y, self.names_y)):
-            bad = ~np.isfinite(values)
-            if bad.any():
-                row, column = np.argwhere(bad)[0]
-                raise PsmrError(
-                    f"{names[column]} = {values[row, column]} at t = {self.t[row]:g} s; the run left the "
-                    "finite numbers, take a smaller step"
-                )
+        tables = [(self.x, self.names_x), (self.y, self.names_y)]
+        if self.kept is not None:
+            tables.append((self.kept.values, self.kept.names))
+        for table, names in tables:
+            for first in range(0, len(table), PIECE):
+                values = table[first : first + PIECE]
+                bad = ~np.isfinite(values)
+                if bad.any():
+                    row, column = np.argwhere(bad)[0]
+                    raise PsmrError(
+                        f"{names[column]} = {values[row, column]} at t = {self.t[first + row]:g} s; the run "
+                        "left the finite numbers, take a smaller step"
+                    )
 
     def __repr__(self) -> str:
         return f"Run({self.name!r}, {len(self.t)} points to t = {self.t[-1]:g} s: {self.outcome.headline})"
@@ -102,6 +122,8 @@ class Run:
     @functools.cached_property
     def signals(self) -> Signals:
         """Names of what can be asked of the run; see `psmr.study.record.signals.Signals`."""
+        if self.kept is not None and self.kept.chosen:
+            return Signals(self.names_x, self.names_y, kept=self.kept.names)
         return Signals(self.names_x, self.names_y) if self.system is None else Signals.of(self.system)
 
     @functools.cached_property
@@ -111,8 +133,24 @@ class Run:
 
     @functools.cached_property
     def outcome(self) -> Outcome:
-        """What happened: synchronism, voltages, frequency, limits; see `psmr.study.record.outcome`."""
-        return outcome_of(self)
+        """What happened: synchronism, voltages, frequency, limits; see `psmr.study.outcome.outcome`."""
+        return outcome_of(self) if self.kept is None else self.kept.outcome
+
+    @property
+    def activity(self) -> pd.DataFrame:
+        """When what was fast: steps of each device (rows) within each common step (columns, intervals in s).
+
+        Devices that never had steps of their own have no row; an entry of 1 went along with the common step.
+        A fixed partition has one column; see `psmr.study.record.activity`.
+        """
+        return activity_frame(activity_of(self))
+
+    @property
+    def ends(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:
+        """(x, y) of the whole system at the first and at the last point."""
+        if self.kept is not None:
+            return self.kept.ends
+        return (self.x[0], self.y[0]), (self.x[-1], self.y[-1])
 
     @functools.cached_property
     def certificate_after(self) -> Certificate | None:
@@ -123,8 +161,22 @@ class Run:
         return None if self.certificate is None else certificate_after(self)
 
     @property
+    def whole(self) -> bool:
+        """Whether every accepted point and variable was kept, with the system: points between can be had."""
+        return self.kept is None and self.system is not None
+
+    @functools.cached_property
+    def estimated_error(self) -> GlobalError:
+        """The error of the run against its tolerance, estimated by a second, coarser run.
+
+        Computed when it is first asked for, at about half the cost of the run; see
+        `psmr.study.record.global_error.global_error`, also for the errors raised.
+        """
+        return global_error(self)
+
+    @property
     def judgement(self) -> Judgement:
-        """Red, amber or green, with the reasons; see `psmr.study.record.judgement.Judgement`."""
+        """Red, amber or green, with the reasons; see `psmr.study.outcome.red_amber_green.Judgement`."""
         return judge_run(self.outcome, self.certificate, self.certificate_after)
 
     def __getitem__(self, names: str | Iterable[str]) -> pd.Series | pd.DataFrame:
@@ -142,7 +194,11 @@ class Run:
     def at(
         self, times: ArrayLike, names: str | Iterable[str] | None = None, side: Side = "after"
     ) -> pd.DataFrame:
-        """Return signals at times in s as a table, straight between the recorded points.
+        """Return signals at times in s as a table.
+
+        Between the recorded points they are those of the method's dense output where its steps are long
+        (`VariableStep`, `SelfAdjusting`): states by a cubic of fourth order in the step, algebraic variables
+        from 0 = g(x, y). Elsewhere they lie on straight lines.
 
         Parameters
         ----------
@@ -162,8 +218,29 @@ class Run:
 
         chosen = self.signals.select(names)
         wanted = np.atleast_1d(np.asarray(times, dtype=float))
-        values = between(self.t, values_of(self, chosen), wanted, side)
+        fine = self.refined(wanted) if self.scheme.dense_output and self.whole else self
+        values = between(fine.t, values_of(fine, chosen), wanted, side)
         return pd.DataFrame(values, index=pd.Index(wanted, name="t"), columns=list(chosen))
+
+    def refined(self, times: ArrayLike) -> Run:
+        """Return the run with further points at times in s, by the method's dense output; see `at`.
+
+        Raises
+        ------
+        InputError
+            For a run that has no system, from which the points would follow, or did not keep all variables.
+        SimulationError
+            Where the algebraic equations have no solution near the line between two points.
+        """
+        if self.system is None:
+            raise InputError("the run has no system, so that no points between the recorded ones can be had")
+        if self.kept is not None:
+            raise InputError(
+                "the run kept a part of its points or variables only, so that none between them can be had; "
+                "simulate without `record`"
+            )
+        t, x, y = refined(self, times)
+        return self if t is self.t else replace(self, t=t, x=x, y=y)
 
     def compare(self, other: Run, names: str | Iterable[str] | None = None) -> Comparison:
         """Return how far another run is from this one; see `psmr.study.run.compared.compare`."""
@@ -181,9 +258,12 @@ class Run:
         return values_of(self, self.signals.select(names))
 
     def frame(
-        self, names: str | Iterable[str] | None = None, instants: Literal["both", "before", "after"] = "both"
+        self,
+        names: str | Iterable[str] | None = None,
+        instants: Literal["both", "before", "after"] = "both",
+        times: ArrayLike | None = None,
     ) -> pd.DataFrame:
-        """Return signals as a table, a row per accepted time.
+        """Return signals as a table, a row per accepted time, or at the given times.
 
         Parameters
         ----------
@@ -191,8 +271,8 @@ class Run:
             Names or patterns: ``"G1.omega"``, ``"*.omega"``, ``["bus5.v", "G*.delta"]``; None: every
             recorded variable, and bus voltages.
         instants
-            At the instant of an event the rows before and after it, or one of them: then no time stands
-            twice, as `reindex` wants it.
+            At the instant of an event the rows before and after it, or one of them. Where both are there, the
+            index of the one after is the next larger number, so that no time stands twice.
 
         Raises
         ------
@@ -201,14 +281,47 @@ class Run:
         """
         import pandas as pd
 
+        if times is not None:
+            return self.at(times, names, "before" if instants == "before" else "after")
         chosen = self.signals.select(names)
-        values = values_of(self, chosen)
-        table = pd.DataFrame(values, index=pd.Index(self.t, name="t"), columns=list(chosen))
+        rows, times = self._rows(instants)
+        values = values_of(self, chosen)[rows]
+        return pd.DataFrame(values, index=pd.Index(times, name="t"), columns=list(chosen))
+
+    def _rows(self, instants: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return which rows are meant, and their times, none twice."""
+        everything = np.arange(len(self.t))
         if instants == "both":
-            return table
+            return everything, apart(self.t)
         if instants not in SIDES:
             raise InputError(f'instants = {instants!r}: must be "both", "before" or "after"')
-        return table[~table.index.duplicated(keep="first" if instants == "before" else "last")]
+        after = sides(self.t)
+        # A row goes where the one before it, or after it, has the same time.
+        rows = everything[~after if instants == "before" else ~np.append(after[1:], False)]
+        return rows, self.t[rows]
+
+    def to_xarray(
+        self, names: str | Iterable[str] | None = None, instants: Literal["both", "before", "after"] = "both"
+    ) -> xarray.Dataset:
+        """Return signals as an xarray.Dataset over ``t``, a variable each, with its unit as an attribute.
+
+        Parameters
+        ----------
+        names, instants
+            As in `frame`.
+
+        Raises
+        ------
+        PsmrError
+            When xarray is not installed.
+        InputError
+            For a name that means nothing, with the nearest known one.
+        """
+        from psmr.study.run.labelled import dataset
+
+        chosen = self.signals.select(names)
+        rows, times = self._rows(instants)
+        return dataset(self, chosen, times, values_of(self, chosen)[rows])
 
     def to_csv(self, path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> None:
         """Write signals as CSV, first column ``t`` in s, every digit; the file appears whole or not at all.
@@ -218,13 +331,7 @@ class Run:
         InputError
             For a name that means nothing, or a folder that cannot be written.
         """
-        chosen = self.signals.select(names)
-        values = np.column_stack([self.t, values_of(self, chosen)])
-        with atomic(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
-            # A name may have a comma or a quote in it: the head follows the rules of CSV.
-            csv.writer(file, lineterminator="\n").writerow(["t", *chosen])
-            # repr gives the shortest text that reads back as the same number.
-            file.writelines(",".join(map(repr, row)) + "\n" for row in values.tolist())
+        self._write(csv_table, path, names)
 
     def to_parquet(self, path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> None:
         """Write signals as Parquet, column ``t`` first; the file appears whole or not at all.
@@ -236,16 +343,34 @@ class Run:
         InputError
             For a name that means nothing, or a folder that cannot be written.
         """
-        require_pyarrow()
-        table = self.frame(names).reset_index()
-        with atomic(path) as temporary:
-            table.to_parquet(temporary, engine="pyarrow", index=False)
+        self._write(parquet_table, path, names)
+
+    def write_table(self, path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> None:
+        """Write signals as CSV or Parquet, by the ending of the path, which is one of the two."""
+        self._write(table_writer, path, names)
+
+    def _write(
+        self,
+        writer: Callable[..., AbstractContextManager[Write]],
+        path: str | os.PathLike[str],
+        names: str | Iterable[str] | None,
+    ) -> None:
+        chosen = self.signals.select(names)
+        with writer(path, chosen) as write:
+            for rows, values in values_in_pieces(self, chosen):
+                write(self.t[rows], values)
 
     def plot(self, names: str | Iterable[str] | None = None, **options: Any) -> Figure:
         """Return a figure over time, events marked; see `psmr.study.output.plots.trajectories`."""
         from psmr.study.output.plots import trajectories
 
         return trajectories(self, names, **options)
+
+    def plot_activity(self, **options: Any) -> Figure:
+        """Return the map of `activity`; see `psmr.study.output.activity.activity_figure`."""
+        from psmr.study.output.activity import activity_figure
+
+        return activity_figure(self, **options)
 
     def to_html(
         self, path: str | os.PathLike[str], system: System | None = None, interactive: bool = False
@@ -263,13 +388,3 @@ class Run:
         from psmr.study.output.report import run_text
 
         return run_text(self)
-
-
-def require_pyarrow() -> None:
-    """Raise PsmrError where Parquet files cannot be written."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise PsmrError(
-            "Parquet files need pyarrow, which is not installed; pip install 'psmr[parquet]', or write CSV"
-        ) from error

@@ -6,23 +6,32 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from psmr.dae.system.system import System
 from psmr.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError
+from psmr.numerics.run.acting import Acting
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change, Trajectory
+from psmr.numerics.schemes.variable_step import VariableStep
 from psmr.study.events import Event
 from psmr.study.events.schedule import schedule
 from psmr.study.monitors.monitors import AngleSpread, Island, Monitor, VoltageCollapse
 from psmr.study.monitors.watching import Stop, Watching
-from psmr.study.record.certificate import Scheme, certify
+from psmr.study.output.tables import table_writer
+from psmr.study.record.certificate import Scheme, certify, steps_of
+from psmr.study.record.record import Record
+from psmr.study.record.recording import Recording
 from psmr.study.record.signals import units_of
 from psmr.study.record.stats import Stats
 from psmr.study.run.run import Run
+from psmr.study.run.size import check_size
 from psmr.study.topology.islands import first_dead_island
+from psmr.study.topology.plants import plants
 
 # A solution that is resolved turns back on itself at a few corners at most, not at every tenth step.
 CHATTER = 0.1
@@ -33,15 +42,17 @@ _certify = certify
 
 def simulate(
     system: System,
-    scheme: Scheme,
-    t_end: float,
+    scheme: Scheme | None = None,
+    t_end: float | None = None,
     events: Iterable[Event] = (),
     start: tuple[ArrayLike, ArrayLike] | None = None,
     all: bool = False,
     progress: Callable[[float], None] | None = None,
-    certify: bool = True,
+    certify: bool | Literal["always"] = True,
     partial: bool = False,
     monitors: Iterable[Monitor] = (),
+    record: Record | str | Iterable[str] | None = None,
+    large: bool = False,
 ) -> Run:
     """Simulate a system from t = 0 to `t_end`.
 
@@ -50,9 +61,10 @@ def simulate(
     system
         The DAE, at its equilibrium.
     scheme
-        `SingleRate`, `Multirate`, `Smes`, `SlowManifold`, `ArcLength` or `Adaptive`.
+        `VariableStep`, `SingleRate`, `Multirate`, `Smes`, `SlowManifold`, `ArcLength` or `Adaptive`; where
+        left out `VariableStep` with its usual tolerance.
     t_end
-        Length of the run in s.
+        Length of the run in s; it must be given.
     events
         `Fault`, `LoadTrip`, `LoadRamp`, `LineTrip`, `GeneratorTrip`, `ShuntSwitch`, `SetPoint`,
         `ParameterStep`, `TimeSeries`; checked together before the run.
@@ -64,12 +76,19 @@ def simulate(
     progress
         Called with the time reached in s, a few times per second of computing.
     certify
-        Compute the deformation certificate before the run (a dense eigenvalue problem of the size of the
-        system).
+        Compute the deformation certificate, up to 2,000 variables (a dense eigenvalue problem of the size of
+        the system): before the run, or at the steps that were taken where the scheme chooses them.
+        ``"always"``: at any size, see `psmr.certify`.
     partial
         Keep the points up to a failure: `partial` of the error is then a `Run` to there.
     monitors
         `AngleSpread`, `VoltageCollapse`, `Island`: what ends the run early; `stopped` of the run says why.
+    record
+        What is kept: names or patterns of signals, or a `psmr.Record`, which also thins, bounds the memory
+        and writes files while the run goes. None: every point, whole. Outcome, monitors and certificates are
+        the same in any case.
+    large
+        Go on where the run is estimated to take more memory, disk or time than `psmr.study.run.size` allows.
 
     Returns
     -------
@@ -79,7 +98,8 @@ def simulate(
     Raises
     ------
     InputError
-        For a time, event or start that cannot be; before any time is simulated.
+        For a time, event or start that cannot be, and for a run that is too large for the machine; before any
+        time is simulated.
     SimulationError
         When a step does not converge: time, iteration, worst variable.
 
@@ -89,6 +109,8 @@ def simulate(
         When the pencil says that the scheme is unstable on this system, before the run; when a run along the
         arc chattered, after it.
     """
+    scheme = VariableStep() if scheme is None else scheme
+    _check_kinds(system, scheme, events)
     if (
         isinstance(t_end, bool)
         or not isinstance(t_end, int | float)
@@ -96,60 +118,90 @@ def simulate(
         or t_end <= 0
     ):
         raise InputError(f"t_end = {t_end!r}: must be a finite number > 0 in s")
-    _check_kinds(system, scheme, events)
     events = tuple(events)
     monitors = _monitors(monitors)
-    changes = schedule(system, events, t_end, dead_islands=any(isinstance(m, Island) for m in monitors))
+    islanding = any(isinstance(monitor, Island) for monitor in monitors)
+    changes = schedule(system, events, t_end, dead_islands=islanding)
     end, cut_off = t_end, None
-    if (dead := first_dead_island(system, changes)) is not None:
+    # Without the monitor `schedule` has refused events that leave one.
+    if islanding and (dead := first_dead_island(system, changes)) is not None:
         end, changes = dead.t, tuple(change for change in changes if change.t < dead.t)
         cut_off = Stop(dead.t, "island", f"{dead.label} leaves {dead} without a source")
         _refuse_stop_at_start(cut_off)
-    watching = Watching(look for m in monitors if (look := m.at_work(system, changes)) is not None)
-    certificate = _certify(system, scheme) if certify else None
+    acting = Acting(system, lambda name: _lost_with(system, name))
+    looks = (look for m in monitors if (look := m.at_work(system, changes)) is not None)
+    watching = Watching(looks, system, changes) if acting else Watching(looks)
+    wanted = Record.of(record)
+    if not large:
+        check_size(system, scheme, t_end, wanted, all)
+    recording = None if wanted is None else Recording(system, changes, wanted, _usual(system, changes))
+    any_size = certify == "always"
+    before = _certify(system, scheme, any_size=any_size) if certify and not scheme.chooses_steps else None
 
     def run_of(trajectory: Trajectory) -> Run:
+        t, x, y, kept = trajectory.t, trajectory.x, trajectory.y, None
+        names_x, names_y = system.names_x, system.names_y
+        if recording is not None:
+            t, x, y, kept = recording.result(watching.stop or cut_off)
+            names_x, names_y = recording.names_x, recording.names_y
+        made = tuple(sorted((*changes, *trajectory.acted), key=lambda change: change.t))
+        certificate = before
+        if certify and scheme.chooses_steps:
+            # Of a run that keeps some of its points only, the steps are not known.
+            whole = wanted is None or wanted.every == 1
+            events_at = [change.t for change in made if change.t < t[-1]]
+            steps = steps_of(t, events_at) if whole else None
+            certificate = _certify(system, scheme, any_size=any_size, steps=steps)
         return Run(
-            t=trajectory.t,
-            x=trajectory.x,
-            y=trajectory.y,
-            names_x=system.names_x,
-            names_y=system.names_y,
+            t=t,
+            x=x,
+            y=y,
+            names_x=names_x,
+            names_y=names_y,
             name=system.name,
             scheme=scheme,
             events=events,
-            instants=tuple(
-                (change.t, change.label)
-                for change in changes
-                if change.label and change.t <= trajectory.t[-1]
-            ),
+            instants=tuple((change.t, change.label) for change in made if change.label and change.t <= t[-1]),
             stopped=watching.stop or cut_off,
             stats=Stats.of(trajectory.counters, scheme, system.n + system.m),
             certificate=certificate,
             units=units_of(system.devices),
             system=system,
-            changes=changes,
+            changes=made,
+            kept=kept,
+            acted=tuple((change.t, change.label) for change in trajectory.acted if change.protects),
+            refined_steps=trajectory.activity,
         )
 
     try:
-        trajectory = integrate(
-            system,
-            scheme,
-            end,
-            changes,
-            start=start,
-            every=all,
-            progress=progress,
-            partial=True,
-            watch=watching if watching.looks else None,
-        )
+        with ExitStack() as files:
+            if recording is not None:
+                for path in recording.record.files:
+                    recording.writers.append(files.enter_context(table_writer(path, recording.names)))
+            trajectory = integrate(
+                system,
+                scheme,
+                end,
+                changes,
+                start=start,
+                every=all,
+                progress=progress,
+                partial=True,
+                watch=watching if watching.looks or acting else None,
+                sink=recording,
+                acting=acting or None,
+            )
+            _refuse_stop_at_start(watching.stop)
+            if recording is not None:
+                recording.finish()
     except PsmrError as error:
         reached, error.partial = error.partial, None
         if reached is not None:
-            error.args = (f"{error}{_reason(system, changes, reached)}",)
+            made = sorted((*changes, *reached.acted), key=lambda change: change.t)
+            usual = _seen(system, made, reached) if recording is None else recording.usual
+            error.args = (f"{error}{_acted(reached.acted)}{_reason(usual.stop)}",)
             error.partial = run_of(reached) if partial else None
         raise
-    _refuse_stop_at_start(watching.stop)
     jumped = trajectory.counters.jumped_at
     if jumped:
         warnings.warn(
@@ -173,10 +225,20 @@ def simulate(
     return run_of(trajectory)
 
 
-def _reason(system: System, changes: Sequence[Change], reached: Trajectory) -> str:
-    """Return a sentence on the monitor that would have ended a failed run before, "" where none would."""
+def _lost_with(system: System, name: str) -> tuple[str, ...]:
+    """Return the devices of the plant that a device is part of; the device alone where it is of none."""
+    return next((plant.devices for plant in plants(system).values() if name in plant.devices), (name,))
+
+
+def _usual(system: System, changes: Sequence[Change]) -> Watching:
+    """Return the monitors that say why a run that fails was lost before."""
     usual = (AngleSpread(), VoltageCollapse())
-    watching = Watching(look for m in usual if (look := m.at_work(system, changes)) is not None)
+    return Watching(look for m in usual if (look := m.at_work(system, changes)) is not None)
+
+
+def _seen(system: System, changes: Sequence[Change], reached: Trajectory) -> Watching:
+    """Return the usual monitors after they have looked at the points of a failed run."""
+    watching = _usual(system, changes)
     points = np.hstack([reached.x, reached.y])
     # The instant of a change stands twice; a span begins with its second row.
     begins = [0, *(1 + np.flatnonzero(np.diff(reached.t) == 0.0))]
@@ -184,10 +246,19 @@ def _reason(system: System, changes: Sequence[Change], reached: Trajectory) -> s
         watching.begin(float(reached.t[first]))
         if watching.looks and watching.look(reached.t[first:last], points[first:last]) is not None:
             break
-    else:
+    return watching
+
+
+def _acted(changes: Sequence[Change]) -> str:
+    """Return a sentence on the protection that acted before a failure, "" where none did."""
+    words = [f"{change.label} (t = {change.t:.6g} s)" for change in changes if change.protects]
+    return f" Protection had acted: {'; '.join(words)}." if words else ""
+
+
+def _reason(stop: Stop | None) -> str:
+    """Return a sentence on the monitor that would have ended a failed run before, "" where none would."""
+    if stop is None:
         return ""
-    stop = watching.stop
-    assert stop is not None
     return f". Before that, at t = {stop.t:.6g} s: {stop}; a monitor would have ended the run there"
 
 
@@ -199,15 +270,15 @@ def _check_kinds(system: object, scheme: object, events: object) -> None:
         )
     if isinstance(scheme, type):
         raise SchemeError(
-            f"scheme: {scheme.__name__} is the class; make one of it with its step sizes, for instance "
-            'psmr.SingleRate("TM", h=0.01)'
+            f"scheme: {scheme.__name__} is the class; make one of it with its choices, for instance "
+            "psmr.VariableStep(1e-3)"
         )
     if not isinstance(getattr(scheme, "step", None), float):
         raise SchemeError(
-            f"scheme: {_kind(scheme)} is not a scheme; use psmr.SingleRate, Multirate, Smes, SlowManifold, "
-            "ArcLength or Adaptive"
+            f"scheme: {_kind(scheme)} is not a scheme; use psmr.VariableStep, SingleRate, Multirate, Smes, "
+            "SlowManifold, ArcLength or Adaptive"
         )
-    if isinstance(events, str) or not isinstance(events, Iterable):
+    if isinstance(events, str | type) or not isinstance(events, Iterable):
         raise EventError(f"events: {_kind(events)} is not a list of events; write [event] for a single one")
 
 
@@ -222,7 +293,7 @@ def _monitors(monitors: Iterable[Monitor]) -> tuple[Monitor, ...]:
         )
     monitors = tuple(monitors)
     for monitor in monitors:
-        if not callable(getattr(monitor, "at_work", None)):
+        if isinstance(monitor, type) or not callable(getattr(monitor, "at_work", None)):
             raise InputError(
                 f"{monitor!r} is not a monitor; use psmr.AngleSpread, psmr.VoltageCollapse or psmr.Island"
             )

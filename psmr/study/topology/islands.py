@@ -7,12 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psmr.errors import EventError
+from psmr.grid.case.connected import connected_parts
 from psmr.numerics.run.trajectory import Change
-from psmr.study.topology.network import branches, graph, out_of_service
+from psmr.study.topology.network import branches, buses, out_of_service
 from psmr.study.topology.plants import plants
+from psmr.study.topology.remembered import of_devices
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
+
+
+# Networks, by the branches that they are without, whose islands are kept.
+NETWORKS = 500
 
 
 @dataclass(frozen=True)
@@ -38,9 +44,20 @@ class DeadIsland:
 
 def islands(system: System, out: Iterable[str] = ()) -> list[frozenset[str]]:
     """Return the buses of each connected part of the network, without the branches in `out`."""
-    import networkx as nx
+    known = _known_islands(system)
+    left_out = frozenset(out_of_service(system) | set(out))
+    if left_out not in known:
+        if len(known) >= NETWORKS:
+            known.clear()
+        joined = (branch.ends for branch in branches(system) if branch.name not in left_out)
+        known[left_out] = connected_parts(buses(system), joined)
+    return list(known[left_out])
 
-    return [frozenset(island) for island in nx.connected_components(graph(system, out))]
+
+@of_devices
+def _known_islands(system: System) -> dict[frozenset[str], list[frozenset[str]]]:
+    """Return room for the islands of a system by the branches that are left out."""
+    return {}
 
 
 def absent(system: System, changes: Iterable[Change]) -> frozenset[str]:

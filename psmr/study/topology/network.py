@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.errors import EventError, nearest
-from psmr.grid.models.catalogue import LOAD_ROLES
+from psmr.grid.models.catalogue import MOTORS
 from psmr.grid.models.loads.zip import StaticLoad
 from psmr.grid.models.network import Bus, Shunt
+from psmr.study.topology.remembered import of_devices
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from psmr.dae.system.system import System
 
 
@@ -28,22 +27,25 @@ class Branch:
     ends: tuple[str, str]
 
 
+@of_devices
 def buses(system: System) -> tuple[str, ...]:
     """Return the device names of the buses."""
     return tuple(d.name for d in system.devices if issubclass(d.component, Bus))
 
 
+@of_devices
 def branches(system: System) -> tuple[Branch, ...]:
     """Return the devices that join two buses."""
     found = []
     for device in system.devices:
-        ends = (_owner(device, "v_re_i"), _owner(device, "v_re_j"))
-        if ends[0] and ends[1]:
+        if "v_re_i" in device.connections and "v_re_j" in device.connections:
+            ends = (_owner(device, "v_re_i"), _owner(device, "v_re_j"))
             found.append(Branch(device.name, device.component.__name__, ends))
     return tuple(found)
 
 
-def at_buses(system: System) -> dict[str, list[Device]]:
+@of_devices
+def at_buses(system: System) -> Mapping[str, Sequence[Device]]:
     """Return, for each bus, the devices that inject current into it, branches left out."""
     found: dict[str, list[Device]] = {bus: [] for bus in buses(system)}
     for device in system.devices:
@@ -75,7 +77,7 @@ def is_load(device: Device) -> bool:
 
 def is_motor(device: Device) -> bool:
     """Return whether a device is a load with states of its own, which has no p and q."""
-    return issubclass(device.component, tuple(kind for kinds in LOAD_ROLES.values() for kind in kinds))
+    return issubclass(device.component, MOTORS)
 
 
 def shunts(system: System) -> tuple[str, ...]:
@@ -94,17 +96,10 @@ def out_of_service(system: System) -> frozenset[str]:
     return frozenset(found)
 
 
-def graph(system: System, out: Iterable[str] = ()) -> nx.MultiGraph:
-    """Return buses and branches as a graph, without the branches in `out` and those out of service."""
-    import networkx as nx
-
-    net = nx.MultiGraph()
-    net.add_nodes_from(buses(system))
+def branches_in_service(system: System, out: Iterable[str] = ()) -> list[Branch]:
+    """Return the branches without those in `out` and those out of service."""
     left_out = out_of_service(system) | set(out)
-    for branch in branches(system):
-        if branch.name not in left_out:
-            net.add_edge(*branch.ends, key=branch.name, kind=branch.kind)
-    return net
+    return [branch for branch in branches(system) if branch.name not in left_out]
 
 
 def find_bus(system: System, bus: int | str, what: str) -> str:

@@ -11,6 +11,7 @@ from psmr.dae.declare.device import Device
 from psmr.errors import EventError, nearest
 from psmr.grid.models.catalogue import FOLLOWERS, ROLES, SOURCES
 from psmr.study.topology.network import at_buses
+from psmr.study.topology.remembered import of_devices
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -45,9 +46,13 @@ class Plant:
     holds: bool
 
 
-def plants(system: System) -> dict[str, Plant]:
+@of_devices
+def plants(system: System) -> Mapping[str, Plant]:
     """Return the plants by name."""
-    parts = {d.name: d for d in system.devices if issubclass(d.component, PARTS)}
+    kinds = frozenset(group.compiled.component for group in system.groups)
+    part = {kind for kind in kinds if issubclass(kind, PARTS)}
+    parts = {d.name: d for d in system.devices if d.component in part}
+    order = {name: k for k, name in enumerate(parts)}
     wired: dict[str, set[str]] = {name: set() for name in parts}
     for device in parts.values():
         for target in device.connections.values():
@@ -59,11 +64,11 @@ def plants(system: System) -> dict[str, Plant]:
     for bus, devices in at_buses(system).items():
         for source in devices:
             if issubclass(source.component, GENERATING):
-                found[source.name] = _plant(source, bus, parts, wired)
+                found[source.name] = _plant(source, bus, order, wired)
     return found
 
 
-def _plant(source: Device, bus: str, parts: Mapping[str, Device], wired: Mapping[str, set[str]]) -> Plant:
+def _plant(source: Device, bus: str, order: Mapping[str, int], wired: Mapping[str, set[str]]) -> Plant:
     members, new = {source.name}, {source.name}
     while new:
         new = {other for name in new for other in wired[name]} - members
@@ -71,7 +76,7 @@ def _plant(source: Device, bus: str, parts: Mapping[str, Device], wired: Mapping
     return Plant(
         name=source.name,
         bus=bus,
-        devices=tuple(name for name in parts if name in members),
+        devices=tuple(sorted(members, key=order.__getitem__)),
         machine=issubclass(source.component, MACHINES) and "delta" in source.component.states,
         holds=not issubclass(source.component, FOLLOWERS),
     )

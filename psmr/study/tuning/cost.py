@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.errors import SimulationError, SingularError
-from psmr.numerics.run.discontinuities import autonomous
+from psmr.numerics.run.changes import autonomous
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.solve.algebraic_solve import consistent
 from psmr.numerics.solve.status import DONE, NO_ROOM

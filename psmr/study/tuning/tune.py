@@ -17,7 +17,7 @@ from psmr.pencil.modes.columns import deformation_columns
 from psmr.pencil.modes.matching import REPRESENTED, match
 from psmr.pencil.modes.spectrum import Modes, modes_of, multipliers_of
 from psmr.pencil.modes.verdict import mode_text, stable_and_radius
-from psmr.pencil.operator.operator import step_operator
+from psmr.pencil.operator.exact import step_operator
 from psmr.study.tuning.candidates import GRID, Family, families
 from psmr.study.tuning.cost import CostModel, calibrate
 from psmr.study.tuning.tuning import Candidate, Target, Tuning
@@ -166,9 +166,9 @@ def _errors(
     missing = [k for k, words in enumerate(status) if words != REPRESENTED]
     if missing:
         return lost, complex(s[missing[0]]), stable
-    table = deformation_columns(s, matched.s_numerical[band], status)
+    columns = deformation_columns(s, matched.s_numerical[band], status)
     names = ("relative_deformation", "damping_error", "frequency_error")
-    errors = [np.nan_to_num(np.abs(table[name].to_numpy()), nan=0.0) for name in names]
+    errors = [np.nan_to_num(np.abs(columns[name]), nan=0.0) for name in names]
     return (
         (float(errors[0].max()), float(errors[1].max()), float(errors[2].max())),
         complex(s[int(errors[0].argmax())]),

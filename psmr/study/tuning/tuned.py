@@ -92,7 +92,7 @@ def confirm(system: System, candidate: Candidate) -> Confirmation:
     settled = slice(min(3, len(run.t) // 10), None)  # the spline has its history after two steps
     observed = fit_mode(run.t[settled], signal[settled], predicted)
     both = deformation_columns(np.array([s, s]), np.array([predicted, observed]), ("", ""))
-    bent = both["relative_deformation"].to_numpy()
+    bent = both["relative_deformation"]
     return Confirmation(
         s,
         predicted,

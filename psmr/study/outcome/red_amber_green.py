@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from psmr.study.outcome.outcome import LOW_VOLTAGE, Outcome
 from psmr.study.record.certificate import Certificate
-from psmr.study.record.outcome import LOW_VOLTAGE, Outcome
 
 Colour = Literal["red", "amber", "green"]
 
@@ -17,7 +17,7 @@ class Judgement:
 
     Red: synchronism was lost, a monitor stopped the run, or the scheme is unstable on a system that is not.
     Amber: the certificates before the events and after the last one differ, there is no certificate, the
-    system itself is unstable, or a bus ends below 0.8 pu. Green otherwise.
+    system itself is unstable, protection acted, or a bus ends below 0.8 pu. Green otherwise.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
         if certificate is None:
             continue
         if certificate.stable is False:
-            blamed = not certificate.verdict.startswith("Unstable, as the system is")
+            blamed = certificate.blames_scheme
             red |= blamed
             subject = certificate.subject
             if blamed:
@@ -71,6 +71,10 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
         )
     if before is None:
         reasons.append("There is no certificate: it was not asked for.")
+    if outcome.acted:
+        listed = "; ".join(f"{words} at t = {t:.4g} s" for t, words in outcome.acted[:3])
+        more = f" and {len(outcome.acted) - 3} more" if len(outcome.acted) > 3 else ""
+        reasons.append(f"Protection acted: {listed}{more}.")
     end = outcome.end_voltage
     if end is not None and end.value < LOW_VOLTAGE:
         reasons.append(f"The run ends with {end.value:.3g} pu {end.where}, below {LOW_VOLTAGE:g} pu.")

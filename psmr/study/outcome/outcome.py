@@ -9,9 +9,10 @@ from psmr.study.monitors.watching import Stop
 STEP_OUT_DEG = 180.0
 """Difference of two rotor angles in one island beyond which synchronism counts as lost.
 
-Between two groups of machines that are 180 degrees apart the voltage is zero at the electrical centre; beyond
-it the power between them falls while they drift apart (P. Kundur, Power System Stability and Control, 1994,
-section 13.5, out-of-step protection).
+Between two sources of equal voltage E the voltage half-way, at the electrical centre, is E cos(delta / 2):
+zero at 180 degrees; beyond that the power between them falls while they drift apart. Where machines of a wide
+network are further apart than that before anything happens, since the angles along it add up, the difference
+is counted from there.
 """
 
 LOW_VOLTAGE = 0.8
@@ -85,6 +86,8 @@ class Outcome:
         States that reached a limit, in order of time.
     stopped
         The monitor that ended the run early.
+    acted
+        (time in s, words) of what devices did by themselves: load shed, generators tripped.
     t_end
         Time in s at which the run ended.
     """
@@ -100,6 +103,7 @@ class Outcome:
     overshoot: Extreme | None = None
     limits: tuple[Limit, ...] = ()
     stopped: Stop | None = None
+    acted: tuple[tuple[float, str], ...] = ()
 
     @property
     def headline(self) -> str:
@@ -138,7 +142,14 @@ class Outcome:
                 add(what, extreme, "Hz", 5)
         if self.machines:
             found.append(("limits reached", self._limits()))
+        if self.acted:
+            found.append(("protection that acted", self._protection()))
         return tuple(found)
+
+    def _protection(self) -> str:
+        shown = [f"{words} (t = {t:.4g} s)" for t, words in self.acted[:6]]
+        more = len(self.acted) - len(shown)
+        return "; ".join(shown) + (f" and {more} more" if more else "")
 
     def _limits(self) -> str:
         if not self.limits:

@@ -1,0 +1,73 @@
+"""``psmr sweep``: many runs of one study, over parameters, schemes, events and cases."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from psmr.cli.console import Progress, print_json
+from psmr.cli.options import add_command, output_option
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    sweep = add_command(
+        subparsers,
+        "sweep",
+        command,
+        "run a study at every combination of what a sweep file varies",
+        "psmr sweep cases/new-england/n-1.toml -o out",
+    )
+    sweep.add_argument("sweep", metavar="SWEEP", help="sweep file (TOML)")
+    where = sweep.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers", type=int, metavar="N", help="processes on this machine (default: one for each core)"
+    )
+    where.add_argument(
+        "--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://host:8786 (needs psmr[sweep])"
+    )
+    sweep.add_argument(
+        "--signals", nargs="+", metavar="NAME", help="signals to keep of every run, in place of the file's"
+    )
+    sweep.add_argument("--worst", type=int, metavar="N", help="runs of which reports are written (default 5)")
+    sweep.add_argument(
+        "--yes", action="store_true", help="begin even where there are more than 10,000 points"
+    )
+    sweep.add_argument("--no-report", action="store_true", help="leave out figures, page and reports")
+    output_option(
+        sweep, "FOLDER", "write the results here, in place of the file's own folder or results/NAME; a sweep "
+        "that was interrupted goes on where it was"
+    )  # fmt: skip
+
+
+def command(arguments: argparse.Namespace) -> None:
+    """Carry out a sweep and show what came of it."""
+    from psmr.study.sweep.carry_out import sweep
+
+    with Progress(None, unit=" points") as bar:
+
+        def progress(done: float, count: int) -> None:
+            bar.t_end = count
+            bar(done)
+
+        found = sweep(
+            arguments.sweep,
+            folder=arguments.output,
+            signals=arguments.signals,
+            worst=arguments.worst,
+            workers=arguments.workers,
+            scheduler=arguments.scheduler,
+            many=arguments.yes,
+            report=not arguments.no_report,
+            progress=progress,
+        )
+    if arguments.json:
+        import json
+
+        rows = json.loads(found.table.to_json(orient="records"))
+        record = {"name": found.sweep.name, "folder": str(found.folder), "seconds": found.seconds}
+        print_json(record | {"resumed": found.resumed, "rows": rows, "files": [str(f) for f in found.files]})
+        return
+    print(found)
+    written = (*found.files, found.folder / "runs")
+    print("\nWritten", *(f"  {path}" for path in written), sep="\n")

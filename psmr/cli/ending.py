@@ -1,0 +1,79 @@
+"""How a command ends that is ended from outside: a signal, a reader that goes away, a disk that is full."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Any
+
+
+class Ended(KeyboardInterrupt):
+    """A signal has asked this process to end.
+
+    Attributes
+    ----------
+    number
+        Of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+    @property
+    def code(self) -> int:
+        """The exit code by the convention of shells."""
+        return 128 + self.number
+
+    def __str__(self) -> str:
+        return f"ended by {signal.Signals(self.number).name}; {LEFT}"
+
+
+LEFT = "every file is as it was or whole, what is not there yet was not written"
+
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+def heed_signals() -> None:
+    """Let the signals that end a process end it like an interrupt, so that what is begun is cleared away.
+
+    A signal that is ignored (`nohup`) stays ignored, and a process that is forked off ends as it would.
+    """
+    owner = os.getpid()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL if os.getpid() != owner else signal.SIG_IGN)
+        if os.getpid() != owner:
+            os.kill(os.getpid(), number)
+            return
+        raise Ended(number)
+
+    for number in ENDING:
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
+
+
+def disregard_signals() -> None:
+    """Let a process that is done come to its end."""
+    for number in (signal.SIGINT, *ENDING):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def say(sentence: str) -> None:
+    """Say something on standard error, if anybody can hear it."""
+    try:
+        print(sentence, file=sys.stderr, flush=True)
+    except (OSError, ValueError, AttributeError):
+        silence(sys.stderr)
+
+
+def silence(stream: Any) -> None:
+    """Let a stream that cannot be written lead nowhere, so that it does not complain again at exit."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError, AttributeError):
+        pass

@@ -1,0 +1,50 @@
+"""What a study names and the case must have: buses, branches and devices of its events, its signals."""
+
+from __future__ import annotations
+
+from psmr.dae.system.system import System
+from psmr.errors import Mistakes, StudyError
+from psmr.study.events import Event
+from psmr.study.file.study import Study
+from psmr.study.record.signals import Signals
+
+
+def check_signals(study: Study, system: System, signals: tuple[str, ...] | None) -> None:
+    """Raise StudyError for signals that the system does not have, and for what else the study misnames.
+
+    Every mistake is listed, with file and line where the study was read from a file.
+    """
+    mistakes, known = Mistakes(StudyError), Signals.of(system)
+    for name in signals or ():
+        given = study.output is not None and name in (study.output.signals or ())
+        mistakes.attempt(_select, known, name, study.places.signals if given else "")
+    if mistakes.found:
+        _check_events(study, system, mistakes)
+    mistakes.finish()
+
+
+def refuse_events(study: Study, system: System) -> None:
+    """Raise StudyError for every event that names what is not there; called where events were refused."""
+    mistakes = Mistakes(StudyError)
+    _check_events(study, system, mistakes)
+    mistakes.finish()
+
+
+def _check_events(study: Study, system: System, mistakes: Mistakes) -> None:
+    places = study.places.events or ("",) * len(study.events)
+    for event, place in zip(study.events, places, strict=True):
+        mistakes.attempt(_changes, event, system, place)
+
+
+def _select(known: Signals, name: str, place: str) -> None:
+    try:
+        known.select([name])
+    except ValueError as error:
+        raise StudyError(f"{place}: {error}" if place else str(error)) from error
+
+
+def _changes(event: Event, system: System, place: str) -> None:
+    try:
+        event.changes(system)
+    except ValueError as error:
+        raise StudyError(f"{place}: {error}" if place else str(error)) from error

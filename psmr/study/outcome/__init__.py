@@ -1,0 +1,1 @@
+"""What a run came to: synchronism, voltages, frequency, limits, and red, amber or green."""

@@ -1,0 +1,206 @@
+"""The outcome of a run, gathered from its points as they come."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.declare.component import parameters_of
+from psmr.dae.system.system import System
+from psmr.grid.models.network import Bus
+from psmr.numerics.run.trajectory import Change
+from psmr.study.monitors.watching import Stop
+from psmr.study.outcome.low_voltage import LowVoltage
+from psmr.study.outcome.outcome import LOW_VOLTAGE, STEP_OUT_DEG, Extreme, Limit, LostSynchronism, Outcome
+from psmr.study.outcome.sources import Source, angles_of, centre_of_inertia, sources_of, together
+from psmr.study.record.spans import Span, limits_in
+from psmr.study.record.terminals import nominal_frequency
+from psmr.study.topology.network import buses
+
+Reals = NDArray[np.float64]
+
+# A state counts as at its limit within this part of max(1, |limit|): rounding of the projection onto it.
+AT_LIMIT = 1e-9
+
+SIDES = ("lower limit", "upper limit")
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Sources that are in step with one another in a span: who, and where their speeds stand."""
+
+    members: list[Source]
+    turning: list[Source]
+    omega: NDArray[np.intp]
+    where: str
+
+
+class Observer:
+    """Looks at every accepted point of a run, span by span.
+
+    What it says is the same however the points of a span are divided.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.sources = sources_of(system)
+        self.f_n = nominal_frequency(system)
+        self.buses = buses(system)
+        self._re, self._im = (
+            np.array([system.index(f"{bus}.v_{part}") - system.n for bus in self.buses], dtype=np.intp)
+            for part in ("re", "im")
+        )
+        self._limited = np.flatnonzero(system.limited)
+        self._met: dict[tuple[int, str], float] = {}
+        self._low = LowVoltage(len(self.buses), LOW_VOLTAGE)
+        self._speeds = {name: k for k, name in enumerate(system.names_x) if name.endswith(".omega")}
+        self._started: dict[str, float] = {}
+        self._lost: LostSynchronism | None = None
+        self._spread: Extreme | None = None
+        self._lowest: Extreme | None = None
+        self._nadir: Extreme | None = None
+        self._overshoot: Extreme | None = None
+        self._end: Extreme | None = None
+        self._t = 0.0
+        self.acted: list[tuple[float, str]] = []
+
+    def told(self, change: Change) -> None:
+        """Take note of what a device did by itself."""
+        if change.protects:
+            self.acted.append((change.t, change.label))
+
+    def begin(self, span: Span) -> None:
+        """Take note that what follows belongs to a span."""
+        self._span = span
+        groups = together(self.system, span, self.sources)
+        self._groups = [self._group(members, len(groups) > 1) for members in groups]
+        self._counted = ~_faulted(self.system, span)
+        self._bounds = limits_in(self.system, span)
+
+    def _group(self, members: list[Source], several: bool) -> _Group:
+        turning = [s for s in members if f"{s.name}.omega" in self._speeds]
+        omega = np.array([self._speeds[f"{s.name}.omega"] for s in turning], dtype=np.intp)
+        where = f"in the island of {turning[0].bus}" if several and turning else ""
+        return _Group(members, turning, omega, where)
+
+    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+        """Take (K,) times, (K, n) states and (K, m) algebraic variables, K > 0."""
+        self._t = float(t[-1])
+        for group in self._groups:
+            self._angles(group, t, x)
+            self._frequencies(group, t, x)
+        if self.buses:
+            self._voltages(t, y)
+        if len(self._limited):
+            self._limits(t, x, y)
+
+    def outcome(self, stopped: Stop | None) -> Outcome:
+        """Return what the points so far came to."""
+        names = self.system.names_x
+        limits = [Limit(names[i], side, t) for (i, side), t in self._met.items()]
+        return Outcome(
+            machines=len(self.sources),
+            t_end=self._t,
+            lost=self._lost,
+            angle_spread=self._spread,
+            lowest_voltage=self._lowest,
+            low_voltage=self._low.longest_of(self.buses) if self.buses else None,
+            end_voltage=self._end,
+            nadir=self._nadir,
+            overshoot=self._overshoot,
+            limits=tuple(sorted(limits, key=lambda limit: limit.t)),
+            stopped=stopped,
+            acted=tuple(self.acted),
+        )
+
+    def _angles(self, group: _Group, t: Reals, x: Reals) -> None:
+        """Look for the first loss of synchronism and the largest angle spread."""
+        if len(group.members) < 2:
+            return
+        names = [source.name for source in group.members]
+        degrees = np.degrees(angles_of(self.system, self._span, group.members, t, x))
+        wide = degrees.max(axis=1) - degrees.min(axis=1)
+        k = int(wide.argmax())
+        if self._spread is None or wide[k] > self._spread.value:
+            pair = f"{names[int(degrees[k].argmax())]} and {names[int(degrees[k].argmin())]}"
+            self._spread = Extreme(float(wide[k]), f"between {pair}", float(t[k]))
+        at_start = self._at_start(group, degrees[0])
+        if np.ptp(at_start) > STEP_OUT_DEG:
+            degrees = degrees - at_start
+            wide = degrees.max(axis=1) - degrees.min(axis=1)
+        over = np.flatnonzero(wide > STEP_OUT_DEG)
+        if len(over) and (self._lost is None or t[over[0]] < self._lost.t):
+            k = int(over[0])
+            order = np.argsort(degrees[k], kind="stable")
+            cut = 1 + int(np.diff(degrees[k][order]).argmax())
+            sides = [tuple(names[i] for i in sorted(part)) for part in (order[:cut], order[cut:])]
+            first, second = sorted(sides, key=len)
+            self._lost = LostSynchronism(float(t[k]), first, second, float(wide[k]))
+
+    def _at_start(self, group: _Group, degrees: Reals) -> Reals:
+        """Return the angles of a group where each was first seen; `degrees` are those of this point."""
+        named = zip((source.name for source in group.members), degrees.tolist(), strict=True)
+        return np.array([self._started.setdefault(name, angle) for name, angle in named])
+
+    def _frequencies(self, group: _Group, t: Reals, x: Reals) -> None:
+        """Look for the lowest and the highest frequency of a centre of inertia."""
+        # An infinite bus keeps the frequency of its island at the nominal one.
+        if self.f_n is None or not group.turning or any(math.isinf(s.weight) for s in group.members):
+            return
+        hertz = self.f_n * centre_of_inertia(x[:, group.omega], group.turning)
+        low, high = int(hertz.argmin()), int(hertz.argmax())
+        if self._nadir is None or hertz[low] < self._nadir.value:
+            self._nadir = Extreme(float(hertz[low]), group.where, float(t[low]))
+        if self._overshoot is None or hertz[high] > self._overshoot.value:
+            self._overshoot = Extreme(float(hertz[high]), group.where, float(t[high]))
+
+    def _voltages(self, t: Reals, y: Reals) -> None:
+        """Look for the lowest voltage, the longest time of a low one, and the lowest at the end."""
+        v = np.hypot(y[:, self._re], y[:, self._im])
+        seen = v if self._counted.all() else np.where(self._counted, v, np.inf)
+        k, bus = map(int, np.unravel_index(int(seen.argmin()), seen.shape))
+        if self._lowest is None or seen[k, bus] < self._lowest.value:
+            self._lowest = Extreme(float(seen[k, bus]), f"at {self.buses[bus]}", float(t[k]))
+        last = int(v[-1].argmin())
+        self._end = Extreme(float(v[-1, last]), f"at {self.buses[last]}", float(t[-1]))
+        self._low.take(t, seen)
+
+    def _limits(self, t: Reals, x: Reals, y: Reals) -> None:
+        """Look for states that reach a limit."""
+        at = (self.system.lower_at, self.system.upper_at)
+        found = []
+        for side, bounds, moving, sign in zip(SIDES, self._bounds, at, (1.0, -1.0), strict=True):
+            open_ = [i for i in self._limited.tolist() if (i, side) not in self._met]
+            bound = np.broadcast_to(bounds[open_], (len(t), len(open_))).copy()
+            for column, i in enumerate(open_):
+                if moving[i] >= 0:
+                    bound[:, column] = self._variable(int(moving[i]), t, x, y)
+            slack = AT_LIMIT * np.maximum(1.0, np.abs(bound))
+            met = np.isfinite(bound) & (sign * (x[:, open_] - bound) <= slack)
+            for reached in map(int, np.flatnonzero(met.any(axis=0))):
+                i = open_[reached]
+                if self.system.names_x[i].rpartition(".")[0] not in self._span.out:
+                    found.append((i, side, float(t[int(met[:, reached].argmax())])))
+        for i, side, when in sorted(found):
+            self._met[i, side] = when
+
+    def _variable(self, place: int, t: Reals, x: Reals, y: Reals) -> Reals:
+        """Return (K,) values of the variable at a place in w."""
+        n, m = self.system.n, self.system.m
+        if place < n:
+            return x[:, place]
+        return y[:, place - n] if place < n + m else self._span.held(t)[:, place - n - m]
+
+
+def _faulted(system: System, span: Span) -> NDArray[np.bool_]:
+    """Return for each bus whether a fault is on at it."""
+    on: set[str] = set()
+    for group, values in zip(system.groups, span.parameters, strict=True):
+        if issubclass(group.compiled.component, Bus):
+            declared = tuple(parameters_of(group.compiled.component))
+            fault = values[:, [declared.index("g_fault"), declared.index("b_fault")]].any(axis=1)
+            on.update(group.names[k] for k in np.flatnonzero(fault))
+    return np.array([bus in on for bus in buses(system)], dtype=bool)

@@ -1,0 +1,110 @@
+"""Signals over time as files, CSV or Parquet, written some rows at a time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.errors import InputError, PsmrError
+from psmr.files import abridged
+from psmr.study.output.files import atomic
+from psmr.study.output.shortest import lines
+
+Reals = NDArray[np.float64]
+SUFFIXES = (".csv", ".parquet")
+Write = Callable[[Reals, Reals], None]
+"""Takes (K,) times and (K, j) values."""
+
+# Numbers in a row group of Parquet: large enough to be compressed well, small beside any memory.
+GROUP = 2**20
+
+# Numbers that are text at the same time.
+AT_ONCE = 2**18
+
+
+def table_writer(path: str | os.PathLike[str], names: Sequence[str]) -> AbstractContextManager[Write]:
+    """Return the writer of a file by its ending, ``.csv`` or ``.parquet``.
+
+    Raises
+    ------
+    InputError
+        For another ending.
+    """
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"{abridged(path)}: must end in {' or '.join(SUFFIXES)}")
+    return parquet_table(path, names) if suffix == ".parquet" else csv_table(path, names)
+
+
+@contextmanager
+def csv_table(path: str | os.PathLike[str], names: Sequence[str]) -> Iterator[Write]:
+    """Yield what writes rows into a CSV file, first column ``t``; it appears when all went well.
+
+    A number is the shortest text that reads back as the same number, as Python's `repr` has it.
+    """
+    # A name may have a comma or a quote in it: the head follows the rules of CSV.
+    head = io.StringIO()
+    csv.writer(head, lineterminator="\n").writerow(["t", *names])
+    with atomic(path) as temporary, open(temporary, "wb") as file:
+        file.write(head.getvalue().encode("utf-8"))
+
+        def write(t: Reals, values: Reals) -> None:
+            step = max(1, AT_ONCE // (1 + values.shape[1]))
+            for first in range(0, len(t), step):
+                rows = slice(first, first + step)
+                file.write(lines(np.column_stack([t[rows], values[rows]])))
+
+        yield write
+
+
+@contextmanager
+def parquet_table(path: str | os.PathLike[str], names: Sequence[str]) -> Iterator[Write]:
+    """Yield what writes rows into a Parquet file, first column ``t``; it appears when all went well.
+
+    Raises
+    ------
+    PsmrError
+        When pyarrow is not installed.
+    """
+    require_pyarrow()
+    import pyarrow
+    import pyarrow.parquet
+
+    schema = pyarrow.schema([(name, pyarrow.float64()) for name in ("t", *names)])
+    waiting: list[Reals] = []
+
+    def put(rows: Reals) -> None:
+        columns = [pyarrow.array(column) for column in np.ascontiguousarray(rows.T)]
+        writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+
+    def write(t: Reals, values: Reals) -> None:
+        step = max(1, GROUP // (1 + values.shape[1]))
+        for first in range(0, len(t), step):
+            rows = slice(first, first + step)
+            waiting.append(np.column_stack([t[rows], values[rows]]))
+            if sum(map(len, waiting)) >= step:
+                together = np.concatenate(waiting)
+                put(together[:step])
+                waiting[:] = [together[step:]]
+
+    with atomic(path) as temporary, pyarrow.parquet.ParquetWriter(temporary, schema) as writer:
+        yield write
+        rest = np.concatenate([np.empty((0, 1 + len(names))), *waiting])
+        if len(rest):
+            put(rest)
+
+
+def require_pyarrow() -> None:
+    """Raise PsmrError where Parquet files cannot be written."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise PsmrError(
+            "Parquet files need pyarrow, which is not installed; pip install 'psmr[parquet]', or write CSV"
+        ) from error

@@ -1,0 +1,133 @@
+"""Points of a run between the recorded ones, by the dense output of its method.
+
+States lie on the cubic through the values and the rates f at both ends of a step, which for a stiffly
+accurate method with an explicit first stage is its own continuous extension (Hosea and Shampine 1996, section
+5); its error is of fourth order in the step, as high as that of any method here. The algebraic variables are
+solved from 0 = g(x, y) there. Nothing beyond the accepted points has to be recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.system import System
+from psmr.numerics.solve.algebraic_solve import algebraic_solve
+from psmr.numerics.solve.block import Block, make_block
+from psmr.numerics.solve.explicit import project
+from psmr.numerics.solve.newton import VERY_DISHONEST
+from psmr.numerics.solve.records import VALID
+from psmr.numerics.solve.solver import ALL
+from psmr.numerics.solve.status import DONE
+from psmr.study.record.spans import Span, limits_in
+
+Reals = NDArray[np.float64]
+
+# A hundredth of the error that the least tolerance of a run allows near one, as at an event.
+TOLERANCE = 1e-12
+
+# How near, as a part of what a state moved in a step, the parabola of its rates ends at its limit.
+AT_END = 0.1
+
+
+def dense_points(
+    system: System, spans: Sequence[Span], t: Reals, points: Reals, times: Reals
+) -> NDArray[np.float64]:
+    """Return (L, n + m) points of a run at (L,) times in s, in ascending order, none of them recorded.
+
+    Parameters
+    ----------
+    system, spans
+        The system of the run at its start, and the spans of the run.
+    t, points
+        (K,) times in s and (K, n + m) points that are recorded.
+    times
+        Between the first and the last time.
+
+    Raises
+    ------
+    SimulationError, SingularError
+        Where g = 0 has no solution near the straight line between two points; names the time.
+    """
+    out = np.empty((len(times), system.n + system.m))
+    for span in spans:
+        own = np.flatnonzero((times > t[span.rows.start]) & (times < t[span.rows.stop - 1]))
+        if own.size:
+            out[own] = _within(system, span, t[span.rows], points[span.rows], times[own])
+    return out
+
+
+def _within(system: System, span: Span, t: Reals, points: Reals, times: Reals) -> Reals:
+    """Return the points at times within one span."""
+    n, size = system.n, system.n + system.m
+    limits = limits_in(system, span)
+    rates = _Rates(system, span, limits)
+    network = _block(system, span, limits, np.arange(n, size), "event")
+    first = np.searchsorted(t, times, side="right") - 1
+    out = np.empty((len(times), size))
+    w = system.w0.copy()
+    for row, (k, time) in enumerate(zip(first, times, strict=True)):
+        h = t[k + 1] - t[k]
+        s = (time - t[k]) / h
+        before, after = points[k], points[k + 1]
+        straight = before + s * (after - before)
+        beyond = (1.0 - 2.0 * s) * (before - after)[:n]
+        free, held = rates.at(k + 1, t, points)
+        leaving, moved = rates.at(k, t, points)[1], (after - before)[:n]
+        # A state that meets its limit at the end of the step, not within, gets there with its raw rate.
+        at_end = np.abs(0.5 * h * (leaving + free) - moved) < AT_END * np.abs(moved)
+        beyond += (1.0 - s) * h * leaving - s * h * np.where(at_end, free, held)
+        w[:size], w[-1] = straight, time
+        w[size:-1] = span.held(np.array([time]))[0]
+        w[:n] += s * (1.0 - s) * beyond
+        _solve(system, network, w, limits)
+        out[row] = w[:size]
+    return out
+
+
+def _solve(system: System, network: Block, w: Reals, limits: tuple[Reals, Reals]) -> None:
+    """Solve g = 0 at the states in w; states that passed a limit are put onto it."""
+    n = system.n
+    w[:n] = np.clip(w[:n], *system.limits(w, limits))
+    if network.size == 0:
+        return
+    network.records.kept.memory[VALID] = 0.0
+    guess = w.copy()
+    if network.solve(w, 0.0, VERY_DISHONEST, TOLERANCE, ALL) != DONE:
+        w[:] = guess
+        network.forget()
+        algebraic_solve(network, w, "a point between two recorded ones")
+
+
+class _Rates:
+    """f at recorded points, each computed once while it is in use."""
+
+    def __init__(self, system: System, span: Span, limits: tuple[Reals, Reals]) -> None:
+        self.system, self.span = system, span
+        self.block = _block(system, span, limits, np.arange(system.n + system.m), "step")
+        self.w = system.w0.copy()
+        self.known: dict[int, tuple[Reals, Reals]] = {}
+
+    def at(self, k: int, t: Reals, points: Reals) -> tuple[Reals, Reals]:
+        """Return (n,) rates at the k-th point of the span, without limits and with those at a limit held."""
+        if k not in self.known:
+            size, rate = self.system.n + self.system.m, np.zeros(self.system.n)
+            self.w[:size], self.w[-1] = points[k], t[k]
+            self.w[size:-1] = self.span.held(t[k : k + 1])[0]
+            self.block.records.kept.memory[VALID] = 0.0
+            project(self.block.address, self.w, rate)
+            free = self.block.records.matrix.F[: self.system.n].copy()
+            self.known = {j: known for j, known in self.known.items() if j >= k - 1} | {k: (free, rate)}
+        return self.known[k]
+
+
+def _block(
+    system: System, span: Span, limits: tuple[Reals, Reals], rows: NDArray[np.intp], role: str
+) -> Block:
+    """Return rows of the system as a span has it, without the devices that are out of service."""
+    w = system.w0.copy()
+    block = make_block(system, role, span.parameters, w, rows, rows, span.out)
+    block.load(span.parameters, *limits, {}, w)
+    return block

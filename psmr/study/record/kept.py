@@ -1,0 +1,38 @@
+"""What a run has that did not keep every point whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.study.outcome.outcome import Outcome
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What a run has beside the states and algebraic variables that it kept.
+
+    Attributes
+    ----------
+    names, values
+        Names of the j signals that were computed while the run went, and (K, j) values.
+    chosen
+        Whether signals were chosen; otherwise every state and algebraic variable is there.
+    outcome
+        The outcome, of every accepted step.
+    ends
+        (x, y) of the whole system at the first and at the last point.
+    every
+        Of how many accepted steps one was kept.
+    """
+
+    names: tuple[str, ...]
+    values: Reals
+    chosen: bool
+    outcome: Outcome
+    ends: tuple[tuple[Reals, Reals], tuple[Reals, Reals]]
+    every: int

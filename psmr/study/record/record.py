@@ -1,0 +1,77 @@
+"""What a run keeps of its points: which signals, how often, and how much of it in memory."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from psmr.errors import InputError
+
+MEMORY = 256.0
+"""Memory in MiB for what is kept, where nothing is said."""
+
+SUFFIXES = (".csv", ".parquet")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a run keeps of its points.
+
+    Outcome, monitors and work are those of every accepted step, whatever is kept.
+
+    Parameters
+    ----------
+    signals
+        Names or patterns of the signals that are kept, as in `Run.frame`; None: every state and algebraic
+        variable.
+    every
+        Of the accepted steps between two events every how many-th is kept, beside the first and the last.
+    memory
+        Memory in MiB for what is kept. What is more goes to a temporary file (in the folder ``TMPDIR``), from
+        which the run reads it, and which disappears with it.
+    files
+        Files that are written while the run goes, ``.csv`` or ``.parquet``; they appear when it ends well.
+
+    Raises
+    ------
+    InputError
+        For no signal, a step below 1, memory that is none, or a file of another kind.
+
+    Examples
+    --------
+    >>> Record(["G*.omega", "bus5.v"], every=10, files=["run.parquet"])
+    """
+
+    signals: tuple[str, ...] | None = None
+    every: int = 1
+    memory: float = MEMORY
+    files: tuple[str | os.PathLike[str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.signals is not None:
+            given: str | Iterable[str] = self.signals
+            chosen = (given,) if isinstance(given, str) else tuple(given)
+            if not chosen or not all(isinstance(name, str) for name in chosen):
+                raise InputError(f"record = {chosen!r}: must be names or patterns of signals, at least one")
+            object.__setattr__(self, "signals", chosen)
+        if isinstance(self.every, bool) or not isinstance(self.every, int) or self.every < 1:
+            raise InputError(f"every = {self.every!r}: must be a whole number >= 1 (of steps)")
+        memory = self.memory
+        if isinstance(memory, bool) or not isinstance(memory, int | float) or not 0 <= memory < math.inf:
+            raise InputError(f"memory = {memory!r}: must be a finite number >= 0 in MiB")
+        files = (self.files,) if isinstance(self.files, str | os.PathLike) else tuple(self.files)
+        for file in files:
+            if os.path.splitext(file)[1].lower() not in SUFFIXES:
+                raise InputError(f"files: {os.fspath(file)}: must end in {' or '.join(SUFFIXES)}")
+        object.__setattr__(self, "files", files)
+
+    @classmethod
+    def of(cls, wanted: Record | str | Iterable[str] | None) -> Record | None:
+        """Return a record from itself or from signals; None stays None: every point, whole, in memory."""
+        if wanted is None or isinstance(wanted, Record):
+            return wanted
+        if not isinstance(wanted, Iterable):
+            raise InputError(f"record = {wanted!r}: must be names or patterns of signals, or a psmr.Record")
+        return cls(signals=(wanted,) if isinstance(wanted, str) else tuple(wanted))

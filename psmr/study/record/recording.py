@@ -1,0 +1,213 @@
+"""A run that keeps chosen signals at every k-th step: they are computed, kept and written as it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.system import System
+from psmr.numerics.run.table import Table
+from psmr.numerics.run.trajectory import Change
+from psmr.study.monitors.watching import Stop, Watching
+from psmr.study.outcome.observer import Observer
+from psmr.study.record.kept import Kept
+from psmr.study.record.record import Record
+from psmr.study.record.signals import Signals, quantity
+from psmr.study.record.spans import Span, Spans
+from psmr.study.record.values import values_of_devices
+
+Reals = NDArray[np.float64]
+Writer = Callable[[Reals, Reals], None]
+"""Takes (K,) times and (K, j) values of the signals of a file."""
+
+MIB = 2.0**20
+
+
+class Recording:
+    """Takes the points of a run; see `psmr.numerics.run.recorder.Sink`.
+
+    Parameters
+    ----------
+    system, changes
+        The system at the start of the run, and what the events do, in order of time.
+    record
+        What is kept.
+    usual
+        See below.
+
+    Attributes
+    ----------
+    names
+        Names of the signals that are kept, in the order in which they were asked for.
+    writers
+        What writes `names` to files, meanwhile.
+    usual
+        Monitors that say why a run that fails was lost before.
+    """
+
+    def __init__(self, system: System, changes: Sequence[Change], record: Record, usual: Watching) -> None:
+        self.system, self.record = system, record
+        self.writers: list[Writer] = []
+        self._signals = Signals.of(system)
+        self.names = self._signals.select(record.signals)
+        # Without a choice bus voltages are among the names, but need no columns: the run computes them.
+        chosen = set(self.names if record.signals is not None else (*system.names_x, *system.names_y))
+        self.names_x = tuple(name for name in system.names_x if name in chosen)
+        self.names_y = tuple(name for name in system.names_y if name in chosen)
+        own = {*self.names_x, *self.names_y}
+        self.computed = tuple(name for name in self.names if name in chosen and name not in own)
+        self._table = Table(len(own) + len(self.computed), record.memory * MIB)
+        columns = (*self.names_x, *self.names_y, *self.computed)
+        self._columns = _Columns(system, self._signals, dict.fromkeys((*columns, *self.names)))
+        place = {name: k for k, name in enumerate(self._columns.names)}
+        self._own = [place[name] for name in columns]
+        self._written = [place[name] for name in self.names]
+        self._spans = Spans(system, changes)
+        self._observer = Observer(system)
+        self.usual = usual
+        self._count = 0
+        self._first: tuple[Reals, Reals] | None = None
+        self._last: tuple[Reals, Reals] | None = None
+        self._pending: tuple[Reals, Reals, Reals] | None = None
+
+    def begin(self, t: float) -> None:
+        """See `psmr.numerics.run.recorder.Sink`."""
+        self._flush()
+        span = self._spans.begin(t)
+        self._columns.begin(span)
+        self._observer.begin(span)
+        if self.usual.stop is None:
+            self.usual.begin(t)
+        self._count = 0
+
+    def told(self, change: Change) -> None:
+        """See `psmr.numerics.run.recorder.Sink`."""
+        self._spans.told(change)
+        self._observer.told(change)
+        self.usual.told(change)
+
+    def take(self, t: Reals, points: Reals) -> None:
+        """See `psmr.numerics.run.recorder.Sink`."""
+        if not len(t):
+            return
+        n = self.system.n
+        self._observer.take(t, points[:, :n], points[:, n:])
+        if self.usual.looks and self.usual.stop is None:
+            self.usual.look(t, points)
+        if self._first is None:
+            self._first = points[0, :n].copy(), points[0, n:].copy()
+        self._last = points[-1, :n].copy(), points[-1, n:].copy()
+        angles = self._columns.angles(points)
+        kept = (self._count + np.arange(len(t))) % self.record.every == 0
+        self._count += len(t)
+        self._pending = None
+        if kept.all():
+            self._keep(t, points, angles)
+            return
+        self._keep(t[kept], points[kept], angles[kept])
+        if not kept[-1]:
+            self._pending = t[-1:].copy(), points[-1:].copy(), angles[-1:]
+
+    def finish(self) -> None:
+        """Keep the last point, which is always kept."""
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._pending is not None:
+            self._keep(*self._pending)
+            self._pending = None
+
+    def _keep(self, t: Reals, points: Reals, angles: Reals) -> None:
+        if not len(t):
+            return
+        values = self._columns.values(t, points, angles)
+        self._table.append(t, values[:, self._own])
+        for write in self.writers:
+            write(t, values[:, self._written])
+
+    def result(self, stopped: Stop | None) -> tuple[Reals, Reals, Reals, Kept]:
+        """Return (K,) times, kept states, kept algebraic variables, and the rest."""
+        assert self._first is not None
+        assert self._last is not None
+        rows = self._table.rows()
+        a = 1 + len(self.names_x)
+        b = a + len(self.names_y)
+        kept = Kept(
+            self.computed,
+            rows[:, b:],
+            self.record.signals is not None,
+            self._observer.outcome(stopped),
+            (self._first, self._last),
+            self.record.every,
+        )
+        return rows[:, 0], rows[:, 1:a], rows[:, a:b], kept
+
+
+class _Columns:
+    """Computes the values of signals at points that have every variable."""
+
+    def __init__(self, system: System, signals: Signals, names: Iterable[str]) -> None:
+        self.system, self.signals, self.names = system, signals, tuple(names)
+        place = {name: k for k, name in enumerate((*system.names_x, *system.names_y))}
+        direct: list[tuple[int, int]] = []
+        voltages: list[tuple[int, int, int]] = []
+        angles: list[tuple[int, int, int]] = []
+        others: list[int] = []
+        for column, name in enumerate(self.names):
+            if name in place:
+                direct.append((column, place[name]))
+            elif quantity(name) in ("v", "angle"):
+                device = name.rpartition(".")[0]
+                at = (column, place[f"{device}.v_re"], place[f"{device}.v_im"])
+                (voltages if quantity(name) == "v" else angles).append(at)
+            else:
+                others.append(column)
+        self._direct = np.array(direct, dtype=np.intp).reshape(-1, 2).T
+        self._voltages = np.array(voltages, dtype=np.intp).reshape(-1, 3).T
+        self._angles = np.array(angles, dtype=np.intp).reshape(-1, 3).T
+        self._others = others
+        self._turned: Reals | None = None
+        self._system: System | None = None  # that of the span, once it was needed
+
+    def begin(self, span: Span) -> None:
+        self._span, self._system = span, None
+
+    def angles(self, points: Reals) -> Reals:
+        """Return the voltage angles in rad, which go on from those of the points before."""
+        _, re, im = self._angles
+        if not len(re):
+            return np.empty((len(points), 0))
+        raw = np.arctan2(points[:, im], points[:, re])
+        before = raw[:1] if self._turned is None else self._turned[None]
+        angles = np.unwrap(np.vstack([before, raw]), axis=0)[1:]
+        self._turned = angles[-1]
+        return angles
+
+    def values(self, t: Reals, points: Reals, angles: Reals) -> Reals:
+        """Return (K, len(names)) values; `angles` are those of `angles`, which sees every point."""
+        out = np.empty((len(t), len(self.names)))
+        column, place = self._direct
+        out[:, column] = points[:, place]
+        column, re, im = self._voltages
+        out[:, column] = np.hypot(points[:, re], points[:, im])
+        out[:, self._angles[0]] = angles
+        if self._others:
+            n = self.system.n
+            span = replace(self._span, rows=slice(0, len(t)))
+            known = {} if self._system is None else {span: self._system}
+            found = values_of_devices(
+                self.system,
+                self.signals,
+                [span],
+                [self.names[k] for k in self._others],
+                t,
+                points[:, :n],
+                points[:, n:],
+                known,
+            )
+            self._system = known.get(span)
+            out[:, self._others] = np.column_stack(found)
+        return out

@@ -1,0 +1,1 @@
+"""Sweeps: many runs of one study, over parameters, schemes, events and cases."""

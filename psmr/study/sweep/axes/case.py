@@ -1,0 +1,35 @@
+"""Several cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from psmr.study.sweep.axes.axis import CASE, Base, check_distinct, take_texts
+from psmr.study.sweep.variation import Points, Variation
+
+
+@dataclass(frozen=True)
+class CaseAxis:
+    """Several cases in place of the study's own.
+
+    Parameters
+    ----------
+    cases
+        Case files, relative to the sweep file; read with the options of the study.
+    """
+
+    cases: tuple[str, ...]
+
+    together: ClassVar[str] = ""
+    kind: ClassVar[str] = "case"
+    rank: ClassVar[int] = CASE
+
+    def __post_init__(self) -> None:
+        take_texts(self, "cases")
+        check_distinct(self, "cases", self.cases)
+
+    def points(self, base: Base) -> Points:
+        """See `Axis`."""
+        return [Variation((("case", Path(case).name),), case=k) for k, case in enumerate(self.cases)]

@@ -1,0 +1,187 @@
+"""Carry a sweep out: cases to a bench, points to rows, rows to figures and pages."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psmr.errors import InputError, StudyError
+from psmr.study.file.study import Study
+from psmr.study.output.tables import require_pyarrow
+from psmr.study.sweep.axes import Axis
+from psmr.study.sweep.bench import Bench
+from psmr.study.sweep.conduct import conduct
+from psmr.study.sweep.crews.crew import Crew
+from psmr.study.sweep.crews.here import Alone, Processes, cores
+from psmr.study.sweep.file import read_sweep
+from psmr.study.sweep.measures import Measure, Outcomes
+from psmr.study.sweep.store import Store
+from psmr.study.sweep.sweep import Sweep
+from psmr.study.sweep.swept import Swept
+
+# Points above which a sweep is begun only by one who has seen how many they are.
+MANY = 10_000
+
+# Points that are tried for an estimate.
+TRIED = 3
+
+
+def sweep(
+    base: str | os.PathLike[str] | Sweep | Study,
+    axes: Iterable[Axis] = (),
+    measure: Measure | None = None,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    signals: Iterable[str] | None = None,
+    worst: int | None = None,
+    workers: int | None = None,
+    scheduler: Any = None,
+    many: bool = False,
+    report: bool = True,
+    progress: Callable[[float, int], None] | None = None,
+) -> Swept:
+    """Carry out a sweep: a study at every combination of what its axes vary.
+
+    A sweep that was interrupted goes on where it was when it is given again with the same folder.
+
+    Parameters
+    ----------
+    base
+        A sweep file, a `Sweep`, or a study (a `Study` of `psmr.read_study`) with `axes`.
+    axes
+        `psmr.ParameterAxis`, `SampleAxis`, `SchemeAxis`, `CaseAxis`, `BranchOutages`, `BusFaults`,
+        `GeneratorTrips`, `ListedEvents`, for a study.
+    measure
+        `psmr.Outcomes` (a run at each point; the default), `ClearingTime`, `Damping`, `Stability`.
+    folder
+        Where rows, signals, figures and pages go; ``results/NAME`` where neither this nor the file says.
+    signals
+        Names or patterns of the signals to keep of every run.
+    worst
+        Number of runs of which reports are written; 5 by default.
+    workers
+        Processes on this machine; every core by default, 1 for this process itself.
+    scheduler
+        Address of a Dask scheduler or a `distributed.Client`, in place of this machine.
+    many
+        Whether more than 10,000 points may be begun.
+    report
+        Whether figures, page and reports of the worst runs are written.
+    progress
+        Called with the number of points that are done and of all.
+
+    Returns
+    -------
+    Swept
+        The table, a row per point, and where everything is.
+
+    Raises
+    ------
+    StudyError
+        For a sweep that has no point, or more than 10,000 without `many` (with an estimate of the time); a
+        folder that is in use, is full, or holds another sweep; a scheduler that does not answer, and workers
+        of other versions.
+    """
+    what = _sweep_of(base, axes, measure, signals, worst)
+    if folder is not None:
+        what = replace(what, folder=os.fspath(folder))
+    if workers is not None and (isinstance(workers, bool) or workers < 1):
+        raise StudyError(f"workers = {workers!r}: must be a whole number >= 1")
+    require_pyarrow()
+    began = time.perf_counter()
+    bench = Bench(what, [case.read() for case in what.cases])
+    count = len(bench.plan)
+    place = Path(what.folder or Path("results") / (what.name or "sweep"))
+    _check_signals(bench)
+    if count > MANY and not many:
+        raise StudyError(too_many(bench, workers or cores()))
+    store = Store(place, what, count)
+    try:
+        finished = store.finished()
+        undone = np.setdiff1d(np.arange(count), finished).tolist()
+        if len(undone):
+            crew = _crew(bench, store, undone, workers, scheduler)
+            try:
+                conduct(
+                    crew, bench, store, undone,
+                    None if progress is None else lambda done: progress(len(finished) + done, count),
+                )  # fmt: skip
+            finally:
+                crew.close()
+            store.join()
+        labels = bench.plan.labels()
+        found = Swept(what, place, store.table(), labels, time.perf_counter() - began, len(finished))
+        if report:
+            from psmr.study.sweep.report import write_report
+
+            found = replace(found, files=write_report(found, bench))
+    finally:
+        store.close()
+    return found
+
+
+def _sweep_of(
+    base: Any,
+    axes: Iterable[Axis],
+    measure: Measure | None,
+    signals: Iterable[str] | None,
+    worst: int | None,
+) -> Sweep:
+    axes = tuple(axes)
+    if isinstance(base, Study):
+        found = Sweep(base, axes, measure or Outcomes(), name=base.name)
+    else:
+        if not isinstance(base, str | os.PathLike | Sweep):
+            raise InputError(f"{type(base).__name__} is no sweep; give a sweep file, or a study with axes")
+        found = base if isinstance(base, Sweep) else read_sweep(base)
+        if axes:
+            found = replace(found, axes=(*found.axes, *axes))
+        if measure is not None:
+            found = replace(found, measure=measure)
+    if signals is not None:
+        found = replace(found, signals=(signals,) if isinstance(signals, str) else tuple(signals))
+    return found if worst is None else replace(found, worst=worst)
+
+
+def _crew(bench: Bench, store: Store, undone: Sequence[int], workers: int | None, scheduler: Any) -> Crew:
+    if scheduler is not None:
+        from psmr.study.sweep.crews.cluster import Cluster
+
+        return Cluster(scheduler, bench)
+    count = min(workers or cores(), len(undone))
+    return Alone(bench) if count == 1 else Processes(bench, count, store.close)
+
+
+def _check_signals(bench: Bench) -> None:
+    """Find a misspelt signal before the first run."""
+    if bench.sweep.signals is None:
+        return
+    from psmr.study.record.signals import Signals
+
+    for number in range(len(bench.cases)):
+        Signals.of(bench.system(number, ())).select(bench.sweep.signals)
+
+
+def too_many(bench: Bench, workers: int) -> str:
+    """Return how many points there are, and how long they would take on some processes of this machine."""
+    count = len(bench.plan)
+    tried = np.unique(np.linspace(0, count - 1, TRIED).astype(int))
+    bench.batch(tried[:1].tolist())  # compiles what is not compiled yet
+    seconds = bench.batch(tried.tolist()).seconds / len(tried) * count / workers
+    return (
+        f"{bench.sweep.name}: {count:,} points, about {_duration(seconds)} on {workers} processes like this "
+        "machine's; to begin, give --yes (from Python: many=True)"
+    )
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,226 @@
+"""The workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import pickle
+import platform
+import threading
+import time
+import uuid
+import warnings
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from queue import SimpleQueue
+from typing import Any
+
+from psmr.errors import PsmrError, PsmrWarning, StudyError
+from psmr.study.sweep.bench import Batch, Bench
+from psmr.study.sweep.crews.crew import Lost
+from psmr.study.sweep.crews.kernels import packed, unpacked
+from psmr.version import __version__
+
+# Time in s in which a scheduler answers and in which the first worker has to be there.
+ANSWER, FIRST_WORKER = 10.0, 60.0
+
+# Batches that a worker has at a time: the one it works on, and the next.
+AHEAD = 2
+
+# Packages on which the numbers depend, or that workers and this process must understand alike.
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "pyarrow")
+
+
+def require_distributed() -> Any:
+    """Return dask.distributed.
+
+    Raises
+    ------
+    PsmrError
+        Where it is not installed.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise PsmrError(
+            "a sweep on a cluster needs dask.distributed, which is not installed; pip install 'psmr[sweep]', "
+            "or leave the scheduler out to run on this machine"
+        ) from error
+    return distributed
+
+
+class Cluster:
+    """The workers of a Dask cluster. Case and kernels are sent to each once.
+
+    Parameters
+    ----------
+    scheduler
+        Address of a scheduler, or a `distributed.Client`.
+    bench
+        What the workers need.
+
+    Raises
+    ------
+    StudyError
+        When no scheduler answers, no worker is there, or a worker has another psmr or Python.
+
+    Warns
+    -----
+    PsmrWarning
+        When a worker has other versions of packages on which the last digits depend.
+    """
+
+    shortest = 1.0
+
+    def __init__(self, scheduler: Any, bench: Bench) -> None:
+        self.distributed = require_distributed()
+        self.own = isinstance(scheduler, str)
+        self.client = self._client(scheduler) if self.own else scheduler
+        self.token = f"psmr-sweep-{uuid.uuid4().hex[:12]}"
+        self.given: dict[Any, tuple[int, ...]] = {}
+        self.done: SimpleQueue[Any] = SimpleQueue()
+        try:
+            self.workers = self._first_workers()
+            _check_versions(self.client.run(_versions))
+            parcel = zlib.compress(pickle.dumps((bench, packed())), 1)
+            # A task of its own: Dask brings its result to each worker once, and makes it again if lost.
+            self.parcel = self.client.submit(_parcel, parcel, pure=False)
+        except BaseException:
+            self._leave()
+            raise
+        self._counted = time.monotonic()
+
+    def _client(self, address: str) -> Any:
+        try:
+            return self.distributed.Client(address, timeout=ANSWER, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise StudyError(
+                f"{address}: no Dask scheduler answers there ({error}); start one with `dask scheduler`, or "
+                "leave --scheduler out to run on this machine"
+            ) from error
+
+    def _first_workers(self) -> int:
+        try:
+            self.client.wait_for_workers(1, timeout=FIRST_WORKER)
+        except TimeoutError as error:
+            address = self.client.scheduler.address
+            raise StudyError(
+                f"{address}: the scheduler has no worker after {FIRST_WORKER:g} s; start some with `dask "
+                f"worker {address} --nthreads 1`"
+            ) from error
+        return self._present()
+
+    def _present(self) -> int:
+        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def wants(self) -> bool:
+        """See `Crew`."""
+        if time.monotonic() - self._counted > 2.0:  # clusters grow and shrink
+            self.workers, self._counted = max(1, self._present()), time.monotonic()
+        return len(self.given) < AHEAD * self.workers
+
+    def give(self, numbers: Sequence[int]) -> None:
+        """See `Crew`."""
+        future = self.client.submit(_carried_out, self.token, tuple(numbers), self.parcel, pure=False)
+        self.given[future] = tuple(numbers)
+        future.add_done_callback(self.done.put)
+
+    def take(self) -> Batch | Lost:
+        """See `Crew`."""
+        future = self.done.get()
+        numbers = self.given.pop(future)
+        try:
+            if future.status == "finished":
+                return self._received(future)
+            error = future.exception() if future.status == "error" else None
+        finally:
+            future.release()
+        if error is None or isinstance(error, self.distributed.scheduler.KilledWorker):
+            # The scheduler has tried it on several workers already.
+            tries = 1 if error is None else 3
+            return Lost(numbers, f"its worker died ({error or 'its result was lost'})", tries)
+        if isinstance(error, PsmrError):
+            raise error
+        raise PsmrError(f"a worker failed: {type(error).__name__}: {error}") from error
+
+    def _received(self, future: Any) -> Batch:
+        batch: Batch = pickle.loads(future.result())
+        return batch
+
+    def close(self) -> None:
+        """See `Crew`."""
+        for future in (*self.given, self.parcel):
+            future.cancel()
+        self.given.clear()
+        self._leave()
+
+    def _leave(self) -> None:
+        if self.own:
+            self.client.close()
+
+
+# What this process has unpacked, as a worker: the last two sweeps.
+_benches: dict[str, Bench] = {}
+_one_at_a_time = threading.Lock()
+
+
+def _parcel(parcel: bytes) -> bytes:
+    return parcel
+
+
+def _carried_out(token: str, numbers: tuple[int, ...], parcel: bytes) -> bytes:
+    """Carry out a batch on a worker. A worker with several threads does one at a time."""
+    with _one_at_a_time:
+        if token not in _benches:
+            bench, kernels = pickle.loads(zlib.decompress(parcel))
+            unpacked(kernels)
+            if len(_benches) > 1:
+                del _benches[next(iter(_benches))]
+            _benches[token] = bench
+        return pickle.dumps(_benches[token].batch(numbers))
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "psmr": __version__}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "none"
+    return found
+
+
+def _check_versions(
+    of_workers: Mapping[str, Mapping[str, str]], here: Callable[[], Mapping[str, str]] = _versions
+) -> None:
+    """Refuse workers that cannot understand this process, and warn of those whose digits may differ."""
+    own = here()
+    wrong, other = [], []
+    for address, theirs in of_workers.items():
+        for name, mine in own.items():
+            found = theirs.get(name, "none")
+            if found == mine:
+                continue
+            words = f"{name} {found} on {address}, {mine} here"
+            if name == "psmr" or (name == "python" and _minor(found) != _minor(mine)) or found == "none":
+                wrong.append(words)
+            else:
+                other.append(words)
+    if wrong:
+        raise StudyError(
+            f"workers have other versions: {_some(wrong)}; install the same on all machines, nothing was run"
+        )
+    if other:
+        warnings.warn(
+            f"workers have other versions: {_some(other)}; rows may differ in their last digits",
+            PsmrWarning,
+            stacklevel=4,
+        )
+
+
+def _minor(words: str) -> str:
+    return ".".join(words.split(".")[:2])
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f" and {len(words) - 5} more" if len(words) > 5 else ""
+    return "; ".join(words[:5]) + more

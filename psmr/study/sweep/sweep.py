@@ -1,0 +1,106 @@
+"""A sweep: a base study, axes, what is found out at each point, and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from psmr.errors import StudyError
+from psmr.io.read import CaseFile
+from psmr.study.file.study import Study
+from psmr.study.sweep.axes import Axis, CaseAxis
+from psmr.study.sweep.axes.axis import EVENT
+from psmr.study.sweep.measures import Measure, Outcomes
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A checked sweep; the cases are not read yet.
+
+    Attributes
+    ----------
+    study
+        The base: case, scheme, length of a run, events and monitors. Its outputs are not written.
+    axes
+        What varies. All combinations are run, but for axes that advance together.
+    measure
+        What is found out at each point.
+    signals
+        Names or patterns of signals that are kept of every run; None: none.
+    worst
+        Number of runs of which reports are written.
+    name
+        Title.
+    folder
+        Where the results go; None: ``results/NAME``.
+    """
+
+    study: Study
+    axes: tuple[Axis, ...]
+    measure: Measure = field(default_factory=Outcomes)
+    signals: tuple[str, ...] | None = None
+    worst: int = 5
+    name: str = ""
+    folder: str | None = None
+
+    def __post_init__(self) -> None:
+        self.measure.check(self.study, self.has_events)
+        for axis in self.axes:
+            if "clearing" in self.measure.replaces and len(getattr(axis, "clearing", ())) > 1:
+                raise StudyError(
+                    f"{axis.kind}: {self.measure.kind} finds the clearing time itself; leave clearing out"
+                )
+        if self.worst < 0:
+            raise StudyError(f"worst = {self.worst}: must be >= 0")
+
+    @property
+    def cases(self) -> tuple[CaseFile, ...]:
+        """The cases, the study's own where no axis has others."""
+        for axis in self.axes:
+            if isinstance(axis, CaseAxis):
+                beside = Path(self.study.case.path).parent
+                return tuple(replace(self.study.case, path=beside / case) for case in axis.cases)
+        return (self.study.case,)
+
+    @property
+    def has_events(self) -> bool:
+        """Whether an axis is one of events."""
+        return any(axis.rank == EVENT for axis in self.axes)
+
+    def definition(self) -> dict[str, Any]:
+        """Return what determines the rows, as plain values; two sweeps with equal ones have equal rows."""
+        study = self.study
+        return {
+            "case": plain(study.case),
+            "scheme": {
+                "type": study.recipe.kind,
+                **plain(study.recipe.choices),
+                "split": plain(study.recipe.split),
+            },
+            "t_end": study.t_end,
+            "event": [named(event) for event in study.events],
+            "monitor": [named(monitor) for monitor in study.monitors],
+            "axis": [named(axis) for axis in self.axes],
+            "measure": named(self.measure),
+            "signals": plain(self.signals),
+        }
+
+
+def named(record: Any) -> dict[str, Any]:
+    """Return a record as plain values, with its type."""
+    return {"type": type(record).__name__, **plain(record)}
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON would give it back."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.compare}
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, Path):
+        return value.as_posix()
+    return value

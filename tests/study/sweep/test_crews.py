@@ -1,0 +1,203 @@
+"""Processes and Dask workers: equal rows, and nothing lost when one of them dies."""
+
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import psmr
+from psmr.errors import StudyError
+from psmr.study.sweep.bench import Bench
+from psmr.study.sweep.conduct import Pace, conduct
+from psmr.study.sweep.crews.here import Processes
+from psmr.study.sweep.crews.kernels import packed, unpacked
+from psmr.study.sweep.store import Store
+from tests.study.sweep.conftest import CASE, same_rows
+
+
+@pytest.fixture(scope="module")
+def bench(study):
+    axes = (psmr.BranchOutages(0.1, clearing=(0.05, 0.1), branches=("line5-7", "line4-5")),)
+    return Bench(psmr.Sweep(study, axes), [psmr.read_case(CASE)])
+
+
+@pytest.fixture(scope="module")
+def alone(bench):
+    return bench.batch(range(8)).rows.to_pandas()
+
+
+def carried_out(bench, folder, crew):
+    store = Store(folder, bench.sweep, len(bench.plan))
+    try:
+        conduct(crew, bench, store, range(len(bench.plan)))
+        return store.table()
+    finally:
+        crew.close()
+        store.close()
+
+
+def killing(bench, monkeypatch, number, marker, times):
+    """Let the process that carries out a point end itself by a signal, a number of times."""
+    point = Bench.point
+
+    def deadly(self, n):
+        if n == number and len(list(marker.parent.glob(f"{marker.name}*"))) < times:
+            marker.with_name(f"{marker.name}{time.monotonic_ns()}").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return point(self, n)
+
+    monkeypatch.setattr(Bench, "point", deadly)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
+def test_a_worker_that_is_killed_loses_nothing(bench, alone, tmp_path, monkeypatch):
+    killing(bench, monkeypatch, 5, tmp_path / "killed", 1)
+    found = carried_out(bench, tmp_path / "s", Processes(bench, 2, lambda: None))
+    assert len(list(tmp_path.glob("killed*"))) == 1
+    assert same_rows(found, alone)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
+def test_a_point_that_kills_its_workers_is_a_failed_row(bench, alone, tmp_path, monkeypatch):
+    killing(bench, monkeypatch, 5, tmp_path / "killed", 1000)
+    monkeypatch.setattr(Pace, "size", lambda *_: 4)
+    found = carried_out(bench, tmp_path / "s", Processes(bench, 2, lambda: None))
+    row = found.iloc[5]
+    assert row["status"] == "failed"
+    assert row["message"] == "no result after 3 attempts: its worker was ended by signal 9 (SIGKILL)"
+    assert (row["branch"], row["bus"]) == (alone["branch"][5], alone["bus"][5])
+    assert same_rows(found.drop(5).convert_dtypes(), alone.drop(5).convert_dtypes())
+
+
+@pytest.mark.slow
+def test_spawned_processes_give_equal_rows(bench, alone, tmp_path):
+    # Beside another thread a fork is not safe, and processes begin anew.
+    halt = threading.Event()
+    other = threading.Thread(target=halt.wait)
+    other.start()
+    try:
+        crew = Processes(bench, 2, lambda: None)
+        assert crew.context.get_start_method() == "spawn"
+        assert same_rows(carried_out(bench, tmp_path / "s", crew), alone)
+    finally:
+        halt.set()
+        other.join()
+
+
+def test_a_parcel_of_kernels_is_written_where_it_is_missing(bench, tmp_path, monkeypatch):
+    from psmr.dae.compile.cache import folder
+
+    parcel = packed()
+    assert sum(map(len, parcel.values())) > 0
+    assert unpacked(parcel) == 0
+    monkeypatch.setattr(folder, "folder", lambda name: _made(tmp_path / name))
+    assert unpacked(parcel) == sum(map(len, parcel.values()))
+    assert packed() == parcel
+
+
+def _made(path):
+    path.mkdir(exist_ok=True)
+    return path
+
+
+def test_a_bench_is_pickled_without_what_it_solved(bench):
+    again = pickle.loads(pickle.dumps(bench))
+    assert again.batch([3]).rows.drop_columns("seconds").equals(bench.batch([3]).rows.drop_columns("seconds"))
+    assert len(pickle.dumps(bench)) < 100_000
+
+
+def test_a_scheduler_that_is_not_there(study, faults, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    from psmr.study.sweep.crews import cluster
+
+    monkeypatch.setattr(cluster, "ANSWER", 0.5)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(
+        StudyError, match=r"no Dask scheduler answers there .*start one with `dask scheduler`"
+    ):
+        psmr.sweep(study, [faults], folder=tmp_path / "s", scheduler=address, report=False)
+
+
+def test_workers_of_other_versions_are_said_before_a_run():
+    pytest.importorskip("distributed")
+    from psmr.study.sweep.crews.cluster import _check_versions
+
+    here = {"python": "3.11.7", "psmr": "0.1", "numpy": "2.4.6"}
+    _check_versions({"a": here}, lambda: here)
+    with pytest.raises(StudyError, match=r"psmr 0.0 on a, 0.1 here; install the same .* nothing was run"):
+        _check_versions({"a": here | {"psmr": "0.0"}}, lambda: here)
+    with pytest.raises(StudyError, match=r"python 3.12.1 on a"):
+        _check_versions({"a": here | {"python": "3.12.1"}}, lambda: here)
+    with pytest.raises(StudyError, match=r"numpy none on a"):
+        _check_versions({"a": {k: v for k, v in here.items() if k != "numpy"}}, lambda: here)
+    with pytest.warns(psmr.errors.PsmrWarning, match=r"numpy 2.4.1 on a, 2.4.6 here; rows may differ"):
+        _check_versions({"a": here | {"numpy": "2.4.1"}}, lambda: here)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A scheduler and two workers in processes of their own."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+    ) as local:
+        yield local
+
+
+@pytest.mark.slow
+def test_dask_gives_equal_rows(bench, alone, cluster, tmp_path):
+    from psmr.study.sweep.crews.cluster import Cluster
+
+    found = carried_out(bench, tmp_path / "s", Cluster(cluster.scheduler_address, bench))
+    assert same_rows(found, alone)
+
+
+@pytest.mark.slow
+def test_a_dask_worker_that_is_killed_loses_nothing(study, cluster, tmp_path):
+    from distributed import Client
+
+    axes = [
+        psmr.ParameterAxis("G2", "h", start=5.0, stop=8.0, count=200),
+        psmr.BusFaults(0.1, buses=("bus7",)),
+    ]
+    one = psmr.sweep(study, axes, folder=tmp_path / "one", workers=1, report=False)
+    with Client(cluster.scheduler_address, set_as_default=False) as client:
+        pids = list(client.run(os.getpid).values())
+        killed = []
+
+        def progress(done, count):
+            if not killed and done >= 3:
+                killed.append(os.kill(pids[0], signal.SIGKILL))
+
+        two = psmr.sweep(
+            study, axes, folder=tmp_path / "two", scheduler=client, report=False, progress=progress
+        )
+    assert killed
+    assert same_rows(one.table, two.table)
+
+
+@pytest.mark.slow
+def test_a_sweep_that_is_killed_goes_on_where_it_was(study, tmp_path):
+    axes = "[psmr.ParameterAxis('G2', 'h', start=5.0, stop=8.0, count=60), psmr.BusFaults(0.1)]"
+    folder = tmp_path / "s"
+    call = f"psmr.sweep(psmr.read_study({study.source!r}), {axes}, folder={str(folder)!r}, report=False)"
+    code = f"import psmr; {call}"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=CASE.parents[2])
+    deadline = time.monotonic() + 120
+    while len(list(folder.glob("runs/part-*"))) < 6 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    given = [psmr.ParameterAxis("G2", "h", start=5.0, stop=8.0, count=60), psmr.BusFaults(0.1)]
+    found = psmr.sweep(study, given, folder=folder, workers=1, report=False)
+    assert 0 < found.resumed < 540
+    whole = psmr.sweep(study, given, folder=tmp_path / "whole", workers=1, report=False)
+    assert same_rows(found.table, whole.table)

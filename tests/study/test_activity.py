@@ -1,0 +1,52 @@
+"""The activity of a run: table, map and page."""
+
+from __future__ import annotations
+
+import pytest
+
+import partitioning
+import psmr
+from psmr.errors import InputError
+from psmr.study.output.activity import LINES
+from psmr.study.output.report import run_page
+from tests.numerics.test_self_adjusting import chain
+
+
+@pytest.fixture(scope="module")
+def run():
+    return psmr.simulate(chain(rippling=(20, 45)), psmr.SelfAdjusting(1e-3), 0.5, certify=False)
+
+
+def test_the_table_has_a_column_for_each_common_step(run):
+    table = run.activity
+    assert set(table.index) == {"R20", "R45"}
+    assert len(table.columns) == run.stats.counters.steps
+    assert [column.right for column in table.columns] == pytest.approx(run.t[1:])
+
+
+def test_map_and_page_show_the_devices(run):
+    above, below, scale = run.plot_activity().axes
+    assert [label.get_text() for label in below.get_yticklabels()] == ["R20", "R45"]
+    assert above.get_ylabel() == "common step\n/ s"
+    assert "step of the device" in scale.get_ylabel()
+    assert "What was fast, and when" in run_page(run)
+    assert "refined devices" in str(run.stats)
+
+
+def test_of_many_devices_the_busiest_are_drawn():
+    many = psmr.simulate(chain(60, tuple(range(LINES + 4))), psmr.SelfAdjusting(1e-3), 0.1, certify=False)
+    below = many.plot_activity().axes[1]
+    assert len(below.get_yticklabels()) == LINES
+    assert any("and 4 more" in text.get_text() for text in below.texts)
+
+
+def test_a_fixed_partition_has_one_column_and_one_step_for_all_none(wscc9):
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9.toml"))
+    split = partitioning.by_device(system.linearise(), ["AVR1"])
+    table = psmr.simulate(system, psmr.Multirate(split, 0.01, 5), 0.1, certify=False).activity
+    assert list(table.index) == ["AVR1"]
+    assert (table == 5).all(axis=None)
+    single = psmr.simulate(system, psmr.VariableStep(), 0.1, certify=False)
+    assert single.activity.empty
+    with pytest.raises(InputError, match="no device had a step of its own"):
+        single.plot_activity()

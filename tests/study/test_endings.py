@@ -1,0 +1,196 @@
+"""However a command ends: a sentence, its exit code, and no file that is half written."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import psmr
+from psmr.errors import InputError, StudyError
+from psmr.study.output.canvas import close, save
+from psmr.study.output.tables import csv_table
+
+PSMR = [sys.executable, "-m", "psmr"]
+
+
+def files(folder):
+    return sorted(os.listdir(folder))
+
+
+@pytest.fixture
+def small_files():
+    """Let no file of this process grow beyond 1 KiB, as with a quota that is used up."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+WRITERS = {
+    "run.csv": lambda run, place: run.to_csv(place),
+    "run.parquet": lambda run, place: run.to_parquet(place),
+    "report.html": lambda run, place: run.to_html(place),
+    "run.psmr": lambda run, place: run.save(place),
+    "run.svg": lambda run, place: save(run.plot(["G*.omega"]), place),
+    "run.png": lambda run, place: save(run.plot(["G*.omega"]), place),
+    "run.pdf": lambda run, place: save(run.plot(["G*.omega"]), place),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_writer_says_that_there_is_no_room(fault_run, tmp_path, small_files, name):
+    WRITERS[name](fault_run, tmp_path / name)
+    whole = (tmp_path / name).read_bytes()
+    small_files()
+    with pytest.raises(
+        StudyError, match=rf"cannot write to .*{name}: .*File too large; choose another place"
+    ):
+        WRITERS[name](fault_run, tmp_path / name)
+    assert files(tmp_path) == [name]
+    assert (tmp_path / name).read_bytes() == whole
+
+
+def test_a_run_that_writes_while_it_goes_says_so_too(system, tmp_path, small_files):
+    small_files()
+    record = psmr.Record(files=[tmp_path / "run.csv"])
+    with pytest.raises(StudyError, match=r"cannot write to .*run\.csv: File too large"):
+        psmr.simulate(system, psmr.SingleRate("TM", 0.01), 5.0, record=record)
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["x.bmp", "x", "x.", "x.png.", "x.foo"])
+def test_a_picture_of_no_format(fault_run, tmp_path, name):
+    figure = fault_run.plot(["G1.omega"])
+    with pytest.raises(InputError, match=r"is no format of a picture; use \.svg, \.png, \.pdf"):
+        save(figure, tmp_path / name)
+    close(figure)
+    assert files(tmp_path) == []
+
+
+def test_a_table_of_no_format(fault_run, tmp_path):
+    for name in ("x", "x.txt", "x.csv."):
+        with pytest.raises(InputError, match=r"must end in \.csv or \.parquet"):
+            fault_run.write_table(tmp_path / name)
+    assert files(tmp_path) == []
+
+
+def test_a_table_that_fails_midway_leaves_nothing(tmp_path):
+    with pytest.raises(ZeroDivisionError), csv_table(tmp_path / "a.csv", ["x"]):
+        raise ZeroDivisionError
+    assert files(tmp_path) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("words", [("modes", "{case}"), ("modes", "{case}", "--json")])
+def test_standard_output_that_is_full(wscc9, words):
+    words = [word.format(case=wscc9 / "wscc9.toml") for word in words]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*PSMR, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "psmr: error: standard output: No space left on device; what was to be written there is lost\n"
+    )
+
+
+@pytest.mark.parametrize("ends", ["| head -n 1", "| true", ">&-", "2>&-", ">&- 2>&-", "2>/dev/full"])
+def test_streams_that_lead_nowhere(wscc9, ends):
+    line = f"{sys.executable} -m psmr modes {wscc9 / 'wscc9.toml'} {ends}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def started(study, folder, *words):
+    """Return a run in its own process that has begun to write its signals."""
+    child = subprocess.Popen(
+        [*PSMR, "run", str(study), "-o", str(folder), *words], stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not (folder.exists() and any(name.startswith(".run") for name in files(folder))):
+        assert child.poll() is None, child.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return child
+
+
+@pytest.fixture
+def long_study(tmp_path, study_text):
+    study = tmp_path / "long.toml"
+    study.write_text(
+        study_text.replace("t_end = 0.5", 't_end = 3000.0\nrecord = ["*"]').replace(
+            'signals = ["*.omega"]', ""
+        )
+    )
+    return study
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_a_run(tmp_path, long_study, number):
+    child = started(long_study, tmp_path / "out")
+    child.send_signal(number)
+    said = child.communicate(timeout=60)[1]
+    how = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
+    assert said.splitlines()[-1] == (
+        f"psmr: error: {how}; every file is as it was or whole, what is not there yet was not written"
+    )
+    assert "Traceback" not in said
+    assert child.returncode == 128 + number
+    assert files(tmp_path / "out") == []
+
+
+def test_a_killed_run_leaves_no_result_and_the_next_one_tidies_up(tmp_path, long_study, study_text):
+    out = tmp_path / "out"
+    child = started(long_study, out)
+    child.kill()
+    child.communicate()
+    assert all(name.startswith(".run.psmr-") for name in files(out))
+    study = tmp_path / "short.toml"
+    study.write_text(study_text)
+    subprocess.run([*PSMR, "run", str(study), "-o", str(out)], check=True, capture_output=True)
+    assert files(out) == ["report.html", "run.csv"]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Yield a disk of 256 KiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k,mode=1777", "tmpfs", str(place)]
+    if (
+        os.name != "posix"
+        or not shutil.which("mount")
+        or subprocess.run(mount, capture_output=True).returncode
+    ):
+        pytest.skip("no file system can be mounted here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.slow  # compiles everything
+def test_a_disk_that_fills(tmp_path, study_text, long_study, small_disk):
+    out = small_disk / "out"
+    done = subprocess.run(
+        [*PSMR, "run", str(long_study), "-o", str(out), "--yes"], capture_output=True, text=True
+    )
+    assert (done.returncode, files(out)) == (2, [])
+    assert done.stderr.splitlines()[-1] == (
+        f"psmr: error: cannot write to {out}/run.csv: No space left on device; choose another place (-o, or "
+        "[output] folder)"
+    )
+    # With the cache on it as well: it runs, says once that nothing is kept, and the result is whole.
+    study = tmp_path / "short.toml"
+    study.write_text(study_text)
+    done = subprocess.run(
+        [*PSMR, "run", str(study), "-o", str(tmp_path / "here"), "--no-report"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PSMR_CACHE_DIR": str(small_disk / "cache")},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("cannot be kept") == 1
+    assert "Traceback" not in done.stderr
+    assert files(tmp_path / "here") == ["run.csv"]

@@ -1,0 +1,142 @@
+"""A run that is too large is refused before any time is spent, with its estimate; nothing overflows."""
+
+import time
+
+import pytest
+
+import psmr
+from partitioning.partition import PartitionError
+from psmr.cli import main
+from psmr.errors import EventError, InputError, SchemeError, SimulationError
+from psmr.study.run import size as sizes
+
+
+@pytest.mark.parametrize(("t_end", "h"), [(1e300, 0.01), (1e12, 0.01), (10.0, 1e-300), (1e4, 1e-9)])
+def test_too_many_points(system, t_end, h):
+    begun = time.process_time()
+    with pytest.raises(InputError, match=r"too large: .* steps and .* points: about .* of memory.*every"):
+        psmr.simulate(system, psmr.SingleRate("TM", h), t_end)
+    assert time.process_time() - begun < 1
+
+
+def test_too_long_and_too_much_for_the_disk(system, monkeypatch):
+    scheme = psmr.SingleRate("TM", 1e-3)
+    with pytest.raises(InputError, match=r"more than 7 days\. Take a longer step.*large=True"):
+        psmr.simulate(system, scheme, 1e8, record=psmr.Record(["G1.omega"], every=10**6))
+    with pytest.raises(InputError, match="are free in"):
+        psmr.simulate(system, scheme, 1e7, record=psmr.Record(files=["run.csv"]))
+    monkeypatch.setattr(sizes, "available_memory", lambda: 500.0)
+    with pytest.raises(InputError, match="500 B of memory are free"):
+        psmr.simulate(system, scheme, 0.1)
+    assert psmr.simulate(system, scheme, 0.1, certify=False, large=True).t[-1] == 0.1
+
+
+def test_the_estimate_is_that_of_the_run(system):
+    scheme, t_end = psmr.SingleRate("TM", 0.01), 1.0
+    size = sizes.size_of(system, scheme, t_end, None, False)
+    run = psmr.simulate(system, scheme, t_end, certify=False)
+    assert size.points == pytest.approx(len(run.t) - 1)
+    assert size.memory == pytest.approx(run.x.nbytes + run.y.nbytes + run.t.nbytes, rel=0.02)
+
+
+def test_the_command_says_so_and_goes_on_where_told(tmp_path, study_text, capsys, monkeypatch):
+    study = tmp_path / "a.toml"
+    study.write_text(study_text)
+    monkeypatch.setattr(sizes, "available_memory", lambda: 500.0)
+    assert main(["run", str(study), "-o", str(tmp_path / "out"), "--no-report"]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main(["run", str(study), "-o", str(tmp_path / "out"), "--no-report", "--yes"]) == 0
+
+
+@pytest.mark.parametrize("ratio", [10**4 + 1, 10**12, 10**400])
+def test_too_many_fast_steps_in_a_macro_step(split, ratio):
+    with pytest.raises(SchemeError, match="more than 10,000 fast steps within one macro step"):
+        psmr.Multirate(split, 0.05, ratio)
+    with pytest.raises(SchemeError, match="more than 10,000 fast steps within one macro step"):
+        psmr.Multirate(split, 0.05, 10, corrections=ratio)
+
+
+@pytest.mark.parametrize("h_fast", [5e-9, 1e-300, 5e-324])
+def test_fast_steps_that_are_far_too_short(split, h_fast):
+    with pytest.raises(SchemeError, match="more than 10,000 fast steps"):
+        psmr.Multirate.from_steps(split, 0.05, h_fast)
+
+
+def test_the_repair_of_a_partition_has_a_budget(system):
+    linear = system.linearise()
+
+    def never(_):
+        begun = time.process_time()
+        while time.process_time() - begun < 0.005:
+            pass
+        return 2.0 if never.first else 0.5
+
+    never.first = True
+    from partitioning import repair
+
+    class Slow(repair._Repair):
+        def judge(self, groups):
+            never.first = not groups.all()
+            return super().judge(groups)
+
+    wish = partitioning_wish(linear)
+    with pytest.raises(
+        PartitionError, match=r"within 0\.05 s: \d+ splits were tried \(groups moved: .*smaller steps"
+    ):
+        Slow(linear, wish, never, 1.0, 0.05).run()
+
+
+def partitioning_wish(linear):
+    """Return the wish that one state alone is fast."""
+    import numpy as np
+
+    from partitioning.repair import Wish
+
+    fast = np.zeros(linear.n + linear.m, dtype=bool)
+    fast[0] = True
+    return Wish(fast, [""] * len(fast), None, "participation", None, np.zeros_like(fast))
+
+
+@pytest.mark.parametrize("h", [0.02, 0.05, 0.1])
+def test_values_that_no_quantity_has_end_a_run(system, h):
+    with pytest.raises(
+        SimulationError, match=r"no quantity is beyond 1e\+30.*smaller step or an implicit"
+    ) as caught:
+        psmr.simulate(
+            system, psmr.SingleRate("FEM", h), 5.0, [psmr.Fault(5, 0.1, 0.2)], certify=False, partial=True
+        )
+    assert abs(caught.value.partial.x).max() < 1e30
+    assert len(caught.value.partial.t) > 5
+
+
+@pytest.mark.parametrize("x", [1e-300, 5e-324, 1e300])
+def test_impedances_of_no_fault(x):
+    with pytest.raises(EventError, match=r"must lie between 1e-09 and 1e\+09 pu, a bolted fault is x = 1e-4"):
+        psmr.Fault(5, 0.1, 0.2, x=x)
+
+
+def test_slips_in_the_call(system, wscc9):
+    case = psmr.read_case(wscc9 / "wscc9.toml")
+    with pytest.raises(InputError, match=r"Case is not a system; make one with psmr\.build"):
+        psmr.simulate(case)
+    fault = psmr.Fault(5, 0.1, 0.2)
+    with pytest.raises(EventError, match="events 1 and 3 of the list are one and the same"):
+        psmr.simulate(system, psmr.SingleRate("TM", 0.01), 1.0, [fault, psmr.LoadTrip(6, 0.5, 0.5), fault])
+
+
+def test_an_event_that_cannot_be_names_its_line(tmp_path, study_text, capsys):
+    study = tmp_path / "a.toml"
+    for old, new in (("bus = 5", "bus = 77"), ("start = 0.1", "start = 5.0")):
+        study.write_text(study_text.replace(old, new))
+        assert main(["run", str(study), "-o", str(tmp_path / "out")]) == 2
+        assert f"{study}:15 [[event]]: " in capsys.readouterr().err
+
+
+def test_names_are_printable(tmp_path, wscc9):
+    text = (wscc9 / "wscc9.toml").read_text()
+    for name in ('name = "WSCC', 'name = "G1'):
+        if name in text:
+            (tmp_path / "a.toml").write_text(text.replace(name, name.replace('"', '"\\u0000'), 1))
+            with pytest.raises(InputError, match=r"cannot be printed|control characters"):
+                psmr.read_case(tmp_path / "a.toml")
