@@ -11,13 +11,14 @@ ROOT = Path(__file__).resolve().parents[1]
 BELOW = {
     "partitioning": set(),
     "errors": set(),
+    "files": {"errors"},
     "version": set(),
     "dae": {"errors"},
     "numerics": {"errors", "dae", "partitioning"},
-    "pencil": {"errors", "dae", "numerics", "partitioning"},
+    "pencil": {"errors", "files", "dae", "numerics", "partitioning"},
     "grid": {"errors", "dae", "numerics.solve"},
-    "io": {"errors", "dae", "grid"},
-    "study": {"errors", "version", "dae", "numerics", "pencil", "grid", "io", "partitioning"},
+    "io": {"errors", "files", "dae", "grid"},
+    "study": {"errors", "files", "version", "dae", "numerics", "pencil", "grid", "io", "partitioning"},
     "reproduce": {"errors", "version", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},
     "cli": {
         "errors",
@@ -31,6 +32,7 @@ BELOW = {
         "reproduce",
         "partitioning",
     },
+    "__main__": {"cli"},
 }
 
 

@@ -2,8 +2,9 @@
 
 Counted are the records of all files below the folder whose names end in .dyr, files with the same text once.
 A record of a user-written model (USRMDL, USRLOD and their like) has equations of its own, which no library
-has: such records are counted beside the others. A name is covered where `psmr.io.psse.dyr_layout.MODELS` has
-it; whether the values of a record are among the options that psmr has is counted too.
+has: such records are counted beside the others. A name is covered where `psmr.io.psse.dyr_layout.MODELS`,
+`dyr_loads` or `dyr_relays` has it; whether the values of a record are among the options that psmr has is
+counted too, of relays only whether there are any.
 """
 
 import hashlib
@@ -14,11 +15,22 @@ from pathlib import Path
 
 from psmr.errors import PsmrError
 from psmr.io.psse.dyr import _entries
-from psmr.io.psse.dyr_layout import MODELS, component_for
+from psmr.io.psse.dyr_layout import component_for, names_of
+from psmr.io.psse.dyr_loads import RECORDS, LoadRecords
+from psmr.io.psse.dyr_relays import RelayRecords
 
 USER_WRITTEN = ("USRMDL", "USRLOD", "USRMSC", "USRBUS", "USRBRN", "USRFCT", "USRSWS", "USRDCL", "USRREL")
 EVENTS = ("TOGGLE",)
 """Records that describe no device."""
+
+
+LOADS = LoadRecords.models()
+RELAYS = tuple(RelayRecords((), {}).takers())
+
+
+def known(model: str) -> bool:
+    """Say whether psmr has a model of this name."""
+    return component_for(model) is not None or model in LOADS or model in RELAYS
 
 
 def files(folder: Path) -> Iterator[tuple[Path, list[str]]]:
@@ -34,7 +46,9 @@ def files(folder: Path) -> Iterator[tuple[Path, list[str]]]:
 
 def fits(model: str, words: list[str]) -> bool:
     """Say whether a record has as many values as psmr expects, and those that psmr has options for."""
-    names = MODELS[model].split()
+    if model in RELAYS:
+        return bool(words)
+    names = RECORDS[model[:-2]].split() if model in LOADS else names_of(model, len(words))
     if len(names) != len(words):
         return False
     fixed = [(n.partition("=")[2], w) for n, w in zip(names, words, strict=True) if "=" in n]
@@ -63,7 +77,7 @@ def count(folder: Path) -> tuple[Counter[str], Counter[str], Counter[str], int]:
                 continue
             model = words[1].upper()
             records[model] += 1
-            fitting[model] += component_for(model) is not None and fits(model, words[3:])
+            fitting[model] += known(model) and fits(model, words[3:])
             here.add(model)
         places.update(here)
         number += bool(here)
@@ -75,7 +89,7 @@ def report(folder: Path) -> str:
     records, fitting, places, number = count(folder)
     own = sum(n for model, n in records.items() if model in USER_WRITTEN)
     standard = sum(records.values()) - own
-    covered = {model: n for model, n in records.items() if component_for(model)}
+    covered = {model: n for model, n in records.items() if known(model)}
     share = sum(covered.values()) / standard if standard else 0.0
     lines = [
         f"{number} distinct files, {sum(records.values())} records, {own} of them of user-written models",

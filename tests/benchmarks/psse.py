@@ -1,7 +1,8 @@
 """Every trace of PSS/E against psmr's run of the same files: python -m tests.benchmarks.psse [FOLDER].
 
-FOLDER has the traces in full (test/benchmarks/psse of PowerSimulationsDynamics.jl); without it those of the
-test suite are taken, which have fewer rows. The table is written to docs/figures/psse-traces.inc.
+FOLDER has the traces in full (test/benchmarks/psse of PowerSimulationsDynamics.jl); without it, and for what
+it has not, those of the test suite are taken, which have fewer rows. The table is written to
+docs/figures/psse-traces.inc.
 """
 
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import psmr
 from psmr.errors import PsmrError, PsmrWarning
-from tests.io.psse.psse_step import adams_bashforth
+from tests.io.psse.psse_step import stepped
 from tests.io.psse.traces import HERE, TRACES, differences, trapezoidal
 
 TARGET = Path(__file__).parents[2] / "docs" / "figures" / "psse-traces.inc"
@@ -21,17 +22,18 @@ def lines(folder: Path) -> list[str]:
     """Return the rows of the table."""
     found = ["| files | quantity | largest difference | with PSS/E's step |", "|---|---|---|---|"]
     for trace in TRACES:
+        place = folder if (folder / trace.raw).exists() else HERE
         try:
-            system = psmr.build(trace.case(folder))
+            system = psmr.build(trace.case(place))
         except PsmrError as error:
             found.append(f"| {trace.name} | not read: {str(error).split('; ')[0].split(': ', 1)[1]} | | |")
             continue
-        ours = differences(trace, folder, trapezoidal(trace, system))
-        run = adams_bashforth(system, trace.events, trace.t_end, trace.step)
-        stepped = differences(trace, folder, run)
+        ours = differences(trace, place, trapezoidal(trace, system))
+        run = stepped(system, trace.events, trace.t_end, trace.step)
+        theirs = differences(trace, place, run)
         for k, (name, (off, kind)) in enumerate(ours.items()):
             label = trace.name if k == 0 else ""
-            found.append(f"| {label} | {name}, {UNITS[kind]} | {off:.1e} | {stepped[name][0]:.1e} |")
+            found.append(f"| {label} | {name}, {UNITS[kind]} | {off:.1e} | {theirs[name][0]:.1e} |")
     return found
 
 

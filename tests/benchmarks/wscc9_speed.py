@@ -22,7 +22,7 @@ import numpy as np
 
 import partitioning
 import psmr
-from psmr.dae.compile.cache import lean
+from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import jacobian, residual
 from psmr.numerics.run.counters import Counters
 from psmr.numerics.run.integrate import integrate

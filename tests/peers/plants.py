@@ -33,6 +33,15 @@ ALSO |= {
 }
 ALSO |= {"CSVGN1": {"r_min": -999.0, "v_max": 9.0, "v_min": -9.0}}
 ALSO |= {"DERA1": {"iqh1": 99.0, "iql1": -99.0, "rrpwr": 99.0, "dbd1": 0.0, "dbd2": 0.0, "p_min": 0.0}}
+NO_TABLE = {f"{what}{axis}{k}": 0.0 for what in "vi" for axis in "qp" for k in range(1, 11)}
+ALSO |= {"REGCB1": {"rrpwr": 99.0, "iqrmax": 99.0, "iqrmin": -99.0}}
+ALSO |= {
+    "REECD1": {
+        **{"v_dip": -9.0, "v_up": 9.0, "dbd1": 0.0, "dbd2": 0.0, "iqh1": 99.0, "iql1": -99.0, "v_ref0": 0.0},
+        **{"v_blkl": 0.0, "v_blkh": 0.0},
+        **NO_TABLE,
+    }
+}
 ALSO |= {"STAB1": {"h_lim": 99.0}}
 ALSO |= {"ESAC6A": {"v_fe_lim": 99.0}, "ESST1A": {"i_lr": 99.0}}
 """Limits with other names."""
@@ -40,6 +49,7 @@ BESIDE = {
     "machine": (),
     "converter": (),
     "exciter": ("GENROU",),
+    "compensator": ("GENROU", "SEXS"),
     "governor": ("GENROU",),
     "stabiliser": ("GENROU", "SEXS"),
     "electrical_control": ("REGCA1",),

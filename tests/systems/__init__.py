@@ -212,6 +212,17 @@ class Spring(Component):
         return (v.v, v.force), (v.force + 4 * v.x + 0.1 * v.v,), ()
 
 
+class Swing(Component):
+    """A machine without damping against an infinite bus: its energy omega^2 / 2 - 40 cos(delta) stays."""
+
+    states = ("delta", "omega")
+    algebraic = ("p",)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (v.omega, -v.p), (v.p - 40 * m.sin(v.delta),), ()
+
+
 class Arctangent(Component):
     """0 = atan(y - target), whose undamped Newton iteration diverges from afar."""
 

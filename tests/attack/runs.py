@@ -1,0 +1,64 @@
+"""Runs with random legal lists of events, held against finer steps and against an oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import psmr
+from tests.attack.tally import Tally, Wrong
+from tests.benchmarks.robustness.judge import CRASHED, REFUSED, attempt, outcomes
+from tests.benchmarks.robustness.lists import T_END, Task, random_list
+from tests.benchmarks.robustness.systems import OWN
+
+STEP = 0.005
+
+# Of the largest difference between two steps, the part that must be left with half of the step, where the
+# run is not at the edge of stability: a second order leaves a quarter, of events within a limit a half.
+LEFT = 0.75
+# Differences of that size, relative to what the run does, are asked about.
+LARGE = 0.02
+
+
+def attack(tally: Tally, seed: int, number: int) -> None:
+    """Make one run and judge it; one of four that come to their end also by finer steps."""
+    case = list(OWN)[number % len(OWN)]
+    task = Task(
+        "random", case, random_list(case, seed, number), (psmr.SingleRate("TM", STEP),), T_END, number
+    )
+
+    def judged() -> str:
+        (outcome,) = outcomes(task)
+        if outcome.kind == CRASHED:
+            raise RuntimeError(str(outcome))
+        if outcome.wrong:
+            raise Wrong(str(outcome))
+        if outcome.kind == REFUSED:
+            return "refused"
+        if outcome.kind == "completed" and number % 4 == 0:
+            finer(task)
+        return "run"
+
+    # The oracle solves failed steps in Python: it may take its time.
+    tally.attempt("random events", f"--seed {seed}, run {number}: {case}, {task.events}", judged)
+
+
+def finer(task: Task) -> None:
+    """Raise Wrong for a run that steps of a half and a quarter do not agree with ever better.
+
+    With SDIRK2, which damps what a step does not resolve; the trapezoidal rule lets the filters of converters
+    ring at these steps.
+    """
+    ends = []
+    for part in (1, 2, 4):
+        run, error = attempt(task, psmr.SingleRate("SDIRK2", STEP / part))
+        if error is not None:
+            return  # the finer run is judged by the robustness study
+        if not (np.isfinite(run.x).all() and np.isfinite(run.y).all()):
+            raise Wrong("values that are no numbers")
+        if run.outcome.lost is not None:
+            return  # past the loss of synchronism the smallest difference grows
+        ends.append(run)
+    scale = 1.0 + np.abs(ends[2].x).max(axis=0)
+    first, second = (np.abs((run.x[-1] - ends[2].x[-1]) / scale).max() for run in ends[:2])
+    if first > LARGE and second > LEFT * first:
+        raise Wrong(f"with h, h/2, h/4 the end differs from that of h/4 by {first:.3g} and {second:.3g}")

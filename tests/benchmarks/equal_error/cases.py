@@ -1,0 +1,125 @@
+"""Cases and disturbances: what is run."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psmr
+from psmr.dae.system.system import System
+from psmr.grid.case.case import Case
+from psmr.numerics.run.trajectory import Change
+
+CASES = Path(__file__).parents[3] / "cases"
+
+# What happens begins here, in s; the small run before it is the same for all.
+START = 0.5
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What happens in a run.
+
+    Attributes
+    ----------
+    changes
+        What the events do to the system.
+    t_end
+        End of the run in s.
+    times
+        (first, spacing) in s of the instants at which errors are taken.
+    """
+
+    changes: tuple[Change, ...]
+    t_end: float
+    times: tuple[float, float]
+
+
+def system_of(name: str, converters: float) -> tuple[System, int]:
+    """Return a case at its equilibrium, and the bus of a severe fault."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if name in ("kundur", "new-england"):
+            return psmr.build(psmr.read_case(CASES / name / f"{name}.toml")), {"kundur": 8}.get(name, 16)
+        if name in ("npcc_full", "wecc_full"):
+            from tests.peers.pairs import PAIRS
+
+            with tempfile.TemporaryDirectory() as folder:
+                dyr = PAIRS[name].compared_in(Path(folder))
+                case = psmr.read_case(PAIRS[name].raw_path, dyr)
+            return psmr.build(case), {"npcc_full": 36}.get(name, 77)
+        import pandapower.networks
+
+        from psmr.io.pandapower import from_pandapower
+
+        read = from_pandapower(getattr(pandapower.networks, name)())
+        case = psmr.add_dynamics(read, seed=1, converters=converters)
+        return psmr.build(case), busiest(case)
+
+
+def busiest(case: Case) -> int:
+    """Return the number of the bus with the most branches."""
+    count = Counter(bus for row in case.branches for bus in (row.from_bus, row.to_bus))
+    return max(count, key=lambda bus: (count[bus], -bus))
+
+
+def local_fault(system: System, bus: int) -> Disturbance:
+    """Return 100 ms of a fault with 0.1 pu to ground, somewhere."""
+    names = [name[: -len(".v_re")] for name in system.names_y if name.endswith(".v_re")]
+    fault = psmr.Fault(bus=names[len(names) // 3], start=START, clear=START + 0.1, x=0.1)
+    return Disturbance(fault.changes(system), 5.0, (START + 0.12, 0.02))
+
+
+def severe_fault(system: System, bus: int) -> Disturbance:
+    """Return 100 ms of a bolted fault at the bus with the most branches, or where a run holds together."""
+    fault = psmr.Fault(bus=bus, start=START, clear=START + 0.1)
+    return Disturbance(fault.changes(system), 5.0, (START + 0.12, 0.02))
+
+
+def load_step(system: System, bus: int) -> Disturbance:
+    """Return the loss of half of a load."""
+    for name in (name[: -len(".v_re")] for name in system.names_y if name.endswith(".v_re")):
+        try:
+            changes = psmr.LoadTrip(name, START, 0.5).changes(system)
+        except psmr.PsmrError:
+            continue
+        return Disturbance(changes, 5.0, (START + 0.02, 0.02))
+    raise AssertionError("a case without a load")
+
+
+def quiet_minute(system: System, bus: int) -> Disturbance:
+    """Return a local fault and the minute after it."""
+    fault = local_fault(system, bus)
+    return Disturbance(fault.changes, START + 0.1 + 60.0, (START + 0.2, 0.2))
+
+
+DISTURBANCES: Mapping[str, Callable[[System, int], Disturbance]] = {
+    "local fault": local_fault,
+    "severe fault": severe_fault,
+    "load step": load_step,
+    "quiet minute": quiet_minute,
+}
+SMALL = ("kundur", "new-england", "npcc_full", "wecc_full")
+LARGE = ("case1354pegase", "case9241pegase")
+ALL: tuple[tuple[str, float], ...] = (
+    *((name, 0.0) for name in SMALL),
+    *((name, share) for name in LARGE for share in (0.0, 0.3, 0.6)),
+)
+
+
+def title(name: str, converters: float) -> str:
+    """Return how a case is called in tables."""
+    short: dict[str, Any] = {
+        "kundur": "Kundur",
+        "new-england": "New England",
+        "npcc_full": "NPCC",
+        "wecc_full": "WECC",
+    }
+    if name in short:
+        return str(short[name])
+    return f"{name.removeprefix('case').removesuffix('pegase')} buses, converters {converters:g}"
