@@ -22,10 +22,11 @@ extensions = [
     "sphinx-mathjax-offline",  # the pages show their formulas without a network
     "equations",
     "gallery",
+    "tutorials",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "tutorials/*.ipynb"]
 
 # Single backticks in docstrings name things of ours.
 default_role = "py:obj"

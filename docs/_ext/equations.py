@@ -81,6 +81,8 @@ def _variables(kind: type[Component]) -> str:
         sides = {x: [f"`{side}`" if side else "" for side in pair] for x, pair in kind.limits.items()}
         limits = [f"`{x}` within [{low or '-∞'}, {high or '∞'}]" for x, (low, high) in sides.items()]
         items += [("Non-windup limits", ", ".join(limits))]
+    if words := ", ".join(action.name for action in kind.actions if action.name):
+        items += [("Acts in a run", words)]
     return "\n".join(f"- {name}: {text}" for name, text in items)
 
 

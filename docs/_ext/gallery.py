@@ -17,6 +17,7 @@ FOLDER = "gallery"
 def build(source: Path) -> None:
     """Run every script and write ``<script>.md`` and its pictures beside it."""
     folder = source / FOLDER
+    cards = []
     for script in sorted(folder.glob("*.py")):
         page = script.with_suffix(".md")
         printed = io.StringIO()
@@ -24,6 +25,8 @@ def build(source: Path) -> None:
             runpy.run_path(str(script))
         pictures = _pictures(script)
         page.write_text(_page(script, printed.getvalue(), pictures), encoding="utf-8")
+        cards.append(_card(script, pictures))
+    (folder / "cards.inc").write_text("\n".join(cards), encoding="utf-8")
 
 
 def _pictures(script: Path) -> list[str]:
@@ -38,6 +41,17 @@ def _pictures(script: Path) -> list[str]:
         save(plt.figure(number), script.parent / "_figures" / names[-1])
     plt.close("all")
     return names
+
+
+def _title(script: Path) -> str:
+    text = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or script.stem
+    return text.partition("\n")[0].rstrip(".")
+
+
+def _card(script: Path, pictures: list[str]) -> str:
+    """Return a thumbnail with the title, both a link to the page of the script."""
+    title = _title(script)
+    return f"[![{title}](_figures/{pictures[0]})\\\n{title}]({script.stem}.md)\n"
 
 
 def _page(script: Path, printed: str, pictures: list[str]) -> str:

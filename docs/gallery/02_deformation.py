@@ -13,7 +13,6 @@ import numpy as np
 
 import partitioning
 import psmr
-from psmr.pencil import fit_mode
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
 
@@ -39,7 +38,7 @@ for predictor, solution, h_slow, h_fast in [
     published = psmr.deformation(linear, scheme, pencil="published").dominant["relative_deformation"]
     run = psmr.simulate(system, scheme, 8.0, start=start, certify=False)
     swing = run.values("G1.omega")[:, 0] - run.values("G2.omega")[:, 0]
-    seen = abs(fit_mode(run.t, swing, near=s) - s) / abs(s)
+    seen = abs(psmr.fit_mode(run.t, swing, near=s) - s) / abs(s)
     figures = f"{100 * exact:10.4f} %  {100 * seen:8.4f} %  {100 * published:8.4f} %"
     print(f"{predictor}/{solution:5} {h_slow:5} {h_fast:6}   {figures}")
 

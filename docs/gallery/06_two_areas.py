@@ -21,37 +21,23 @@ book = {"thyristor": (0.031 + 3.84j, -0.490 + 7.15j, -0.496 + 7.35j)}
 book["kundur"] = (-0.501 + 3.77j, -1.826 + 8.05j, -1.895 + 8.35j)
 names = {"thyristor": "no stabilisers", "kundur": "with stabilisers"}
 systems = {name: psmr.build(psmr.read_case(CASES / f"kundur/{name}.toml")) for name in names}
-machines = [f"G{k}" for k in range(1, 5)]
 
 
 def swings(system):
-    """Return the electromechanical modes and the share of each machine's speed in them."""
-    s, vectors = np.linalg.eig(system.linearise().state_matrix())
-    chosen = [i for i in np.argsort(s.imag) if 2 < s[i].imag < 9 and -s[i].real < 0.5 * abs(s[i])]
-    speeds = vectors[[system.names_x.index(f"{name}.omega") for name in machines]][:, chosen]
-    return s[chosen], speeds / speeds[np.abs(speeds).argmax(axis=0), range(len(chosen))]
+    """Return the shapes of the three electromechanical modes, the slowest first."""
+    found = psmr.mode_shapes(system.linearise(), psmr.ModeChoice(band_hz=(0.3, 1.5), damping_below=0.5))
+    return sorted((shape for shape in found if shape.quantity == "omega"), key=lambda shape: shape.s.imag)
 
 
 print(f"{'':18}{'ours':>18}{'the book':>18}{'frequency':>12}{'damping':>10}")
 for name, system in systems.items():
-    modes, _ = swings(system)
-    for ours, theirs in zip(modes, book[name], strict=True):
-        hertz, ratio = ours.imag / (2 * np.pi), -100 * ours.real / abs(ours)
-        print(f"{names[name]:18}{ours:18.3f}{theirs:18.3f}{hertz:9.3f} Hz{ratio:8.2f} %")
+    for shape, theirs in zip(swings(system), book[name], strict=True):
+        ratio = 100 * shape.damping_ratio
+        print(f"{names[name]:18}{shape.s:18.3f}{theirs:18.3f}{shape.frequency_hz:9.3f} Hz{ratio:8.2f} %")
 
-figure = plt.figure(figsize=(7.2, 2.6), layout="constrained")
-modes, shapes = swings(systems["thyristor"])
-where = ("between the areas", "in area 1", "in area 2")
-for k, (mode, shape) in enumerate(zip(modes, shapes.T, strict=True)):
-    ax = figure.add_subplot(1, 3, k + 1, projection="polar")
-    for name, part, colour in zip(machines, shape, colours, strict=False):
-        line = {"color": colour, "lw": 2.0, "marker": "o", "markevery": [1], "label": name}
-        ax.plot([np.angle(part)] * 2, [0, abs(part)], **line)
-    ax.set_title(f"{where[k]}\n{mode.imag / (2 * np.pi):.2f} Hz")
-    ax.set_rticks([0.5, 1.0], labels=[])
-    ax.set_thetagrids([0, 90, 180, 270], labels=[])
-    ax.set_ylim(0, 1.1)
-figure.legend(*ax.get_legend_handles_labels(), loc="outside right center")
+figure = plt.figure(figsize=(9.0, 2.6), layout="constrained")
+for shape, ax in zip(swings(systems["thyristor"]), figure.subplots(1, 3), strict=True):
+    shape.plot(ax)
 
 fault = psmr.Fault(bus=8, start=1.0, clear=1.1, trip="line7-8-2")
 figure = plt.figure(figsize=(7.2, 4.6), layout="constrained")

@@ -4,6 +4,7 @@ Each paper is reproduced as `psmr reproduce NAME` does it; its figures and the t
 page shows.
 """
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -26,7 +27,10 @@ for name in sys.argv[1:] or PAPERS:
     folder = HERE / "figures" / name
     began = time.perf_counter()
     result = reproduce(name, folder, print)
-    (folder / "findings.inc").write_text(result.markdown(), encoding="utf-8")
+    (folder / "findings.inc").write_text(result.markdown(f"figures/{name}"), encoding="utf-8")
+    record = [finding.record() for finding in result.findings]
+    text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+    (folder / "findings.json").write_text(text + "\n", encoding="utf-8")
     if name == "huang-tzounas":
         table = result.tables["Statements on each parameter set"]
         (folder / "statements.inc").write_text(table_text(table), encoding="utf-8")
