@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,19 @@ MOST_AT_ONCE = 100
 """Actions at one instant after which devices are taken to switch each other to and fro."""
 
 
+class _Named:
+    """Values by name, each taken when it is asked for: a condition reads a few of a device's many."""
+
+    def __init__(self, places: Mapping[str, int], take: Callable[[int], Any]) -> None:
+        self._places, self._take = places, take
+
+    def __getattr__(self, name: str) -> Any:
+        place = self._places.get(name)
+        if place is None:
+            raise AttributeError(f"there is no value {name!r}")
+        return self._take(place)
+
+
 class _Watched:
     """One action of all devices of a group: where its condition is read, and its timers.
 
@@ -41,6 +55,8 @@ class _Watched:
     ----------
     running, due
         (D,) whether the condition holds; when the device acts, inf for never.
+    since
+        (D,) from when on the condition holds, which may be ahead of the last point that counts.
     """
 
     def __init__(self, system: System, place: int, action: Action) -> None:
@@ -49,24 +65,24 @@ class _Watched:
         acts_on = {device.name: device.acts_on for device in system.devices}
         self.acts_on = tuple(acts_on[name] for name in group.names)
         component = group.compiled.component
-        self.variables, self.index = local_variables(component), group.index
-        self.parameters = tuple(parameters_of(component))
+        self.index = group.index
+        self.variables = {name: k for k, name in enumerate(local_variables(component))}
+        self.parameters = {name: k for k, name in enumerate(parameters_of(component))}
         count = len(group.names)
         self.running: Bools = np.zeros(count, dtype=bool)
         self.out: Bools = np.zeros(count, dtype=bool)
         self.due: Reals = np.full(count, np.inf)
+        self.since: Reals = np.full(count, -np.inf)
         self.last: Reals = np.zeros(count)
 
-    def given(self, parameters: Sequence[Reals], device: int | slice = slice(None)) -> SimpleNamespace:
+    def given(self, parameters: Sequence[Reals], device: int | slice = slice(None)) -> Any:
         """Return the parameters by name."""
         matrix = parameters[self.place]
-        return SimpleNamespace(**{name: matrix[device, k] for k, name in enumerate(self.parameters)})
+        return _Named(self.parameters, lambda k: matrix[device, k])
 
-    def read(self, rows: Reals, device: int | slice = slice(None)) -> SimpleNamespace:
+    def read(self, rows: Reals, device: int | slice = slice(None)) -> Any:
         """Return the variables by name in (K, n + m + k + 1) rows."""
-        return SimpleNamespace(
-            **{name: rows[:, self.index[device, k]] for k, name in enumerate(self.variables)}
-        )
+        return _Named(self.variables, lambda k: rows[:, self.index[device, k]])
 
     def used(self, parameters: Sequence[Reals]) -> Bools:
         """Return (D,) whether each device has the action."""
@@ -81,6 +97,7 @@ class _Watched:
     def turn(self, device: int, holds: bool, t: float, delay: float) -> None:
         """Start or stop a timer at t in s."""
         self.running[device] = holds
+        self.since[device] = t if holds else -np.inf
         self.due[device] = t + delay if holds else np.inf
 
 
@@ -194,6 +211,9 @@ class Acting:
         """Turn the timers whose conditions change between two points."""
         holds = value > 0
         for device in map(int, np.flatnonzero(holds != watched.running)):
+            if now < watched.since[device]:
+                # The run has gone back from where it begins to hold, and takes other steps to there.
+                continue
             rise = value[device] - last[device]
             part = -last[device] / rise if rise else 1.0
             t = before + (now - before) * min(max(part, 0.0), 1.0)
@@ -222,6 +242,7 @@ class Acting:
             for device in map(int, np.flatnonzero(watched.due <= t + self.small)):
                 name, action = watched.names[device], watched.action
                 watched.due[device] = np.inf
+                watched.running[device] &= not action.again
                 v, p = watched.read(w[None, :], device), watched.given(self.parameters, device)
                 v.before = watched.read(self.before, device)
                 other = watched.acts_on[device]
