@@ -38,12 +38,12 @@ def load_records(
         bus, ident = loads[row.name]
         model, values = _load(row, dropping.get(row.name), case.frequency_hz, lost)
         yield _line(bus, f"{model.replace('*', 'BL')}", ident, *values)
-    for row in case.relays:
-        if row in dropping.values():
+    for relay in case.relays:
+        if relay in dropping.values():
             continue
-        found = _relay(row, loads, units)
+        found = _relay(relay, loads, units)
         if found is None:
-            lost.append(f"{row.name}, a relay")
+            lost.append(f"{relay.name}, a relay")
         else:
             yield found
 
