@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psmr.pencil.modes.shapes import ModeShape
 from psmr.pencil.report.canvas import new_figure
 from psmr.pencil.report.labels import spread
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -34,7 +34,7 @@ WORDS = {
 }
 
 
-def compass(shape: ModeShape, ax: Axes | None = None, quantity: str | None = None) -> Figure:
+def compass(phasors: pd.Series, title: str, ax: Axes | None = None) -> Figure:
     """Draw what part each device has in a mode as an arrow: its length the size, its direction the phase.
 
     The largest points to the right with length 1, and what points the other way swings against it, in red.
@@ -42,12 +42,12 @@ def compass(shape: ModeShape, ax: Axes | None = None, quantity: str | None = Non
 
     Parameters
     ----------
-    shape
-        From `psmr.mode_shapes`.
+    phasors
+        By device, complex, the largest first and equal to 1; named after the quantity.
+    title
+        The mode in words.
     ax
         Axes to draw on; a new figure without it.
-    quantity
-        As in `ModeShape.phasors`.
 
     Returns
     -------
@@ -55,18 +55,18 @@ def compass(shape: ModeShape, ax: Axes | None = None, quantity: str | None = Non
     """
     ax = new_figure(3.6, 2.7).add_subplot() if ax is None else ax
     _bare(ax)
-    _phasors(ax, shape, quantity)
+    _phasors(ax, phasors, title)
     ax.set_xlim(-1.8, 1.8)
     return ax.get_figure(root=True)  # type: ignore[return-value]
 
 
-def participation_bars(shape: ModeShape, ax: Axes | None = None, most: int = 8) -> Figure:
+def participation_bars(participation: pd.Series, ax: Axes | None = None, most: int = 8) -> Figure:
     """Draw the largest participation factors of a mode as bars, the largest on top.
 
     Parameters
     ----------
-    shape
-        From `psmr.mode_shapes`.
+    participation
+        Factors by state, the largest first.
     ax
         Axes to draw on; a new figure without it.
     most
@@ -78,20 +78,20 @@ def participation_bars(shape: ModeShape, ax: Axes | None = None, most: int = 8) 
     """
     ax = new_figure(3.6, 2.7).add_subplot() if ax is None else ax
     _bare(ax)
-    _bars(ax, shape, most, left=0.0, width=1.3)
+    _bars(ax, participation, most, left=0.0, width=1.3)
     ax.set_xlim(-1.6, 1.6)
     return ax.get_figure(root=True)  # type: ignore[return-value]
 
 
-def shape_figure(shape: ModeShape) -> Figure:
-    """Draw compass and bars beside one another, for a narrow page."""
+def shape_figure(phasors: pd.Series, participation: pd.Series, title: str) -> Figure:
+    """Draw compass and bars beside one another, for a narrow page; see the two."""
     figure = new_figure(5.1, 2.25)
     # One axes without ticks, placed by hand: laying out two takes longer than drawing them.
     figure.set_layout_engine("none")
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     _bare(ax)
-    _phasors(ax, shape, None)
-    _bars(ax, shape, SHOWN_BARS, left=3.2, width=1.3)
+    _phasors(ax, phasors, title)
+    _bars(ax, participation, SHOWN_BARS, left=3.2, width=1.3)
     ax.set_xlim(-1.75, 4.85)
     return figure
 
@@ -105,9 +105,8 @@ def _bare(ax: Axes) -> None:
     ax.set_ylim(-1.1, 1.75)
 
 
-def _phasors(ax: Axes, shape: ModeShape, quantity: str | None) -> None:
+def _phasors(ax: Axes, parts: pd.Series, title: str) -> None:
     """Draw circle, arrows and names about the origin."""
-    parts = shape.phasors(quantity)
     circle = np.exp(1j * np.linspace(0.0, 2 * np.pi, 97))
     for line in (0.5 * circle, circle, np.array([-1, 1]), np.array([-1j, 1j])):
         ax.plot(line.real, line.imag, color=GRID, lw=0.8, zorder=0)
@@ -124,12 +123,12 @@ def _phasors(ax: Axes, shape: ModeShape, quantity: str | None) -> None:
     left_out = len(parts) - min(len(large), NAMED)
     words = WORDS.get(str(parts.name), str(parts.name))
     rest = f", {left_out} smaller not named" if left_out else ""
-    ax.text(-1.75, 1.7, f"{shape.title}\n{words}{rest}", va="top", fontsize=9, color=INK)
+    ax.text(-1.75, 1.7, f"{title}\n{words}{rest}", va="top", fontsize=9, color=INK)
 
 
-def _bars(ax: Axes, shape: ModeShape, most: int, left: float, width: float) -> None:
+def _bars(ax: Axes, participation: pd.Series, most: int, left: float, width: float) -> None:
     """Draw bars from `left` on, the longest of a width, with their names before them."""
-    found = shape.participation.head(most)
+    found = participation.head(most)
     place = np.linspace(0.85, -0.85, max(len(found), 2))[: len(found)]
     size = found.to_numpy() / float(found.max()) * width
     ax.barh(place, size, left=left, height=0.2, color=BLUE)

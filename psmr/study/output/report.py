@@ -233,7 +233,9 @@ def _shapes(linear: LinearDae, table: pd.DataFrame) -> list[Any]:
     chosen = table[swings].nsmallest(SHAPES, "damping_ratio")
     return [
         _picture(
-            shape_figure(shape), f"Phasors and participation at {shape.title}: {_largest(shape)}", tight=False
+            shape_figure(shape.phasors(), shape.participation, shape.title),
+            f"Phasors and participation at {shape.title}: {_largest(shape)}",
+            tight=False,
         )
         for shape in shapes_at(linear, chosen["real"] + 1j * chosen["imag"])
     ]
