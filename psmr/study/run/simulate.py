@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from psmr.dae.system.system import System
 from psmr.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError
-from psmr.numerics.run.acting import Acting
+from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change, Trajectory
 from psmr.numerics.schemes.variable_step import VariableStep
@@ -128,7 +128,7 @@ def simulate(
         end, changes = dead.t, tuple(change for change in changes if change.t < dead.t)
         cut_off = Stop(dead.t, "island", f"{dead.label} leaves {dead} without a source")
         _refuse_stop_at_start(cut_off)
-    acting = Acting(system, lambda name: _lost_with(system, name))
+    acting = Actions(system, lambda name: _lost_with(system, name))
     looks = (look for m in monitors if (look := m.at_work(system, changes)) is not None)
     watching = Watching(looks, system, changes) if acting else Watching(looks)
     wanted = Record.of(record)
