@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.study.outcome.outcome import Extreme
+from psmr.study.outcome.extreme import Extreme
 
 Reals = NDArray[np.float64]
 

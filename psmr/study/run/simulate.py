@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from psmr.dae.system.system import System
 from psmr.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError
-from psmr.numerics.run.acting import Acting
+from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change, Trajectory
 from psmr.numerics.schemes.variable_step import VariableStep
@@ -53,6 +53,7 @@ def simulate(
     monitors: Iterable[Monitor] = (),
     record: Record | str | Iterable[str] | None = None,
     large: bool = False,
+    every: int | None = None,
 ) -> Run:
     """Simulate a system from t = 0 to `t_end`.
 
@@ -89,6 +90,9 @@ def simulate(
         the same in any case.
     large
         Go on where the run is estimated to take more memory, disk or time than `psmr.study.run.size` allows.
+    every
+        Of the accepted steps between two events every how many-th is kept, as ``psmr.Record(every=)`` says;
+        every one where left out.
 
     Returns
     -------
@@ -128,10 +132,10 @@ def simulate(
         end, changes = dead.t, tuple(change for change in changes if change.t < dead.t)
         cut_off = Stop(dead.t, "island", f"{dead.label} leaves {dead} without a source")
         _refuse_stop_at_start(cut_off)
-    acting = Acting(system, lambda name: _lost_with(system, name))
+    acting = Actions(system, lambda name: _lost_with(system, name))
     looks = (look for m in monitors if (look := m.at_work(system, changes)) is not None)
     watching = Watching(looks, system, changes) if acting else Watching(looks)
-    wanted = Record.of(record)
+    wanted = Record.of(record, every)
     if not large:
         check_size(system, scheme, t_end, wanted, all)
     recording = None if wanted is None else Recording(system, changes, wanted, _usual(system, changes))

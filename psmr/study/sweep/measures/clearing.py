@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from psmr.errors import SimulationError, SingularError, StudyError
 from psmr.study.events import Event, Fault
 from psmr.study.monitors.monitors import AngleSpread
-from psmr.study.outcome.outcome import STEP_OUT_DEG
+from psmr.study.outcome.synchronism import STEP_OUT_DEG
 from psmr.study.run.run import Run
 from psmr.study.sweep.measures.measure import Column, Start, needs_simulation
 

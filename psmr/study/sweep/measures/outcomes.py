@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from psmr.study.outcome.outcome import Extreme
+from psmr.study.outcome.extreme import Extreme
 from psmr.study.record.certificate import Certificate
 from psmr.study.run.run import Run
 from psmr.study.sweep.measures.measure import Column, Start, needs_simulation
