@@ -10,6 +10,7 @@ from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.errors import EventError, nearest
 from psmr.grid.models.catalogue import MOTORS
+from psmr.grid.models.loads.composite.cmld import CMLD
 from psmr.grid.models.loads.zip import StaticLoad
 from psmr.grid.models.network import Bus, Shunt
 from psmr.study.topology.remembered import of_devices
@@ -77,7 +78,7 @@ def is_load(device: Device) -> bool:
 
 def is_motor(device: Device) -> bool:
     """Return whether a device is a load with states of its own, which has no p and q."""
-    return issubclass(device.component, MOTORS)
+    return issubclass(device.component, (*MOTORS, CMLD))
 
 
 def shunts(system: System) -> tuple[str, ...]:
