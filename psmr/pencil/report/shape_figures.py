@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psmr.pencil.modes.shapes import ModeShape
-from psmr.pencil.report.canvas import new_figure
+from psmr.pencil.report.canvas import new_figure, page_figure
 from psmr.pencil.report.labels import spread
+from psmr.pencil.report.svg.figure import PageFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,11 +84,9 @@ def participation_bars(shape: ModeShape, ax: Axes | None = None, most: int = 8) 
     return ax.get_figure(root=True)  # type: ignore[return-value]
 
 
-def shape_figure(shape: ModeShape) -> Figure:
+def shape_figure(shape: ModeShape) -> PageFigure:
     """Draw compass and bars beside one another, for a narrow page."""
-    figure = new_figure(5.1, 2.25)
-    # One axes without ticks, placed by hand: laying out two takes longer than drawing them.
-    figure.set_layout_engine("none")
+    figure = page_figure(5.1, 2.25)
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     _bare(ax)
     _phasors(ax, shape, None)
@@ -107,36 +106,37 @@ def _bare(ax: Axes) -> None:
 
 def _phasors(ax: Axes, shape: ModeShape, quantity: str | None) -> None:
     """Draw circle, arrows and names about the origin."""
-    parts = shape.phasors(quantity)
+    devices, parts = shape.parts(quantity)
     circle = np.exp(1j * np.linspace(0.0, 2 * np.pi, 97))
     for line in (0.5 * circle, circle, np.array([-1, 1]), np.array([-1j, 1j])):
         ax.plot(line.real, line.imag, color=GRID, lw=0.8, zorder=0)
-    large = parts[parts.abs() >= SHORTEST]
+    large = [(name, part) for name, part in zip(devices, parts, strict=True) if abs(part) >= SHORTEST]
     # One collection for all arrows and one line to all names: annotations take ten times as long.
-    ends = large.to_numpy()[::-1]
+    ends = np.array([part for _, part in large])[::-1]
     ax.quiver(
         np.zeros(len(ends)), np.zeros(len(ends)), ends.real, ends.imag, angles="xy", scale_units="xy",
         scale=1.0, width=0.035, units="xy", headwidth=4, headlength=5, headaxislength=4.5,
         color=[_colour(part) for part in ends], zorder=3,
     )  # fmt: skip
     for side in (1, -1):
-        _name(ax, [(str(n), p) for n, p in large.head(NAMED).items() if (p.real >= 0) == (side > 0)], side)
+        _name(ax, [(name, part) for name, part in large[:NAMED] if (part.real >= 0) == (side > 0)], side)
     left_out = len(parts) - min(len(large), NAMED)
-    words = WORDS.get(str(parts.name), str(parts.name))
+    shown = shape.quantity if quantity is None else quantity
+    words = WORDS.get(shown, shown)
     rest = f", {left_out} smaller not named" if left_out else ""
     ax.text(-1.75, 1.7, f"{shape.title}\n{words}{rest}", va="top", fontsize=9, color=INK)
 
 
 def _bars(ax: Axes, shape: ModeShape, most: int, left: float, width: float) -> None:
     """Draw bars from `left` on, the longest of a width, with their names before them."""
-    found = shape.participation.head(most)
-    place = np.linspace(0.85, -0.85, max(len(found), 2))[: len(found)]
-    size = found.to_numpy() / float(found.max()) * width
+    names, shares = shape.leading(most)
+    place = np.linspace(0.85, -0.85, max(len(names), 2))[: len(names)]
+    size = shares / shares.max() * width
     ax.barh(place, size, left=left, height=0.2, color=BLUE)
-    for (name, value), y, length in zip(found.items(), place, size, strict=True):
+    for name, value, y, length in zip(names, shares, place, size, strict=True):
         share = f"{100 * value:.0f}" if value >= 0.01 else "< 1"
         ax.text(left + length + 0.06, y, share, va="center", fontsize=8, color=INK)
-        ax.text(left - 0.08, y, _short(str(name)), va="center", ha="right", fontsize=8, color=INK)
+        ax.text(left - 0.08, y, _short(name), va="center", ha="right", fontsize=8, color=INK)
     ax.text(left, 1.2, "participation [%]", va="bottom", fontsize=9, color=INK)
 
 
