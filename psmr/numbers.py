@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -26,7 +25,6 @@ def plain_numbers(record: Any) -> None:
 
     What is computed, compared, shown and pickled is then the same whoever handed the number in.
     """
-    for field in fields(record):
-        given = getattr(record, field.name)
+    for name, given in list(vars(record).items()):
         if (value := plain(given)) is not given:
-            object.__setattr__(record, field.name, value)
+            object.__setattr__(record, name, value)

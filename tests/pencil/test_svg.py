@@ -81,7 +81,7 @@ def test_a_figure_is_one_element_with_its_text_escaped():
 
 def test_everything_is_within_what_is_cut_out():
     figure, ax = panel()
-    ax.annotate("a long name beside it", (2.0, 2.0), xytext=(1.04, 0.5), textcoords="axes fraction")
+    ax.annotate("a long name beside it", (1.0, 3.0), xytext=(1.04, 0.5), textcoords="axes fraction")
     drawn = str(figure.svg("x"))
     left, top, width, height = map(float, re.search(r'viewBox="([^"]+)"', drawn)[1].split())
     found = re.findall(r'<text x="([\d.-]+)" y="([\d.-]+)" style="font-size:([\d.]+)px[^>]*">a long', drawn)

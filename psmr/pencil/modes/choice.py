@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from psmr.errors import InputError, nearest
-from psmr.numbers import plain, plain_numbers
+from psmr.numbers import plain_numbers
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,9 @@ class ModeChoice:
                         f"{', '.join(known)}"
                     )
             return cls(**wanted)
-        count = plain(wanted)
-        if isinstance(count, int):
-            return cls(least_damped=count)
-        return cls(near=tuple(wanted))
+        if isinstance(wanted, Iterable):
+            return cls(near=tuple(wanted))
+        return cls(least_damped=wanted)
 
     def __str__(self) -> str:
         if self.near:
