@@ -11,6 +11,7 @@ import numpy as np
 
 from psmr.dae.system.linear import LinearDae, require_linear
 from psmr.errors import InputError, SchemeError
+from psmr.numbers import plain
 from psmr.numerics.schemes.scheme import Scheme, require_scheme
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.pencil.modes.matching import Match, match
@@ -158,6 +159,7 @@ def critical_step(
         raise SchemeError("vary = 'ratio': a single-rate scheme has none; leave it out")
     smallest = scheme.h_fast if vary == "ratio" else max(1e-3 * last, scheme.shortest_step)
     first = smallest if first is None else first
+    last, first = plain(last), plain(first)
     for name, value in (("last", last), ("first", first)):
         if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
             raise InputError(f"{name} = {value!r}: must be a finite number > 0 in s")

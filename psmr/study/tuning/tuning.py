@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from psmr.errors import InputError
+from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.tuning.cost import CostModel
@@ -47,6 +48,7 @@ class Target:
     margin: float = 0.1
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         bounds = {"accuracy": self.accuracy, "damping": self.damping, "frequency": self.frequency}
         given = {name: value for name, value in bounds.items() if value is not None}
         if not given:
