@@ -99,7 +99,7 @@ def with_plants(case: Case, count: int) -> tuple[Case, tuple[str, ...], tuple[st
     able = [
         k
         for k, row in enumerate(case.generators)
-        if row.status and row.control != "slack" and flow.p[k] * case.base_mva > 1.0
+        if row.control != "slack" and flow.p[k] * case.base_mva > 1.0
     ]
     chosen = {able[i * len(able) // count] for i in range(count)}
     names = {row.number: row.name for row in case.buses}
