@@ -226,7 +226,7 @@ class Multirate(Scheme):
         prediction = self._prediction(h, before) if fast and slow else ()
         # The rates of all are needed at the start by a prediction, and by slow rows that see the ends.
         predicts = any(isinstance(i, Stage) and i.rates for i in prediction)
-        both = predicts or (self._old and not (fast and slow and self.coupling == MEAN))
+        both = predicts or (self._old != 0.0 and not (fast and slow and self.coupling == MEAN))
         instructions: list[Instruction] = [Rate("f(t)", "step")] if both else []
         if fast and slow:
             instructions += prediction
@@ -325,12 +325,11 @@ class Multirate(Scheme):
             return (self._slow_step("predicted"),)
         _, c_star = COEFFICIENTS[self.solution]
         mean = (("mean", (1.0,)),)
-        leg = Stage(
-            "slow", "slow", "leg", NOW, (), c_star, (c_star,), mean, guess="predicted", matrix="first"
-        )
+        start = Combine("slow", "guess", (("predicted", c_star), (NOW, 1.0 - c_star)))
+        leg = Stage("slow", "slow", "leg", NOW, (), c_star, (c_star,), mean, matrix="first")
         carry = Combine("slow", "carried", (("leg", 1.0 / c_star), (NOW, 1.0 - 1.0 / c_star)))
         end = Stage("slow", "slow", NEW, "carried", outside=(("fast end", (1.0,)),), matrix="first")
-        return leg, carry, end
+        return start, leg, carry, end
 
     def __str__(self) -> str:
         corrections = f"corrections: {self.corrections}" if self.corrections else "no corrections"

@@ -143,6 +143,15 @@ class AnsweringBlock(Block):
         self.loaded = parameters, lower, upper, ramps
         super().load((*self.terms, *parameters), lower, upper, ramps, w)
 
+    def become(self, new: Block) -> None:
+        """Take the equations of another block; what was counted and loaded stays."""
+        new.records.kept.counts[:] = self.records.kept.counts
+        self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows
+        self.terms, self.answers = type(self).terms, no_answers()
+        if isinstance(new, AnsweringBlock):
+            self.terms, self.answers = new.terms, new.answers
+        self._keep(new.records)
+
 
 def answering_block(
     system: System,
@@ -181,8 +190,8 @@ def answering_block(
     kernels = whole.kernels
     pattern = (matrix.J[:-1].copy(), (kernels.indices.astype(np.int64), column_indices(kernels)))
     complete = sparse.csr_array(pattern, shape=(size, size))
-    algebraic = tuple(places[places >= system.n] for places in slow)
-    gains = answer(complete, *algebraic, variables, read).tocoo()
+    algebraic_rows, algebraic = (places[places >= system.n] for places in slow)
+    gains = answer(complete, algebraic_rows, algebraic, variables, read).tocoo()
     term, level = compile_components([Term, Level])
     count = len(read)
     added, time = np.arange(size, size + count), len(w) - 1

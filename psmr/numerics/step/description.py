@@ -50,7 +50,7 @@ def _entries(instructions: tuple[Instruction, ...], h: float, sizes: Sizes, newt
             where = "the point that was reached" if moved else "t"
             states = sizes[instruction.rows][0]
             yield f"Evaluate f at {where}", (f"{states} rates {instruction.name}; nothing is solved.",)
-        elif isinstance(instruction, Combine):
+        elif isinstance(instruction, Combine) and instruction.to != "guess":
             yield _combination(instruction, h)
         elif isinstance(instruction, Stage):
             moved = True

@@ -171,10 +171,12 @@ class ProgramEngine:
             wanted[wanted >= self.system.n],
             self._out,
         )
-        block.records.kept.counts[:] = old.records.kept.counts
-        if isinstance(old, AnsweringBlock) and old.loaded is not None:
-            block.load(*old.loaded, w)
-        self.blocks[number] = block
+        if isinstance(old, AnsweringBlock):
+            old.become(block)
+            if old.loaded is not None:
+                old.load(*old.loaded, w)
+        else:
+            self.blocks[number] = block
 
     def _without_answer(self, parameters: Sequence[Reals], w: Reals) -> None:
         """Make the block of the fast equations anew, with what they read of others held."""
@@ -182,8 +184,8 @@ class ProgramEngine:
         old = self.blocks[number]
         rows = old.kernels.row_indices.astype(np.intp)
         rows, variables = rows[rows < size], self.sides.fast
-        self.blocks[number] = make_block(self.system, "fast", parameters, w, rows, variables, self._out)
-        self.blocks[number].records.kept.counts[:] = old.records.kept.counts
+        if isinstance(old, AnsweringBlock):
+            old.become(make_block(self.system, "fast", parameters, w, rows, variables, self._out))
 
     def _answer_anew(self, w: Reals) -> None:
         """Follow an event with the network's answer."""

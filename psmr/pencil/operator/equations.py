@@ -226,8 +226,8 @@ class _Writer:
         jacobian = sp.csr_array(self.linear.jacobian())
         read = np.unique(jacobian[rows.fast].indices)
         read = np.intersect1d(read[read >= n], rows.sigma)
-        algebraic = (places[places >= n] for places in (rows.slow, rows.sigma))
-        gains = answer(jacobian, *algebraic, rows.phi, read)
+        algebraic_rows, algebraic = (places[places >= n] for places in (rows.slow, rows.sigma))
+        gains = answer(jacobian, algebraic_rows, algebraic, rows.phi, read)
         spread = sp.eye_array(rows.sigma.size, format="csr")[np.searchsorted(rows.sigma, read)]
         return (rows.pick_slow - spread.T @ gains @ rows.pick_fast).tocsr()
 
