@@ -152,6 +152,22 @@ def test_a_page_leads_to_the_worst_runs(longer, tmp_path):
     assert str(found).startswith("WSCC-9: 8 points")
 
 
+def test_a_row_has_the_certificate_at_the_steps_of_its_run(longer, tmp_path):
+    """The modes are found once for all rows; the step operator at the steps of the run says the same."""
+    axes = [psmr.BusFaults(0.1, clearing=(0.1,), buses=("bus7",))]
+    found = psmr.sweep(longer, axes, folder=tmp_path / "s", workers=1, worst=0, report=False)
+    row = found.table.iloc[0]
+    system = psmr.build(psmr.read_case(CASE))
+    fault = psmr.Fault("bus7", 0.1, 0.2)
+    run = psmr.simulate(system, longer.recipe.scheme(system.linearise()), longer.t_end, [fault])
+    expected = run.certificate
+    assert row["stable"] == expected.stable
+    assert row["certificate"] == expected.verdict
+    assert row["spectral_radius"] == pytest.approx(expected.spectral_radius, rel=1e-9)
+    assert complex(row["mode_real"], row["mode_imag"]) == pytest.approx(expected.mode, rel=1e-9)
+    assert row["deformation"] == pytest.approx(expected.deformation, rel=1e-6)
+
+
 def test_samples_are_points_over_a_number(longer, tmp_path):
     axes = [
         psmr.SampleAxis("G2", "h", 5, 1, low=4.0, high=8.0, together="machines"),
