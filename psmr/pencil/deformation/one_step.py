@@ -18,7 +18,7 @@ from psmr.errors import SchemeError
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
 from psmr.pencil.deformation.deformation import report_of
-from psmr.pencil.modes.matching import NOT_REPRESENTED, Match, status_of, unwrapped_logarithm
+from psmr.pencil.modes.matching import NOT_REPRESENTED, Match, statuses, unwrapped_logarithm
 from psmr.pencil.modes.spectrum import EPS, Modes, Multipliers, modes_of
 from psmr.pencil.report.report import Deformation
 
@@ -76,7 +76,7 @@ class OneStepModes:
         modes, h = self.modes, scheme.h
         z = stability_function(TABLEAUX[scheme.method], h * modes.s)
         partner = np.where(z == 0.0, -1, np.arange(len(z)))
-        status = [status_of(s, value, h, modes.zero) for s, value in zip(modes.s, z, strict=True)]
+        status = statuses(modes.s, z, h, modes.zero)
         shown = np.array([not words.startswith(NOT_REPRESENTED) for words in status])
         s_hat = np.full(len(z), np.nan + 0j)
         s_hat[shown] = unwrapped_logarithm(z[shown], modes.s[shown], h)
@@ -84,7 +84,7 @@ class OneStepModes:
         shares[: len(z)] = modes.participation
         error = np.abs(z) * h * self.error + len(z) * EPS
         numerical = Multipliers(z, modes.vectors, shares, error)
-        matched = Match(partner, s_hat, tuple(status), np.zeros(0, dtype=int))
+        matched = Match(partner, s_hat, status, np.zeros(0, dtype=int))
         return report_of(scheme, "exact", h, modes, numerical, matched, self.names)
 
 
@@ -92,6 +92,6 @@ def stability_function(tableau: Tableau, z: NDArray[np.complex128]) -> NDArray[n
     """Return (k,) R(z) of a method whose stages are at most diagonally implicit, for (k,) z = h s."""
     stages = np.ones((tableau.stages, *z.shape), dtype=complex)
     for i in range(tableau.stages):
-        known = 1.0 + z * np.tensordot(tableau.A[i, :i], stages[:i], 1)
+        known = 1.0 + z * (tableau.A[i, :i] @ stages[:i])
         stages[i] = known / (1.0 - z * tableau.A[i, i])
-    return np.asarray(1.0 + z * np.tensordot(tableau.b, stages, 1))
+    return np.asarray(1.0 + z * (tableau.b @ stages))
