@@ -66,7 +66,7 @@ def _worst(swept: Swept, bench: Bench) -> dict[int, str]:
         start, variation = bench.start(int(number))
         what = ", ".join(f"{name} {_text(value)}" for name, value in variation.labels)
         try:
-            page = run_page(replace(run, certificate=start.certify()), title=f"{swept.sweep.name}: {what}")
+            page = run_page(replace(run, certificate=start.certify(run)), title=f"{swept.sweep.name}: {what}")
         except PsmrError:  # a run that cannot be drawn must not take the page of the others with it
             continue
         links[int(number)] = f"worst/run-{number}.html"
