@@ -95,7 +95,7 @@ def well_posed(
         When no move makes the split well posed, or none was found within the budget: with the group at fault,
         what was tried and what to try.
     """
-    if not (isinstance(limit, int | float) and np.isfinite(limit) and limit > 0):
+    if not (isinstance(limit, int | float | np.integer | np.floating) and np.isfinite(limit) and limit > 0):
         raise PartitionError(
             f"limit = {limit!r}: the largest spectral radius allowed must be a finite number > 0"
         )

@@ -15,7 +15,7 @@ def add(subparsers: Any) -> None:
     run = add_command(
         subparsers, "run", command, "run a study file", "psmr run cases/wscc9/fault.toml -o out"
     )
-    run.add_argument("study", metavar="STUDY", help="study file (TOML)")
+    run.add_argument("study", metavar="STUDY", help="study file (TOML); - reads it from standard input")
     run.add_argument(
         "--figure", action="store_true", help="write run.svg: trajectories with the events marked"
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from psmr.dae.declare.action import Action
+from psmr.numbers import plain
 
 Check = Callable[[float], str | None]
 Terms = tuple[Any, ...]
@@ -80,6 +81,7 @@ class Parameter:
 
     def objection(self, value: object) -> str | None:
         """Return what would be right where `value` cannot be taken, otherwise None."""
+        value = plain(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return f"must be a number, not {type(value).__name__}"
         if not math.isfinite(value):

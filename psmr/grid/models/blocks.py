@@ -98,7 +98,8 @@ def remaining(m: Any, limit: Any, taken: Any) -> Any:
     It is 0 where nothing is left. At zero the root has no derivative; there and beyond the function is
     constant.
     """
-    square = limit**2 - taken**2
+    # As a product: a difference of squares that is fused leaves roundoff where taken is the limit itself.
+    square = (limit - taken) * (limit + taken)
     none = m.le(square, 0)
     return m.where(none, 0, m.sqrt(m.where(none, 1, square)))
 

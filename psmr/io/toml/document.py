@@ -32,8 +32,8 @@ class Document:
 
     Attributes
     ----------
-    path, content, lines
-        The file, its tables, and where they stand.
+    path, content, lines, text
+        The file, its tables, where they stand, and its text.
     error
         What is raised for anything wrong.
     finite
@@ -45,6 +45,7 @@ class Document:
     lines: Lines
     error: type[InputError]
     finite: bool
+    text: str = ""
 
     def where(self, table: TablePath = (), key: str | None = None) -> str:
         """Return file, line and table for a message."""
@@ -185,6 +186,6 @@ def read_document(path: str | os.PathLike[str], error: type[InputError], finite:
     place = Path(path)
     try:
         text = decoded(place)
-        return Document(place, parsed_toml(place, text), Lines(text), error, finite)
+        return Document(place, parsed_toml(place, text), Lines(text), error, finite, text)
     except CaseError as wrong:
         raise error(str(wrong)) from wrong

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from psmr.pencil.report.svg.figure import PageFigure
+from psmr.pencil.report.svg.ink import THEME
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from matplotlib.figure import Figure
@@ -19,27 +22,6 @@ HOME = "psmr.pencil.report"
 
 MARGIN = 0.1
 """Inches around what is drawn."""
-
-# Colours of the figures by their names in the style sheet, where dark mode and print change them.
-THEME = {
-    "#1c2330": "ink",
-    "#000000": "ink",
-    "#6b7280": "faint",
-    "#8a8f98": "faint",
-    "#5b6472": "faint",
-    "#b9bec6": "rule",
-    "#e3e5e8": "grid",
-    "#b0b0b0": "grid",
-    "#ffffff": "paper",
-    "#1f4e79": "blue",
-    "#d1495b": "red",
-    "#2a9d6f": "green",
-    "#e09f3e": "orange",
-    "#7b5ea7": "violet",
-    "#4ea5d9": "sky",
-    "#8a5a44": "brown",
-    "#9aa437": "olive",
-}
 
 
 def render(template: str, package: str = HOME, **values: Any) -> str:
@@ -70,11 +52,13 @@ def _environment(package: str) -> Environment:
     )
 
 
-def inline_svg(figure: Figure, words: str, tight: bool = True) -> Markup:
+def inline_svg(figure: Figure | PageFigure, words: str, tight: bool = True) -> Markup:
     """Return a figure as an ``<svg>`` element in the colours of the page; `words` say what it shows.
 
-    A `tight` one is cut to what is drawn, which takes a second pass; another keeps the figure's size.
+    A `tight` one is cut to what is drawn; another keeps the figure's size.
     """
+    if isinstance(figure, PageFigure):
+        return figure.svg(words, whole=not tight)
     import matplotlib
     from matplotlib.transforms import Bbox
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psmr.errors import EventError
+from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.branch import in_service
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
@@ -51,6 +52,7 @@ class Fault:
     x: float = 1e-4
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         check_time(self, "start", self.start)
         check_after(self, "clear", self.clear, self.start)
         check_finite(self, "r", self.r)

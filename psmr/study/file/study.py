@@ -37,6 +37,7 @@ from typing import Annotated, Any, TypeVar
 from psmr.errors import InputError, Mistakes, SchemeError, StudyError, nearest
 from psmr.grid.start.conversion import load_shares
 from psmr.io.read import CaseFile
+from psmr.io.text import STANDARD_INPUT
 from psmr.io.toml.document import Document, read_document, shown
 from psmr.io.toml.fields import specification
 from psmr.study.events import Event
@@ -114,6 +115,8 @@ class Study:
         Whether the fast points within macro steps are recorded.
     record
         What the run keeps; None: every point, whole.
+    source, text
+        The file, and what it says.
     places
         Where in the file events, scheme and signals stand, for what is said of them later.
     """
@@ -128,11 +131,14 @@ class Study:
     fast_points: bool = False
     record: Record | None = None
     source: str = field(default="", compare=False)
+    text: str = field(default="", compare=False, repr=False)
     places: Places = field(default=Places(), compare=False, repr=False)
 
 
 def read_study(path: str | os.PathLike[str]) -> Study:
-    """Return the study in a TOML file.
+    """Return the study in a TOML file, or in standard input (``-``).
+
+    The paths in it are relative to its folder, those of standard input to the current one.
 
     Raises
     ------
@@ -173,7 +179,7 @@ def study_of(
     assert head is not None
     assert simulation is not None
     assert recipe is not None
-    name = head.pop("name", document.path.stem)
+    name = head.pop("name", _stem(document.path))
     return Study(
         name,
         CaseFile(**head),
@@ -182,6 +188,7 @@ def study_of(
         monitors=monitors,
         output=output,
         source=str(document.path),
+        text=document.text,
         places=Places(
             tuple(document.where(("event", i)) for i in range(len(events))),
             document.where(("scheme",)),
@@ -203,14 +210,14 @@ def _simulation(document: Document) -> dict[str, Any]:
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file says that it is a study.
+    """Return whether a file, or standard input (``-``), says that it is a study.
 
     Raises
     ------
     StudyError
         When it ends in .toml and cannot be read.
     """
-    if Path(path).suffix.lower() != ".toml":
+    if str(path) != STANDARD_INPUT and Path(path).suffix.lower() != ".toml":
         return False
     return bool(read_document(path, StudyError).content.get("format") == FORMAT)
 
@@ -304,4 +311,9 @@ def _output(document: Document) -> Output | None:
 
 def usual_folder(source: str | os.PathLike[str]) -> Path:
     """Return where a run of a study file is written that names no folder: ``results/NAME``."""
-    return Path("results") / Path(source).stem
+    return Path("results") / _stem(Path(source))
+
+
+def _stem(path: Path) -> str:
+    """Return what a study is called after its file."""
+    return "stdin" if str(path) == STANDARD_INPUT else path.stem

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psmr.errors import InputError
+from psmr.pencil.report.svg.figure import PageFigure
 from psmr.study.events import Fault
 from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, page_figure, styled
 from psmr.study.output.lines import draw_lines, shown_of
@@ -124,15 +125,14 @@ def panels_of(run: Recorded, names: str | Iterable[str] | None) -> list[tuple[st
     return default_panels(run.signals) if names is None else _by_quantity(run.signals.select(names))
 
 
-def panel_figure(run: Recorded, names: Sequence[str]) -> Figure:
+def panel_figure(run: Recorded, names: Sequence[str]) -> PageFigure:
     """Return a figure of one panel for a narrow page, the events marked by letters."""
-    with styled():
-        figure = page_figure(5.2, 2.9)
-        ax = figure.subplots()
-        ax.set_xlim(run.t[0], run.t[-1])
-        draw_panel(ax, run, names)
-        letter_events(ax, run)
-        ax.set_xlabel("time [s]")
+    figure = page_figure(5.2, 2.9)
+    ax = figure.subplots()
+    ax.set_xlim(run.t[0], run.t[-1])
+    draw_panel(ax, run, names)
+    letter_events(ax, run)
+    ax.set_xlabel("time [s]")
     return figure
 
 

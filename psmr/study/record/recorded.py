@@ -67,6 +67,8 @@ class Recorded(Protocol):
     @property
     def stopped(self) -> Stop | None: ...  # noqa: D102
     @property
+    def failure(self) -> str: ...  # noqa: D102
+    @property
     def refined_steps(self) -> Activity | None: ...  # noqa: D102
     @property
     def certificate(self) -> Certificate | None: ...  # noqa: D102

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.errors import EventError, nearest
@@ -89,12 +91,20 @@ def shunts(system: System) -> tuple[str, ...]:
 def out_of_service(system: System) -> frozenset[str]:
     """Return the names of the devices whose status is 0."""
     found: list[str] = []
-    for group, values in zip(system.groups, system.parameters, strict=True):
-        names = tuple(parameters_of(group.compiled.component))
-        if "status" in names:
-            status = values[:, names.index("status")]
-            found += [name for name, value in zip(group.names, status, strict=True) if value == 0]
+    for number, column in _with_status(system):
+        status = system.parameters[number][:, column]
+        if not status.all():
+            found += [system.groups[number].names[row] for row in np.flatnonzero(status == 0)]
     return frozenset(found)
+
+
+@of_devices
+def _with_status(system: System) -> tuple[tuple[int, int], ...]:
+    """Return the groups of devices with a status, and the column of it in their parameters."""
+    declared = [tuple(parameters_of(group.compiled.component)) for group in system.groups]
+    return tuple(
+        (number, names.index("status")) for number, names in enumerate(declared) if "status" in names
+    )
 
 
 def branches_in_service(system: System, out: Iterable[str] = ()) -> list[Branch]:
