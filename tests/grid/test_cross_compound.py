@@ -42,7 +42,7 @@ def test_one_turbine_drives_two_machines(read):
     off = frame["GOV102.t_m2"] - second
     assert np.ptp(off) < 1e-9
     # An infinite bus holds the frequency: the torques swing and come back.
-    assert np.ptp(frame["GOV102.t_m2"]) > 1e-3
+    assert np.ptp(frame["GOV102.t_m2"]) > 1e-4
 
 
 def test_the_record_goes_there_and_back(read, tmp_path):
