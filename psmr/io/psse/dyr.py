@@ -15,6 +15,7 @@ from pathlib import Path
 from psmr.errors import CaseError, Mistakes, PsmrWarning
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, device_name
 from psmr.grid.models.catalogue import BUS_FED, SOURCES
+from psmr.grid.models.governors import IEEEG1CC
 from psmr.grid.models.machines import InfiniteBus
 from psmr.io.psse.conventions import NO_MODELS, circuit_number, meant
 from psmr.io.psse.dyr_layout import ALIASES, component_for, names_of, parameters
@@ -200,8 +201,8 @@ def _device(
             f" (at this bus: {there})"
         )
     if model == "IEEEG1" and len(entry.words) > SECOND and entry.words[SECOND][1].strip("0.") != "":
-        model = "IEEEG1CC"
-        known = component_for(model)
+        model = IEEEG1CC.__name__
+        known = "governor", IEEEG1CC
     values = _values(entry, model, skip, units)
     if unit.row is None or values is None:
         return None
@@ -246,7 +247,7 @@ def _values(
             f"{entry.where}: {model}: has {len(words)} values; must have {len(names)}: {plain};"
             " does the record end with a slash?"
         )
-    values = {}
+    values: dict[str, float] = {}
     for name, (line, word) in zip(names, words, strict=True):
         if name.startswith("-"):
             continue
