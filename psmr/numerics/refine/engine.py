@@ -19,6 +19,7 @@ from psmr.numerics.refine.nest import (
     RECENT,
     REFINED,
     REFINED_ROWS,
+    STEADY,
     TAKEN_BACK,
     WANTED,
     nest_for,
@@ -69,7 +70,8 @@ class NestedEngine:
         shape = shape_of(inner.encoded)
         self.nest = nest_for(self.frame, self.atoms, self.levels, shape, inner.machine.points.shape)
         self.nest.times[0] = old.times[0]
-        self.nest.state[CARRIED] = old.state[CARRIED]
+        for place in (CARRIED, STEADY):
+            self.nest.state[place] = old.state[place]
 
     def begin(self, end: float, w: Reals) -> int:
         """Start a span at the point in w."""
@@ -118,7 +120,7 @@ class NestedEngine:
         nest = self.nest
         nest.orders[1:] = nest.counts[1:] = 0
         nest.kept[:], nest.pace[:] = 0, 0.0
-        nest.state[CARRIED] = nest.state[RECENT] = 0
+        nest.state[CARRIED] = nest.state[RECENT] = nest.state[STEADY] = 0
         self.blocks = self.variable.blocks
 
     def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:

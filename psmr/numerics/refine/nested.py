@@ -31,6 +31,7 @@ from psmr.numerics.refine.nest import (
     SPLIT,
     STEP,
     TAKEN_BACK,
+    STEADY,
     WANTED,
 )
 from psmr.numerics.refine.split import PER_STEP, WORTH, add, cheapest, clear
@@ -61,6 +62,11 @@ NEARLY, SERVES, SERVES_ROWS = 0.5, 1.25, 20.0
 # A step that is longer than the last one by more than this starts Newton from the present point: a polynomial
 # through the last step would lead far off.
 FAR = 2.0
+
+# So many common steps in a row, none of them longer or shorter than the first by more than the factor, must
+# have been worth a split before one is made: what an event excites dies out, and steps of its own for it gain
+# nothing at equal error (tests/benchmarks/self_adjusting.py); what stays fast does not.
+PATIENCE, ALIKE = 20, 2.0
 
 # The least part of the interval above that is tried.
 LEAST_PART = 1e-4
@@ -218,6 +224,22 @@ def _lengthen(nest, level, order):  # type: ignore[no-untyped-def]
     nest.refused[level] = 0
 
 
+@lean
+def _patient(nest, aside, h):  # type: ignore[no-untyped-def]
+    """Count the common steps in which a split was worth its price; return whether there were enough."""
+    state, pattern = nest.state, nest.pattern
+    if not aside:
+        state[STEADY] = 0
+    elif state[STEADY] == 0:
+        state[STEADY], pattern[0] = 1, h
+    elif state[STEADY] < PATIENCE:
+        if pattern[0] <= ALIKE * h and h <= ALIKE * pattern[0]:
+            state[STEADY] += 1
+        else:
+            state[STEADY], pattern[0] = 1, h
+    return state[STEADY] >= PATIENCE
+
+
 @announced("the self-adjusting integrator", 6)
 @lean
 def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ignore[no-untyped-def]
@@ -267,15 +289,16 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                 handed, first, cost, split, least, pace, alone = cheapest(
                     nest.bins, nest.orders[level], order
                 )
-                aside = cost < WORTH * alone
-                if level < deepest and handed < cost:
+                patient = level > 0 or state[STEADY] >= PATIENCE
+                aside = patient and cost < WORTH * alone
+                if level < deepest and handed < cost and patient:
                     rest = remaining(machine, control, nest, frame, level, 1.0, w)
                     clock[level, REST] = rest
-                if level < deepest and handed < cost and rest <= 1.0 and made == 0:
+                if patient and level < deepest and handed < cost and rest <= 1.0 and made == 0:
                     _back(machine, nest, 0, w)
                     nest.refused[0], state[WANTED] = 0, 1
                     return filled, FULL
-                if level < deepest and handed < cost and rest <= 1.0:
+                if patient and level < deepest and handed < cost and rest <= 1.0:
                     clock[level, ERROR], clock[level, SPLIT] = error, pace if least < WORTH * alone else 0.0
                     level += 1
                     _open(machine, nest, frame, level, first, w)
@@ -337,7 +360,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
         before, aside = steps[PREVIOUS], False
         _, _, _, _, cost, split, alone = cheapest(nest.bins, nest.orders[0], order)
         if before != NONE_BEFORE:
-            aside = cost < WORTH * alone
+            aside = _patient(nest, cost < WORTH * alone, h)
         if refined:
             error = clock[0, REST]
         elif aside:
