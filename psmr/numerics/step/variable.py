@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
+from psmr.dae.compile.reference import by_reference
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, SimulationError
 from psmr.numerics.schemes.implicit_pairs import ImplicitPair
@@ -157,6 +158,7 @@ def first_corner(machine, control, h, w):  # type: ignore[no-untyped-def]
 @lean
 def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-untyped-def]
     """Step until t = end or the rows are full; return (rows filled, status)."""
+    machine, control = by_reference(machine), by_reference(control)
     points, steps, counts, order = machine.points, control.steps, control.counts, control.order
     filled, refused, located, before = 0, False, 0, 0.0
     while w[w.size - 1] < end:
