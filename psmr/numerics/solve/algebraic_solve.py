@@ -14,8 +14,8 @@ from psmr.numerics.solve.block import Block, make_block
 from psmr.numerics.solve.failure import algebraic_failure
 from psmr.numerics.solve.newton import HONEST
 from psmr.numerics.solve.records import KEPT
-from psmr.numerics.solve.solver import DAMPED
-from psmr.numerics.solve.status import DONE, NO_ROOM, SINGULAR
+from psmr.numerics.solve.solver import ALL, DAMPED
+from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_CONVERGED, SINGULAR
 
 Reals = NDArray[np.float64]
 
@@ -58,10 +58,10 @@ def consistent(
 def algebraic_solve(block: Block, w: Reals, what: str) -> None:
     """Solve F(w) = 0 for the block's variables in w, from a guess that may be far off: what w has.
 
-    The values at the end of a fault may be too far from those after it. Where damped Newton fails from them
-    it begins again at the block's first solution, that of the undisturbed system (devices out of service
-    aside, whose variables stay); where that fails too, a continuation leads from the last values to the
-    solution: F(w) = (1 - s) F(last), with s from 0 to 1.
+    The values at the end of a fault may be too far from those after it. Where damped Newton fails from them,
+    and undamped from where that ended, it begins again at the block's first solution, that of the undisturbed
+    system (devices out of service aside, whose variables stay); where that fails too, a continuation leads
+    from the last values to the solution: F(w) = (1 - s) F(last), with s from 0 to 1.
 
     Raises
     ------
@@ -112,8 +112,8 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
             yield there.copy()
 
 
-def _solve(block: Block, w: Reals) -> int:
-    while (status := block.solve(w, 0.0, HONEST, TOLERANCE, DAMPED)) == NO_ROOM:
+def _solve(block: Block, w: Reals, effort: int = DAMPED) -> int:
+    while (status := block.solve(w, 0.0, HONEST, TOLERANCE, effort)) == NO_ROOM:
         block.make_room()
     return status
 
@@ -122,6 +122,10 @@ def _solve_from(block: Block, guess: Reals, w: Reals, what: str) -> PsmrError | 
     """Solve from a guess; return the error to raise if that fails."""
     w[:] = guess
     status = _solve(block, w)
+    if status == NOT_CONVERGED:
+        # Near a root without a derivative (what a converter's limit leaves, where that is nothing) damping
+        # takes a part of the way for ever; full steps from there, each limiter on its side, are exact.
+        status = _solve(block, w, ALL)
     if status == DONE:
         return None
     if status == SINGULAR:

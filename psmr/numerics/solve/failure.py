@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from psmr.dae.compile.kernels import residual
 from psmr.errors import PsmrError, SimulationError, SingularError
 from psmr.numerics.solve.block import Block
-from psmr.numerics.solve.newton import LEAST_DAMPING
 from psmr.numerics.solve.records import WORST, WORST_AT
 from psmr.numerics.solve.status import (
     NOT_AGREED,
@@ -105,8 +104,8 @@ def algebraic_failure(block: Block, status: int, before: Reals, after: Reals, wh
     reason = f"{name} left the finite numbers"
     if status == NOT_CONVERGED:
         reason = (
-            f"Newton stopped at {name} (update {block.records.kept.memory[WORST]:.3g}), where not even "
-            f"{LEAST_DAMPING:g} of the step makes it better, and no continuation leads on"
+            f"Newton stopped at {name} (update {block.records.kept.memory[WORST]:.3g}), where neither damped "
+            "nor full steps make it better, and no continuation leads on"
         )
     return SimulationError(
         f"{what} (t = {before[-1]:.6g} s): the equations have no solution near the last values: {reason}; "
