@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
 
-from psmr.dae.compile.kernels import residual
+from psmr.dae.compile.kernels import jacobian, residual
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, SingularError
 from psmr.numerics.solve.block import Block, make_block
@@ -28,6 +30,12 @@ APART = 1e-2
 
 # By which shares the last values are disturbed in search of another solution.
 SPREADS = (0.1, 0.1, 0.5, 0.5, 1.0, 1.0)
+
+# How far along the singular direction, in the variable that moves most, another solution is looked for.
+ALONG = (0.05, -0.05, 0.1, -0.1, 0.2, -0.2, 0.5, -0.5)
+
+# Inverse iterations for that direction: at a fold its eigenvalue is far below all others.
+INVERSE_ITERATIONS = 4
 
 # Continuation: the first step of its parameter, the least one, and the steps allowed. A path that needs steps
 # below the least one turns back, so that it does not lead to a solution.
@@ -92,13 +100,17 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
     """Yield buffers that solve F(w) = 0 for the block's variables otherwise than w does.
 
     Where the solution that a run follows ends (a fold), the network may have another one. It is looked for
-    from the block's first solution, that of the undisturbed system, and from the last values, disturbed.
+    from the block's first solution, that of the undisturbed system; from the last values moved along the
+    direction in which the matrix is singular at the fold, beyond the twin with which the solution ends; and
+    from the last values, disturbed.
     """
     if block.size == 0 or block.first is None:
         return
     solved = np.delete(block.records.matrix.variables, block.held_columns)
     draw = np.random.default_rng(0).standard_normal
     starts = [block.first[solved]]
+    direction = _singular_direction(block, w)
+    starts += [w[solved] + size * np.delete(direction, block.held_columns) for size in ALONG]
     starts += [w[solved] * (1.0 + spread * draw(solved.size)) for spread in SPREADS]
     known = [w.copy()]
     for start in starts:
@@ -110,6 +122,22 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
         if all(np.abs(there[solved] - other[solved]).max() > APART for other in known):
             known.append(there)
             yield there.copy()
+
+
+def _singular_direction(block: Block, w: Reals) -> Reals:
+    """Return the vector, of largest entry 1, that the matrix at w makes smallest; 0 where none is found."""
+    kernels, values = block.kernels, np.empty(block.kernels.nnz + 1)
+    jacobian(kernels.table, block.records.matrix.constant, w, values)
+    parts = (values[:-1], kernels.indices.astype(np.int32), kernels.indptr.astype(np.int32))
+    direction = np.random.default_rng(0).standard_normal(block.size)
+    try:
+        factors = splu(sparse.csc_matrix(parts, shape=(block.size, block.size)))
+    except RuntimeError:  # singular to the last digit
+        return np.zeros(block.size)
+    for _ in range(INVERSE_ITERATIONS):
+        direction = factors.solve(direction)
+        direction /= np.abs(direction).max()
+    return direction if np.isfinite(direction).all() else np.zeros(block.size)
 
 
 def _solve(block: Block, w: Reals, effort: int = DAMPED) -> int:
