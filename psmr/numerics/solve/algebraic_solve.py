@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.sparse.linalg import splu
 
-from psmr.dae.compile.kernels import jacobian, residual
+from psmr.dae.compile.kernels import residual
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, SingularError
 from psmr.numerics.solve.block import Block, make_block
 from psmr.numerics.solve.failure import algebraic_failure
+from psmr.numerics.solve.impasse import matrix_at, singular_direction
 from psmr.numerics.solve.newton import HONEST
 from psmr.numerics.solve.records import KEPT
 from psmr.numerics.solve.solver import ALL, DAMPED
@@ -33,9 +32,6 @@ SPREADS = (0.1, 0.1, 0.5, 0.5, 1.0, 1.0)
 
 # How far along the singular direction, in the variable that moves most, another solution is looked for.
 ALONG = (0.05, -0.05, 0.1, -0.1, 0.2, -0.2, 0.5, -0.5)
-
-# Inverse iterations for that direction: at a fold its eigenvalue is far below all others.
-INVERSE_ITERATIONS = 4
 
 # Continuation: the first step of its parameter, the least one, and the steps allowed. A path that needs steps
 # below the least one turns back, so that it does not lead to a solution.
@@ -109,7 +105,7 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
     solved = np.delete(block.records.matrix.variables, block.held_columns)
     draw = np.random.default_rng(0).standard_normal
     starts = [block.first[solved]]
-    direction = _singular_direction(block, w)
+    direction, _ = singular_direction(matrix_at(block, w))
     starts += [w[solved] + size * np.delete(direction, block.held_columns) for size in ALONG]
     starts += [w[solved] * (1.0 + spread * draw(solved.size)) for spread in SPREADS]
     known = [w.copy()]
@@ -122,22 +118,6 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
         if all(np.abs(there[solved] - other[solved]).max() > APART for other in known):
             known.append(there)
             yield there.copy()
-
-
-def _singular_direction(block: Block, w: Reals) -> Reals:
-    """Return the vector, of largest entry 1, that the matrix at w makes smallest; 0 where none is found."""
-    kernels, values = block.kernels, np.empty(block.kernels.nnz + 1)
-    jacobian(kernels.table, block.records.matrix.constant, w, values)
-    parts = (values[:-1], kernels.indices.astype(np.int32), kernels.indptr.astype(np.int32))
-    direction = np.random.default_rng(0).standard_normal(block.size)
-    try:
-        factors = splu(sparse.csc_matrix(parts, shape=(block.size, block.size)))
-    except RuntimeError:  # singular to the last digit
-        return np.zeros(block.size)
-    for _ in range(INVERSE_ITERATIONS):
-        direction = factors.solve(direction)
-        direction /= np.abs(direction).max()
-    return direction if np.isfinite(direction).all() else np.zeros(block.size)
 
 
 def _solve(block: Block, w: Reals, effort: int = DAMPED) -> int:
