@@ -14,6 +14,7 @@ import numpy as np
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
+from psmr.dae.compile.reference import by_reference
 from psmr.numerics.refine.extract import extract
 from psmr.numerics.refine.nest import (
     AT,
@@ -244,6 +245,8 @@ def _patient(nest, aside, h):  # type: ignore[no-untyped-def]
 @lean
 def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ignore[no-untyped-def]
     """Step until t = end or the rows are full; return (rows filled, status)."""
+    machine, control = by_reference(machine), by_reference(control)
+    nest, frame = by_reference(nest), by_reference(frame)
     steps, counts, clock, state = control.steps, control.counts, nest.clock, nest.state
     filled, level, last, order = 0, 0, False, control.order
     state[LOGGED] = 0
