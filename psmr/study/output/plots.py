@@ -290,7 +290,7 @@ def letters(count: int) -> list[str]:
 
 def draw_panel(ax: Axes, run: Recorded, names: Sequence[str]) -> None:
     """Draw signals of one kind on axes, with the quantity and its unit beside them."""
-    draw_lines(ax, run, names, values_of(run, names))
+    draw_lines(ax, run, names, values_of(run, names, exact=False))
     kinds = {kind_of(name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else ""
     words = (COMPUTED if run.signals.computed(names[0]) else TITLES).get(kind, kind) or "value"
