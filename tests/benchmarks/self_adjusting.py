@@ -24,8 +24,8 @@ from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.study.record.dense import dense_points
 from psmr.study.record.spans import spans_of
-from tests.benchmarks.equal_error.cases import START, Disturbance, local_fault, system_of, title
-from tests.benchmarks.equal_error.measure import Measured, ratio, watched
+from tests.benchmarks.equal_error.cases import START, Disturbance, local_fault, system_of, title, watched
+from tests.benchmarks.equal_error.measure import Measured, ratio
 
 CASES = (("new-england", 0.0), ("npcc_full", 0.0), ("case1354pegase", 0.5), ("case9241pegase", 0.5))
 TOLERANCES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)

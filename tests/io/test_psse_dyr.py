@@ -80,6 +80,7 @@ WRONG = {
         "no generator '2' at bus 1 in the RAW file (at this bus: '1')",
     ),
     "few": ("6.5 0.0 1.8", "6.5 0.0", 2, "GENROU: has 13 values; must have 14"),
+    "none at all": ("2 'GENCLS' 'G1' 4.0", "2 'GENCLS' 'G1' / 4.0", 4, "GENCLS: has 0 values; must have 2"),
     "many": ("6.5 0.0 1.8", "6.5 0.0 1.8 1.8", 2, "GENROU: has 15 values; must have 14"),
     "number": ("0.49 33.0", "x 33.0", 6, "t_1 = 'x': must be a finite number"),
     "line of a value": ("0.55 0.25", "nan 0.25", 3, "x_q1 = 'nan': must be a finite number"),

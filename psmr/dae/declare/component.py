@@ -138,7 +138,7 @@ class Component:
     actions
         What the device does by itself during a run.
     memory
-        Parameters that only its actions set; a case does not give them.
+        Parameters that only its start (`prepared`) and its actions set; a case does not give them.
     together
         Own variables that a partition keeps on one side.
     units
@@ -198,6 +198,11 @@ class Component:
 
         Initialisation has such gates open (``m.opened``), as it has limiters.
         """
+        return {}
+
+    @staticmethod
+    def prepared(p: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the parameters in `memory` that the power flow at a load's bus decides, before the start."""
         return {}
 
     @staticmethod

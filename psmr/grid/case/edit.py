@@ -14,7 +14,7 @@ import numpy as np
 from psmr.errors import CaseError, Mistakes, nearest
 from psmr.grid.case.frames import ROWS, CaseTables, columns_of, devices_of
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, Tables
-from psmr.grid.models.catalogue import component_named, role_parameters
+from psmr.grid.models.catalogue import LOAD_ROLES, component_named, role_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +124,7 @@ def _rows_of(case: Tables, name: str, table: pd.DataFrame) -> tuple[Row, ...]:
         if isinstance(old, GeneratorRow):
             values["devices"] = old.devices
         if isinstance(old, LoadRow):
-            values |= {"motor": old.motor, "characteristic": old.characteristic}
+            values |= {role: getattr(old, role) for role in LOAD_ROLES}
         if kind is RelayRow:
             if not isinstance(old, RelayRow):
                 mistakes.found.append(
@@ -172,7 +172,7 @@ def _row(table: str, row: Any, changes: Changes) -> Any:
             # A rating that was the sum of the devices' stays that.
             new = {"devices": devices, **({"rating_mva": 0.0} if row.rating_mva == own else {}), **new}
     elif isinstance(row, LoadRow | RelayRow):
-        for field in ("motor", "characteristic") if isinstance(row, LoadRow) else ("device",):
+        for field in LOAD_ROLES if isinstance(row, LoadRow) else ("device",):
             part = getattr(row, field)
             if part is not None and (other := _device(part, changes)) != part:
                 new[field] = other

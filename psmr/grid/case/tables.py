@@ -197,9 +197,9 @@ class LoadRow(Row):
 
     Given are either `p_zip` and `q_zip`, the three fractions of constant impedance, current and power, which
     add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage; or a `characteristic` of the
-    standard library, whose powers are those of the power flow; or a `motor`. These bear the name of their
-    load and have no v_min and no v_0 here. One that is `held` keeps its kind where loads are converted: a DC
-    line. Named ``load<bus>`` unless given.
+    standard library, whose powers are those of the power flow; or a `motor`, or a `composite` load. These
+    bear the name of their load and have no v_min and no v_0 here. One that is `held` keeps its kind where
+    loads are converted: a DC line. Named ``load<bus>`` unless given.
     """
 
     bus: int
@@ -212,6 +212,7 @@ class LoadRow(Row):
     exponent_p: float | None = None
     exponent_q: float | None = None
     motor: DeviceRow | None = None
+    composite: DeviceRow | None = None
     characteristic: DeviceRow | None = None
     v_0: float | None = None
     held: bool = False
@@ -222,10 +223,12 @@ class LoadRow(Row):
         _check_name(self)
         self.require(self.v_min > 0, "v_min", "must be > 0")
         self.require(self.v_0 is None or self.v_0 > 0, "v_0", "must be > 0")
-        if self.motor is not None:
-            self._left_out("characteristic", beside="a motor")
-            self._check_device("motor", self.motor)
-            self.require(self.p_mw > 0, "p_mw", "must be > 0: it says what the motor drives")
+        if self.solved is not None:
+            role = self.solved.role if self.solved.role in ("motor", "composite") else "motor"
+            others = tuple(other for other in ("motor", "composite", "characteristic") if other != role)
+            self._left_out(*others, beside=f"a {role}")
+            self._check_device(role, self.solved)
+            self.require(self.p_mw > 0, "p_mw", "must be > 0: it says what the motors drive")
         elif self.characteristic is not None:
             self._check_device("characteristic", self.characteristic)
         elif self.exponential:
@@ -246,9 +249,14 @@ class LoadRow(Row):
         object.__setattr__(self, role, replace(device, name=self.name))
 
     @property
+    def solved(self) -> DeviceRow | None:
+        """The device that starts from the power flow's power: a motor or a composite load."""
+        return self.motor or self.composite
+
+    @property
     def device(self) -> DeviceRow | None:
-        """The device that the load is: a motor or a characteristic."""
-        return self.motor or self.characteristic
+        """The device that the load is: a motor, a composite load or a characteristic."""
+        return self.solved or self.characteristic
 
     def _check_parts(self) -> None:
         for key in ("p_zip", "q_zip"):

@@ -51,6 +51,7 @@ from psmr.grid.models.governors import (
 )
 from psmr.grid.models.loads.cages import CIM5, CIM6
 from psmr.grid.models.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
+from psmr.grid.models.loads.composite.cmld import CMLD
 from psmr.grid.models.loads.exponential import ExponentialLoad
 from psmr.grid.models.loads.motors import InductionMotor
 from psmr.grid.models.loads.zip import StaticLoad, ZipLoad
@@ -124,6 +125,7 @@ MOTORS: tuple[type[Component], ...] = (InductionMotor, CIM5, CIM6)
 
 LOAD_ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "motor": MOTORS,
+    "composite": (CMLD,),
     "characteristic": (LoadCharacteristic, FrequencyCharacteristic),
 }
 """Components of loads with parameters of their own, by role."""
@@ -177,7 +179,7 @@ NETWORK: tuple[type[Component], ...] = (
 """Components that the tables of a case stand for."""
 
 FROM_CASE = (
-    *("s_base", "f_n", "v_0", "q_0", "mechanical_power"),
+    *("s_base", "f_n", "v_0", "p_0", "q_0", "mechanical_power"),
     *("p", "q", "p_rate", "q_rate", "t_ramp", "shed"),
 )
 """Parameters from the head of the case, its power flow at the device's terminals, and the power of a load."""

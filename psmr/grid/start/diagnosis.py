@@ -156,7 +156,7 @@ def _plants(case: Case, flow: PowerFlow, findings: _Findings) -> list[Plant]:
     for load in case.loads:
         v = voltage[load.bus]
         findings.attempt("load", load.name, check_load, load, v)
-        if load.motor is not None:
+        if load.solved is not None:
             found.append(findings.attempt("load", load.name, motor_plant, case, load, v))
     for row, p, q in zip(case.generators, flow.p, flow.q, strict=True):
         power = complex(p, q)

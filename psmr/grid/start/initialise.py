@@ -90,7 +90,7 @@ def build(
         generator_plant(case, row, voltage, complex(p, q))
         for row, p, q in zip(case.generators, flow.p, flow.q, strict=True)
     ]
-    motors = [motor_plant(case, row, voltage[row.bus]) for row in case.loads if row.motor is not None]
+    motors = [motor_plant(case, row, voltage[row.bus]) for row in case.loads if row.solved is not None]
     start = solve_plants([*motors, *plants])
     before, plants = plants, decide(plants, start)
     start |= solve_plants([new for new, old in zip(plants, before, strict=True) if new != old])

@@ -111,10 +111,9 @@ SHORTER: Mapping[str, str] = {"REGFMA1": f"v_flag {_FORMING}"}
 
 def names_of(model: str, count: int) -> list[str]:
     """Return the names of the `count` values of a model's record, those of `MODELS` where none fits."""
-    return next(
-        (names for text in (MODELS[model], SHORTER.get(model, "")) if len(names := text.split()) == count),
-        MODELS[model].split(),
-    )
+    usual = MODELS[model].split()
+    shorter = SHORTER[model].split() if model in SHORTER else usual
+    return shorter if count == len(shorter) else usual
 
 
 _COMPONENTS = {"GENCLS": ("GENCLS", "ClassicalMachine")}

@@ -98,9 +98,21 @@ class SelfAdjusting(Scheme):
         return self.together.at_step(h)
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
-        """See `Scheme`: the program at every level, with steps that are found as it goes."""
+        """See `Scheme`: the program at every level, with steps that are found as it goes.
+
+        Raises
+        ------
+        SchemeError
+            For points within a step, which it does not have for all devices at once.
+        """
         from psmr.numerics.refine.engine import NestedEngine
 
+        if every:
+            raise SchemeError(
+                f"{self}: its points within a step are other ones for each device, so that there are no fast "
+                "points to record; leave out all=True (fast_points in a study): run.activity says who took "
+                "how many steps, and psmr.VariableStep records every step for all"
+            )
         return NestedEngine(self.together.engine(system, parameters, w, every), system, w)
 
     def operator(self, linear: LinearDae) -> NoReturn:

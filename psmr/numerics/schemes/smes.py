@@ -20,7 +20,8 @@ from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.runge_kutta import EXPLICIT
 from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.schemes.smes_search import BASES, NODES, choose, room_for_micro, setbacks
+from psmr.numerics.schemes.smes_amplification import BASES, NODES, room_for_micro, setbacks
+from psmr.numerics.schemes.smes_search import choose
 from psmr.numerics.step.program import NEW, NOW, Instruction, Program, Rate, Repeat, Restore, Stage
 
 

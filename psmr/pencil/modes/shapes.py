@@ -122,13 +122,13 @@ class ModeShape:
         """Return the compass of phasors; see `psmr.pencil.report.shape_figures.compass`."""
         from psmr.pencil.report.shape_figures import compass
 
-        return compass(self, ax, quantity)
+        return compass(self.title, self.quantity if quantity is None else quantity, self.parts(quantity), ax)
 
     def plot_participation(self, ax: Axes | None = None, most: int = 8) -> Figure:
         """Return a bar for each state; see `psmr.pencil.report.shape_figures.participation_bars`."""
         from psmr.pencil.report.shape_figures import participation_bars
 
-        return participation_bars(self, ax, most)
+        return participation_bars(self.leading(most), ax)
 
     def __repr__(self) -> str:
         return f"ModeShape({self.s:.6g}: {self.title})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from psmr.pencil.report.svg.figure import PageFigure
-from psmr.study.outcome.outcome import STEP_OUT_DEG
 from psmr.study.outcome.sources import angles_of, centre_of_inertia, sources_of, together
+from psmr.study.outcome.synchronism import STEP_OUT_DEG
 from psmr.study.output.canvas import FAINT, page_figure
 from psmr.study.output.lines import draw_lines
 from psmr.study.output.plots import letter_events

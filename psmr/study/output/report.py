@@ -26,6 +26,8 @@ MOST_SECONDS = 1.0
 if TYPE_CHECKING:
     from psmr.pencil.modes.shapes import ModeShape
 
+# Bars beside a compass.
+BARS = 6
 SHAPES = 3
 """So many modes, the least damped, are shown with their phasors."""
 
@@ -235,7 +237,9 @@ def _shapes(linear: LinearDae, columns: Mapping[str, np.ndarray]) -> list[Any]:
     chosen = swings[np.argsort(ratio[swings], kind="stable")[:SHAPES]]
     return [
         _picture(
-            shape_figure(shape), f"Phasors and participation at {shape.title}: {_largest(shape)}", tight=False
+            shape_figure(shape.title, shape.quantity, shape.parts(), shape.leading(BARS)),
+            f"Phasors and participation at {shape.title}: {_largest(shape)}",
+            tight=False,
         )
         for shape in shapes_at(linear, columns["real"][chosen] + 1j * columns["imag"][chosen])
     ]

@@ -25,8 +25,9 @@ from psmr.study.outcome.red_amber_green import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.activity import activity_frame, activity_of
 from psmr.study.record.certificate import Certificate, Scheme
-from psmr.study.record.global_error import GlobalError, global_error
+from psmr.study.record.global_error import GlobalError
 from psmr.study.record.kept import Kept
+from psmr.study.record.reintegrate import reintegrated
 from psmr.study.record.rest import certificate_after
 from psmr.study.record.settled import settled
 from psmr.study.record.signals import Signals
@@ -199,9 +200,9 @@ class Run:
         """The error of the run against its tolerance, estimated by a second, coarser run.
 
         Computed when it is first asked for, at about half the cost of the run; see
-        `psmr.study.record.global_error.global_error`, also for the errors raised.
+        `psmr.study.record.reintegrate.reintegrated`, also for the errors raised.
         """
-        return global_error(self)
+        return reintegrated(self)
 
     @property
     def judgement(self) -> Judgement:

@@ -16,7 +16,7 @@ from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError, PsmrWarning
 from psmr.files import Together
 from psmr.numbers import plain
-from psmr.numerics.run.acting import Acting
+from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change, Trajectory
 from psmr.numerics.schemes.variable_step import VariableStep
@@ -56,6 +56,7 @@ def simulate(
     monitors: Iterable[Monitor] = (),
     record: Record | str | Iterable[str] | None = None,
     large: bool = False,
+    every: int | None = None,
     together: Together | None = None,
     **slips: Never,
 ) -> Run:
@@ -95,6 +96,9 @@ def simulate(
         the same in any case.
     large
         Go on where the run is estimated to take more memory, disk or time than `psmr.study.run.size` allows.
+    every
+        Of the accepted steps between two events every how many-th is kept, as ``psmr.Record(every=)`` says;
+        every one where left out.
     together
         With which the files of `record` appear; None: as soon as the run has ended well.
 
@@ -138,10 +142,10 @@ def simulate(
         end, changes = dead.t, tuple(change for change in changes if change.t < dead.t)
         cut_off = Stop(dead.t, "island", f"{dead.label} leaves {dead} without a source")
         _refuse_stop_at_start(cut_off)
-    acting = Acting(system, lambda name: _lost_with(system, name))
+    acting = Actions(system, lambda name: _lost_with(system, name))
     looks = (look for m in monitors if (look := m.at_work(system, changes)) is not None)
     watching = Watching(looks, system, changes) if acting else Watching(looks)
-    wanted = Record.of(record)
+    wanted = Record.of(record, every)
     if not large:
         check_size(system, scheme, t_end, wanted, all)
     recording = (

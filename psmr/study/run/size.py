@@ -98,7 +98,7 @@ def check_size(system: System, scheme: Scheme, t_end: float, record: Record | No
 
 
 def _objections(size: Size, record: Record | None) -> Iterator[tuple[str, str]]:
-    free = available_memory()
+    free = available_memory() if size.memory > 0 else None
     if free is not None and size.memory > SHARE * free:
         yield (
             f"{bytes_text(free)} of memory are free",

@@ -92,7 +92,8 @@ class Candidate:
     worst
         The mode of the band that is deformed most, in 1/s.
     stable
-        Whether no multiplier lies outside the unit circle.
+        Whether no multiplier lies outside the unit circle; None where the bounds are missed and it was not
+        asked.
     meets
         Whether it is stable and meets every bound; the margin is not part of it.
     """
@@ -104,7 +105,7 @@ class Candidate:
     damping_error: float
     frequency_error: float
     worst: complex
-    stable: bool
+    stable: bool | None
     meets: bool
 
     def __str__(self) -> str:
@@ -134,7 +135,9 @@ class Tuning:
     costs
         The calibrated cost model.
     modes
-        How many modes lie in the band (a complex pair counts once).
+        How many modes of the band were judged (a complex pair counts once).
+    coverage
+        Which ones, where not all.
     """
 
     name: str
@@ -145,6 +148,7 @@ class Tuning:
     candidates: tuple[Candidate, ...]
     costs: CostModel
     modes: int
+    coverage: str = ""
 
     @property
     def table(self) -> pd.DataFrame:
@@ -178,12 +182,13 @@ class Tuning:
         return f"{better} is better here: the cheapest {other} scheme costs {factor:.2f} times as much."
 
     def __str__(self) -> str:
-        stable = sum(candidate.stable for candidate in self.candidates)
+        stable = sum(bool(candidate.stable) for candidate in self.candidates)
         meeting = sum(candidate.meets for candidate in self.candidates)
         lines = [
             f"{self.name}: {self.target}",
             f"{self.modes} modes in the band; {len(self.candidates)} schemes tried, {stable} stable, "
             f"{meeting} meet the bounds; cost model calibrated in {self.costs.seconds:.2f} s",
+            *textwrap.wrap(self.coverage, WIDTH),
             "",
             self.advice,
             "",
