@@ -130,7 +130,6 @@ def test_impedances_of_no_fault(x):
 @pytest.mark.parametrize(
     ("slip", "words"),
     [
-        ({"every": 5}, r"no keyword 'every'; record=psmr\.Record\(every=5\)"),
         ({"signals": ["G1.p"]}, r"record=\['G1\.p'\] keeps these"),
         ({"h": 0.01}, r'psmr\.SingleRate\("TM", h=0\.01\)'),
         ({"tend": 5.0}, r"t_end=5\.0 is the length of the run"),
