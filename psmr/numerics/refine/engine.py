@@ -121,6 +121,11 @@ class NestedEngine:
             self._refine(w)
         return filled, status
 
+    @property
+    def _kept(self) -> NDArray[np.int64]:
+        """Places of the points that outlive a step, after it."""
+        return self.variable.control.outliving[:, 1]
+
     def _refine(self, w: Reals) -> None:
         """Look at the errors of single devices from here on."""
         self.refines = True
@@ -128,6 +133,7 @@ class NestedEngine:
             self._make(w)
         nest = self.nest
         nest.times[:] = np.nan
+        nest.times[0, : len(self._kept)] = self.variable.inner.machine.points[self._kept, -1]
         nest.state[CARRIED] = nest.state[RECENT] = nest.state[STEADY] = 0
         nest.pace[:] = 0.0
 
@@ -158,8 +164,7 @@ class NestedEngine:
             )
         if filled == LOOK and nest.state[STEADY] == 0:
             self.refines = False
-            for _, place in variable.control.outliving:
-                variable.inner.machine.points[place, -1] = np.nan
+            variable.inner.machine.points[self._kept, -1] = nest.times[0, : len(self._kept)]
         return filled, int(status)
 
     def forget(self, autonomous: bool) -> None:
