@@ -19,12 +19,16 @@ LEFT = 0.75
 LARGE = 0.02
 
 
+def task_of(seed: int, number: int) -> Task:
+    """Return the run of a number, the cases in turn."""
+    case = list(OWN)[number % len(OWN)]
+    schemes = (psmr.SingleRate("TM", STEP),)
+    return Task("random", case, random_list(case, seed, number), schemes, T_END, number)
+
+
 def attack(tally: Tally, seed: int, number: int) -> None:
     """Make one run and judge it; one of four that come to their end also by finer steps."""
-    case = list(OWN)[number % len(OWN)]
-    task = Task(
-        "random", case, random_list(case, seed, number), (psmr.SingleRate("TM", STEP),), T_END, number
-    )
+    task = task_of(seed, number)
 
     def judged() -> str:
         (outcome,) = outcomes(task)
@@ -39,7 +43,7 @@ def attack(tally: Tally, seed: int, number: int) -> None:
         return "run"
 
     # The oracle solves failed steps in Python: it may take its time.
-    tally.attempt("random events", f"--seed {seed}, run {number}: {case}, {task.events}", judged)
+    tally.attempt("random events", f"--seed {seed}, run {number}: {task.case}, {task.events}", judged)
 
 
 def finer(task: Task) -> None:
