@@ -1,4 +1,4 @@
-"""Runs that the attack with random events found failing where there is a solution, and one where there is none.
+"""Runs that the attack with random events found failing where there is a solution, and one without.
 
 The lists are those of seed 1 (`tests.attack.runs`).
 """
@@ -21,7 +21,7 @@ def test_a_step_with_a_solution_is_solved(number):
 
 @pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
 def test_a_run_without_a_solution_says_so(wscc9):
-    """A converter whose currents meet their limits: no start leads on at 0.4775 s, with steps of 0.1 to 2 ms."""
+    """A converter whose currents meet their limits: with 0.1 to 2 ms no start leads on at 0.4775 s."""
     system = psmr.build(psmr.read_case(wscc9 / "wscc9-renewable.toml"))
     fault = psmr.Fault("bus9", 0.143, 0.432, trip="line6-9")
     with pytest.raises(SimulationError, match=r"t = 0\.477\d+ s.*EC-W3") as error:

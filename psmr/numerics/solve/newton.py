@@ -51,6 +51,10 @@ POLICIES = {"honest": HONEST, "dishonest": DISHONEST, "very dishonest": VERY_DIS
 # A Newton iteration that has not converged by then does not converge: even theta = 1/2 gains 9 decades in 30.
 MOST_ITERATIONS = 30
 
+# A residual beyond this is of an iterate that has run away; far out updates are small beside the values, so
+# that it would seem to converge. Currents of bolted faults are below 1e10 pu.
+WILD = 1e20
+
 # Above this contraction a kept matrix is renewed: six further iterations would gain fewer than the four
 # decades that one or two with a new matrix gain, at the price of about three.
 SLOW = 0.25
@@ -159,6 +163,8 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
             due = planned = False
             fresh = True
         before = _largest(defect)
+        if not before < WILD:
+            return NOT_FINITE
         norm = improve(block, w)
         count[ITERATIONS] += 1
         if not np.isfinite(norm):
