@@ -11,7 +11,7 @@ from psmr.errors import SchemeError, SimulationError, SingularError, StudyError
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.study.events import Event, Fault
 from psmr.study.monitors.monitors import AngleSpread
-from psmr.study.outcome.outcome import STEP_OUT_DEG
+from psmr.study.outcome.synchronism import STEP_OUT_DEG
 from psmr.study.run.run import Run
 from psmr.study.sweep.measures.measure import Column, Start, needs_simulation
 
