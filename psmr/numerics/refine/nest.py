@@ -30,7 +30,7 @@ AT, STEP, END, NEXT, BEFORE, SPLIT, ERROR, REST = range(8)
 # Places in `Nest.state`: whether the rates at the start are carried over from the end of the last step, sets
 # that were refined in it, entries of the log, steps of refined sets, rows times these steps, steps taken
 # back, whether levels are wanted that have not been made, common steps in a row in which a split was worth
-# its price while they hardly changed.
+# its price.
 CARRIED, RECENT, LOGGED, REFINED, REFINED_ROWS, TAKEN_BACK, WANTED, STEADY = range(8)
 
 
@@ -109,8 +109,6 @@ class Nest(NamedTuple):
         (n + m + 1,) factorisations of refined blocks by their order, and those of each level counted so far.
     state
         Whole numbers, see the names above.
-    pattern
-        (1,) common step in s at the first of the steady ones.
     """
 
     blocks: np.ndarray
@@ -148,7 +146,6 @@ class Nest(NamedTuple):
     by_order: np.ndarray
     flushed: np.ndarray
     state: np.ndarray
-    pattern: np.ndarray
 
 
 def nest_for(
@@ -217,5 +214,4 @@ def nest_for(
         by_order=whole(size + 1),
         flushed=whole(count),
         state=whole(8),
-        pattern=np.zeros(1),
     )

@@ -14,6 +14,7 @@ import numpy as np
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
+from psmr.dae.compile.reference import by_reference
 from psmr.numerics.refine.extract import extract
 from psmr.numerics.refine.nest import (
     AT,
@@ -29,12 +30,12 @@ from psmr.numerics.refine.nest import (
     REFINED_ROWS,
     REST,
     SPLIT,
+    STEADY,
     STEP,
     TAKEN_BACK,
-    STEADY,
     WANTED,
 )
-from psmr.numerics.refine.split import PER_STEP, WORTH, add, cheapest, clear
+from psmr.numerics.refine.split import PER_STEP, WORTH, add, cheapest, clear, promising
 from psmr.numerics.refine.step import account, attempt, flatten, outlive, remaining, settle, weigh
 from psmr.numerics.solve.records import FACTORISATIONS, kept_of, matrix_of, work_of
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
@@ -63,10 +64,8 @@ NEARLY, SERVES, SERVES_ROWS = 0.5, 1.25, 20.0
 # through the last step would lead far off.
 FAR = 2.0
 
-# So many common steps in a row, none of them longer or shorter than the first by more than the factor, must
-# have been worth a split before one is made: what an event excites dies out, and steps of its own for it gain
-# nothing at equal error (tests/benchmarks/self_adjusting.py); what stays fast does not.
-PATIENCE, ALIKE = 20, 2.0
+# So many common steps in a row must have been worth a split before one is made.
+PATIENCE = 5
 
 # The least part of the interval above that is tried.
 LEAST_PART = 1e-4
@@ -225,25 +224,18 @@ def _lengthen(nest, level, order):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _patient(nest, aside, h):  # type: ignore[no-untyped-def]
-    """Count the common steps in which a split was worth its price; return whether there were enough."""
-    state, pattern = nest.state, nest.pattern
-    if not aside:
-        state[STEADY] = 0
-    elif state[STEADY] == 0:
-        state[STEADY], pattern[0] = 1, h
-    elif state[STEADY] < PATIENCE:
-        if pattern[0] <= ALIKE * h and h <= ALIKE * pattern[0]:
-            state[STEADY] += 1
-        else:
-            state[STEADY], pattern[0] = 1, h
-    return state[STEADY] >= PATIENCE
+def _patient(nest, worth):  # type: ignore[no-untyped-def]
+    """Count the common steps in which a split would have been worth it; return whether there were enough."""
+    nest.state[STEADY] = nest.state[STEADY] + 1 if worth else 0
+    return nest.state[STEADY] >= PATIENCE
 
 
 @announced("the self-adjusting integrator", 6)
 @lean
 def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ignore[no-untyped-def]
     """Step until t = end or the rows are full; return (rows filled, status)."""
+    machine, control = by_reference(machine), by_reference(control)
+    nest, frame = by_reference(nest), by_reference(frame)
     steps, counts, clock, state = control.steps, control.counts, nest.clock, nest.state
     filled, level, last, order = 0, 0, False, control.order
     state[LOGGED] = 0
@@ -360,7 +352,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
         before, aside = steps[PREVIOUS], False
         _, _, _, _, cost, split, alone = cheapest(nest.bins, nest.orders[0], order)
         if before != NONE_BEFORE:
-            aside = _patient(nest, cost < WORTH * alone, h)
+            aside = _patient(nest, promising(nest.bins, nest.orders[0], order)) and cost < WORTH * alone
         if refined:
             error = clock[0, REST]
         elif aside:

@@ -14,7 +14,8 @@ from psmr.pencil.report.svg.figure import PageFigure
 from psmr.pencil.report.svg.ink import THEME
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
+    from jinja2.bccache import Bucket
     from matplotlib.figure import Figure
 
 HOME = "psmr.pencil.report"
@@ -44,12 +45,35 @@ def _environment(package: str) -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     return Environment(
+        bytecode_cache=_kept_templates(),
         loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, HOME))]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
+
+
+@cache
+def _kept_templates() -> BytecodeCache:
+    """Return what keeps compiled templates beside kernels: compiling them takes longer than a page."""
+    from jinja2 import BytecodeCache
+
+    from psmr.dae.compile.cache.entry import read_entry, write_entry
+    from psmr.dae.compile.cache.folder import folder
+
+    place = folder("pages")
+
+    class Kept(BytecodeCache):
+        def load_bytecode(self, bucket: Bucket) -> None:
+            data = read_entry(place / bucket.key)
+            if data is not None:
+                bucket.bytecode_from_string(data)
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            write_entry(place / bucket.key, bucket.bytecode_to_string())
+
+    return Kept()
 
 
 def inline_svg(figure: Figure | PageFigure, words: str, tight: bool = True) -> Markup:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psmr.errors import CaseError, EventError, nearest
+from psmr.errors import CaseError, EventError, Mistakes, nearest
 from psmr.io.text import decoded, require_file
 from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
@@ -144,12 +144,14 @@ def read_points(file: Path, time: str, column: str) -> list[Point]:
         require_file(file)
         reader = csv.reader(io.StringIO(decoded(file), newline=""))
         head = [cell.strip() for cell in next(reader, [])]
-        places = [_place(file, head, name) for name in (time, column)]
+        mistakes = Mistakes(EventError)
+        places = [mistakes.attempt(_place, file, head, name) for name in (time, column)]
+        mistakes.finish()
         for row in reader:
             if not any(cell.strip() for cell in row):
                 continue
             where = f"{file}:{reader.line_num}"
-            t, value = (_number(where, row, head, place) for place in places)
+            t, value = (_number(where, row, head, place) for place in places if place is not None)
             _check_order(where, time, t, points)
             points.append((t, value))
     except CaseError as error:

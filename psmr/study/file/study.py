@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from psmr.errors import InputError, Mistakes, SchemeError, StudyError, nearest
+from psmr.errors import InputError, Mistakes, SchemeError, StudyError, nearest, placed
 from psmr.grid.start.conversion import load_shares
 from psmr.io.read import CaseFile
 from psmr.io.text import STANDARD_INPUT
@@ -91,6 +91,7 @@ class Places:
     events: tuple[str, ...] = ()
     scheme: str = ""
     signals: str = ""
+    record: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,6 +194,7 @@ def study_of(
             tuple(document.where(("event", i)) for i in range(len(events))),
             document.where(("scheme",)),
             document.where(("output",), "signals"),
+            document.where(("simulation",), "record"),
         ),
         **simulation,
     )
@@ -283,7 +285,7 @@ def _row(
     try:
         return make(**values)
     except InputError as error:
-        raise StudyError(f"{document.where(place)}: {error}") from error
+        raise placed(error, StudyError, document.where(place)) from error
 
 
 def _record(document: Document, simulation: dict[str, Any]) -> Record | None:

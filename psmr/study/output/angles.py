@@ -47,6 +47,7 @@ def angle_figure(run: Recorded) -> PageFigure | None:
         ax.annotate(
             f"{STEP_OUT_DEG:g}° apart", (run.outcome.lost.t, 0.93), xycoords=("data", "axes fraction"),
             xytext=(-4, 0), textcoords="offset points", fontsize=8, color=FAINT, ha="right",
+            bbox={"fc": "white", "ec": "none", "pad": 0.5},
         )  # fmt: skip
     letter_events(ax, run)
     ax.set_xlabel("time [s]")

@@ -222,7 +222,9 @@ def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
         judged = run.certificate.at_steps[0]
         scheme = scheme.at_step(judged.h) or scheme
         subject += f", at {judged.which}, {judged.h:.4g} s"
-    report = deformation(linear, scheme)
+    # That of another system than the run's own is not the certificate's.
+    known = run.certificate.report if system is run.system else None
+    report = deformation(linear, scheme) if known is None else known
     return parts(report, states) | {"subject": subject, "shapes": _shapes(linear, report.columns)}
 
 

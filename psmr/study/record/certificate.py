@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,8 @@ class Certificate:
     at_steps
         For a scheme that chose its steps: what it does to the modes at some of them; what stands above is
         that of the median step.
+    report
+        The deformation of every mode, from which the certificate follows, where it was computed.
     """
 
     scheme: str
@@ -97,6 +99,13 @@ class Certificate:
     note: str = ""
     subject: str = "the system before the events"
     at_steps: tuple[AtStep, ...] = ()
+    report: Deformation | None = field(default=None, compare=False, repr=False)
+
+    def record(self) -> dict[str, Any]:
+        """Return the fields by name, `report` left out."""
+        found = asdict(replace(self, report=None))
+        del found["report"]
+        return found
 
     @property
     def blames_scheme(self) -> bool:
@@ -327,4 +336,5 @@ def from_report(report: Deformation, scheme: str, partition: str) -> Certificate
         deformation=deformed,
         least_stable=least,
         note=" ".join(report.warnings),
+        report=report,
     )

@@ -31,6 +31,7 @@ class Recorded(Protocol):
     def x(self) -> NDArray: ...  # noqa: D102
     @property
     def y(self) -> NDArray: ...  # noqa: D102
+    def algebraic(self, rows: slice = slice(None)) -> NDArray: ...  # noqa: D102
     @property
     def names_x(self) -> tuple[str, ...]: ...  # noqa: D102
     @property

@@ -14,7 +14,6 @@ _END = "t_end={value!r} is the length of the run in s"
 _START = "start=(x, y) sets the first point"
 
 MEANT: Mapping[str, str] = {
-    "every": "record=psmr.Record(every={value!r}) keeps every k-th accepted step",
     "memory": "record=psmr.Record(memory={value!r}) bounds the memory of what is kept, in MiB",
     "files": "record=psmr.Record(files={value!r}) writes files while the run goes",
     "signals": "record={value!r} keeps these signals; the others are not kept",

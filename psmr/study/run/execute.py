@@ -164,7 +164,7 @@ def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]
 
 def _check_output(study: Study, output: Output, system: System, record: Record | None) -> None:
     """Find a misspelt signal and a missing writer before the run, not after half of the files are written."""
-    check_signals(study, system, output.signals)
+    check_signals(study, system, output.signals, None if record is None else record.signals)
     chosen = Signals.of(system).select(output.signals)
     if record is not None and record.signals is not None:
         kept = set(Signals.of(system).select(record.signals))

@@ -29,6 +29,7 @@ from psmr.study.record.global_error import GlobalError
 from psmr.study.record.kept import Kept
 from psmr.study.record.reintegrate import reintegrated
 from psmr.study.record.rest import certificate_after
+from psmr.study.record.settled import settled
 from psmr.study.record.signals import Signals
 from psmr.study.record.spans import Span, spans_of
 from psmr.study.record.stats import Stats
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+# Bytes of algebraic variables up to which those solved anew are kept beside them.
+LARGE = 2**28
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """The result of a simulation.
@@ -53,7 +58,8 @@ class Run:
     t
         (K,) accepted times in s. The instant of an event stands twice: the row before it and the row after.
     x, y
-        (K, n) states and (K, m) algebraic variables; those that were kept, where `record` chose some.
+        (K, n) states and (K, m) algebraic variables; those that were kept, where `record` chose some. The
+        algebraic ones are as accurate as the scheme made them; see `algebraic`.
     names_x, names_y
         Their names, ``"device.variable"``.
     scheme, events
@@ -130,6 +136,24 @@ class Run:
         if self.kept is not None and self.kept.chosen:
             return Signals(self.names_x, self.names_y, kept=self.kept.names)
         return Signals(self.names_x, self.names_y) if self.system is None else Signals.of(self.system)
+
+    def algebraic(self, rows: slice = slice(None)) -> NDArray[np.float64]:
+        """Return (K, m) algebraic variables, solved from the states of each point to rounding.
+
+        `y` has them as the scheme left them; one that follows a tolerance leaves a part of it, so that
+        powers do not balance to the last digit. What is asked for by name is computed from these.
+        """
+        if not (self.scheme.dense_output and self.whole):
+            return self.y[rows]
+        if self.y.nbytes > LARGE:
+            assert self.system is not None
+            return settled(self.system, self.spans, self.t, self.x, self.y, rows)
+        return self._settled[rows]
+
+    @functools.cached_property
+    def _settled(self) -> NDArray[np.float64]:
+        assert self.system is not None
+        return settled(self.system, self.spans, self.t, self.x, self.y, slice(None))
 
     @functools.cached_property
     def spans(self) -> tuple[Span, ...]:

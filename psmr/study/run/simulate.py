@@ -148,7 +148,11 @@ def simulate(
     wanted = Record.of(record, every)
     if not large:
         check_size(system, scheme, t_end, wanted, all)
-    recording = None if wanted is None else Recording(system, changes, wanted, _usual(system, changes))
+    recording = (
+        None
+        if wanted is None
+        else Recording(system, changes, wanted, _usual(system, changes), scheme.dense_output)
+    )
     any_size = certify == "always"
     before = _certify(system, scheme, any_size=any_size) if certify and not scheme.chooses_steps else None
 
