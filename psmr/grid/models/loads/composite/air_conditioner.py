@@ -22,7 +22,7 @@ In the curves of running and stalled motors v is v_y, elsewhere |u|; their imped
 that rises as the voltage falls has no solution beyond a fold; the reference implementation takes the
 impedance of the voltage one step of some milliseconds ago, which t_y stands for.
 The jump between the two characteristics at v_x is spread over 0.01 pu of voltage, the accuracy to which the
-specification looks for v_x: as a jump it has no solution where the stalled motors take less than running ones.
+specification looks for v_x: as a jump it has no solution where stalled motors take less than running ones.
 """
 
 from __future__ import annotations
