@@ -93,7 +93,7 @@ def trajectories(
     ------
     InputError
         For a name that means nothing, for signals of several kinds where `ax` is given, and for an `ax` that
-        is none.
+        is not axes of matplotlib.
     """
     if ax is not None and not hasattr(ax, "axvline"):
         raise InputError(f"ax = {ax!r}: must be axes of matplotlib, for instance of plt.subplots()[1]")
