@@ -81,6 +81,8 @@ def scheme_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--solution", choices=("TM", "BEM"))
     group.add_argument("--interpolation", choices=("linear", "spline"))
     group.add_argument("--predict", choices=("all", "slow"))
+    group.add_argument("--coupling", choices=("end", "mean"), help="what slow rows see of fast variables")
+    group.add_argument("--interface", choices=("held", "schur"), help="what fast rows see of the network")
     group.add_argument("--corrections", type=corrections, metavar="K", help="0, 1, 2, ... or converge")
 
 

@@ -8,8 +8,10 @@ a run less that of a run of one step, which makes the blocks and solves the star
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -99,6 +101,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--case", nargs="*", default=[name for name, _ in CASES])
+    parser.add_argument("--save", type=Path)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--tolerances", type=float, nargs="*", default=list(TOLERANCES))
     arguments = parser.parse_args()
@@ -109,6 +112,10 @@ def main() -> None:
         what = local_fault(system, bus)
         print(f"{title(name, converters)}, {system.n + system.m} variables, {what.t_end:g} s", flush=True)
         rows = measured(system, what, arguments.repeats, tuple(arguments.tolerances))
+        if arguments.save:
+            record = {"case": name, "converters": converters, "size": system.n + system.m}
+            with arguments.save.open("a") as file:
+                file.write(json.dumps(record | {"rows": [vars(row) for row in rows]}) + "\n")
         print(f"  a run as short as can be: {overhead(system, what):.3f} s")
         print(f"  {'scheme':44} {'time, s':>8} {'all rms':>9} {'largest':>9} {'v, omega':>9} {'largest':>9}")
         for row in rows:

@@ -205,3 +205,10 @@ def test_the_tap_moves_after_its_delays():
 def test_what_cannot_be_is_said(changes, words):
     with pytest.raises(CaseError, match=words):
         psmr.build(read(text(**changes)))
+
+
+def test_the_report_on_a_start_has_loads_and_relays():
+    records = text() + "102 'LVSHBL' 1 103 0.8 0.05 0.5 0 0 0 0 0 0 0.02 /\n"
+    found = str(psmr.check(read(records)))
+    assert "load102  102   50.00     30.00  CMLD   p_s = " in found
+    assert "shed-load102  103  load102  UnderVoltageShedding  set_1 = 0.8, pickup_1 = 0.05" in found

@@ -84,7 +84,7 @@ def command(arguments: argparse.Namespace) -> None:
 
 _SCHEME = (
     *("method", "h", "delta", "algebraic", "h_slow", "h_fast"),
-    *("predictor", "solution", "interpolation", "predict", "corrections"),
+    *("predictor", "solution", "interpolation", "predict", "corrections", "coupling", "interface"),
 )
 
 

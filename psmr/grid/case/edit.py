@@ -5,13 +5,15 @@ from __future__ import annotations
 import fnmatch
 import math
 import types
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from psmr.errors import CaseError, Mistakes, nearest
+from psmr.errors import CaseError, Mistakes, PsmrWarning, nearest
+from psmr.grid.case.checks import unlikely
 from psmr.grid.case.frames import ROWS, CaseTables, columns_of, devices_of
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, Tables
 from psmr.grid.models.catalogue import LOAD_ROLES, component_named, role_parameters
@@ -43,7 +45,17 @@ def edited(case: Edited, values: Mapping[str, Any], tables: Mapping[str, pd.Data
         done = [mistakes.attempt(_row, name, row, changes) for row in rows]
         parts[name] = tuple(row for row in done if row is not None)
     mistakes.finish()
-    return replace(case, **parts, source="")
+    new = replace(case, **parts, source="")
+    _warn_of_new(case, new)
+    return new
+
+
+def _warn_of_new(before: Tables, after: Tables) -> None:
+    """Warn of what is unlikely about the new case and was not about the old one."""
+    known = {(name, words.partition(": ")[2]) for name, words in unlikely(before)}
+    for name, words in unlikely(after):
+        if (name, words.partition(": ")[2]) not in known:
+            warnings.warn(words, PsmrWarning, stacklevel=4)
 
 
 def _meant(case: Tables, key: str) -> list[tuple[str, str, str]]:

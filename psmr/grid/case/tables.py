@@ -17,6 +17,8 @@ from psmr.dae.declare.component import crossed_limits
 from psmr.errors import CaseError, nearest
 from psmr.grid.models.catalogue import LOAD_ROLES, PREFIXES, RELAY_ROLES, ROLES, role_parameters
 
+_TAKES = {"motor": "drives", "composite": "load takes"}
+
 CONTROLS = ("slack", "pv", "pq")
 
 TORQUE, POWER = "torque", "power"
@@ -224,11 +226,11 @@ class LoadRow(Row):
         self.require(self.v_min > 0, "v_min", "must be > 0")
         self.require(self.v_0 is None or self.v_0 > 0, "v_0", "must be > 0")
         if self.solved is not None:
-            role = self.solved.role if self.solved.role in ("motor", "composite") else "motor"
-            others = tuple(other for other in ("motor", "composite", "characteristic") if other != role)
+            role = "motor" if self.motor is not None else "composite"
+            others = tuple(other for other in LOAD_ROLES if other != role)
             self._left_out(*others, beside=f"a {role}")
             self._check_device(role, self.solved)
-            self.require(self.p_mw > 0, "p_mw", "must be > 0: it says what the motors drive")
+            self.require(self.p_mw > 0, "p_mw", f"must be > 0: it says what the {role} {_TAKES[role]}")
         elif self.characteristic is not None:
             self._check_device("characteristic", self.characteristic)
         elif self.exponential:

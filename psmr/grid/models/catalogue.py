@@ -43,6 +43,7 @@ from psmr.grid.models.governors import (
     GGOV1,
     HYGOV,
     IEEEG1,
+    IEEEG1CC,
     IEEEG3,
     IEESGO,
     TGOV1,
@@ -112,7 +113,7 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "compensator": (IEEEVC,),
     "governor": (
         *(GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
-        *(GGOV1, WSIEG1, IEEEG3, DEGOV, DEGOV1),
+        *(GGOV1, WSIEG1, IEEEG3, DEGOV, DEGOV1, IEEEG1CC),
     ),
     "stabiliser": (PssSpeed, IEEEST, ST2CUT, IEE2ST, PSS2A, PSS2B, STAB1, STAB2A),
     "electrical_control": (REECA1, REECB1, REECD1),

@@ -15,9 +15,10 @@ from pathlib import Path
 from psmr.errors import CaseError, Mistakes, PsmrWarning
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, device_name
 from psmr.grid.models.catalogue import BUS_FED, SOURCES
+from psmr.grid.models.governors import IEEEG1CC
 from psmr.grid.models.machines import InfiniteBus
 from psmr.io.psse.conventions import NO_MODELS, circuit_number, meant
-from psmr.io.psse.dyr_layout import component_for, names_of, parameters
+from psmr.io.psse.dyr_layout import ALIASES, component_for, names_of, parameters
 from psmr.io.psse.entries import Entry, as_load, entries
 from psmr.io.psse.record import Record, name_part
 from psmr.io.text import WINDOWS, read_text
@@ -37,6 +38,9 @@ class Unit:
     stepped: bool
     where: str
 
+
+SECOND = 3
+"""Place of the bus of a second machine in a record of IEEEG1."""
 
 _BUS_FED = tuple(kind.__name__ for kind in BUS_FED)
 
@@ -180,7 +184,7 @@ def _device(
     if model in NO_MODELS:
         warnings.warn(f"{entry.where}: {model}: {NO_MODELS[model]}; left out", PsmrWarning, stacklevel=3)
         return None
-    known = component_for(model)
+    known = None if model in ALIASES else component_for(model)
     if known is None and not skip.allowed:
         first, count = skip.unknown.get(model, (entry, 0))
         skip.unknown[model] = first, count + 1
@@ -196,7 +200,10 @@ def _device(
             f"{entry.where}: {model}: there is no generator {ident!r} at bus {bus} in the RAW file"
             f" (at this bus: {there})"
         )
-    values = _values(entry, model, skip)
+    if model == "IEEEG1" and len(entry.words) > SECOND and entry.words[SECOND][1].strip("0.") != "":
+        model = IEEEG1CC.__name__
+        known = "governor", IEEEG1CC
+    values = _values(entry, model, skip, units)
     if unit.row is None or values is None:
         return None
     if unit.stepped:
@@ -216,7 +223,21 @@ def _device(
     return (bus, ident), DeviceRow(name, role, component.__name__, given, where=entry.where)
 
 
-def _values(entry: Entry, model: str, skip: _Skip) -> dict[str, float] | None:
+def _place_of(record: Record, bus: float, units: Mapping[tuple[int, str], Unit]) -> float:
+    """Return the place of a machine among those in service at a bus, given by its identifier."""
+    there = [ident for (at, ident), unit in units.items() if at == bus and unit.row is not None]
+    ident = name_part(record.text("unit2", "1"))
+    if ident not in there:
+        known = ", ".join(map(repr, there)) or "none"
+        raise record.error(
+            "unit2", f"there is no generator in service with it at bus {bus:g} (there: {known})"
+        )
+    return there.index(ident) + 1.0
+
+
+def _values(
+    entry: Entry, model: str, skip: _Skip, units: Mapping[tuple[int, str], Unit]
+) -> dict[str, float] | None:
     """Return the values of a record by the names of its parameters; None where it is left out."""
     words = entry.words[3:]
     names = names_of(model, len(words))
@@ -226,13 +247,18 @@ def _values(entry: Entry, model: str, skip: _Skip) -> dict[str, float] | None:
             f"{entry.where}: {model}: has {len(words)} values; must have {len(names)}: {plain};"
             " does the record end with a slash?"
         )
-    values = {}
+    values: dict[str, float] = {}
     for name, (line, word) in zip(names, words, strict=True):
         if name.startswith("-"):
             continue
         name, _, fixed = name.partition("=")
         record = Record(entry.path, line, model, (name,), (word,))
-        value = record.real(name) if name != "circuit" else float(circuit_number(word))
+        if name == "circuit":
+            value = float(circuit_number(word))
+        elif name == "unit2":
+            value = _place_of(record, values["bus2"], units)
+        else:
+            value = record.real(name)
         if not fixed:
             values[name] = value
         elif value != float(fixed):

@@ -189,8 +189,10 @@ class ProgramEngine:
 
     def _answer_anew(self, w: Reals) -> None:
         """Follow an event with the network's answer."""
+        if not self._late:
+            return
         block = self.blocks[self.places["fast", "fast"]]
-        if self._late and isinstance(block, AnsweringBlock) and block.loaded is not None:
+        if isinstance(block, AnsweringBlock) and block.loaded is not None:
             self._make_answer(block.loaded[0], w)
             self.machine = self.machine._replace(answers=self._answers())
         self._late = False

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
+from psmr.dae.compile.reference import by_reference
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, SimulationError
 from psmr.numerics.schemes.implicit_pairs import ImplicitPair
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.evaluate import evaluate
+from psmr.numerics.solve.impasse import impasse
 from psmr.numerics.solve.records import VALID, kept_of, limits_of, matrix_of
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
@@ -157,6 +159,7 @@ def first_corner(machine, control, h, w):  # type: ignore[no-untyped-def]
 @lean
 def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-untyped-def]
     """Step until t = end or the rows are full; return (rows filled, status)."""
+    machine, control = by_reference(machine), by_reference(control)
     points, steps, counts, order = machine.points, control.steps, control.counts, control.order
     filled, refused, located, before = 0, False, 0, 0.0
     while w[w.size - 1] < end:
@@ -287,7 +290,8 @@ class VariableEngine:
                 f"{where}: the run does not end within most_steps = {self.control.most}; the error of {name} "
                 f"keeps the step at {h:.3g} s: raise most_steps or loosen the tolerance"
             )
+        why = impasse(block, w) or f"The error of {name} asks for it: the tolerance is too small."
         return SimulationError(
-            f"{where}: the step that the tolerance asks for has become rounding ({h:.3g} s), for {name}: its "
-            "equation or its limit jumps there, or the tolerance is too small"
+            f"{where}: the step that the tolerance asks for has become rounding ({h:.3g} s). {why} Remedy: a "
+            "larger tolerance, or an equation without a jump"
         )

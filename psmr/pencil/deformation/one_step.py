@@ -74,7 +74,7 @@ class OneStepModes:
         if not isinstance(scheme, SingleRate):
             raise SchemeError(f"{scheme}: no one-step method with one step for every variable")
         modes, h = self.modes, scheme.h
-        z = stability_function(TABLEAUX[scheme.method], h * modes.s)
+        z = stability_function(TABLEAUX[scheme.method], h * np.asarray(modes.s, dtype=np.complex128))
         partner = np.where(z == 0.0, -1, np.arange(len(z)))
         status = statuses(modes.s, z, h, modes.zero)
         shown = np.array([not words.startswith(NOT_REPRESENTED) for words in status])

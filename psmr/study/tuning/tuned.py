@@ -81,8 +81,8 @@ def confirm(system: System, candidate: Candidate) -> Confirmation:
     small = linear.n + linear.m <= LARGEST
     # Of a large system the least damped oscillation alone.
     report = deformation(linear, candidate.scheme, modes=None if small else 1)
-    row = report.table[(report.table["status"] == REPRESENTED) & (report.table["imag"] > 0.0)]
-    row = row.iloc[int(np.argmin(row["damping_ratio"].to_numpy()))]
+    rows = report.table[(report.table["status"] == REPRESENTED) & (report.table["imag"] > 0.0)]
+    row = rows.iloc[int(np.argmin(rows["damping_ratio"].to_numpy()))]
     s = complex(row["real"], row["imag"])
     predicted = complex(row["real_numerical"], row["imag_numerical"])
     w = kicked(system, s, KICK)
