@@ -140,7 +140,12 @@ def draw(found: dict, fault: dict, ripple: dict) -> None:
             )
             shown = label if name == "exact" else f"{label}: macro points"
             wave.plot(1e3 * current.index, current, color=colour, label=shown, **look)
-        wave.set(xlabel="t [ms]", ylabel="current of the converter, d axis [pu]", xlim=(1000.0, 1050.0))
+        wave.set(
+            xlabel="t [ms]",
+            ylabel="current of the converter, d axis [pu]",
+            xlim=(1000, 1050),
+            ylim=(0.625, 0.7),
+        )
         wave.set_title("3 % negative sequence")
         wave.legend(fontsize=6.5, loc="upper right")
         save(figure, HERE / "emt.svg")
