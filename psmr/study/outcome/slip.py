@@ -59,7 +59,12 @@ class Followers:
         self._when: dict[int, float] = {}
 
     def take(
-        self, t: Reals, x: Reals, voltages: NDArray[np.complex128], counted: Reals, out: Collection[str]
+        self,
+        t: Reals,
+        x: Reals,
+        voltages: NDArray[np.complex128],
+        counted: NDArray[np.bool_],
+        out: Collection[str],
     ) -> None:
         """Take (K,) times, (K, n) states and (K, buses) voltages.
 
@@ -76,8 +81,9 @@ class Followers:
             self._start = apart[0].copy()
         self._last, away = angles[-1], apart - self._start
         here = np.array([name not in out for name in self.names])
-        for k in np.flatnonzero((np.abs(away) > SLIPPED).any(axis=0) & counted[self._at] & here):
-            self._when.setdefault(int(k), float(t[int(np.argmax(np.abs(away[:, k]) > SLIPPED))]))
+        beyond = np.asarray(np.abs(away) > SLIPPED)
+        for k in np.flatnonzero(np.any(beyond, axis=0) & counted[self._at] & here):
+            self._when.setdefault(int(k), float(t[int(np.argmax(beyond[:, k]))]))
         self._away = np.where(here, away[-1], self._away)
 
     def slips(self) -> tuple[Slip, ...]:
