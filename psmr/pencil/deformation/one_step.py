@@ -9,6 +9,7 @@ multipliers, and finds them without knowing that.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +89,7 @@ class OneStepModes:
         return report_of(scheme, "exact", h, modes, numerical, matched, self.names)
 
 
-def stability_function(tableau: Tableau, z: NDArray[np.complex128]) -> NDArray[np.complex128]:
+def stability_function(tableau: Tableau, z: NDArray[Any]) -> NDArray[np.complex128]:
     """Return (k,) R(z) of a method whose stages are at most diagonally implicit, for (k,) z = h s."""
     stages = np.ones((tableau.stages, *z.shape), dtype=complex)
     for i in range(tableau.stages):

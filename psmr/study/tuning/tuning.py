@@ -172,6 +172,8 @@ class Tuning:
     def advice(self) -> str:
         """One sentence: single rate or multirate, and by how much."""
         single, multi = self.best_single, self.best_multirate
+        if multi is None and self.coverage:
+            return "Single rate is better here: no multirate scheme that would be cheaper reaches it."
         if single is None or multi is None:
             kind = "multirate" if single is None else "single-rate"
             return f"Only {kind} schemes reach it."

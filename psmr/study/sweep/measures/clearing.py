@@ -144,7 +144,7 @@ def _closer(scheme: Scheme) -> Scheme | None:
     if not (scheme.chooses_steps and hasattr(scheme, "tolerance")):
         return None
     try:
-        return replace(scheme, tolerance=CLOSER * scheme.tolerance)  # type: ignore[call-arg, type-var]
+        return replace(scheme, tolerance=CLOSER * scheme.tolerance)  # type: ignore[type-var]
     except SchemeError:  # it is at the rounding of the numbers
         return None
 
