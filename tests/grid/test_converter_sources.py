@@ -8,7 +8,7 @@ from psmr.errors import InputError
 from psmr.grid.equilibrium.equilibrium import Terminal
 from psmr.grid.models.converters.regfma1 import REGFMA1
 from psmr.grid.models.renewables import REECA1, REECD1, REGCB1
-from tests.grid.diagram import step
+from tests.grid.diagram import clip, step
 from tests.grid.library import PARAMETERS
 from tests.grid.test_renewables import (
     CONTROL,
@@ -37,13 +37,13 @@ def regcb1(p, u, x):
     rate_q = min(rate_q, p["iqrmax"]) if p["q_0"] > 0 else max(rate_q, p["iqrmin"])
     most = p["i_max"]
     if p["pq_flag"]:
-        active = np.clip(i_p, -most, most)
+        active = clip(i_p, -most, most)
         room = np.sqrt(most**2 - active**2)
-        reactive = np.clip(i_q, -room, room)
+        reactive = clip(i_q, -room, room)
     else:
-        reactive = np.clip(i_q, -most, most)
+        reactive = clip(i_q, -most, most)
         room = np.sqrt(most**2 - reactive**2)
-        active = np.clip(i_p, -room, room)
+        active = clip(i_p, -room, room)
     z = p["r_e"] + 1j * p["x_e"]
     aim = v + z * (active - 1j * reactive)
     i = ((e_d + 1j * e_q) * phasor / v - phasor) / z
@@ -99,7 +99,7 @@ def regfma1(p, u, x):
     asked = u.v_ref - p["m_q"] * q_m if p["qv_flag"] else p["v_0"] + p["m_q"] * (u.q_ext - q_m)
     order = asked + c + d
     e = p["k_pv"] * (order - v_m) + x_v if p["v_flag"] else order
-    e = np.clip(e, p["e_min"], p["e_max"])
+    e = clip(e, p["e_min"], p["e_max"])
     i = (e * np.exp(1j * theta) - v) / (p["r_e"] + 1j * p["x_e"])
     if p["i_max"] and abs(i) > p["i_max"]:
         i *= p["i_max"] / abs(i)
@@ -174,7 +174,7 @@ def reeca1_held(p, u, x, last):
             free |= {"added": p["iq_frz"]}
         else:
             outside = band(p["v_0"] - x[0], p["dbd1"], p["dbd2"])
-            free |= {"added": float(np.clip(p["k_qv"] * outside, p["iql1"], p["iqh1"]))}
+            free |= {"added": float(clip(p["k_qv"] * outside, p["iql1"], p["iqh1"]))}
     if u.limiting and not dip:
         free |= {"held_p": last["ip_max"]}
     result = electrical(free, u, x)
@@ -227,13 +227,13 @@ def reecd1(p, u, x, last):
     phasor = u.v_re + 1j * u.v_im
     v = abs(phasor)
     dip = not p["v_dip"] <= v <= p["v_up"]
-    asked = np.clip(u.q_ext * (p_m if p["pf_flag"] else 1.0), p["q_min"], p["q_max"])
+    asked = clip(u.q_ext * (p_m if p["pf_flag"] else 1.0), p["q_min"], p["q_max"])
     i = np.conj((u.p_e + 1j * u.q_e) / phasor)
     compensated = abs(phasor - (p["r_c"] + 1j * p["x_c"]) * i) if p["vcmp_flag"] else v + p["k_c"] * u.q_e
     error_q = asked - u.q_e
     order = p["k_qp"] * error_q + x_q if p["v_flag"] else asked + p["v_ref1"]
-    error_v = np.clip(order, p["v_min"], p["v_max"]) - v_c
-    injected = np.clip(p["k_qv"] * band(p["v_0"] - v_m, p["dbd1"], p["dbd2"]), p["iql1"], p["iqh1"])
+    error_v = clip(order, p["v_min"], p["v_max"]) - v_c
+    injected = clip(p["k_qv"] * band(p["v_0"] - v_m, p["dbd1"], p["dbd2"]), p["iql1"], p["iqh1"])
     most = p["i_max"]
     most_q = min(most, polygon(v_m, *((p[f"vq{k}"], p[f"iq{k}"]) for k in (1, 2, 3, 4))))
     most_p = min(most, polygon(v_m, *((p[f"vp{k}"], p[f"ip{k}"]) for k in (1, 2, 3))))
@@ -241,24 +241,24 @@ def reecd1(p, u, x, last):
         most_q = most_p = 0.0
 
     def reactive(limit):
-        looped = np.clip(p["k_vp"] * error_v + x_v, -abs(limit), limit)
+        looped = clip(p["k_vp"] * error_v + x_v, -abs(limit), limit)
         total = (looped if p["q_flag"] else i_qv) + injected
         if u.holding and not dip:
             total = last["iq_cmd"] if p["t_hld"] > 0 else p["iq_frz"]
-        return np.clip(total, -abs(limit), limit)
+        return clip(total, -abs(limit), limit)
 
     current = p_ord / max(v_m, 0.01)
     if p["pq_flag"]:
-        ip_cmd = np.clip(current, -p["k_e"] * most_p, most_p)
+        ip_cmd = clip(current, -p["k_e"] * most_p, most_p)
         most_q = min(most_q, np.sqrt(max(most**2 - ip_cmd**2, 0.0)))
         iq_cmd = reactive(most_q)
     else:
         iq_cmd = reactive(most_q)
         limit = min(most_p, np.sqrt(max(most**2 - iq_cmd**2, 0.0)))
-        ip_cmd = np.clip(current, -p["k_e"] * limit, limit)
+        ip_cmd = clip(current, -p["k_e"] * limit, limit)
     if dip:
         last["iq_cmd"] = iq_cmd
-    ramp = np.clip((u.p_ref - p_ord) / p["t_pord"], p["dp_min"], p["dp_max"])
+    ramp = clip((u.p_ref - p_ord) / p["t_pord"], p["dp_min"], p["dp_max"])
     resting = (p["k_qi"] * error_q, p["k_vi"] * error_v, (asked / max(v_m, 0.01) - i_qv) / p["t_iq"], ramp)
     rates = (
         *((v - v_m) / p["t_rv"], (u.p_e - p_m) / p["t_p"]),

@@ -13,7 +13,7 @@ from psmr.errors import InputError
 from psmr.grid.equilibrium.equilibrium import Terminal
 from psmr.grid.models.renewables import DERA1
 from psmr.grid.start.initialise import polish
-from tests.grid.diagram import TIMES, step
+from tests.grid.diagram import TIMES, clip, step
 from tests.grid.library import PARAMETERS
 from tests.grid.test_renewables import TOLERANCE, Sink, band, guess_of, respond, run_alone
 from tests.io.psse.traces import HERE
@@ -31,12 +31,12 @@ def dera1(p, u, x):
     v = abs(phasor)
     asked = u.q_ref * (p_m if p["pf_flag"] else 1.0)
     injected = p["k_qv"] * band((p["v_ref0"] or p["v_0"]) - v_m, p["dbd1"], p["dbd2"])
-    injected = np.clip(injected, p["iql1"], p["iqh1"]) if p["k_qv"] else 0.0
+    injected = clip(injected, p["iql1"], p["iqh1"]) if p["k_qv"] else 0.0
     ahead = np.angle(phasor * np.exp(-1j * angle))
     slow = band(u.f_ref - 1 - ahead / p["t_rf"] / (2 * np.pi * p["f_n"]), p["fdbd1"], p["fdbd2"])
     droop = p["d_up"] * slow if slow > 0 else p["d_dn"] * slow
-    error = np.clip(u.p_ref + droop - p_m, p["fe_min"], p["fe_max"])
-    regulated = np.clip(p["k_pg"] * error + x_p, p["p_min"], p["p_max"])
+    error = clip(u.p_ref + droop - p_m, p["fe_min"], p["fe_max"])
+    regulated = clip(p["k_pg"] * error + x_p, p["p_min"], p["p_max"])
     order = regulated if p["freq_flag"] else u.p_ref
     active, reactive = p_ord / v_m, injected + i_qv
 
@@ -47,11 +47,11 @@ def dera1(p, u, x):
         return 0.0 if p["type_flag"] else -limit
 
     if p["pq_flag"]:
-        ip_cmd = np.clip(active, lowest(p["i_max"]), p["i_max"])
-        iq_cmd = np.clip(reactive, -room(ip_cmd), room(ip_cmd))
+        ip_cmd = clip(active, lowest(p["i_max"]), p["i_max"])
+        iq_cmd = clip(reactive, -room(ip_cmd), room(ip_cmd))
     else:
-        iq_cmd = np.clip(reactive, -p["i_max"], p["i_max"])
-        ip_cmd = np.clip(active, lowest(room(iq_cmd)), room(iq_cmd))
+        iq_cmd = clip(reactive, -p["i_max"], p["i_max"])
+        ip_cmd = clip(active, lowest(room(iq_cmd)), room(iq_cmd))
     rise = (ip_cmd - i_p) / p["t_g"]
     rates = (
         (v - v_m) / p["t_rv"],
@@ -59,7 +59,7 @@ def dera1(p, u, x):
         (asked / v_m - i_qv) / p["t_iq"],
         ahead / p["t_rf"],
         p["k_ig"] * error,
-        np.clip((order - p_ord) / p["t_pord"], p["dp_min"], p["dp_max"]),
+        clip((order - p_ord) / p["t_pord"], p["dp_min"], p["dp_max"]),
         min(rise, p["rrpwr"]) if i_p >= 0 else max(rise, -p["rrpwr"]),
         (iq_cmd - i_q) / p["t_g"],
     )

@@ -59,29 +59,33 @@ def names_of(component):
 
 
 class Branches(NumericMath):
-    """Notes which branch of each limiter is taken, limiters numbered in the order of evaluation."""
+    """Notes which branches of each limiter are taken, limiters numbered in the order of evaluation."""
 
     def __init__(self):
         self.seen = {}
         self.number = 0
 
-    def _note(self, kinds, branch):
-        self.seen.setdefault((self.number, kinds), set()).add(branch)
+    def _note(self, **taken):
+        seen = self.seen.setdefault((self.number, tuple(taken)), set())
+        seen.update(branch for branch, points in taken.items() if np.any(points))
         self.number += 1
 
     def clip(self, x, lower, upper):
-        self._note(("below", "within", "above"), "below" if x < lower else "above" if x > upper else "within")
+        below, above = np.less(x, lower), np.greater(x, upper)
+        self._note(below=below, within=~below & ~above, above=~below & above)
         return NumericMath.clip(x, lower, upper)
 
     def max(self, a, b):
-        self._note(("first", "second"), "first" if a >= b else "second")
+        first = np.greater_equal(a, b)
+        self._note(first=first, second=~first)
         return NumericMath.max(a, b)
 
 
-def evaluate(component, device, m, values):
+def evaluate(component, device, m, values, shape):
+    """The right-hand sides at many points at once: (rows, *shape)."""
     v = SimpleNamespace(**values, t=0.0)
-    derivatives, residuals, injections = component.equations(m, v, SimpleNamespace(**device.parameters))
-    return [*derivatives, *residuals, *injections]
+    parts = component.equations(m, v, SimpleNamespace(**device.parameters))
+    return np.array([np.broadcast_to(e, shape) for part in parts for e in part])
 
 
 @pytest.mark.parametrize(("component", "parameters"), WHOLE + CODES + FORMS, ids=NAMES)
@@ -106,29 +110,30 @@ def compare(component, parameters, branches):
     own = len(rows) - len(component.outputs)
     rng = np.random.default_rng(1)
     size = system.n + system.m
-    for k in range(POINTS):
-        w = system.w0.copy()
-        # A few points near zero, where voltages have their floors.
-        w[:size] = rng.uniform(-1.5, 1.5, size) * (0.005 if k % 10 == 9 else 1.0)
-        values = {name: w[c] for name, c in zip(names, columns, strict=True)}
-        branches.number = 0
-        evaluate(component, device, branches, values)
-        value = np.array(evaluate(component, device, NumericMath, values), dtype=float)
-        expected = np.empty((len(rows), len(names)))
-        for j, name in enumerate(names):
-            shifted = {k: complex(x, STEP if k == name else 0.0) for k, x in values.items()}
-            expected[:, j] = np.imag(evaluate(component, device, NumericMath, shifted)) / STEP
-        for i, state in enumerate(component.states):
-            low, high = system.lower[i], system.upper[i]
-            if (values[state] >= high and value[i] > 0) or (values[state] <= low and value[i] < 0):
-                expected[i] = 0.0
-        # The row of a signal holds -s beside what the device adds; row and variable have one number.
-        residual = system.residual(w)[rows]
-        residual[own:] += w[rows][own:]
-        found = system.jacobian(w).toarray()[np.ix_(rows, columns)]
-        # Roundoff of the two ways of evaluating: 1e-12 of the largest entry of a row (measured: 6e-14).
-        assert np.abs(residual - value).max() <= 1e-12 * max(1.0, np.abs(value).max())
-        assert np.abs(found - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max())
+    points = np.tile(system.w0, (POINTS, 1))
+    points[:, :size] = rng.uniform(-1.5, 1.5, (POINTS, size))
+    points[9::10, :size] *= 0.005  # a few points near zero, where voltages have their floors
+    values = {name: points[:, c] for name, c in zip(names, columns, strict=True)}
+    branches.number = 0
+    evaluate(component, device, branches, values, (POINTS,))
+    value = np.real(evaluate(component, device, NumericMath, values, (POINTS,)))
+    # The last axis: which of the variables is disturbed.
+    disturbed = {name: x[:, None] + 1j * STEP * (np.array(names) == name) for name, x in values.items()}
+    disturbed = evaluate(component, device, NumericMath, disturbed, (POINTS, len(names)))
+    expected = np.imag(disturbed) / STEP
+    for i, state in enumerate(component.states):
+        low, high = values[state] <= system.lower[i], values[state] >= system.upper[i]
+        expected[i, (high & (value[i] > 0)) | (low & (value[i] < 0))] = 0.0
+    block = np.ix_(rows, columns)
+    found = np.array([system.jacobian(w).toarray()[block] for w in points])
+    residual = np.array([system.residual(w)[rows] for w in points])
+    # The row of a signal holds -s beside what the device adds; row and variable have one number.
+    residual[:, own:] += points[:, rows[own:]]
+    # Roundoff of the two ways of evaluating: 1e-12 of the largest entry of a point (measured: 6e-14).
+    for ours, plain in ((residual, value.T), (found, np.moveaxis(expected, 1, 0))):
+        axes = tuple(range(1, plain.ndim))
+        scale = np.maximum(1.0, np.abs(plain).max(axis=axes, initial=0.0))
+        assert (np.abs(ours - plain).max(axis=axes, initial=0.0) <= 1e-12 * scale).all()
 
 
 def test_library_is_complete():

@@ -17,7 +17,7 @@ from psmr.grid.models.exciters import (
     IEEET2,
     SCRX,
 )
-from tests.grid.diagram import Block, step
+from tests.grid.diagram import Block, clip, step
 from tests.grid.library import PARAMETERS
 from tests.grid.test_responses import (
     REFERENCE,
@@ -82,7 +82,7 @@ def dc4b(p):
         pid = p["k_pr"] * error + b.integral.out + b.derivative(error)
         b.integral(error)
         b.regulator.limits = (p["v_r_min"] * u.v_re, p["v_r_max"] * u.v_re)
-        v_r = b.regulator(u.v_re * np.clip(pid, *limits))
+        v_r = b.regulator(u.v_re * clip(pid, *limits))
         b.exciter(v_r - p["k_e"] * v_f - saturation(p, v_f))
         return v_f
 
@@ -107,7 +107,7 @@ def esac1a(p):
         v_e = b.exciter.out
         v_fe = alternator(p, u, v_e)
         v_a = b.regulator(b.lead(u.v_ref + u.v_s - b.transducer(u.v_re) - b.feedback(v_fe)))
-        b.exciter(np.clip(v_a, p["v_r_min"], p["v_r_max"]) - v_fe)
+        b.exciter(clip(v_a, p["v_r_min"], p["v_r_max"]) - v_fe)
         return rectifier(v_e, p["k_c"] * u.i_f)
 
     return blocks, wiring
@@ -121,7 +121,7 @@ def exac2(p):
         v_fe = alternator(p, u, v_e)
         v_a = b.regulator(b.lead(u.v_ref + u.v_s - b.transducer(u.v_re) - b.feedback(v_fe)))
         gate = min(v_a - p["k_h"] * v_fe, p["k_l"] * (p["v_lr"] - v_fe))
-        b.exciter(np.clip(p["k_b"] * gate, p["v_r_min"], p["v_r_max"]) - v_fe)
+        b.exciter(clip(p["k_b"] * gate, p["v_r_min"], p["v_r_max"]) - v_fe)
         return rectifier(v_e, p["k_c"] * u.i_f)
 
     return blocks, wiring
@@ -143,9 +143,9 @@ def esac6a(p):
         v_fe = alternator(p, u, v_e)
         error = p["k_a"] * (u.v_ref + u.v_s - b.transducer(u.v_re))
         x = b.regulator(error / p["k_a"])
-        v_a = np.clip(x + ratio * (error - x), *limits)
-        v_h = b.limiter(np.clip(p["k_h"] * (v_fe - p["v_fe_lim"]), 0.0, p["v_h_max"]))
-        v_r = np.clip(b.lead(v_a) - v_h, u.v_re * p["v_r_min"], u.v_re * p["v_r_max"])
+        v_a = clip(x + ratio * (error - x), *limits)
+        v_h = b.limiter(clip(p["k_h"] * (v_fe - p["v_fe_lim"]), 0.0, p["v_h_max"]))
+        v_r = clip(b.lead(v_a) - v_h, u.v_re * p["v_r_min"], u.v_re * p["v_r_max"])
         b.exciter(v_r - v_fe)
         return rectifier(v_e, p["k_c"] * u.i_f)
 
@@ -167,7 +167,7 @@ def esst1a(p):
         error = u.v_ref + (not behind) * u.v_s - b.transducer(u.v_re)
 
         def regulated(fed_back):
-            limited = np.clip(error - fed_back, p["v_i_min"], p["v_i_max"])
+            limited = clip(error - fed_back, p["v_i_min"], p["v_i_max"])
             return b.regulator(b.second(b.first(limited)))
 
         if b.regulator.order:
@@ -176,7 +176,7 @@ def esst1a(p):
         else:
             assert p["k_f"] == 0  # otherwise the diagram is an algebraic loop
             v_l = regulated(b.feedback(0.0)) + beside
-        return np.clip(v_l, u.v_re * p["v_r_min"], u.v_re * p["v_r_max"] - p["k_c"] * u.i_f)
+        return clip(v_l, u.v_re * p["v_r_min"], u.v_re * p["v_r_max"] - p["k_c"] * u.i_f)
 
     return blocks, wiring
 
@@ -212,10 +212,10 @@ def expic1(p):
         v_b = 1.0 if static else rectifier(abs(p["k_p"] * u.v_re + 1j * p["k_i"] * i), p["k_c"] * u.i_f)
         v_f = b.exciter.out
         error = u.v_ref + u.v_s - b.transducer(u.v_re) - b.feedback(v_f)
-        v_a = np.clip(p["k_a"] * p["t_a1"] * error + b.integral.out, p["v_r2"], p["v_r1"])
+        v_a = clip(p["k_a"] * p["t_a1"] * error + b.integral.out, p["v_r2"], p["v_r1"])
         b.integral(error)
-        v_r = np.clip(b.filter(v_a), p["v_r_min"], p["v_r_max"])
-        e_0 = np.clip(v_b * v_r, p["efd_min"], p["efd_max"])
+        v_r = clip(b.filter(v_a), p["v_r_min"], p["v_r_max"])
+        e_0 = clip(v_b * v_r, p["efd_min"], p["efd_max"])
         b.exciter(e_0 - p["k_e"] * v_f - saturation(p, v_f))
         return v_f
 
@@ -269,9 +269,9 @@ def test_a_static_expic1_gives_what_its_source_gives():
             i = (u.i_d + 1j * u.i_q) * np.exp(1j * (u.delta - np.pi / 2))
             v_b = rectifier(abs(p["k_p"] * u.v_re + 1j * p["k_i"] * i), p["k_c"] * u.i_f)
             error = u.v_ref + u.v_s - b.transducer(u.v_re)
-            v_a = np.clip(p["k_a"] * p["t_a1"] * error + b.integral.out, p["v_r2"], p["v_r1"])
+            v_a = clip(p["k_a"] * p["t_a1"] * error + b.integral.out, p["v_r2"], p["v_r1"])
             b.integral(error)
-            return np.clip(v_b * np.clip(v_a, p["v_r_min"], p["v_r_max"]), p["efd_min"], p["efd_max"])
+            return clip(v_b * clip(v_a, p["v_r_min"], p["v_r_max"]), p["efd_min"], p["efd_max"])
 
         del blocks["filter"], blocks["feedback"], blocks["exciter"]
         return blocks, wiring

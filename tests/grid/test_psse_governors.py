@@ -11,7 +11,7 @@ from psmr.dae.declare.device import Device
 from psmr.errors import InitialisationError, InputError, PsmrWarning
 from psmr.grid.case.tables import DeviceRow
 from psmr.grid.models.governors import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
-from tests.grid.diagram import Block, device_response, step
+from tests.grid.diagram import Block, clip, device_response, step
 from tests.grid.library import PARAMETERS
 from tests.grid.test_responses import SPEED, TOLERANCE, compare, lag, lead_lag, numbers
 
@@ -64,19 +64,19 @@ def ggov1(p):
         def error(f):
             droop = {1: power, 0: 0.0, -1: valve, -2: f}[int(p["rselect"])]
             wanted = p["r"] * (u.p_ref + b.reset.out - droop) - slip
-            return np.clip(beyond(wanted, p["db"]), p["min_err"], p["max_err"])
+            return clip(beyond(wanted, p["db"]), p["min_err"], p["max_err"])
 
         def demand(f):
             derived = b.derivative(error(f))
             least = min(p["k_pgov"] * error(f) + b.integral.out + derived, f_t, f_a)
-            return np.clip(least, p["v_min"], p["v_max"])
+            return clip(least, p["v_min"], p["v_max"])
 
         f = demand(0.0) if p["rselect"] != -2 else brentq(lambda x: x - demand(x), -5.0, 5.0, xtol=1e-15)
         derived = b.derivative(error(f))
         b.integral((f - derived - b.integral.out) * p["k_igov"] / p["k_pgov"])
         b.load((f - b.load.out) * p["k_iload"] / p["k_pload"])
         b.ceiling(p["k_a"] * (p["a_set"] - accelerated) + (f - b.ceiling.out) / p["t_step"])
-        b.valve(np.clip((f - valve) / p["t_act"], p["r_close"], p["r_open"]))
+        b.valve(clip((f - valve) / p["t_act"], p["r_close"], p["r_open"]))
         turned = b.turbine(b.delay(p["k_turb"] * (fuel - p["w_fnl"])))
         return ratio * (turned - max(p["d_m"], 0.0) * slip)
 
@@ -96,7 +96,7 @@ def wsieg1(p):
     def wiring(b, u):
         valve = b.valve.out
         error = (u.p_ref - b.governor(beyond(u.omega - 1, p["db1"])) - valve) / p["t_3"]
-        valve = b.valve(np.clip(error, p["u_c"], p["u_o"]))
+        valve = b.valve(clip(error, p["u_c"], p["u_o"]))
         x = np.interp(valve, xs[:used], ys[:used]) if used else valve
         torque = 0.0
         for stage, fraction in ((4, "k_1"), (5, "k_3"), (6, "k_5"), (7, "k_7")):
@@ -121,7 +121,7 @@ def ieeeg3(p):
     def wiring(b, u):
         gate = b.gate.out
         error = p["sigma"] * (u.p_ref - gate) - b.temporary(gate) - (u.omega - 1)
-        b.gate(np.clip(b.pilot(error), p["u_c"], p["u_o"]))
+        b.gate(clip(b.pilot(error), p["u_c"], p["u_o"]))
         return b.water(gate)
 
     return blocks, wiring

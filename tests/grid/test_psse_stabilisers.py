@@ -6,7 +6,7 @@ import pytest
 from psmr.dae.declare.device import Device
 from psmr.errors import InputError
 from psmr.grid.models.stabilisers import PSS2B, STAB1
-from tests.grid.diagram import Block
+from tests.grid.diagram import Block, clip
 from tests.grid.library import PARAMETERS
 from tests.grid.test_stabilisers import INPUTS, compare, lead_lag, numbers, pss2a, sensor, signal
 
@@ -17,12 +17,12 @@ def pss2b(p):
     blocks["lead_3"] = lead_lag(p["t_10"], p["t_11"])
 
     def wiring(b, u):
-        u_1 = np.clip(signal(b.sensor_1, u, p["input_1"]), p["v_s1_min"], p["v_s1_max"])
-        u_2 = np.clip(signal(b.sensor_2, u, p["input_2"]), p["v_s2_min"], p["v_s2_max"])
+        u_1 = clip(signal(b.sensor_1, u, p["input_1"]), p["v_s1_min"], p["v_s1_max"])
+        u_2 = clip(signal(b.sensor_2, u, p["input_2"]), p["v_s2_min"], p["v_s2_max"])
         first = b.lag_6(b.washout_2(b.washout_1(u_1)))
         second = b.lag_7(b.washout_4(b.washout_3(u_2)))
         output = b.lead_2(b.lead_1(p["k_s1"] * (b.ramp(first + p["k_s3"] * second) - second)))
-        return np.clip(b.lead_3(output), p["v_st_min"], p["v_st_max"])
+        return clip(b.lead_3(output), p["v_st_min"], p["v_st_max"])
 
     return blocks, wiring
 
@@ -36,7 +36,7 @@ def stab1(p):
     }
 
     def wiring(b, u):
-        return np.clip(b.lead_2(b.lead_1(b.washout(signal(b.sensor, u, 1)))), -p["h_lim"], p["h_lim"])
+        return clip(b.lead_2(b.lead_1(b.washout(signal(b.sensor, u, 1)))), -p["h_lim"], p["h_lim"])
 
     return blocks, wiring
 

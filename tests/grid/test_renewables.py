@@ -18,7 +18,7 @@ from psmr.grid.equilibrium.equilibrium import Terminal
 from psmr.grid.models.blocks import dead_band
 from psmr.grid.models.renewables import REECA1, REECB1, REGCA1, REPCA1
 from psmr.grid.start.initialise import polish
-from tests.grid.diagram import TIMES, integrate, step
+from tests.grid.diagram import TIMES, clip, integrate, step
 from tests.grid.library import PARAMETERS
 
 # A limit that begins to move within a step of the trapezoidal rule is left up to a step late: by the ramp of
@@ -150,11 +150,11 @@ def electrical(p, u, x):
     v = np.hypot(u.v_re, u.v_im)
     dip = not p["v_dip"] <= v <= p["v_up"]
     asked = u.q_ext * (p_m if p["pf_flag"] else 1.0)
-    error_q = np.clip(asked, p["q_min"], p["q_max"]) - u.q_e
+    error_q = clip(asked, p["q_min"], p["q_max"]) - u.q_e
     order = p["k_qp"] * error_q + x_q if p["v_flag"] else asked + p.get("v_ref1", 0.0)
-    error_v = np.clip(order, p["v_min"], p["v_max"]) - v_m
+    error_v = clip(order, p["v_min"], p["v_max"]) - v_m
     outside = band((p["v_ref0"] or p["v_0"]) - v_m, p["dbd1"], p["dbd2"])
-    injected = np.clip(p["k_qv"] * outside, p["iql1"], p["iqh1"])
+    injected = clip(p["k_qv"] * outside, p["iql1"], p["iqh1"])
     tables = "vq1" in p
     most_q = most_p = p["i_max"]
     if tables:
@@ -163,25 +163,25 @@ def electrical(p, u, x):
         most_p = min(most_p, polygon(v_m, *((p[f"vp{k}"], p[f"ip{k}"]) for k in (1, 2, 3, 4))))
 
     def reactive(limit):
-        looped = np.clip(p["k_vp"] * error_v + x_v, -limit, limit)
-        return np.clip((looped if p["q_flag"] else i_qv) + injected, -limit, limit)
+        looped = clip(p["k_vp"] * error_v + x_v, -limit, limit)
+        return clip((looped if p["q_flag"] else i_qv) + injected, -limit, limit)
 
     def room(taken):
         return np.sqrt(max(p["i_max"] ** 2 - taken**2, 0.0))
 
     current = p_ord / max(v_m, 0.01)
     if p["pq_flag"]:
-        ip_cmd = np.clip(current, 0.0, most_p)
+        ip_cmd = clip(current, 0.0, most_p)
         most_q = min(most_q, room(ip_cmd))
         iq_cmd = reactive(most_q)
     else:
         iq_cmd = reactive(most_q)
         most_p = min(most_p, room(iq_cmd))
         most_p = p.get("held_p", most_p)
-        ip_cmd = np.clip(current, 0.0, most_p)
+        ip_cmd = clip(current, 0.0, most_p)
     electrical.ip_max = most_p
     power = u.p_ref * (u.omega_g if p.get("p_flag") else 1.0)
-    ramp = np.clip((power - p_ord) / p["t_pord"], p["dp_min"], p["dp_max"])
+    ramp = clip((power - p_ord) / p["t_pord"], p["dp_min"], p["dp_max"])
     resting = (p["k_qi"] * error_q, p["k_vi"] * error_v, (asked / max(v_m, 0.01) - i_qv) / p["t_iq"], ramp)
     rates = ((v - v_m) / p["t_rv"], (u.p_e - p_m) / p["t_p"], *((0.0,) * 4 if dip else resting))
     limits = {2: (p["v_min"], p["v_max"]), 3: (-most_q, most_q), 5: (p["p_min"], p["p_max"])}
@@ -256,15 +256,15 @@ def plant(p, u, x):
         y = abs(v_r - (p["r_c"] + 1j * p["x_c"]) * current)
     else:
         y = abs(v_r) + p["k_c"] * u.q_e
-    error = np.clip(band(u.ref - y_m, p["dbd1"], p["dbd2"]), p["e_min"], p["e_max"])
-    controlled = np.clip(p["k_p"] * error + x_q, p["q_min"], p["q_max"])
+    error = clip(band(u.ref - y_m, p["dbd1"], p["dbd2"]), p["e_min"], p["e_max"])
+    controlled = clip(p["k_p"] * error + x_q, p["q_min"], p["q_max"])
     q_ext = x_l + p["t_ft"] / p["t_fv"] * (controlled - x_l)
     ahead = np.angle(v_r * np.exp(-1j * angle))
     frequency = 1 + ahead / p["t_f"] / (2 * np.pi * p["f_n"])
     slow = band(u.f_ref - frequency, p["fdbd1"], p["fdbd2"])
     droop = p["d_up"] * slow if slow > 0 else p["d_dn"] * slow
-    error_p = np.clip(u.p_plant + droop - p_m, p["fe_min"], p["fe_max"])
-    order = np.clip(p["k_pg"] * error_p + x_p, p["p_min"], p["p_max"])
+    error_p = clip(u.p_plant + droop - p_m, p["fe_min"], p["fe_max"])
+    order = clip(p["k_pg"] * error_p + x_p, p["p_min"], p["p_max"])
     with_power = p["f_flag"]
     rates = (
         (y - y_m) / p["t_fltr"],

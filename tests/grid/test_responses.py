@@ -18,7 +18,7 @@ from psmr.grid.models.exciters import (
     StaticExciter,
 )
 from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
-from tests.grid.diagram import Block, device_response, respond, step
+from tests.grid.diagram import Block, clip, device_response, respond, step
 from tests.grid.library import PARAMETERS, ZERO
 
 # Error of the two integrations, with steps of at most 10 ms and relative tolerances of 1e-9, at the corners
@@ -56,7 +56,7 @@ def ieeeg1(p):
 
     def wiring(b, u):
         error = (u.p_ref - b.governor(u.omega - 1) - b.valve.out) / p["t_3"]
-        x = b.valve(np.clip(error, p["u_c"], p["u_o"]))
+        x = b.valve(clip(error, p["u_c"], p["u_o"]))
         torque = 0.0
         for stage, fraction in ((4, "k_1"), (5, "k_3"), (6, "k_5"), (7, "k_7")):
             x = getattr(b, f"stage_{stage}")(x)
@@ -80,7 +80,7 @@ def hygov(p):
         slip = u.omega - 1
         error = p["r_perm"] * (u.p_ref - b.governor.out) - slip
         rate = (b.slope(error) + b.filter(error) / p["t_r"]) / p["r_temp"]
-        gate = b.gate(b.governor(np.clip(rate, -p["velm"], p["velm"])))
+        gate = b.gate(b.governor(clip(rate, -p["velm"], p["velm"])))
         head = (b.water.out / gate) ** 2
         flow = b.water(1 - head)
         return p["a_t"] * head * (flow - p["q_nl"]) - p["d_turb"] * gate * slip
@@ -116,7 +116,7 @@ def ieesgo(p):
 
     def wiring(b, u):
         governed = u.p_ref - b.second(b.first(u.omega - 1))
-        x_4 = b.chest(np.clip(governed, p["p_min"], p["p_max"]))
+        x_4 = b.chest(clip(governed, p["p_min"], p["p_max"]))
         x_5 = b.reheater(x_4)
         return (1 - p["k_2"]) * x_4 + (1 - p["k_3"]) * x_5 + b.crossover(x_5)
 
@@ -181,17 +181,17 @@ def exst1(p):
 
     def rectifier(v_a, u):
         drop = p["k_c"] * u.i_f if "k_c" in p else 0.0  # a static exciter without the regulation has none
-        return np.clip(v_a, u.v_re * p["v_r_min"] - drop, u.v_re * p["v_r_max"] - drop)
+        return clip(v_a, u.v_re * p["v_r_min"] - drop, u.v_re * p["v_r_max"] - drop)
 
     def wiring(b, u):
         if b.regulator.order:
             v_f = rectifier(b.regulator.out, u)
             error = u.v_ref + u.v_s - b.transducer(u.v_re) - b.feedback(v_f)
-            b.regulator(b.lead(np.clip(error, p["v_i_min"], p["v_i_max"])))
+            b.regulator(b.lead(clip(error, p["v_i_min"], p["v_i_max"])))
             return v_f
         assert p["k_f"] == 0  # otherwise the diagram is an algebraic loop
         error = u.v_ref + u.v_s - b.transducer(u.v_re) - b.feedback(0.0)
-        return rectifier(b.regulator(b.lead(np.clip(error, p["v_i_min"], p["v_i_max"]))), u)
+        return rectifier(b.regulator(b.lead(clip(error, p["v_i_min"], p["v_i_max"]))), u)
 
     return blocks, wiring
 
@@ -248,7 +248,7 @@ def ac8b(p):
         pid = p["k_pr"] * error + b.integral.out + b.derivative(error)
         b.integral(error)
         v_e = b.exciter.out
-        b.exciter(b.amplifier(np.clip(pid, p["v_pid_min"], p["v_pid_max"])) - field_current(v_e, u))
+        b.exciter(b.amplifier(clip(pid, p["v_pid_min"], p["v_pid_max"])) - field_current(v_e, u))
         return rectifier(v_e, p["k_c"] * u.i_f)
 
     return blocks, wiring
@@ -272,7 +272,7 @@ def esst3a(p):
     }
 
     def wiring(b, u):
-        error = np.clip(u.v_ref + u.v_s - b.transducer(u.v_re), p["v_i_min"], p["v_i_max"])
+        error = clip(u.v_ref + u.v_s - b.transducer(u.v_re), p["v_i_min"], p["v_i_max"])
         v_b = source(p, u)
         v_r = b.regulator(b.lead(error))
         if b.inner.order:
@@ -295,12 +295,12 @@ def esst4b(p):
 
     def wiring(b, u):
         error = u.v_ref + u.v_s - b.transducer(u.v_re)
-        v_a = b.lag(np.clip(p["k_pr"] * error + b.integral.out, p["v_r_min"], p["v_r_max"]))
+        v_a = b.lag(clip(p["k_pr"] * error + b.integral.out, p["v_r_min"], p["v_r_max"]))
         b.integral(error)
         v_b = source(p, u)
 
         def inner(v_f):
-            return np.clip(p["k_pm"] * (v_a - p["k_g"] * v_f) + b.inner.out, p["v_m_min"], p["v_m_max"])
+            return clip(p["k_pm"] * (v_a - p["k_g"] * v_f) + b.inner.out, p["v_m_min"], p["v_m_max"])
 
         # v_f = v_b inner(v_f) falls on the right: one root.
         v_f = brentq(lambda x: x - v_b * inner(x), -10.0, 10.0, xtol=1e-15)

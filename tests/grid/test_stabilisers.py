@@ -8,7 +8,7 @@ import pytest
 from psmr.dae.declare.device import Device
 from psmr.errors import InputError
 from psmr.grid.models.stabilisers import IEE2ST, IEEEST, PSS2A, ST2CUT, STAB2A
-from tests.grid.diagram import Block, device_response, respond, step
+from tests.grid.diagram import Block, clip, device_response, respond, step
 from tests.grid.library import PARAMETERS, ZERO
 
 # Error of the two integrations, with steps of at most 10 ms and relative tolerances of 1e-9, at the corners
@@ -60,7 +60,7 @@ def ieeest(p):
         output = b.washout(b.lead_2(b.lead_1(b.second(b.first(signal(b.sensor, u, p["input"]))))))
         v = abs(u.v_re + 1j * u.v_im)
         inside = p["v_cl"] <= v and (p["v_cu"] == 0 or v <= p["v_cu"])
-        return np.clip(output, p["l_s_min"], p["l_s_max"]) if inside else 0.0
+        return clip(output, p["l_s_min"], p["l_s_max"]) if inside else 0.0
 
     return blocks, wiring
 
@@ -83,7 +83,7 @@ def st2cut(p):
         output = b.lead_3(b.lead_2(b.lead_1(b.washout(first + second))))
         rise = abs(u.v_re + 1j * u.v_im) - p.get("v_0", 0.0)
         cut = (p["v_cu"] != 0 and rise > p["v_cu"]) or (p["v_cl"] != 0 and rise < p["v_cl"])
-        return 0.0 if cut else np.clip(output, p["l_s_min"], p["l_s_max"])
+        return 0.0 if cut else clip(output, p["l_s_min"], p["l_s_max"])
 
     return blocks, wiring
 
@@ -104,7 +104,7 @@ def pss2a(p):
         first = b.lag_6(b.washout_2(b.washout_1(signal(b.sensor_1, u, p["input_1"]))))
         second = b.lag_7(b.washout_4(b.washout_3(signal(b.sensor_2, u, p["input_2"]))))
         output = b.lead_2(b.lead_1(p["k_s1"] * (b.ramp(first + p["k_s3"] * second) - second)))
-        return np.clip(output, p["v_st_min"], p["v_st_max"])
+        return clip(output, p["v_st_min"], p["v_st_max"])
 
     return blocks, wiring
 
@@ -119,7 +119,7 @@ def stab2a(p):
 
     def wiring(b, u):
         washed = b.washout_3(b.washout_2(b.washout_1(-signal(b.sensor, u, 3))))
-        return np.clip(b.out_2(b.out_1(b.lag(washed) + p["k_4"] * washed)), -p["h_lim"], p["h_lim"])
+        return clip(b.out_2(b.out_1(b.lag(washed) + p["k_4"] * washed)), -p["h_lim"], p["h_lim"])
 
     return blocks, wiring
 

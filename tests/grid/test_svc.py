@@ -7,7 +7,7 @@ from psmr.dae.declare.device import Device
 from psmr.errors import InputError
 from psmr.grid.equilibrium.equilibrium import Terminal
 from psmr.grid.models.converters.svc import CSVGN1
-from tests.grid.diagram import Block, respond, step
+from tests.grid.diagram import Block, clip, respond, step
 from tests.grid.library import PARAMETERS, ZERO
 from tests.grid.test_renewables import guess_of, run_alone
 
@@ -33,7 +33,7 @@ def csvgn1(p, v_ref):
         x = b.first(error)
         led = x + ratio_1 * (error - x)
         y = b.second(led)
-        b.reactor(np.clip(y + ratio_2 * (led - y), p["v_min"], p["v_max"]))
+        b.reactor(clip(y + ratio_2 * (led - y), p["v_min"], p["v_max"]))
         susceptance = (p["c_base"] - p["s_n"] * b.reactor.out) / p["s_base"]
         return -susceptance * u.v_re
 

@@ -252,3 +252,36 @@ def test_a_step_ends_where_a_limit_is_met_and_left(method, tolerance):
     t = np.linspace(0.0, 3.0, 3001)
     true = np.where(t < np.pi / 6, np.sin(t), np.where(t < np.pi / 2, 0.5, np.sin(t) - 0.5))
     assert np.abs(run.at(t, "D.x")["D.x"] - true).max() < 20 * tolerance
+
+
+def _grows(m, v, p):
+    return (v.x * v.x,), (-v.y,), ()
+
+
+def _folds(m, v, p):
+    return (1.0,), (v.y * v.y - (1.0 - v.x),), ()
+
+
+def _jumps(m, v, p):
+    return (1.0,), (m.where(m.ge(v.x - v.y, 0.5), 1.0, 0.0) - v.y,), ()
+
+
+def _has_no_value(m, v, p):
+    return (-m.sqrt(v.x),), (-v.y,), ()
+
+
+@pytest.mark.parametrize(
+    ("equations", "start", "words"),
+    [
+        (_grows, (0.5, 0.0), r"E\.x = [\d.e+]+ grows without bound"),
+        (_folds, (0.0, 1.0), r"come to a fold: E\.y changes ever faster, and the equation of E\.y has no"),
+        (_jumps, (0.0, 0.0), r"the equation of E\.y jumps there, from 0 to 1: a limiter or a comparison"),
+        (_has_no_value, (1.0, 0.0), r"the equation of E\.x has no value"),
+    ],
+)
+def test_a_step_that_vanishes_names_the_equation(equations, start, words):
+    parts = {"states": ("x",), "algebraic": ("y",), "equations": staticmethod(equations)}
+    component = type("Ending", (psmr.Component,), parts)
+    system = psmr.assemble([psmr.Device("E", component, {})], dict(zip(("E.x", "E.y"), start, strict=True)))
+    with pytest.raises(SimulationError, match=f"(?i){words}"):
+        psmr.simulate(system, psmr.VariableStep(1e-4), 3.0, certify=False)

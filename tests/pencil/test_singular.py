@@ -13,7 +13,7 @@ from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ONE_STEP, ArcLength
 from psmr.numerics.schemes.smes import Smes
-from psmr.numerics.schemes.smes_search import BASES, NODES, amplification
+from psmr.numerics.schemes.smes_amplification import BASES, NODES, amplification
 from psmr.numerics.schemes.stability import stability_polynomial
 from psmr.pencil.deformation.critical import critical_step
 from psmr.pencil.deformation.deformation import spectral_radius

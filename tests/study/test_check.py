@@ -95,8 +95,8 @@ def test_what_is_off_does_not_hide_the_rest(case):
 
 
 def test_plant_without_an_equilibrium(case):
-    """Saturation that no field voltage overcomes: E_fd comes out of exp(b E_fd) only up to a point."""
-    bad = with_device(case, "exciter", a_x=1.0, b_x=50.0)
+    """Saturation beyond the largest number: exp(b E_fd) has no value at the E_fd that G2 needs."""
+    bad = with_device(case, "exciter", a_x=1.0, b_x=500.0)
     report = check(bad)
     (message,) = messages(report, "equilibrium")
     assert re.search(

@@ -65,7 +65,7 @@ def _kept_rows(whole, every):
 
 @pytest.mark.parametrize("every", [2, 7, 10_000])
 def test_every_kth_step_of_a_span_is_kept_and_its_ends(whole, system, every):
-    thin = psmr.simulate(system, TM, 2.0, [FAULT], record=psmr.Record(every=every))
+    thin = psmr.simulate(system, TM, 2.0, [FAULT], every=every)
     rows = _kept_rows(whole, every)
     np.testing.assert_array_equal(thin.t, whole.t[rows])
     np.testing.assert_array_equal(thin.x, whole.x[rows])
@@ -189,6 +189,10 @@ def test_a_signal_that_is_not_there_is_refused_before_the_run(system):
         psmr.simulate(system, TM, 2.0, record="G9.omega")
     with pytest.raises(psmr.PsmrError, match="record = 5"):
         psmr.simulate(system, TM, 2.0, record=5)
+    with pytest.raises(psmr.PsmrError, match="every = 5: the record says it, every = 2; write record="):
+        psmr.simulate(system, TM, 2.0, record=psmr.Record(every=2), every=5)
+    with pytest.raises(psmr.PsmrError, match="every = 0: must be a whole number >= 1"):
+        psmr.simulate(system, TM, 2.0, every=0)
 
 
 def test_numbers_as_text_are_those_of_repr(monkeypatch):

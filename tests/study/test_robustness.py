@@ -39,6 +39,15 @@ def test_random_events_on_every_case():
     none_gives_up([task for name in OWN for task in lists.random(4, 1, name)])
 
 
+@pytest.mark.parametrize(
+    ("case", "number"),
+    [("wscc9-renewable", 153), pytest.param("andes-kundur_full", 28, marks=pytest.mark.peers)],
+)
+def test_lists_that_were_given_up_once(case, number):
+    """After a loss of synchronism, and at a fold from which only one direction leads to what goes on."""
+    none_gives_up([lists.random_task(case, 1, number)])
+
+
 @pytest.mark.slow
 def test_new_england_faults_with_every_step():
     none_gives_up(lists.of_part("new-england", limit=54))

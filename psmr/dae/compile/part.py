@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba import types
 
 from psmr.dae.compile.numba_internals import Compiler, JITCodeLibrary
 
@@ -45,6 +46,19 @@ class _PartCompiler(Compiler):  # type: ignore[misc]
 
 
 def part(function: Callable[..., Any], **options: Any) -> Any:
-    """Return `function` for calls from compiled code, compiled with the options of `numba.njit`."""
+    """Return `function` for calls from compiled code, compiled with the options of `numba.njit`.
+
+    A call with a number that stands in the program takes the function for any number of its type: while numba
+    infers the types of a loop, a counter is first its literal start, and everything that is called with it
+    would be compiled twice.
+    """
     wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return numba.njit(pipeline_class=_PartCompiler, **wrappers, **options)(function)
+    made = numba.njit(pipeline_class=_PartCompiler, **wrappers, **options)(function)
+    template = made.get_call_template
+
+    def without_literals(args: Any, kws: Any) -> Any:
+        plain = tuple(map(types.unliteral, args))
+        return template(plain, {name: types.unliteral(kind) for name, kind in kws.items()})
+
+    made.get_call_template = without_literals
+    return made

@@ -98,7 +98,8 @@ def remaining(m: Any, limit: Any, taken: Any) -> Any:
     It is 0 where nothing is left. At zero the root has no derivative; there and beyond the function is
     constant.
     """
-    square = limit**2 - taken**2
+    # As a product: a difference of squares that is fused leaves roundoff where taken is the limit itself.
+    square = (limit - taken) * (limit + taken)
     none = m.le(square, 0)
     return m.where(none, 0, m.sqrt(m.where(none, 1, square)))
 
@@ -130,6 +131,17 @@ def through_points(m: Any, x: Any, points: Sequence[tuple[Any, Any]]) -> Any:
         part = m.min(m.max((x - x_1) / m.where(none, 1, x_2 - x_1), 0), 1)
         total = total + m.where(none, 0, part * (y_2 - y_1))
     return total
+
+
+def returning_part(m: Any, x: Any, x_0: Any, x_1: Any, x_most: Any, part: Any) -> Any:
+    """Return the part that is there at x: none below x_0, all above x_1, in proportion between.
+
+    Of what was lost as x fell to x_most, the least so far, only `part` comes back on the way to x_1.
+    """
+    inside, deepest = m.min(m.max(x, x_0), x_1), m.min(m.max(x_most, x_0), x_1)
+    width = x_1 - x_0
+    lost, back = (inside - x_0) / width, (deepest - x_0 + part * (inside - deepest)) / width
+    return m.where(m.le(inside, deepest), lost, back)
 
 
 def quadratic_saturation(m: Any, x: Any, x_1: Any, s_1: Any, x_2: Any, s_2: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
+from psmr.dae.compile.reference import by_reference
 from psmr.numerics.refine.extract import extract
 from psmr.numerics.refine.nest import (
     AT,
@@ -46,10 +47,13 @@ from psmr.numerics.step.controller import (
     SAFETY,
     after_accepted,
     after_rejected,
+    kept,
+    remembered,
+    within,
 )
 from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.machine import VALID_OF, copy
-from psmr.numerics.step.variable import ACCEPTED, KEEP, PREVIOUS, REJECTED, TRIED
+from psmr.numerics.step.variable import ACCEPTED, PREVIOUS, REJECTED, TRIED
 from psmr.numerics.step.variable import NEXT as NEXT_STEP
 
 # A set this close to the tolerance joins a block that is made anyway, so that the block serves the next step
@@ -214,10 +218,7 @@ def _lengthen(nest, level, order):  # type: ignore[no-untyped-def]
     wanted = after_accepted(order, h, error, clock[level, BEFORE], nest.refused[level] != 0)
     if clock[level, SPLIT] > 0.0:
         wanted = h * min(MOST_CHANGE, max(LEAST_CHANGE, 1.0 / clock[level, SPLIT]))
-    if wanted < h or wanted > KEEP * h:
-        clock[level, NEXT] = wanted
-    elif nest.ending[level] == 0:
-        clock[level, NEXT] = h
+    clock[level, NEXT] = kept(wanted, h, nest.ending[level] != 0, clock[level, NEXT])
     clock[level, BEFORE] = min(error, 1.0)
     nest.refused[level] = 0
 
@@ -233,6 +234,8 @@ def _patient(nest, worth):  # type: ignore[no-untyped-def]
 @lean
 def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ignore[no-untyped-def]
     """Step until t = end or the rows are full; return (rows filled, status)."""
+    machine, control = by_reference(machine), by_reference(control)
+    nest, frame = by_reference(nest), by_reference(frame)
     steps, counts, clock, state = control.steps, control.counts, nest.clock, nest.state
     filled, level, last, order = 0, 0, False, control.order
     state[LOGGED] = 0
@@ -248,12 +251,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                 return filled, FULL
             if counts[ACCEPTED] + counts[REJECTED] >= control.most:
                 return filled, SPENT
-            h = min(steps[NEXT_STEP], control.longest)
-            last = t + h * (1.0 + 1e-9) >= end
-            if last:
-                h = end - t
-            elif t + 2.0 * h > end:  # two equal steps in place of a long one and a rest
-                h = 0.5 * (end - t)
+            h, last = within(t, min(steps[NEXT_STEP], control.longest), end)
             steps[TRIED] = h
             if not t + h > t:
                 return filled, VANISHED
@@ -366,9 +364,6 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
             if wanted > FAR * h:
                 for k in range(nest.times.shape[1]):
                     nest.times[0, k] = np.nan
-        if wanted < h or wanted > KEEP * h:
-            steps[NEXT_STEP] = wanted
-        elif not last:
-            steps[NEXT_STEP] = h
-        steps[PREVIOUS] = error if before != NONE_BEFORE else 1.0
+        steps[NEXT_STEP] = kept(wanted, h, last, steps[NEXT_STEP])
+        steps[PREVIOUS] = remembered(error, before)
         nest.refused[0] = 0

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError, SimulationError, SingularError
-from psmr.numerics.run.acting import Acting
+from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.changes import Now, apply_changes, autonomous, instants_of
 from psmr.numerics.run.counters import Counters
 from psmr.numerics.run.flow_through import flow_through
@@ -51,7 +51,7 @@ def integrate(
     partial: bool = False,
     watch: Watch | None = None,
     sink: Sink | None = None,
-    acting: Acting | None = None,
+    acting: Actions | None = None,
 ) -> Trajectory:
     """Integrate a system from its starting time to t_end.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.errors import SimulationError
-from psmr.numerics.run.acting import Acting
+from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.counters import Counters
 from psmr.numerics.run.table import Table
 from psmr.numerics.run.trajectory import Change, Trajectory, Watch
@@ -68,7 +68,7 @@ class Recorder:
         watch: Watch | None = None,
         sink: Sink | None = None,
         expected: int = 0,
-        acting: Acting | None = None,
+        acting: Actions | None = None,
         names: Sequence[str] = (),
     ) -> None:
         self.states, self.size = states, size

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from partitioning import Partition
 from psmr.errors import SchemeError
+from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.choices import (
     MOST_WITHIN,
     NEWTONS,
@@ -127,6 +128,7 @@ class Multirate(Scheme):
     has_ratio: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         partition(self.split)
         choice("predictor", self.predictor, PREDICTORS)
         choice("solution", self.solution, SOLUTIONS)

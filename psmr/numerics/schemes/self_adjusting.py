@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 from psmr.errors import SchemeError
+from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.adaptive import MOST_STEPS
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.single_rate import SingleRate
@@ -66,6 +67,7 @@ class SelfAdjusting(Scheme):
     refines: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         _ = self.together
 
     @property
@@ -77,6 +79,11 @@ class SelfAdjusting(Scheme):
     def step(self) -> float:
         """NaN: the time between two points is found in the run."""
         return math.nan
+
+    @property
+    def longest_step(self) -> float:
+        """See `Scheme`."""
+        return math.inf if self.h_max is None else self.h_max
 
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: the step of any level, with the rates that the estimate needs."""

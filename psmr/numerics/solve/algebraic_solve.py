@@ -12,10 +12,11 @@ from psmr.dae.system.system import System
 from psmr.errors import PsmrError, SingularError
 from psmr.numerics.solve.block import Block, make_block
 from psmr.numerics.solve.failure import algebraic_failure
+from psmr.numerics.solve.impasse import matrix_at, singular_direction
 from psmr.numerics.solve.newton import HONEST
 from psmr.numerics.solve.records import KEPT
-from psmr.numerics.solve.solver import DAMPED
-from psmr.numerics.solve.status import DONE, NO_ROOM, SINGULAR
+from psmr.numerics.solve.solver import ALL, DAMPED
+from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_CONVERGED, SINGULAR
 
 Reals = NDArray[np.float64]
 
@@ -28,6 +29,9 @@ APART = 1e-2
 
 # By which shares the last values are disturbed in search of another solution.
 SPREADS = (0.1, 0.1, 0.5, 0.5, 1.0, 1.0)
+
+# How far along the singular direction, in the variable that moves most, another solution is looked for.
+ALONG = (0.05, -0.05, 0.1, -0.1, 0.2, -0.2, 0.5, -0.5)
 
 # Continuation: the first step of its parameter, the least one, and the steps allowed. A path that needs steps
 # below the least one turns back, so that it does not lead to a solution.
@@ -58,10 +62,10 @@ def consistent(
 def algebraic_solve(block: Block, w: Reals, what: str) -> None:
     """Solve F(w) = 0 for the block's variables in w, from a guess that may be far off: what w has.
 
-    The values at the end of a fault may be too far from those after it. Where damped Newton fails from them
-    it begins again at the block's first solution, that of the undisturbed system (devices out of service
-    aside, whose variables stay); where that fails too, a continuation leads from the last values to the
-    solution: F(w) = (1 - s) F(last), with s from 0 to 1.
+    The values at the end of a fault may be too far from those after it. Where damped Newton fails from them,
+    and undamped from where that ended, it begins again at the block's first solution, that of the undisturbed
+    system (devices out of service aside, whose variables stay); where that fails too, a continuation leads
+    from the last values to the solution: F(w) = (1 - s) F(last), with s from 0 to 1.
 
     Raises
     ------
@@ -92,13 +96,17 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
     """Yield buffers that solve F(w) = 0 for the block's variables otherwise than w does.
 
     Where the solution that a run follows ends (a fold), the network may have another one. It is looked for
-    from the block's first solution, that of the undisturbed system, and from the last values, disturbed.
+    from the block's first solution, that of the undisturbed system; from the last values moved along the
+    direction in which the matrix is singular at the fold, beyond the twin with which the solution ends; and
+    from the last values, disturbed.
     """
     if block.size == 0 or block.first is None:
         return
     solved = np.delete(block.records.matrix.variables, block.held_columns)
     draw = np.random.default_rng(0).standard_normal
     starts = [block.first[solved]]
+    direction, _ = singular_direction(matrix_at(block, w))
+    starts += [w[solved] + size * np.delete(direction, block.held_columns) for size in ALONG]
     starts += [w[solved] * (1.0 + spread * draw(solved.size)) for spread in SPREADS]
     known = [w.copy()]
     for start in starts:
@@ -112,8 +120,8 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
             yield there.copy()
 
 
-def _solve(block: Block, w: Reals) -> int:
-    while (status := block.solve(w, 0.0, HONEST, TOLERANCE, DAMPED)) == NO_ROOM:
+def _solve(block: Block, w: Reals, effort: int = DAMPED) -> int:
+    while (status := block.solve(w, 0.0, HONEST, TOLERANCE, effort)) == NO_ROOM:
         block.make_room()
     return status
 
@@ -122,6 +130,10 @@ def _solve_from(block: Block, guess: Reals, w: Reals, what: str) -> PsmrError | 
     """Solve from a guess; return the error to raise if that fails."""
     w[:] = guess
     status = _solve(block, w)
+    if status == NOT_CONVERGED:
+        # Near a root without a derivative (what a converter's limit leaves, where that is nothing) damping
+        # takes a part of the way for ever; full steps from there, each limiter on its side, are exact.
+        status = _solve(block, w, ALL)
     if status == DONE:
         return None
     if status == SINGULAR:

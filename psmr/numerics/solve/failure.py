@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from psmr.dae.compile.kernels import residual
 from psmr.errors import PsmrError, SimulationError, SingularError
 from psmr.numerics.solve.block import Block
-from psmr.numerics.solve.newton import LEAST_DAMPING
+from psmr.numerics.solve.impasse import impasse
 from psmr.numerics.solve.records import WORST, WORST_AT
 from psmr.numerics.solve.status import (
     NOT_AGREED,
@@ -21,6 +21,9 @@ from psmr.numerics.solve.status import (
 )
 
 Reals = NDArray[np.float64]
+
+# A step in s, relative to max(1, |t|), that has become rounding: shorter ones were refused as well.
+ROUNDING = 1e-9
 
 _REMEDY = {
     NOT_SETTLED: "take an implicit method (TM, BEM, SDIRK2), which solves for both at once",
@@ -84,11 +87,13 @@ def step_failure(block: Block, status: int, w: Reals, h: float, least: float, di
         details.append(
             f"The slow solution still differs by {difference:.3g} from the prediction it came from."
         )
+    remedy = _REMEDY[status]
     if status in (NOT_FINITE, NOT_CONVERGED):
-        details.append(
-            f"At the start of the step the largest algebraic residual is {worst_residual(block, w)}."
-        )
-    return SimulationError(f"{where}: {' '.join(details)} Remedy: {_REMEDY[status]}")
+        why = impasse(block, w) if least <= ROUNDING * max(1.0, abs(w[-1])) else ""
+        last = f"At the start of the step the largest algebraic residual is {worst_residual(block, w)}."
+        details.append(why or last)
+        remedy = "look at that equation, its limits, and what it reads" if why else remedy
+    return SimulationError(f"{where}: {' '.join(details)} Remedy: {remedy}")
 
 
 def algebraic_failure(block: Block, status: int, before: Reals, after: Reals, what: str) -> PsmrError:
@@ -105,8 +110,8 @@ def algebraic_failure(block: Block, status: int, before: Reals, after: Reals, wh
     reason = f"{name} left the finite numbers"
     if status == NOT_CONVERGED:
         reason = (
-            f"Newton stopped at {name} (update {block.records.kept.memory[WORST]:.3g}), where not even "
-            f"{LEAST_DAMPING:g} of the step makes it better, and no continuation leads on"
+            f"Newton stopped at {name} (update {block.records.kept.memory[WORST]:.3g}), where neither damped "
+            "nor full steps make it better, and no continuation leads on"
         )
     return SimulationError(
         f"{what} (t = {before[-1]:.6g} s): the equations have no solution near the last values: {reason}; "

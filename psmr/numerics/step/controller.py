@@ -24,6 +24,9 @@ NONE_BEFORE = 0.0
 # Where a step has no solution there is no estimate to go by.
 RETREAT = 0.25
 
+# A step is kept, and with it the Newton matrix, where the controller would lengthen it by less than this.
+KEEP = 1.2
+
 
 @lean
 def after_accepted(order, h, error, before, refused):  # type: ignore[no-untyped-def]
@@ -47,3 +50,31 @@ def after_rejected(order, h, error):  # type: ignore[no-untyped-def]
     if not error < float("inf"):
         return RETREAT * h
     return h * max(LEAST_CHANGE, min(SAFETY, SAFETY * error ** (-1.0 / order)))
+
+
+@lean
+def within(t, h, end):  # type: ignore[no-untyped-def]
+    """Return (step in s from t that goes no further than `end`, whether it ends there).
+
+    Two equal steps stand in place of a long one and a rest.
+    """
+    if t + h * (1.0 + 1e-9) >= end:
+        return end - t, True
+    return (0.5 * (end - t) if t + 2.0 * h > end else h), False
+
+
+@lean
+def kept(wanted, h, last, planned):  # type: ignore[no-untyped-def]
+    """Return the next step after one of h in s: h again where the controller wants little more.
+
+    The last step of a span was cut short and says nothing of the next: that stays as it was `planned`.
+    """
+    if wanted < h or wanted > KEEP * h:
+        return wanted
+    return planned if last else h
+
+
+@lean
+def remembered(error, before):  # type: ignore[no-untyped-def]
+    """Return the error to keep for the next step; after the first of a span, which was a guess, it is 1."""
+    return error if before != NONE_BEFORE else 1.0

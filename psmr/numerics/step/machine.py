@@ -12,6 +12,7 @@ import numpy as np
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
+from psmr.dae.compile.reference import by_reference
 from psmr.numerics.solve.explicit import place, project
 from psmr.numerics.solve.limits import follow_limits
 from psmr.numerics.solve.newton import DISHONEST
@@ -432,6 +433,7 @@ def advance(machine, h, times, ends, first, last, w, record):  # type: ignore[no
     The rows between ends[k] and ends[k + 1] take the points within it. Returns (number of the step that was
     not completed or `last`, status); w then is the last point that was reached, in parts of that step too.
     """
+    machine = by_reference(machine)
     points, state = machine.points, machine.state
     for k in range(first, last):
         w[w.size - 1] = times[k]

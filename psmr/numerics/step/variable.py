@@ -10,15 +10,24 @@ from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
+from psmr.dae.compile.reference import by_reference
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, SimulationError
 from psmr.numerics.schemes.implicit_pairs import ImplicitPair
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.evaluate import evaluate
+from psmr.numerics.solve.impasse import impasse
 from psmr.numerics.solve.records import VALID, kept_of, limits_of, matrix_of
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
-from psmr.numerics.step.controller import NONE_BEFORE, after_accepted, after_rejected
+from psmr.numerics.step.controller import (
+    NONE_BEFORE,
+    after_accepted,
+    after_rejected,
+    kept,
+    remembered,
+    within,
+)
 from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.engine import Choices, ProgramEngine
 from psmr.numerics.step.estimate import filtered_estimate, largest_error
@@ -26,9 +35,6 @@ from psmr.numerics.step.machine import VALID_OF, copy, run_program
 from psmr.numerics.step.program import Program
 
 Reals = NDArray[np.float64]
-
-# A step is kept, and with it the Newton matrix, where the controller would lengthen it by less than this.
-KEEP = 1.2
 
 # The first step of a span moves no state by more than this times the root of the tolerance that the order of
 # the estimate asks for, relative to max(1, |value|); the error of that step then gives the next one.
@@ -153,6 +159,7 @@ def first_corner(machine, control, h, w):  # type: ignore[no-untyped-def]
 @lean
 def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-untyped-def]
     """Step until t = end or the rows are full; return (rows filled, status)."""
+    machine, control = by_reference(machine), by_reference(control)
     points, steps, counts, order = machine.points, control.steps, control.counts, control.order
     filled, refused, located, before = 0, False, 0, 0.0
     while w[w.size - 1] < end:
@@ -161,12 +168,7 @@ def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-unty
         if counts[ACCEPTED] + counts[REJECTED] >= control.most:
             return filled, SPENT
         t = w[w.size - 1]
-        h = min(steps[NEXT], control.longest)
-        last = t + h * (1.0 + 1e-9) >= end
-        if last:
-            h = end - t
-        elif t + 2.0 * h > end:  # two equal steps in place of a long one and a rest
-            h = 0.5 * (end - t)
+        h, last = within(t, min(steps[NEXT], control.longest), end)
         steps[TRIED] = h
         if not t + h > t:
             return filled, VANISHED
@@ -187,16 +189,12 @@ def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-unty
             filled += 1
             counts[ACCEPTED] += 1
             wanted = after_accepted(order, h, error, steps[PREVIOUS], refused)
-            if (
-                located > 0
-            ):  # behind the limit the step is that which was broken off, or what the error asks for
+            if located > 0:  # behind a limit: the step that was broken off there, or what the error asks for
                 steps[NEXT] = before if error < 1.0 else wanted
                 located, before = 0, 0.0
-            elif wanted < h or wanted > KEEP * h:
-                steps[NEXT] = wanted
-            elif not last:
-                steps[NEXT] = h
-            steps[PREVIOUS] = error if steps[PREVIOUS] != NONE_BEFORE else 1.0
+            else:
+                steps[NEXT] = kept(wanted, h, last, steps[NEXT])
+            steps[PREVIOUS] = remembered(error, steps[PREVIOUS])
             refused = False
             for k in range(control.outliving.shape[0]):
                 copy(points[control.outliving[k, 0]], points[control.outliving[k, 1]])
@@ -292,7 +290,8 @@ class VariableEngine:
                 f"{where}: the run does not end within most_steps = {self.control.most}; the error of {name} "
                 f"keeps the step at {h:.3g} s: raise most_steps or loosen the tolerance"
             )
+        why = impasse(block, w) or f"The error of {name} asks for it: the tolerance is too small."
         return SimulationError(
-            f"{where}: the step that the tolerance asks for has become rounding ({h:.3g} s), for {name}: its "
-            "equation or its limit jumps there, or the tolerance is too small"
+            f"{where}: the step that the tolerance asks for has become rounding ({h:.3g} s). {why} Remedy: a "
+            "larger tolerance, or an equation without a jump"
         )

@@ -13,9 +13,11 @@ from psmr.dae.system.system import System
 from psmr.grid.models.network import Bus
 from psmr.numerics.run.trajectory import Change
 from psmr.study.monitors.watching import Stop
+from psmr.study.outcome.extreme import Extreme
 from psmr.study.outcome.low_voltage import LowVoltage
-from psmr.study.outcome.outcome import LOW_VOLTAGE, STEP_OUT_DEG, Extreme, Limit, LostSynchronism, Outcome
+from psmr.study.outcome.outcome import LOW_VOLTAGE, Limit, Outcome
 from psmr.study.outcome.sources import Source, angles_of, centre_of_inertia, sources_of, together
+from psmr.study.outcome.synchronism import Synchronism
 from psmr.study.record.spans import Span, limits_in
 from psmr.study.record.terminals import nominal_frequency
 from psmr.study.topology.network import buses
@@ -57,9 +59,7 @@ class Observer:
         self._met: dict[tuple[int, str], float] = {}
         self._low = LowVoltage(len(self.buses), LOW_VOLTAGE)
         self._speeds = {name: k for k, name in enumerate(system.names_x) if name.endswith(".omega")}
-        self._started: dict[str, float] = {}
-        self._lost: LostSynchronism | None = None
-        self._spread: Extreme | None = None
+        self._synchronism = Synchronism()
         self._lowest: Extreme | None = None
         self._nadir: Extreme | None = None
         self._overshoot: Extreme | None = None
@@ -90,7 +90,9 @@ class Observer:
         """Take (K,) times, (K, n) states and (K, m) algebraic variables, K > 0."""
         self._t = float(t[-1])
         for group in self._groups:
-            self._angles(group, t, x)
+            if len(group.members) > 1:
+                degrees = np.degrees(angles_of(self.system, self._span, group.members, t, x))
+                self._synchronism.take([source.name for source in group.members], t, degrees)
             self._frequencies(group, t, x)
         if self.buses:
             self._voltages(t, y)
@@ -104,8 +106,8 @@ class Observer:
         return Outcome(
             machines=len(self.sources),
             t_end=self._t,
-            lost=self._lost,
-            angle_spread=self._spread,
+            lost=self._synchronism.lost,
+            angle_spread=self._synchronism.spread,
             lowest_voltage=self._lowest,
             low_voltage=self._low.longest_of(self.buses) if self.buses else None,
             end_voltage=self._end,
@@ -115,35 +117,6 @@ class Observer:
             stopped=stopped,
             acted=tuple(self.acted),
         )
-
-    def _angles(self, group: _Group, t: Reals, x: Reals) -> None:
-        """Look for the first loss of synchronism and the largest angle spread."""
-        if len(group.members) < 2:
-            return
-        names = [source.name for source in group.members]
-        degrees = np.degrees(angles_of(self.system, self._span, group.members, t, x))
-        wide = degrees.max(axis=1) - degrees.min(axis=1)
-        k = int(wide.argmax())
-        if self._spread is None or wide[k] > self._spread.value:
-            pair = f"{names[int(degrees[k].argmax())]} and {names[int(degrees[k].argmin())]}"
-            self._spread = Extreme(float(wide[k]), f"between {pair}", float(t[k]))
-        at_start = self._at_start(group, degrees[0])
-        if np.ptp(at_start) > STEP_OUT_DEG:
-            degrees = degrees - at_start
-            wide = degrees.max(axis=1) - degrees.min(axis=1)
-        over = np.flatnonzero(wide > STEP_OUT_DEG)
-        if len(over) and (self._lost is None or t[over[0]] < self._lost.t):
-            k = int(over[0])
-            order = np.argsort(degrees[k], kind="stable")
-            cut = 1 + int(np.diff(degrees[k][order]).argmax())
-            sides = [tuple(names[i] for i in sorted(part)) for part in (order[:cut], order[cut:])]
-            first, second = sorted(sides, key=len)
-            self._lost = LostSynchronism(float(t[k]), first, second, float(wide[k]))
-
-    def _at_start(self, group: _Group, degrees: Reals) -> Reals:
-        """Return the angles of a group where each was first seen; `degrees` are those of this point."""
-        named = zip((source.name for source in group.members), degrees.tolist(), strict=True)
-        return np.array([self._started.setdefault(name, angle) for name, angle in named])
 
     def _frequencies(self, group: _Group, t: Reals, x: Reals) -> None:
         """Look for the lowest and the highest frequency of a centre of inertia."""

@@ -5,52 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from psmr.study.monitors.watching import Stop
-
-STEP_OUT_DEG = 180.0
-"""Difference of two rotor angles in one island beyond which synchronism counts as lost.
-
-Between two sources of equal voltage E the voltage half-way, at the electrical centre, is E cos(delta / 2):
-zero at 180 degrees; beyond that the power between them falls while they drift apart. Where machines of a wide
-network are further apart than that before anything happens, since the angles along it add up, the difference
-is counted from there.
-"""
+from psmr.study.outcome.extreme import Extreme
+from psmr.study.outcome.synchronism import LostSynchronism
 
 LOW_VOLTAGE = 0.8
 """Voltage in pu below which time is counted."""
-
-
-@dataclass(frozen=True)
-class Extreme:
-    """A largest or smallest value, where it was in words, and when (in s; a duration begins there)."""
-
-    value: float
-    where: str
-    t: float
-
-
-@dataclass(frozen=True)
-class LostSynchronism:
-    """Two groups of machines in one island that fell out of step.
-
-    Attributes
-    ----------
-    t
-        Time in s at which two of them were first more than `STEP_OUT_DEG` apart.
-    first, second
-        The machines on both sides of the largest gap between their angles then, the smaller group first.
-    spread_deg
-        Largest difference of two rotor angles then.
-    """
-
-    t: float
-    first: tuple[str, ...]
-    second: tuple[str, ...]
-    spread_deg: float
-
-    def __str__(self) -> str:
-        return (
-            f"lost synchronism: {_several(self.first)} against {_several(self.second)} at t = {self.t:.4g} s"
-        )
 
 
 @dataclass(frozen=True)
@@ -86,6 +45,8 @@ class Outcome:
         States that reached a limit, in order of time.
     stopped
         The monitor that ended the run early.
+    failed
+        What the run failed by; "" where it did not.
     acted
         (time in s, words) of what devices did by themselves: load shed, generators tripped.
     t_end
@@ -103,6 +64,7 @@ class Outcome:
     overshoot: Extreme | None = None
     limits: tuple[Limit, ...] = ()
     stopped: Stop | None = None
+    failed: str = ""
     acted: tuple[tuple[float, str], ...] = ()
 
     @property
@@ -114,6 +76,8 @@ class Outcome:
             words = f"Ran to t = {self.t_end:g} s." if self.stopped is None else ""
         else:
             words = f"Kept synchronism to t = {self.t_end:g} s."
+        if self.failed:
+            words = f"Failed: {self.failed.rstrip('.')}. Partial: {words[:1].lower()}{words[1:]}"
         if self.stopped is not None:
             words = f"{words} Stopped at t = {self.stopped.t:g} s by {self.stopped}."
         return words.strip()
@@ -164,8 +128,3 @@ class Outcome:
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
-
-
-def _several(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return ", ".join(names[:8]) + more

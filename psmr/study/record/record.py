@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from psmr.errors import InputError
+from psmr.numbers import plain_numbers
 
 MEMORY = 256.0
 """Memory in MiB for what is kept, where nothing is said."""
@@ -50,6 +51,7 @@ class Record:
     files: tuple[str | os.PathLike[str], ...] = ()
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         if self.signals is not None:
             given: str | Iterable[str] = self.signals
             chosen = (given,) if isinstance(given, str) else tuple(given)
@@ -68,10 +70,26 @@ class Record:
         object.__setattr__(self, "files", files)
 
     @classmethod
-    def of(cls, wanted: Record | str | Iterable[str] | None) -> Record | None:
-        """Return a record from itself or from signals; None stays None: every point, whole, in memory."""
-        if wanted is None or isinstance(wanted, Record):
+    def of(cls, wanted: Record | str | Iterable[str] | None, every: int | None = None) -> Record | None:
+        """Return a record from itself or from signals, and from how often points are kept.
+
+        None without `every` stays None: every point, whole, in memory.
+
+        Raises
+        ------
+        InputError
+            For what is no record; for `every` beside a record, which says how often itself.
+        """
+        if isinstance(wanted, Record):
+            if every is not None:
+                raise InputError(
+                    f"every = {every!r}: the record says it, every = {wanted.every}; write "
+                    f"record=psmr.Record(..., every={every!r})"
+                )
             return wanted
-        if not isinstance(wanted, Iterable):
+        if wanted is not None and not isinstance(wanted, Iterable):
             raise InputError(f"record = {wanted!r}: must be names or patterns of signals, or a psmr.Record")
-        return cls(signals=(wanted,) if isinstance(wanted, str) else tuple(wanted))
+        if wanted is None and every is None:
+            return None
+        signals = (wanted,) if isinstance(wanted, str) else None if wanted is None else tuple(wanted)
+        return cls(signals, 1 if every is None else every)

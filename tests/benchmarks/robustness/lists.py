@@ -70,11 +70,15 @@ def converters() -> Iterator[Task]:
 
 def random(count: int, seed: int, case: str | None = None) -> Iterator[Task]:
     """Yield random legal lists, the cases in turn; a list follows from case, seed and number alone."""
-    schemes = (psmr.SingleRate("TM", 0.005),)
     names = [case] if case else [*OWN, *pairs()]
     for k in range(count):
-        name, number = names[k % len(names)], k // len(names)
-        yield Task("random", name, random_list(name, seed, number), schemes, T_END, number)
+        yield random_task(names[k % len(names)], seed, k // len(names))
+
+
+def random_task(name: str, seed: int, number: int) -> Task:
+    """Return a random list on a case with the trapezoidal rule at 5 ms."""
+    schemes = (psmr.SingleRate("TM", 0.005),)
+    return Task("random", name, random_list(name, seed, number), schemes, T_END, number)
 
 
 PARTS = {"new-england": new_england, "kundur": kundur, "converters": converters}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from psmr.study.outcome.outcome import STEP_OUT_DEG
+from psmr.study.outcome.synchronism import STEP_OUT_DEG
 from psmr.study.output.canvas import COLOURS, FAINT, new_figure
 from psmr.study.sweep.figures.laid_out import Layout
 

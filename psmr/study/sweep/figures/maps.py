@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.study.outcome.outcome import STEP_OUT_DEG
+from psmr.study.outcome.synchronism import STEP_OUT_DEG
 from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure
 from psmr.study.sweep.figures.laid_out import Layout
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from psmr.study.outcome.outcome import Extreme
+from psmr.study.outcome.extreme import Extreme
 from psmr.study.record.certificate import Certificate
 from psmr.study.run.run import Run
 from psmr.study.sweep.measures.measure import Column, Start, needs_simulation
@@ -34,7 +34,7 @@ class Outcomes:
     def of(self, start: Start) -> tuple[Mapping[str, Any], Run | None]:
         """See `Measure`."""
         run = start.run()
-        return {**_outcome(run), **certified(start.certify()), **_work(run)}, run
+        return {**_outcome(run), **certified(start.certify(run)), **_work(run)}, run
 
 
 OUTCOME = (
