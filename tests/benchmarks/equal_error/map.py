@@ -108,7 +108,7 @@ def _fit(points: Sequence[Any]) -> tuple[float, float]:
 def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
     """Draw the gains over both axes, with the lines of equal gain of the fit."""
     a, b = fit
-    share, steps = np.logspace(-3.6, 0.0, 200), np.logspace(0.0, 2.5, 200)
+    share, steps = np.logspace(-3.6, 0.0, 200), np.logspace(0.0, 1.5, 200)
     gain = 1.0 / (a / steps[:, None] + b * share[None, :])
     with styled():
         figure = new_figure(6.4, 4.2)
