@@ -116,7 +116,7 @@ def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
         lines = ax.contour(
             share, steps, gain, levels=[1, 3, 10, 30], colors="0.45", linewidths=[2.0, 0.8, 0.8, 0.8]
         )
-        ax.clabel(lines, fmt="%g", fontsize=7)
+        ax.clabel(lines, fmt="%g", fontsize=7, inline=False)
         for name, sign in SIGNS.items():
             own = [p for p in points if p["case"] == name]
             if not own:
