@@ -134,6 +134,7 @@ class _Repair:
             if not everything.fine:
                 raise PartitionError(self.hopeless(verdict, everything))
         while not verdict.fine:
+            self.require_time(verdict, verdict)
             group, groups, better = self.step(groups, verdict)
             self.require_time(verdict, better)
             self.moved[group] = self.complaint(verdict)

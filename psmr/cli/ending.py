@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from types import FrameType
 from typing import Any
 
@@ -33,6 +34,9 @@ class Ended(KeyboardInterrupt):
 
 LEFT = "every file is as it was or whole, what is not there yet was not written"
 
+# Time in s after which a signal that was swallowed comes once more.
+AGAIN = 0.05
+
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -50,9 +54,27 @@ def heed_signals() -> None:
             return
         raise Ended(number)
 
-    for number in ENDING:
-        if signal.getsignal(number) == signal.SIG_DFL:
+    heeded = [number for number in ENDING if signal.getsignal(number) == signal.SIG_DFL]
+    if not heeded:  # it is heeded already, or none is to be
+        return
+    for number in heeded:
+        signal.signal(number, end)
+    usual = sys.unraisablehook
+
+    def swallowed(unraisable: Any) -> None:
+        # Raised where nothing can be: while an object is cleared away. It comes once more, a moment later.
+        error = unraisable.exc_value
+        if not isinstance(error, KeyboardInterrupt):
+            usual(unraisable)
+            return
+        number = error.number if isinstance(error, Ended) else signal.SIGINT
+        if number in heeded:
             signal.signal(number, end)
+        again = threading.Timer(AGAIN, os.kill, (owner, number))
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = swallowed
 
 
 def disregard_signals() -> None:

@@ -194,3 +194,30 @@ def test_a_disk_that_fills(tmp_path, study_text, long_study, small_disk):
     assert done.stderr.count("cannot be kept") == 1
     assert "Traceback" not in done.stderr
     assert files(tmp_path / "here") == ["run.csv"]
+
+
+SWALLOWED = """
+import os, signal, sys, time
+from psmr.cli.ending import heed_signals
+
+class Late:
+    def __del__(self):
+        os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+        time.sleep(0.001)
+
+heed_signals()
+try:
+    late = Late()
+    del late
+    time.sleep(5.0)
+    print("went on")
+except KeyboardInterrupt as end:
+    print(type(end).__name__)
+"""
+
+
+@pytest.mark.parametrize(("name", "kind"), [("SIGTERM", "Ended"), ("SIGINT", "KeyboardInterrupt")])
+def test_a_signal_while_an_object_is_cleared_away_is_not_lost(name, kind):
+    """What is raised there goes nowhere: it is raised once more, and no traceback is shown."""
+    done = subprocess.run([sys.executable, "-c", SWALLOWED, name], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.strip(), done.stderr) == (kind, "")

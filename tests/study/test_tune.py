@@ -9,11 +9,14 @@ import pytest
 import psmr
 from psmr import cli
 from psmr.errors import InputError, SchemeError
+from psmr.grid.case.tables import LineRow
+from psmr.grid.synthetic.chain import chain
 from psmr.io.read import CaseFile
 from psmr.study.file.study import read_study
 from psmr.study.run.execute import prepare
 from psmr.study.tuning import candidates
 from psmr.study.tuning import tune as tune_module
+from psmr.study.tuning.judges import ChosenModes, EveryMode
 from psmr.study.tuning.tune import tune
 from psmr.study.tuning.tuned import confirm, pareto, write_study
 from psmr.study.tuning.tuning import Target
@@ -175,3 +178,44 @@ def test_the_best_multirate_scheme_holds_in_the_simulation(wscc9):
     assert tuning.best_multirate.deformation <= 0.01
     found = confirm(system, tuning.best_multirate)
     assert found.observed == pytest.approx(found.predicted, rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def row_of_six(wscc9):
+    """Six nine-bus systems in a row: of 378 variables, judged as one of more than 2,000 would be."""
+    tie = LineRow(from_bus=8, to_bus=5, r=0.01, x=0.1)
+    return psmr.build(chain(psmr.read_case(wscc9 / "wscc9.toml"), 6, tie, inertia_spread=0.1))
+
+
+@pytest.mark.slow
+def test_chosen_modes_judge_as_every_mode_does(row_of_six):
+    """The sparse path on a system that is small enough for the dense one."""
+    linear, target = row_of_six.linearise(), Target(2.0, accuracy=0.01)
+    every, chosen = EveryMode(linear, target), ChosenModes(linear, target)
+    assert 10 <= chosen.count < every.count
+    split = candidates.partitions_at_size(linear)[0][1]
+    for scheme in (
+        psmr.SingleRate("TM", 0.02),
+        psmr.SingleRate("TM", 0.03),
+        psmr.Multirate(split, 0.02, 5),
+        psmr.Multirate(split, 0.02, 5, predictor="extrapolation"),
+    ):
+        expected, found = every.of(scheme), chosen.of(scheme)
+        meets = target.shortfall(expected.errors) <= 1.0 and expected.stable
+        assert (target.shortfall(found.errors) <= 1.0 and bool(found.stable)) == meets
+        if meets:
+            # The mode that is bent most is among those that were chosen.
+            assert found.errors[0] == pytest.approx(expected.errors[0], rel=1e-6)
+            assert found.errors[1] >= 0.8 * expected.errors[1]
+
+
+@pytest.mark.slow
+def test_a_large_system_is_tuned(row_of_six, monkeypatch):
+    monkeypatch.setattr(tune_module, "LARGEST", 100)
+    tuning = tune(row_of_six, up_to=2.0, accuracy=0.01)
+    assert tuning.winner.deformation <= 0.01
+    assert tuning.winner.stable
+    assert tuning.coverage.startswith("378 variables: judged by")
+    assert tuning.coverage.split(":")[0] in str(tuning)
+    found = confirm(row_of_six, tuning.winner)
+    assert found.deformation_observed == pytest.approx(found.deformation_predicted, rel=1e-2)

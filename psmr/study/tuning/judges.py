@@ -36,7 +36,7 @@ LOST = (math.inf, math.inf, math.inf)
 # Of a large system: so many of the least damped oscillations of the band, and the fastest modes near its edge
 # in so many directions of the left half-plane, as angles from the imaginary axis.
 LEAST_DAMPED, AT_THE_EDGE = 10, 3
-DIRECTIONS = (0.0, 0.25 * math.pi, 0.5 * math.pi)
+DIRECTIONS = tuple(math.radians(angle) for angle in (0.0, 22.5, 45.0, 67.5, 90.0))
 
 # A refined vector that shares less than half of the mode's length has become another mode.
 UNLIKE = 0.5

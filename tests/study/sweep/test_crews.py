@@ -126,6 +126,22 @@ def test_a_scheduler_that_is_not_there(study, faults, tmp_path, monkeypatch):
         psmr.sweep(study, [faults], folder=tmp_path / "s", scheduler=address, report=False)
 
 
+def test_a_worker_without_psmr_is_said_before_a_run(monkeypatch):
+    pytest.importorskip("distributed")
+    from psmr.study.sweep.crews import cluster
+
+    class Client:
+        class scheduler:
+            address = "tcp://host:8786"
+
+        def run(self, function):
+            raise Exception("ModuleNotFoundError(No module named 'psmr')")  # as Dask does
+
+    monkeypatch.setattr(cluster.Cluster, "_first_workers", lambda self: 1)
+    with pytest.raises(StudyError, match=r"tcp://host:8786: a worker cannot load psmr .*nothing was run"):
+        cluster.Cluster(Client(), None)
+
+
 def test_workers_of_other_versions_are_said_before_a_run():
     pytest.importorskip("distributed")
     from psmr.study.sweep.crews.cluster import _check_versions

@@ -84,7 +84,7 @@ def test_a_fault_that_may_stay_says_so(longer, tmp_path):
     row = found.table.iloc[0]
     assert row["critical_clearing_time"] == pytest.approx(0.05)
     assert not row["bounded"]
-    assert row["trials"] == 1
+    assert row["trials"] == 2  # the second with a hundredth of the tolerance
 
 
 def test_a_run_too_short_for_the_longest_fault(study, tmp_path):

@@ -80,7 +80,7 @@ class Cluster:
         self.done: SimpleQueue[Any] = SimpleQueue()
         try:
             self.workers = self._first_workers()
-            _check_versions(self.client.run(_versions))
+            _check_versions(self._of_workers())
             parcel = zlib.compress(pickle.dumps((bench, packed())), 1)
             # A task of its own: Dask brings its result to each worker once, and makes it again if lost.
             self.parcel = self.client.submit(_parcel, parcel, pure=False)
@@ -108,6 +108,16 @@ class Cluster:
                 f"worker {address} --nthreads 1`"
             ) from error
         return self._present()
+
+    def _of_workers(self) -> Mapping[str, Mapping[str, str]]:
+        try:
+            found: Mapping[str, Mapping[str, str]] = self.client.run(_versions)
+        except Exception as error:  # Dask wraps what a worker raises in errors of many kinds
+            raise StudyError(
+                f"{self.client.scheduler.address}: a worker cannot load psmr ({error}); install psmr "
+                f"{__version__} with the extra sweep on all machines, nothing was run"
+            ) from error
+        return found
 
     def _present(self) -> int:
         return len(self.client.scheduler_info(n_workers=-1)["workers"])
