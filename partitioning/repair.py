@@ -95,7 +95,7 @@ def well_posed(
         When no move makes the split well posed, or none was found within the budget: with the group at fault,
         what was tried and what to try.
     """
-    if not (isinstance(limit, int | float) and np.isfinite(limit) and limit > 0):
+    if not (isinstance(limit, int | float | np.integer | np.floating) and np.isfinite(limit) and limit > 0):
         raise PartitionError(
             f"limit = {limit!r}: the largest spectral radius allowed must be a finite number > 0"
         )
@@ -122,6 +122,7 @@ class _Repair:
         self.stays[self.labels[wish.firm]] = True
         self.moved: dict[int, str] = {}
         self.judged = 0
+        self.longest = 0.0
 
     def run(self) -> Partition:
         groups = np.zeros(self.count, dtype=bool)
@@ -157,6 +158,7 @@ class _Repair:
             When so many have been checked that the search has no end.
         """
         self.judged += 1
+        begun = time.process_time()
         if self.judged > MOST:
             first = next(iter(self.moved.values()), "no group moved")
             raise PartitionError(
@@ -181,6 +183,7 @@ class _Repair:
         elif excess > 0.0:
             growth = np.inf if self.spectral_radius is not None else 0.0
         badness = (max(0.0, float(excess)), float(growth))
+        self.longest = max(self.longest, time.process_time() - begun)
         return Verdict(partition, equations, condition_fast, condition_slow, radius, badness)
 
     def step(self, groups: Array, verdict: Verdict) -> tuple[int, Array, Verdict]:
@@ -190,7 +193,7 @@ class _Repair:
             sides = groups.copy()
             sides[group] ^= True
             tried.append((group, sides, self.judge(sides)))
-            if tried[-1][2].fine or time.process_time() - self.begun > self.budget:
+            if tried[-1][2].fine or self.over:
                 return tried[-1]
         helpful = [move for move in tried if move[2].badness < verdict.badness]
         if helpful:
@@ -203,9 +206,14 @@ class _Repair:
         sides[group] = True
         return group, sides, self.judge(sides)
 
+    @property
+    def over(self) -> bool:
+        """Whether another split would not be judged within the budget."""
+        return time.process_time() - self.begun + self.longest > self.budget
+
     def require_time(self, before: Verdict, after: Verdict) -> None:
         """Raise the error of a search that has used up its budget."""
-        if after.fine or time.process_time() - self.begun <= self.budget:
+        if after.fine or not self.over:
             return
         worst = int(self.labels[self.implicated(before).argmax()])
         moved = ", ".join(self.members(group) for group in self.moved) or "none"

@@ -104,7 +104,7 @@ def suggest_delta(linear: Linear, rows: int = 10) -> pd.DataFrame:
     """
     import pandas as pd  # slow to import, for tables alone
 
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
         raise PartitionError(f"rows = {rows!r}: must be a whole number >= 1")
     require_linear(linear)
     magnitude = np.abs(modes(linear).owners())

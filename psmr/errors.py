@@ -30,7 +30,15 @@ class PsmrError(Exception):
 
 
 class InputError(PsmrError, ValueError):
-    """Something that was handed in is wrong: a name, a value, a file."""
+    """Something that was handed in is wrong: a name, a value, a file.
+
+    Attributes
+    ----------
+    mistakes
+        Each for itself, where there are several.
+    """
+
+    mistakes: tuple[str, ...] = ()
 
 
 class CaseError(InputError):
@@ -103,8 +111,7 @@ class Mistakes:
         try:
             return what(*arguments, **more)
         except InputError as error:
-            if str(error) not in self.found:
-                self.found.append(str(error))
+            self.found += [words for words in error.mistakes or (str(error),) if words not in self.found]
             return None
 
     def finish(self) -> None:
@@ -114,4 +121,17 @@ class Mistakes:
         if self.found:
             more = len(self.found) - SHOWN
             rest = [f"... and {more} more"] if more > 0 else []
-            raise self.error("\n  ".join([f"{len(self.found)} mistakes:", *self.found[:SHOWN], *rest]))
+            error = self.error("\n  ".join([f"{len(self.found)} mistakes:", *self.found[:SHOWN], *rest]))
+            error.mistakes = tuple(self.found)
+            raise error
+
+
+def placed(error: InputError, kind: type[InputError], place: str) -> InputError:
+    """Return an error of a kind that says the same, every mistake with its place before it."""
+    mistakes = Mistakes(kind)
+    mistakes.found = [f"{place}: {words}" if place else words for words in error.mistakes or (str(error),)]
+    try:
+        mistakes.finish()
+    except InputError as made:
+        return made
+    return error

@@ -8,8 +8,8 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from psmr.errors import InputError
@@ -25,71 +25,124 @@ _UNFINISHED = re.compile(rf"\..*{re.escape(_MARK)}\w{{8}}(\.[^.]*)?")
 """Names of the temporary files that `atomic` makes."""
 
 
+class Together:
+    """Files that appear all at once when the block ends well, or not at all.
+
+    What a process that was killed has left in their folders of its own is removed, too: its lock is gone with
+    it.
+
+    Parameters
+    ----------
+    error
+        What is raised.
+    parents
+        Whether missing folders are made.
+    instead
+        Files of an earlier time that would contradict the new ones; they go when those appear.
+
+    Attributes
+    ----------
+    removed
+        What of `instead` was there and went.
+    """
+
+    def __init__(
+        self, error: type[InputError] = InputError, parents: bool = True, instead: Iterable[Path] = ()
+    ) -> None:
+        self.error, self.parents, self.instead = error, parents, tuple(instead)
+        self.removed: list[Path] = []
+        self._ready: list[tuple[int, Path, Path]] = []
+
+    def __enter__(self) -> Together:
+        return self
+
+    @contextmanager
+    def file(self, path: str | os.PathLike[str]) -> Iterator[Path]:
+        """Yield a temporary path beside `path` that takes its place with the others.
+
+        Only a regular file is replaced: a link, a pipe or a device stays what it is.
+
+        Raises
+        ------
+        InputError
+            For what is no regular file, a folder that cannot be written and a disk that is full.
+        """
+        target = Path(path)
+        with self._telling(target):
+            require_replaceable(target, self.error)
+            if self.parents:
+                target.parent.mkdir(parents=True, exist_ok=True)
+            _remove_unfinished(target.parent)
+            handle, temporary = _locked_beside(target)
+            try:
+                yield temporary
+                os.fsync(handle)
+                # mkstemp makes files that only their owner may read; a result gets the permissions of any new
+                # file.
+                temporary.chmod(0o666 & ~_umask())
+                if sys.platform == "win32":
+                    os.close(handle)
+                    handle = -1
+                # Once more: the run may have taken hours.
+                require_replaceable(target, self.error)
+            except BaseException:
+                _drop(handle, temporary)
+                raise
+            self._ready.append((handle, temporary, target))
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        ready, self._ready = self._ready, []
+        try:
+            if kind is None:
+                self._replace(ready)
+        finally:
+            for handle, temporary, _ in ready:
+                _drop(handle, temporary)
+
+    def _replace(self, ready: Sequence[tuple[int, Path, Path]]) -> None:
+        for _, temporary, target in ready:
+            with self._telling(target):
+                os.replace(temporary, target)
+        new = {target for _, _, target in ready}
+        for earlier in self.instead:
+            if earlier not in new and earlier.is_file() and not earlier.is_symlink():
+                with self._telling(earlier):
+                    earlier.unlink(missing_ok=True)
+                self.removed.append(earlier)
+
+    @contextmanager
+    def _telling(self, target: Path) -> Iterator[None]:
+        """Raise the error of a file in place of what the system says of it."""
+        try:
+            yield
+        except BrokenPipeError:  # of standard output or standard error, never of a file
+            raise
+        except (OSError, ValueError) as reason:
+            if isinstance(reason, ValueError) and "null" not in str(reason):
+                raise
+            raise self.error(unwritable(target, reason)) from reason
+
+
 @contextmanager
 def atomic(
     path: str | os.PathLike[str], error: type[InputError] = InputError, parents: bool = True
 ) -> Iterator[Path]:
     """Yield a temporary path beside `path` that takes its place when the block ends well, else is removed.
 
-    What a process that was killed has left there of its own is removed, too: its lock is gone with it.
-
-    Parameters
-    ----------
-    path
-        The file. Only a regular one is replaced: a link, a pipe or a device stays what it is.
-    error
-        What is raised.
-    parents
-        Whether missing folders are made.
-
-    Raises
-    ------
-    InputError
-        For what is no regular file, a folder that cannot be written and a disk that is full.
+    See `Together` for the arguments and for the errors.
     """
-    target = Path(path)
-    handle, temporary = None, None
-    try:
-        require_replaceable(target, error)
-        if parents:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_unfinished(target.parent)
-        handle, temporary = _locked_beside(target)
+    with Together(error, parents) as files, files.file(path) as temporary:
         yield temporary
-        os.fsync(handle)
-        # mkstemp makes files that only their owner may read; a result gets the permissions of any new file.
-        temporary.chmod(0o666 & ~_umask())
-        if sys.platform == "win32":
-            os.close(handle)
-            handle = None
-        # Once more: the run may have taken hours.
-        require_replaceable(target, error)
-        os.replace(temporary, target)
-    except BrokenPipeError:  # of standard output or standard error, never of a file
-        raise
-    except (OSError, ValueError) as reason:
-        if isinstance(reason, ValueError) and "null" not in str(reason):
-            raise
-        raise error(unwritable(target, reason)) from reason
-    finally:
-        if handle is not None:
-            os.close(handle)
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
 
 
 def write_texts(
     texts: Mapping[Path, str], error: type[InputError] = InputError, parents: bool = True
 ) -> None:
-    """Write files, all of them or none; see `atomic`."""
-    with ExitStack() as files:
-        places = [files.enter_context(atomic(path, error, parents)) for path in texts]
-        for at, place, text in zip(texts, places, texts.values(), strict=True):
-            try:
+    """Write files, all of them or none; see `Together`."""
+    with Together(error, parents) as files:
+        for at, text in texts.items():
+            with files.file(at) as place:
                 place.write_text(text, encoding="utf-8")
-            except OSError as reason:
-                raise error(unwritable(at, reason)) from reason
 
 
 def require_replaceable(path: str | os.PathLike[str], error: type[InputError] = InputError) -> None:
@@ -170,6 +223,14 @@ def _remove_unlocked(path: str) -> None:
         os.unlink(path)
     finally:
         os.close(handle)
+
+
+def _drop(handle: int, temporary: Path) -> None:
+    """Close a temporary file, and remove it where it did not take its place."""
+    with contextlib.suppress(OSError):  # closed before
+        os.close(handle)
+    with contextlib.suppress(OSError):
+        temporary.unlink(missing_ok=True)
 
 
 def _umask() -> int:

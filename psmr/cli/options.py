@@ -15,8 +15,13 @@ def case_options(
     command: argparse.ArgumentParser, metavar: str = "CASE", help: str = "case file", start: bool = True
 ) -> None:
     """Add the case file, and how it is read; with `start`, how its power flow is solved, too."""
-    command.add_argument("case", metavar=metavar, help=help)
+    command.add_argument("case", metavar=metavar, help=f"{help}; - reads standard input")
     group = command.add_argument_group("reading a case")
+    group.add_argument(
+        "--format",
+        choices=("toml", "raw", "rawx", "m"),
+        help="format of the case, in place of what its suffix says; standard input is TOML otherwise",
+    )
     group.add_argument("--dynamics", metavar="FILE", help="DYR file with the dynamic data of a .raw file")
     group.add_argument(
         "--skip-unknown-models",
@@ -76,6 +81,8 @@ def scheme_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--solution", choices=("TM", "BEM"))
     group.add_argument("--interpolation", choices=("linear", "spline"))
     group.add_argument("--predict", choices=("all", "slow"))
+    group.add_argument("--coupling", choices=("end", "mean"), help="what slow rows see of fast variables")
+    group.add_argument("--interface", choices=("held", "schur"), help="what fast rows see of the network")
     group.add_argument("--corrections", type=corrections, metavar="K", help="0, 1, 2, ... or converge")
 
 
@@ -124,7 +131,15 @@ def case_file(arguments: argparse.Namespace) -> CaseFile:
         net_unmodelled=arguments.net_unmodelled,
         mechanical=arguments.mechanical,
         start_at_limits=getattr(arguments, "start_at_limits", None) or "refuse",
+        format=arguments.format,
     )
+
+
+def names_study(arguments: argparse.Namespace) -> bool:
+    """Return whether what a command names is a study; a case in a format that was said is none."""
+    from psmr.study.file.study import is_study
+
+    return arguments.format is None and is_study(arguments.case)
 
 
 _PREPARED = ("loads", "net_unmodelled", "mechanical", "start_at_limits")

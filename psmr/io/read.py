@@ -13,11 +13,13 @@ from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.case import Case
 from psmr.grid.case.checks import unlikely
 from psmr.grid.case.tables import MECHANICAL
+from psmr.io.text import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from psmr.grid.start.conversion import LoadShares
 
-SUFFIXES = (".toml", ".raw", ".rawx", ".m")
+FORMATS = ("toml", "raw", "rawx", "m")
+SUFFIXES = tuple(f".{name}" for name in FORMATS)
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class CaseFile:
 
     Attributes
     ----------
-    path, dynamics, skip_unknown_models, frequency_hz, loads, net_unmodelled, mechanical
+    path, dynamics, skip_unknown_models, frequency_hz, loads, net_unmodelled, mechanical, format
         See `read_case`.
     reactive_limits
         Whether generators keep to q_min_mvar and q_max_mvar, see `power_flow`.
@@ -43,12 +45,13 @@ class CaseFile:
     net_unmodelled: bool = False
     mechanical: Annotated[str, MECHANICAL] | None = None
     start_at_limits: str = "refuse"
+    format: str | None = None
 
     def read(self) -> Case:
         """Return the case."""
         case = _read(
             *(self.path, self.dynamics, self.skip_unknown_models, self.frequency_hz),
-            *(self.net_unmodelled, self.mechanical),
+            *(self.net_unmodelled, self.mechanical, self.format),
         )
         _warn(case)
         return _prepared(case, self.loads, self.net_unmodelled, self.reactive_limits)
@@ -68,6 +71,7 @@ def read_case(
     loads: str | Mapping[str, Sequence[float]] | LoadShares | None = None,
     net_unmodelled: bool = False,
     mechanical: str | None = None,
+    format: str | None = None,
 ) -> Case:
     """Return the checked case in a file; the suffix says the format.
 
@@ -75,7 +79,7 @@ def read_case(
     ----------
     path
         ``.toml`` (psmr's own), ``.raw`` (PSS/E, versions 23 and 29 to 36), ``.rawx`` (PSS/E's JSON, version
-        35 and 36) or ``.m`` (MATPOWER, version 2).
+        35 and 36) or ``.m`` (MATPOWER, version 2). ``-`` is standard input.
     dynamics
         DYR file with the plants' devices for a RAW file.
     skip_unknown_models
@@ -92,6 +96,9 @@ def read_case(
     mechanical
         What drives GENROU and its family, ``"torque"`` or ``"power"``; None: as the TOML file says, and for a
         RAW file with a DYR file ``"power"``, the convention of PSS/E.
+    format
+        ``"toml"``, ``"raw"``, ``"rawx"`` or ``"m"`` in place of what the suffix says; standard input, which
+        has none, is TOML where this is left out.
 
     Raises
     ------
@@ -107,7 +114,7 @@ def read_case(
         Of what is left out, netted or taken for something else, and of values that are possible and unlikely
         (T''d0 above T'd0, an inertia of 1e5 s, a branch of 1e-7 pu).
     """
-    case = _read(path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical)
+    case = _read(path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format)
     _warn(case)
     return _prepared(case, loads, net_unmodelled)
 
@@ -119,15 +126,21 @@ def _read(
     frequency_hz: float | None,
     net_unmodelled: bool,
     mechanical: str | None,
+    format: str | None,
 ) -> Case:
     for given in (path, *(() if dynamics is None else (dynamics,))):
         if not isinstance(given, str | os.PathLike) or not os.fspath(given):
             raise CaseError(f"{given!r}: must be the path of a case file, as text")
-    suffix = Path(path).suffix.lower()
+    if format is not None and format not in FORMATS:
+        raise CaseError(f"format = {format!r}: must be one of {', '.join(map(repr, FORMATS))}")
+    usual = ".toml" if str(path) == STANDARD_INPUT else Path(path).suffix.lower()
+    suffix = usual if format is None else f".{format}"
+    if str(path) == STANDARD_INPUT and str(dynamics) == STANDARD_INPUT:
+        raise CaseError("-: standard input is one file; give the case or its dynamic data as a file")
     if suffix not in SUFFIXES:
         raise CaseError(
             f"{path}: psmr reads {', '.join(SUFFIXES)} and knows no format {suffix!r}; rename or convert"
-            " the file"
+            " the file, or say its format"
         )
     psse = suffix in (".raw", ".rawx")
     if dynamics is not None and not psse:
@@ -146,7 +159,14 @@ def _read(
         return read_matpower(path, frequency_hz)
     from psmr.io.toml.read_case import read_toml
 
-    return read_toml(path, mechanical)
+    try:
+        return read_toml(path, mechanical)
+    except CaseError as error:
+        if str(path) != STANDARD_INPUT or format is not None:
+            raise
+        raise CaseError(
+            f"{error}; standard input is taken for TOML unless --format (format=) says else"
+        ) from error
 
 
 def _prepared(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import stat
+import sys
 import tomllib
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from psmr.errors import CaseError, PsmrWarning
+from psmr.files import abridged
 
 _CONTROL = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\U0010ffff]")
 
@@ -37,9 +40,11 @@ def read_text(path: str | Path, other: str | None = None) -> list[str]:
     return lines
 
 
-_SHOWN = 100
-"""Of a path that is longer, this many characters at each end are shown."""
+STANDARD_INPUT = "-"
+"""The path that means standard input."""
 
+LONGEST = 2**30
+"""Bytes of standard input at most: what is longer may never end."""
 
 WINDOWS = "cp1252"
 """The encoding of files of programs that write in that of the system, Windows of the West: ISO 8859-1, and
@@ -47,8 +52,9 @@ more."""
 
 
 def decoded(path: str | Path, other: str | None = None) -> str:
-    """Return the text of a regular file in UTF-8, with or without a byte-order mark.
+    """Return the text of a regular file, or of standard input (``-``), in UTF-8.
 
+    It may have a byte-order mark. Standard input is read once and remembered: who asks again gets the same.
     `other` is the encoding of a file that is not in UTF-8, for formats that say nothing of it and whose data
     are ASCII, so that names for display alone depend on it.
 
@@ -62,22 +68,15 @@ def decoded(path: str | Path, other: str | None = None) -> str:
     CaseError
         For a path that leads nowhere, to a folder, a pipe or a device, and for bytes that are not UTF-8.
     """
-    shown = str(path)
-    if len(shown) > 2 * _SHOWN + 3:
-        shown = f"{shown[:_SHOWN]}...{shown[-_SHOWN:]}"
-    try:
-        # A pipe or device is refused before it is opened: it may block, or never end.
-        kind = Path(path).stat().st_mode
-        if not stat.S_ISREG(kind):
-            what = "a folder" if stat.S_ISDIR(kind) else "no regular file (a pipe or device)"
-            raise CaseError(f"{shown}: cannot be read: it is {what}; give a file")
-        raw = Path(path).read_bytes()
-    except OSError as error:
-        raise CaseError(f"{shown}: cannot be read: {error.strerror}; is the path right?") from error
-    except CaseError:
-        raise
-    except ValueError as error:  # a path with a NUL in it
-        raise CaseError(f"{shown!r}: cannot be read: {error}; is the path right?") from error
+    shown = abridged(path)
+    if str(path) == STANDARD_INPUT:
+        raw = _standard_input(sys.stdin)
+    else:
+        require_file(path)
+        try:
+            raw = Path(path).read_bytes()
+        except OSError as error:
+            raise CaseError(f"{shown}: cannot be read: {error.strerror}; is the path right?") from error
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -88,6 +87,37 @@ def decoded(path: str | Path, other: str | None = None) -> str:
             warnings.warn(f"{what}; read as {other}, on which names may depend", PsmrWarning, stacklevel=3)
             return text
         raise CaseError(f"{what}; save the file as UTF-8 or ASCII") from error
+
+
+def require_file(path: str | Path) -> None:
+    """Raise CaseError for a path that leads nowhere, or to something that is no regular file.
+
+    A pipe or device is refused before it is opened: it may block, or never end.
+    """
+    shown = abridged(path)
+    try:
+        kind = Path(path).stat().st_mode
+    except OSError as error:
+        raise CaseError(f"{shown}: cannot be read: {error.strerror}; is the path right?") from error
+    except ValueError as error:  # a path with a NUL in it
+        raise CaseError(f"{shown}: cannot be read: {error}; is the path right?") from error
+    if not stat.S_ISREG(kind):
+        what = "a folder" if stat.S_ISDIR(kind) else "no regular file (a pipe or device)"
+        raise CaseError(f"{shown}: cannot be read: it is {what}; give a file, or - for standard input")
+
+
+@functools.lru_cache(maxsize=1)
+def _standard_input(stream: TextIO | None) -> bytes:
+    """Return everything that standard input has, up to its end."""
+    if stream is None or stream.closed:
+        raise CaseError("-: standard input is closed; give a file, or pipe one in")
+    try:
+        raw = stream.buffer.read(LONGEST + 1)
+    except OSError as error:
+        raise CaseError(f"-: standard input cannot be read: {error.strerror}; give a file") from error
+    if len(raw) > LONGEST:
+        raise CaseError("-: standard input has more than 1 GiB; is it the right one?")
+    return raw
 
 
 def _in(encoding: str | None, raw: bytes) -> str | None:

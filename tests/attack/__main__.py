@@ -1,4 +1,4 @@
-"""Attack psmr for a while: ``python -m tests.attack --seed S --seconds N``.
+"""Attack psmr for a while: ``python -m tests.attack --seed S --seconds N``, or ``--only PART --count N``.
 
 Every attempt follows from seed and number alone. The exit code is 0 where nothing bad was found.
 """
@@ -6,10 +6,12 @@ Every attempt follows from seed and number alone. The exit code is 0 where nothi
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.attack import andes, mutations, processes, runs
@@ -26,41 +28,48 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120.0, help="how long, for all parts together")
     parser.add_argument("--only", choices=(*SHARES, "andes"), help="one part alone")
     parser.add_argument("--first", type=int, default=0, help="number of the first attempt")
+    parser.add_argument("--count", type=int, help="how many attempts of each part, however long they take")
     arguments = parser.parse_args()
     tally = Tally()
     shares = {arguments.only: 1.0} if arguments.only else SHARES
     with tempfile.TemporaryDirectory() as name:
         for part, share in shares.items():
-            end = time.monotonic() + share * arguments.seconds
             folder = Path(name) / part
             folder.mkdir()
-            carry_out(part, tally, folder, arguments.seed, arguments.first, end)
+            numbers = counted(arguments.first, arguments.count, share * arguments.seconds)
+            carry_out(part, tally, folder, arguments.seed, numbers)
     print(f"seed {arguments.seed}, user {os.getuid()}\n\n{tally.table()}")
     return 1 if tally.found and arguments.only != "andes" else 0
 
 
-def carry_out(part: str, tally: Tally, folder: Path, seed: int, first: int, end: float) -> None:
-    """Carry one part out until its time is over."""
-    number = first
+def counted(first: int, count: int | None, seconds: float) -> Iterator[int]:
+    """Yield the numbers of attempts: as many as asked for, or as many as there is time for."""
+    end = time.monotonic() + seconds
+    for number in itertools.count(first):
+        if number - first == count or (count is None and time.monotonic() > end):
+            return
+        yield number
+
+
+def carry_out(part: str, tally: Tally, folder: Path, seed: int, numbers: Iterator[int]) -> None:
+    """Carry one part out."""
     if part == "kills":
         commands = processes.Commands(folder)
-        while time.monotonic() < end:
+        for number in numbers:
             processes.kill(commands, tally, seed, number)
             if number % 10 == 5:
                 processes.small_disk(commands, tally, seed, number)
             if number % 50 == 25:
                 processes.together(commands, tally, seed, number)
-            number += 1
         processes.tidy(commands, tally)
         return
-    while time.monotonic() < end:
+    for number in numbers:
         if part == "fields":
             mutations.attack(tally, folder, seed, number)
         elif part == "runs":
             runs.attack(tally, seed, number)
         else:
             andes.attack(tally, folder, seed, number)
-        number += 1
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from psmr.errors import PsmrError
-from psmr.io.psse.dyr import _entries
 from psmr.io.psse.dyr_layout import component_for, names_of
-from psmr.io.psse.dyr_loads import RECORDS, LoadRecords
+from psmr.io.psse.dyr_loads import LoadRecords
 from psmr.io.psse.dyr_relays import RelayRecords
+from psmr.io.psse.entries import as_load, entries
+from psmr.io.psse.load_layout import KINDS, RECORDS
 
 USER_WRITTEN = ("USRMDL", "USRLOD", "USRMSC", "USRBUS", "USRBRN", "USRFCT", "USRSWS", "USRDCL", "USRREL")
 EVENTS = ("TOGGLE",)
@@ -48,7 +49,7 @@ def fits(model: str, words: list[str]) -> bool:
     """Say whether a record has as many values as psmr expects, and those that psmr has options for."""
     if model in RELAYS:
         return bool(words)
-    names = RECORDS[model[:-2]].split() if model in LOADS else names_of(model, len(words))
+    names = RECORDS[KINDS[model][0]].split() if model in LOADS else names_of(model, len(words))
     if len(names) != len(words):
         return False
     fixed = [(n.partition("=")[2], w) for n, w in zip(names, words, strict=True) if "=" in n]
@@ -63,10 +64,10 @@ def count(folder: Path) -> tuple[Counter[str], Counter[str], Counter[str], int]:
     records, fitting, places, number = Counter[str](), Counter[str](), Counter[str](), 0
     for path, lines in files(folder):
         here: set[str] = set()
-        entries = _entries(str(path), lines)
+        found = entries(str(path), lines)
         while True:
             try:
-                entry = next(entries)
+                entry = as_load(next(found))
             except StopIteration:
                 break
             except PsmrError as error:

@@ -8,8 +8,10 @@ a run less that of a run of one step, which makes the blocks and solves the star
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -24,8 +26,8 @@ from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.study.record.dense import dense_points
 from psmr.study.record.spans import spans_of
-from tests.benchmarks.equal_error.cases import START, Disturbance, local_fault, system_of, title
-from tests.benchmarks.equal_error.measure import Measured, ratio, watched
+from tests.benchmarks.equal_error.cases import START, Disturbance, local_fault, system_of, title, watched
+from tests.benchmarks.equal_error.measure import Measured, ratio
 
 CASES = (("new-england", 0.0), ("npcc_full", 0.0), ("case1354pegase", 0.5), ("case9241pegase", 0.5))
 TOLERANCES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
@@ -99,6 +101,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--case", nargs="*", default=[name for name, _ in CASES])
+    parser.add_argument("--save", type=Path)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--tolerances", type=float, nargs="*", default=list(TOLERANCES))
     arguments = parser.parse_args()
@@ -109,6 +112,10 @@ def main() -> None:
         what = local_fault(system, bus)
         print(f"{title(name, converters)}, {system.n + system.m} variables, {what.t_end:g} s", flush=True)
         rows = measured(system, what, arguments.repeats, tuple(arguments.tolerances))
+        if arguments.save:
+            record = {"case": name, "converters": converters, "size": system.n + system.m}
+            with arguments.save.open("a") as file:
+                file.write(json.dumps(record | {"rows": [vars(row) for row in rows]}) + "\n")
         print(f"  a run as short as can be: {overhead(system, what):.3f} s")
         print(f"  {'scheme':44} {'time, s':>8} {'all rms':>9} {'largest':>9} {'v, omega':>9} {'largest':>9}")
         for row in rows:

@@ -18,7 +18,7 @@ from psmr.grid.models.exciters import (
     ExciterType1Direct,
     StaticExciter,
 )
-from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1, GovernorLeadLag
+from psmr.grid.models.governors import GAST, HYGOV, IEEEG1, IEEEG1CC, IEESGO, TGOV1, GovernorLeadLag
 from psmr.grid.models.loads.exponential import ExponentialLoad
 from psmr.grid.models.loads.motors import InductionMotor
 from psmr.grid.models.loads.zip import ZipLoad
@@ -134,6 +134,21 @@ PARAMETERS = {
     GENSAE: {**SUBTRANSIENT, "x_q": 0.7, "mechanical_power": 1.0},
     InfiniteBus: {"s_n": 64.0, "s_base": 100.0, "r_a": 0.01, "x_d1": 0.2},
     TGOV1: {"r": 0.05, "t_1": 0.4, "v_max": 0.9, "v_min": 0.1, "t_2": 2.1, "t_3": 7.0, "d_t": 0.2},
+    IEEEG1CC: {
+        **{
+            "k": 20.0,
+            "t_1": 0.1,
+            "t_2": 0.03,
+            "t_3": 0.2,
+            "u_o": 0.5,
+            "u_c": -0.6,
+            "p_max": 0.9,
+            "p_min": 0.1,
+        },
+        **{"t_4": 0.3, "k_1": 0.3, "t_5": 5.0, "k_3": 0.3, "t_6": 0.4, "k_5": 0.1, "t_7": 0.1, "k_7": 0.1},
+        **{"bus2": 1.0, "unit2": 1.0, "k_2": 0.1, "k_4": 0.05, "k_6": 0.04, "k_8": 0.03, "base": 1.2},
+        "t_rest": 0.1,
+    },
     IEEEG1: {
         **{
             "k": 20.0,

@@ -18,6 +18,7 @@ from psmr.grid.models.exciters.compensator import IEEEVC
 from psmr.grid.models.governors import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
 from psmr.grid.models.loads.cages import CIM5, CIM6
 from psmr.grid.models.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
+from psmr.grid.models.loads.composite.cmld import CMLD
 from psmr.grid.models.protection import (
     FrequencyTrip,
     UnderFrequencyShedding,
@@ -148,7 +149,43 @@ CAGES = {
     **{"s_n": 64.0, "s_base": 100.0, "f_n": 60.0, "r_s": 0.01, "x_s": 0.1, "x_m": 3.0, "r_1": 0.005},
     **{"x_1": 0.08, "r_2": 0.15, "x_2": 0.175, "h": 0.4},
 }
+END_USES = {
+    **{"lf": 0.75, "ra": 0.04, "ls": 1.8, "lp": 0.12, "lpp": 0.104, "tpo": 0.095, "tppo": 0.02, "h": 0.1},
+    **{"etrq": 2.0, "vtr1": 0.6, "ftr1": 0.5, "vtr2": 0.5, "ftr2": 0.7},
+}
+COMPOSITE = {
+    **{"s_base": 100.0, "f_n": 60.0, "v_0": 1.01, "p_0": 0.8, "q_0": 0.2, "mva": -1.25, "b_ss": 0.1},
+    **{"r_fdr": 0.04, "x_fdr": 0.05, "f_b": 0.75, "x_xf": 0.08, "tfixhs": 1.02, "tfixls": 0.99, "tap": 1.05},
+    **{"s_mva": 80.0, "shrink": 0.9, "p_load": 0.75, "fm_a": 0.2, "fm_b": 0.15, "fm_c": 0.1, "fm_d": 0.2},
+    **{"f_el": 0.15, "pf_el": 0.98, "v_d1": 0.8, "v_d2": 0.5, "frcel": 0.4, "pf_s": -0.99, "p1c": 0.5},
+    **{
+        "p2c": 0.3,
+        "p_frq": 1.2,
+        "q1c": -0.5,
+        "q2c": 1.5,
+        "q_frq": -1.0,
+        "v_z": 0.4,
+        "v_l": 0.98,
+        "v_el": 0.6,
+    },
+    **{f"{name}_{k}": value for k in "abc" for name, value in END_USES.items()},
+    **{"t_0_a": 0.7, "t_0_b": 0.6, "t_0_c": 0.5, "etrq_a": 0.0},
+    **{"t_stall": 0.03, "t_rst": 0.3, "t_v": 0.02, "t_f": 0.05, "lf_d": 0.9, "pf_d": 0.97, "v_stall": 0.45},
+    **{
+        "r_stall": 0.1,
+        "x_stall": 0.12,
+        "lf_adj": 0.2,
+        "kp1": 0.1,
+        "v_brk": 0.86,
+        "f_rst": 0.3,
+        "v_rst": 0.95,
+    },
+    **{"vc1off": 0.5, "vc2off": 0.3, "vc1on": 0.7, "vc2on": 0.4, "t_th": 15.0, "th1t": 0.4, "th2t": 1.1},
+    **{"f_uvr": 0.2, "uvtr1": 0.6, "ttr1_d": 0.02, "uvtr2": 0.5, "ttr2_d": 1.0, "p_run": 0.85, "q_run": 0.2},
+    **{"v_x": 0.42, "v_con": 0.45, "hot_1": 0.6, "hot_2": 0.5},
+}
 LOADS = {
+    CMLD: COMPOSITE,
     CIM5: {**CAGES, "cages": 2.0, "circuit": 2.0, "d": 1.4},
     CIM6: {**CAGES, "cages": 2.0, "a": 0.6, "b": 0.2, "d": 0.1, "e": 1.7, "c_0": 0.1},
     LoadCharacteristic: CHARACTERISTIC,
@@ -289,6 +326,11 @@ ZERO = {
 }
 
 VARIANTS = {
+    CMLD: (
+        {"fm_a": 0.6, "stalled_1": 1.0, **{f"off{n}_{k}": 1.0 for n in "12" for k in "abc"}, "v_con": 10.0},
+        {"below_x": 1.0, "th2t": 0.4, "v_con": 0.9, "v_el": 0.1, "tripped": 1.0},
+        {"hot_1": 1.2, "hot_2": 1.3, "v_con": 0.1},
+    ),
     DERA1: (
         {"freq_flag": 0.0, "pf_flag": 0.0, "v_ref0": 0.8},
         {"pq_flag": 1.0, "type_flag": 0.0, "k_qv": 0.0, "p_min": -0.5},

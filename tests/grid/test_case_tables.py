@@ -1,11 +1,13 @@
 """A case as DataFrames: read, changed by name or by table, refused whole; and a case without a file."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import psmr
-from psmr.errors import CaseError
+from psmr.errors import CaseError, PsmrWarning
 
 
 @pytest.fixture(scope="module")
@@ -163,3 +165,12 @@ def test_a_case_without_a_file_gets_what_a_file_gets(tmp_path, case):
         psmr.make_case("bad", **HEAD, buses=[3])
     with pytest.raises(CaseError, match=r"base_mva = 'a': must be a number"):
         psmr.make_case("bad", base_mva="a", frequency_hz=60.0, buses=[])
+
+
+def test_an_edit_warns_of_what_is_newly_unlikely(case):
+    name = next(row.devices[0].name for row in case.generators if "h" in row.devices[0].parameters)
+    with pytest.warns(PsmrWarning, match="h = 20000 s: an inertia constant is between"):
+        new = case.edit({f"{name}.h": 2e4})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        new.edit({f"{case.loads[0].name}.p_mw": 1.0})

@@ -188,7 +188,7 @@ def test_motor_in_a_file(case, tmp_path):
 
 def test_other_formats_do_not_lose_a_motor_silently(case, tmp_path):
     static = replace(case, generators=tuple(replace(row, devices=()) for row in case.generators))
-    with pytest.raises(CaseError, match=r"\(motor8\): RAW files have loads of constant impedance"):
+    with pytest.warns(PsmrWarning, match="motor8 becomes load8-2; motor8: InductionMotor becomes CIM6"):
         write_case(static, tmp_path / "out.raw")
     with pytest.warns(PsmrWarning, match="keep 1 dynamic devices, 3 loads that depend on the voltage"):
         write_case(static, tmp_path / "out.m")

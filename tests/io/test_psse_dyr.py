@@ -80,6 +80,7 @@ WRONG = {
         "no generator '2' at bus 1 in the RAW file (at this bus: '1')",
     ),
     "few": ("6.5 0.0 1.8", "6.5 0.0", 2, "GENROU: has 13 values; must have 14"),
+    "none at all": ("2 'GENCLS' 'G1' 4.0", "2 'GENCLS' 'G1' / 4.0", 4, "GENCLS: has 0 values; must have 2"),
     "many": ("6.5 0.0 1.8", "6.5 0.0 1.8 1.8", 2, "GENROU: has 15 values; must have 14"),
     "number": ("0.49 33.0", "x 33.0", 6, "t_1 = 'x': must be a finite number"),
     "line of a value": ("0.55 0.25", "nan 0.25", 3, "x_q1 = 'nan': must be a finite number"),
@@ -131,11 +132,11 @@ def test_step_up_transformer(read):
 
 def test_option_that_psmr_does_not_have(read):
     governor = GOOD.replace("1 'TGOV1 ' 1 0.05 0.49 33.0 0.0 2.1 7.0 0.0/\n", "") + (
-        "1 'IEEEG1' 1 2 1 20 0 0 0.2 1 -1 33 0 0.3 0.3 0 5 0.4 0 0.5 0.3 0 0 0 0 /\n"
+        "1 'IEEEG1' 1 0 1 20 0 0 0.2 1 -1 33 0 0.3 0.3 0.1 5 0.4 0 0.5 0.3 0 0 0 0 /\n"
     )
-    with pytest.raises(CaseError, match=r"case\.dyr:8 .*bus2 = '2': psmr has this model only with 0"):
+    with pytest.raises(CaseError, match=r"case\.dyr:8 .*k_2 = '0\.1': psmr has this model only with 0"):
         read(governor)
-    with pytest.warns(PsmrWarning, match="bus2 = '2'"):
+    with pytest.warns(PsmrWarning, match="k_2 = '0.1'"):
         assert len(read(governor, skip_unknown_models=True).generators[0].devices) == 2
 
 

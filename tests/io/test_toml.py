@@ -212,7 +212,8 @@ WRONG = {
     "load model": (
         '"impedance"',
         '"impedence"',
-        "must be impedance, current, power, exponential, motor, characteristic; did you mean 'impedance'?",
+        "must be impedance, current, power, exponential, motor, composite, characteristic; "
+        "did you mean 'impedance'?",
     ),
     "no load model": ('model = "impedance"\n', "", "[[load]]: model is missing; give model ="),
     "fractions": (

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import partitioning
+from psmr.dae.declare.component import Component, Parameter
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
 from psmr.errors import SchemeError, SimulationError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
@@ -25,6 +28,29 @@ def system():
 @pytest.fixture(scope="module")
 def split(system):
     return partitioning.by_hand(system.linearise(), ["D.current", "D.voltage"])
+
+
+class Follower(Component):
+    """x' = -x + z."""
+
+    states = ("x",)
+    inputs = ("z",)
+
+    @staticmethod
+    def equations(m, v, p):
+        return (v.z - v.x,), (), ()
+
+
+class Rotor(Component):
+    """An undamped oscillator."""
+
+    states = ("x", "v")
+    period = Parameter("s", "period")
+
+    @staticmethod
+    def equations(m, v, p):
+        w = 2 * np.pi / p.period
+        return (w * v.v, -w * v.x), (), ()
 
 
 def points(trajectory):
@@ -246,3 +272,28 @@ def test_a_quadratic_history_is_continued(predictor, predict, interpolation):
         assert within[21:].max() < 1e-12  # TM predicts t^2 exactly; after two steps the cubic has its points
     else:
         assert within.max() > 1e-3
+
+
+def test_the_mean_keeps_what_stays_fast_out_of_the_slow_side():
+    """x' = -x + cos(2 pi t / 0.05) and steps of 50 ms, at the end of each of which the cosine is 1."""
+    devices = [Device("S", Follower, {}, {"z": "F.x"}), Device("F", Rotor, {"period": 0.05}, {})]
+    system = assemble(devices, {"F.x": 1.0})
+    split = partitioning.by_device(system.linearise(), ["F"])
+    end, mean = (
+        integrate(system, Multirate(split, 0.05, 200, "TM", coupling=coupling), 2.0)
+        for coupling in ("end", "mean")
+    )
+    # The true x is a ripple of 0.05 / (2 pi) about zero; the end takes 1 for the course of the cosine.
+    assert end.x[-1, 0] == pytest.approx(1.0 - np.exp(-2.0), abs=1e-3)
+    assert abs(mean.x[-1, 0]) < 1e-3
+
+
+def test_the_network_answers_at_the_fast_points(system):
+    """The slow equation of the torque holds at fast points where the current moves within the macro step."""
+    split = partitioning.by_hand(system.linearise(), ["D.current"])
+    worst = {}
+    for interface in ("held", "schur"):
+        scheme = Multirate(split, 0.02, 8, "TM", interface=interface, coupling="mean", tolerance=1e-12)
+        run = integrate(system, scheme, 0.3, every=True)
+        worst[interface] = max(np.abs(system.g(x, y)).max() for x, y in zip(run.x, run.y, strict=True))
+    assert worst["schur"] < 0.2 * worst["held"]

@@ -130,6 +130,27 @@ def test_multirate_across_a_change(interpolation, predictor):
     assert slope(steps, errors) == pytest.approx(2, abs=0.2)
 
 
+@pytest.mark.parametrize("interface", ["held", "schur"])
+@pytest.mark.parametrize("coupling", ["end", "mean"])
+@pytest.mark.parametrize("solution", ["TM", "BEM"])
+@pytest.mark.parametrize("predictor", ["TM", "extrapolation"])
+def test_multirate_couplings(predictor, solution, coupling, interface):
+    system = systems.two_rates(tau=0.05)
+    # The torque's equation is slow: it answers the current.
+    split = partitioning.by_hand(system.linearise(), ["D.current", "D.voltage"])
+    change = Change(0.37, inputs=(("D.v_ref", 0.6),))
+    exact = _reference((change,))
+    steps = 0.4 * STEPS
+    errors = []
+    for h in steps:
+        scheme = Multirate(
+            split, h, 4, predictor, solution, predict="slow", coupling=coupling, interface=interface,
+            tolerance=1e-12,
+        )  # fmt: skip
+        errors.append(final_error(integrate(system, scheme, 1.0, [change]), exact))
+    assert slope(steps, errors) == pytest.approx(TABLEAUX[solution].order, abs=0.2)
+
+
 @functools.cache
 def _reference(changes=()):
     """Extrapolate two SDIRK2 solutions to order three."""

@@ -69,6 +69,11 @@ SCHEMES = {
     "explicit": (lambda split: SingleRate("RK4", 0.001), False),
     "multirate": (lambda split: Multirate(split, 0.02, 4, predictor="TM"), True),
     "multirate, slow predicted": (lambda split: Multirate(split, 0.02, 4, predict="slow"), True),
+    "multirate, mean": (lambda split: Multirate(split, 0.02, 4, "TM", coupling="mean"), True),
+    "multirate, Schur": (
+        lambda split: Multirate(split, 0.02, 4, "TM", coupling="mean", interface="schur"),
+        True,
+    ),
     "multirate, corrected": (lambda split: Multirate(split, 0.02, 4, corrections=1, predictor="BEM"), True),
     "slow manifold": (lambda split: SlowManifold(split, 0.01), True),
     "SMES": (lambda split: Smes(0.004, 0.0005, micro=2), False),

@@ -13,7 +13,8 @@ from tests.grid.library import PARAMETERS
 BASE = 100.0
 FAR = {"_max": 99.0, "_min": -99.0}
 """Limits by the ends of their names."""
-ALSO = {"IEEEG1": {"u_o": 99.0, "u_c": -99.0}, "HYGOV": {"velm": 99.0, "g_min": 0.0}, "GAST": {"a_t": 99.0}}
+ALSO = {name: {"u_o": 99.0, "u_c": -99.0} for name in ("IEEEG1", "IEEEG1CC")}
+ALSO |= {"HYGOV": {"velm": 99.0, "g_min": 0.0}, "GAST": {"a_t": 99.0}}
 ALSO |= {name: {"v_cu": 0.0, "v_cl": 0.0} for name in ("IEEEST", "ST2CUT")}
 ALSO |= {"EXPIC1": {"v_r1": 99.0, "v_r2": -99.0}, "EXAC2": {"v_lr": 99.0, "k_l": 20.0}}
 ALSO |= {

@@ -5,6 +5,8 @@ Also random index-1 DAEs to try them on.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -77,11 +79,13 @@ class Oracle:
         self.sides()
         if self.scheme.interpolation == "linear":
             return np.column_stack([self.multi(w, None, None) for w in np.eye(self.size)])
-        slow = len(self.sigma)
+        kept = np.arange(self.size) if self.scheme.interface == "schur" else self.sigma
         columns = []
-        for w in np.eye(self.size + 2 * slow):
-            now, older, oldest = np.split(w, [self.size, self.size + slow])
-            columns.append(np.concatenate([self.multi(now, older, oldest), now[self.sigma], older]))
+        for w in np.eye(self.size + 2 * len(kept)):
+            now, *parts = np.split(w, [self.size, self.size + len(kept)])
+            older, oldest = np.zeros((2, self.size))
+            older[kept], oldest[kept] = parts
+            columns.append(np.concatenate([self.multi(now, older, oldest), now[kept], older[kept]]))
         return np.column_stack(columns)
 
     def f(self, w: np.ndarray) -> np.ndarray:
@@ -146,28 +150,72 @@ class Oracle:
         return v
 
     def multi(self, w: np.ndarray, older: np.ndarray | None, oldest: np.ndarray | None) -> np.ndarray:
+        """One macro step; `older` and `oldest` are points as `operator` remembers them."""
         scheme, weights = self.scheme, {"FEM": (1.0, 0.0), "TM": (0.5, 0.5), "BEM": (0.0, 1.0)}
         hs, hf = scheme.h_slow, scheme.h_slow / scheme.ratio
         a, a_star = (hs * x for x in weights[scheme.predictor])
         b, b_star = (hf * x for x in weights[scheme.solution])
-        c, c_star = (hs * x for x in weights[scheme.solution])
         everything = np.arange(self.size)
         if scheme.predict == "all":
-            slow = self.subset(everything, everything, w, w, a, a_star)[self.sigma]
+            predicted = self.subset(everything, everything, w, w, a, a_star)
         else:
-            slow = self.subset(self.sigma_rows, self.sigma, w, w, a, a_star)[self.sigma]
+            predicted = self.subset(self.sigma_rows, self.sigma, w, w, a, a_star)
         passes = 200 if scheme.corrections == "converge" else scheme.corrections + 1
         for _ in range(passes):
-            point = w
+            points = [w]
             for i in range(1, scheme.ratio + 1):
+                between = self.between(i / scheme.ratio, w, predicted, older, oldest)
+                point = points[-1]
                 given = point.copy()
-                given[self.sigma] = self.between(i / scheme.ratio, w[self.sigma], slow, older, oldest)
-                point = self.subset(self.phi_rows, self.phi, point, given, b, b_star)
-            new = self.subset(self.sigma_rows, self.sigma, w, point, c, c_star)
-            before, slow = slow, new[self.sigma]
-            if scheme.corrections == "converge" and np.abs(slow - before).max(initial=0.0) < 1e-15:
+                given[self.sigma] = between[self.sigma]
+                points.append(self.fast(point, given, between, b, b_star))
+            new = self.slow(w, points, weights[scheme.solution])
+            before = predicted.copy()
+            predicted[self.sigma] = new[self.sigma]
+            change = np.abs((predicted - before)[self.sigma]).max(initial=0.0)
+            if scheme.corrections == "converge" and change < 1e-15:
                 break
         return new
+
+    def fast(
+        self, point: np.ndarray, given: np.ndarray, between: np.ndarray, b: float, b_star: float
+    ) -> np.ndarray:
+        """A fast step; with the Schur interface slow y follow what is beside the interpolated point."""
+        answers = np.zeros((self.size, self.size))
+        if self.scheme.interface == "schur":
+            y = self.sigma[self.sigma >= self.n]
+            g = self.sigma_rows[self.sigma_rows >= self.n] - self.n
+            jacobian = np.hstack([self.gx, self.gy])[g]
+            answers[np.ix_(y, self.phi)] = -np.linalg.solve(jacobian[:, y], jacobian[:, self.phi])
+
+        def whole(v: np.ndarray) -> np.ndarray:
+            return v + answers @ (v - between)
+
+        def residual(v: np.ndarray) -> np.ndarray:
+            v = whole(v)
+            states = v[: self.n] - point[: self.n] - b * self.f(point) - b_star * self.f(v)
+            return np.concatenate([states, self.gx @ v[: self.n] + self.gy @ v[self.n :]])[self.phi_rows]
+
+        v = given.copy()
+        start, identity = residual(v), np.eye(self.size)
+        columns = [residual(v + identity[j]) - start for j in self.phi]
+        if columns:
+            v[self.phi] -= np.linalg.solve(np.column_stack(columns), start)
+        return whole(v)
+
+    def slow(self, w: np.ndarray, points: list[np.ndarray], rule: tuple[float, float]) -> np.ndarray:
+        """The slow step, with the last of the fast points or with their mean."""
+        c, c_star = rule
+        hs, last = self.scheme.h_slow, points[-1]
+        if self.scheme.coupling == "end":
+            return self.subset(self.sigma_rows, self.sigma, w, last, hs * c, hs * c_star)
+        ends = list(itertools.pairwise(points))
+        mean = sum(c * before + c_star * after for before, after in ends) / len(ends)
+        leg = self.subset(self.sigma_rows, self.sigma, w, mean, 0.0, hs * c_star)
+        carried = last.copy()
+        carried[self.sigma] = (leg + (c_star - 1.0) * w)[self.sigma] / c_star
+        rows, unknown = (places[places >= self.n] for places in (self.sigma_rows, self.sigma))
+        return self.subset(rows, unknown, carried, carried, 0.0, 0.0)
 
     @staticmethod
     def between(theta: float, now, new, older, oldest) -> np.ndarray:

@@ -21,7 +21,17 @@ def simulated(linear, scheme, start):
     return np.hstack([run.x, run.y])
 
 
-@pytest.mark.parametrize("fields", [{}, {"corrections": 1}, {"predictor": "TM", "predict": "slow"}], ids=str)
+FIELDS = [
+    {},
+    {"corrections": 1},
+    {"predictor": "TM", "predict": "slow"},
+    {"coupling": "mean"},
+    {"interface": "schur"},
+    {"coupling": "mean", "interface": "schur", "predictor": "TM"},
+]
+
+
+@pytest.mark.parametrize("fields", FIELDS, ids=str)
 def test_a_changed_coefficient_changes_simulator_and_pencil_alike(monkeypatch, fields):
     linear = random_dae(3)
     split = partitioning.by_hand(linear, fast=list(linear.names_x[:2]))

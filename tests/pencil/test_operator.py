@@ -1,14 +1,16 @@
 """The step operator: against an independent step, against its pencil, and what must hold between schemes."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.linalg
 
+import psmr.numerics.step.answer
 from psmr.errors import SchemeError, SingularError
 from psmr.numerics.schemes.interpolation import HISTORY, lagrange_weights
-from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.multirate import PREDICTED, Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil import correction_rate, macro_pencil, spectral_radius, step_operator
 from tests.pencil.oracle import Oracle, linear_dae, ode, partition, random_dae
@@ -19,6 +21,11 @@ FAMILIES = list(
         ("FEM", "TM", "BEM"), ("TM", "BEM"), ("linear", "spline"), ("all", "slow"), (0, 1, 3, "converge")
     )
 )
+
+COUPLED = [
+    *itertools.product(("end", "mean"), ("schur",), ("FEM", "TM"), ("TM", "BEM"), HISTORY, PREDICTED, (0,)),
+    *itertools.product(("mean",), ("held",), ("TM",), ("TM", "BEM"), HISTORY, PREDICTED, (0, 1, "converge")),
+]
 
 
 def family(linear, predictor, solution, interpolation, predict, corrections, h=0.02, ratio=4):
@@ -46,6 +53,31 @@ def test_multirate_operator_is_the_step(choices):
     linear = random_dae(1)
     scheme = family(linear, *choices)
     np.testing.assert_allclose(step_operator(linear, scheme), Oracle(linear, scheme).operator(), atol=1e-12)
+
+
+@pytest.mark.parametrize("coupled", COUPLED, ids=lambda c: "-".join(map(str, c)))
+def test_operator_of_couplings_is_the_step(monkeypatch, coupled):
+    monkeypatch.setattr(psmr.numerics.step.answer, "LEAST", 0.0)
+    coupling, interface, *choices = coupled
+    linear = random_dae(1)
+    scheme = replace(family(linear, *choices), coupling=coupling, interface=interface)
+    np.testing.assert_allclose(step_operator(linear, scheme), Oracle(linear, scheme).operator(), atol=1e-12)
+
+
+@pytest.mark.parametrize("solution", ["TM", "BEM"])
+def test_one_fast_step_with_the_mean_and_converged_corrections_is_single_rate_where_g_holds(solution):
+    linear = random_dae(5)
+    scheme = replace(family(linear, "TM", solution, "linear", "all", "converge", ratio=1), coupling="mean")
+    single = step_operator(linear, SingleRate(solution, scheme.h_slow))
+    consistent = np.vstack([np.eye(linear.n), -np.linalg.solve(linear.gy.toarray(), linear.gx.toarray())])
+    multi = step_operator(linear, scheme)
+    np.testing.assert_allclose(multi @ consistent, single @ consistent, atol=1e-13)
+
+
+def test_the_schur_interface_has_no_corrections():
+    linear = random_dae(1)
+    with pytest.raises(SchemeError, match="corrections = 1: none with interface='schur'"):
+        replace(family(linear, "TM", "TM", "linear", "all", 1), interface="schur")
 
 
 @pytest.mark.parametrize("choices", FAMILIES, ids=lambda c: "-".join(map(str, c)))

@@ -67,13 +67,13 @@ def test_two_masses_and_a_spring():
 
 def test_figures_name_what_matters(linear):
     shape = mode_shapes(linear, 1)[0]
-    figure = compass(shape)
+    figure = compass(shape.title, shape.quantity, shape.parts())
     assert {"G1", "G2", "G3", "G4"} <= {text.get_text() for text in figure.axes[0].texts}
-    bars = participation_bars(shape, most=5)
+    bars = participation_bars(shape.leading(5))
     names = [text.get_text() for text in bars.axes[0].texts]
     assert set(shape.participation.index[:5]) <= set(names)
     assert shape.participation.index[5] not in names
-    both = shape_figure(shape)
+    both = shape_figure(shape.title, shape.quantity, shape.parts(), shape.leading(6))
     assert len(both.axes) == 1
     assert shape.plot(both.axes[0]) is both
     assert "0.614 Hz" in repr(shape)

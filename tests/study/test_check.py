@@ -95,7 +95,7 @@ def test_what_is_off_does_not_hide_the_rest(case):
 
 
 def test_plant_without_an_equilibrium(case):
-    """Saturation beyond the largest number: exp(b E_fd) has no value where E_fd is the least that G2 needs."""
+    """Saturation beyond the largest number: exp(b E_fd) has no value at the E_fd that G2 needs."""
     bad = with_device(case, "exciter", a_x=1.0, b_x=500.0)
     report = check(bad)
     (message,) = messages(report, "equilibrium")

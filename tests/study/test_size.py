@@ -49,6 +49,17 @@ def test_the_command_says_so_and_goes_on_where_told(tmp_path, study_text, capsys
     assert main(["run", str(study), "-o", str(tmp_path / "out"), "--no-report", "--yes"]) == 0
 
 
+def test_of_steps_that_the_error_chooses_the_least_number_is_known(system):
+    with pytest.raises(InputError, match=r"too large: at least 1e\+07 steps .* most_steps = 1,000,000"):
+        psmr.simulate(system, psmr.VariableStep(h_max=1e-6), 10.0)
+    with pytest.raises(InputError, match=r"too large: at least 1e\+13 steps .* of memory are free"):
+        psmr.simulate(system, psmr.VariableStep(h_max=1e-6, most_steps=10**15), 1e7)
+    scheme = psmr.VariableStep(h_max=0.01)
+    size = sizes.size_of(system, scheme, 1.0, None, False)
+    assert size.points <= len(psmr.simulate(system, scheme, 1.0, certify=False).t)
+    assert sizes.size_of(system, psmr.VariableStep(), 1e9, None, False).steps == 0.0
+
+
 @pytest.mark.parametrize("ratio", [10**4 + 1, 10**12, 10**400])
 def test_too_many_fast_steps_in_a_macro_step(split, ratio):
     with pytest.raises(SchemeError, match="more than 10,000 fast steps within one macro step"):
@@ -114,6 +125,42 @@ def test_values_that_no_quantity_has_end_a_run(system, h):
 def test_impedances_of_no_fault(x):
     with pytest.raises(EventError, match=r"must lie between 1e-09 and 1e\+09 pu, a bolted fault is x = 1e-4"):
         psmr.Fault(5, 0.1, 0.2, x=x)
+
+
+@pytest.mark.parametrize(
+    ("slip", "words"),
+    [
+        ({"signals": ["G1.p"]}, r"record=\['G1\.p'\] keeps these"),
+        ({"h": 0.01}, r'psmr\.SingleRate\("TM", h=0\.01\)'),
+        ({"tend": 5.0}, r"t_end=5\.0 is the length of the run"),
+        ({"monitor": []}, r"did you mean 'monitors'\?"),
+        ({"zzz": 1}, r"no keyword 'zzz'; it has system, scheme, t_end"),
+    ],
+)
+def test_keywords_that_simulate_does_not_have(system, slip, words):
+    with pytest.raises(InputError, match=words):
+        psmr.simulate(system, **slip)
+
+
+def test_numbers_of_numpy_are_numbers(system):
+    import pickle
+    from fractions import Fraction
+
+    import numpy as np
+
+    scheme = psmr.SingleRate("TM", h=np.float32(0.0078125))
+    assert scheme == psmr.SingleRate("TM", 0.0078125)
+    assert type(scheme.h) is float
+    assert "np." not in repr(scheme)
+    assert pickle.loads(pickle.dumps(scheme)) == scheme
+    fault = psmr.Fault(bus=np.int64(5), start=Fraction(1, 10), clear=np.float64(0.2), r=np.array(0.0))
+    assert fault == psmr.Fault(5, 0.1, 0.2)
+    record = psmr.Record(["G1.omega"], every=np.int32(2), memory=np.int64(10))
+    run = psmr.simulate(system, scheme, np.int64(1), [fault], record=record, certify=False)
+    assert run.t[-1] == 1.0
+    for wrong in (np.bool_(True), "0.01", np.array([0.01]), np.nan, 1j):
+        with pytest.raises(SchemeError, match=r"h = .*must be a finite number > 0"):
+            psmr.SingleRate("TM", h=wrong)
 
 
 def test_slips_in_the_call(system, wscc9):

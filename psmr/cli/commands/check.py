@@ -7,7 +7,14 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from psmr.cli.console import print_json
-from psmr.cli.options import add_command, case_file, case_options, check_study_options, output_option
+from psmr.cli.options import (
+    add_command,
+    case_file,
+    case_options,
+    check_study_options,
+    names_study,
+    output_option,
+)
 
 if TYPE_CHECKING:
     from psmr.grid.case.case import Case
@@ -34,9 +41,9 @@ def add(subparsers: Any) -> None:
 def command(arguments: argparse.Namespace) -> int:
     """Say whether a case starts at rest, and what is off; return 1 where it cannot start."""
     from psmr.study.check import check
-    from psmr.study.file.study import is_study, read_study
+    from psmr.study.file.study import read_study
 
-    if is_study(arguments.case):
+    if names_study(arguments):
         check_study_options(arguments, {})
         file = read_study(arguments.case).case
     else:

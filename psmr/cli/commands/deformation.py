@@ -12,6 +12,7 @@ from psmr.cli.options import (
     case_file,
     case_options,
     check_study_options,
+    names_study,
     output_option,
     scheme_options,
 )
@@ -42,11 +43,11 @@ def add(subparsers: Any) -> None:
 def command(arguments: argparse.Namespace) -> None:
     """Report how much a scheme deforms each mode."""
     from psmr.pencil.deformation.deformation import deformation
-    from psmr.study.file.study import is_study, read_study
+    from psmr.study.file.study import read_study
     from psmr.study.run.execute import load_system, prepare
 
     given = {key: getattr(arguments, key) for key in _SCHEME if getattr(arguments, key) is not None}
-    if is_study(arguments.case):
+    if names_study(arguments):
         check_study_options(arguments, given)
         system, recipe = prepare(read_study(arguments.case))
     else:
@@ -83,7 +84,7 @@ def command(arguments: argparse.Namespace) -> None:
 
 _SCHEME = (
     *("method", "h", "delta", "algebraic", "h_slow", "h_fast"),
-    *("predictor", "solution", "interpolation", "predict", "corrections"),
+    *("predictor", "solution", "interpolation", "predict", "corrections", "coupling", "interface"),
 )
 
 

@@ -18,7 +18,7 @@ def add(subparsers: Any) -> None:
         "say what one macro step of a study's scheme does to its system",
         "psmr explain cases/wscc9/fault.toml",
     )
-    explain.add_argument("study", metavar="STUDY", help="study file")
+    explain.add_argument("study", metavar="STUDY", help="study file; - reads it from standard input")
 
 
 def command(arguments: argparse.Namespace) -> None:

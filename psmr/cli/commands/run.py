@@ -15,7 +15,7 @@ def add(subparsers: Any) -> None:
     run = add_command(
         subparsers, "run", command, "run a study file", "psmr run cases/wscc9/fault.toml -o out"
     )
-    run.add_argument("study", metavar="STUDY", help="study file (TOML)")
+    run.add_argument("study", metavar="STUDY", help="study file (TOML); - reads it from standard input")
     run.add_argument(
         "--figure", action="store_true", help="write run.svg: trajectories with the events marked"
     )
@@ -92,8 +92,8 @@ def _run_record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:
         | asdict(run.outcome),
         "events": [{"t": t, "label": label} for t, label in run.instants],
         "stopped": None if run.stopped is None else asdict(run.stopped),
-        "certificate": None if run.certificate is None else asdict(run.certificate),
-        "certificate_after": None if run.certificate_after is None else asdict(run.certificate_after),
+        "certificate": None if run.certificate is None else run.certificate.record(),
+        "certificate_after": None if run.certificate_after is None else run.certificate_after.record(),
         "stats": run.stats.record(),
         "files": [str(path) for path in files],
     }

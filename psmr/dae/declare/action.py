@@ -50,6 +50,8 @@ class Action:
         that it is part of.
     protects
         Whether it is listed as protection that acted; what trips is.
+    again
+        Whether it acts again after the same delay where the condition goes on holding.
     words
         ``words(p, acts_on)`` returns what is listed in place of the name, of a device with parameters p.
     """
@@ -61,4 +63,5 @@ class Action:
     used: Callable[[Any], Any] = _always
     trips: bool = False
     protects: bool = False
+    again: bool = False
     words: Callable[[Any, str], str] | None = None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from psmr.dae.declare.action import Action
+from psmr.numbers import plain
 
 Check = Callable[[float], str | None]
 Terms = tuple[Any, ...]
@@ -80,6 +81,7 @@ class Parameter:
 
     def objection(self, value: object) -> str | None:
         """Return what would be right where `value` cannot be taken, otherwise None."""
+        value = plain(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return f"must be a number, not {type(value).__name__}"
         if not math.isfinite(value):
@@ -136,7 +138,7 @@ class Component:
     actions
         What the device does by itself during a run.
     memory
-        Parameters that only its actions set; a case does not give them.
+        Parameters that only its start (`prepared`) and its actions set; a case does not give them.
     together
         Own variables that a partition keeps on one side.
     units
@@ -196,6 +198,11 @@ class Component:
 
         Initialisation has such gates open (``m.opened``), as it has limiters.
         """
+        return {}
+
+    @staticmethod
+    def prepared(p: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the parameters in `memory` that the power flow at a load's bus decides, before the start."""
         return {}
 
     @staticmethod

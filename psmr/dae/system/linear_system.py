@@ -35,7 +35,7 @@ class _Algebraic(Component):
         return (), (0,), ()
 
 
-class _Term(Component):
+class Term(Component):
     """One entry of the Jacobian."""
 
     inputs = ("of",)
@@ -44,6 +44,7 @@ class _Term(Component):
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> Any:
+        """Return what is added to the row."""
         return (), (), (p.a * v.of,)
 
 
@@ -57,7 +58,7 @@ def linear_system(linear: LinearDae) -> System:
     terms = [
         Device(
             f"term{k}",
-            _Term,
+            Term,
             {"a": float(a)},
             {"of": f"{carriers[column].name}.value", "row": f"{carriers[row].name}.value"},
         )

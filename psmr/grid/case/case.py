@@ -76,6 +76,11 @@ class Case(Tables):
             For a name, column or value that cannot be, and for a case that would contradict itself, with all
             that is wrong with single rows at once. Nothing is changed then.
 
+        Warns
+        -----
+        PsmrWarning
+            Of what is unlikely about the new values, as `read_case` does of those in a file.
+
         Examples
         --------
         >>> heavier = case.edit({"load5.p_mw": 150.0, "G1.h": 20.0})

@@ -146,10 +146,10 @@ def check_relays(case: Tables) -> None:
     """Raise CaseError where a relay acts on nothing, or on something that it cannot act on."""
     motors = {row.name for row in case.loads if row.motor is not None}
     static = {row.name for row in case.loads} - motors
-    trips = {row.name for row in case.generators} | motors
+    trips = {row.name for row in case.generators} | {row.name for row in case.loads if row.solved is not None}
     known = {
         **dict.fromkeys((kind.__name__ for kind in SHEDDING), ("load that is no motor", static)),
-        **dict.fromkeys((kind.__name__ for kind in TRIPPING), ("generator or motor", trips)),
+        **dict.fromkeys((kind.__name__ for kind in TRIPPING), ("generator, motor or composite load", trips)),
     }
     for row in case.relays:
         what, there = known[row.device.type]

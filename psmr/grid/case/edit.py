@@ -5,16 +5,18 @@ from __future__ import annotations
 import fnmatch
 import math
 import types
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from psmr.errors import CaseError, Mistakes, nearest
+from psmr.errors import CaseError, Mistakes, PsmrWarning, nearest
+from psmr.grid.case.checks import unlikely
 from psmr.grid.case.frames import ROWS, CaseTables, columns_of, devices_of
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, Tables
-from psmr.grid.models.catalogue import component_named, role_parameters
+from psmr.grid.models.catalogue import LOAD_ROLES, component_named, role_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +45,17 @@ def edited(case: Edited, values: Mapping[str, Any], tables: Mapping[str, pd.Data
         done = [mistakes.attempt(_row, name, row, changes) for row in rows]
         parts[name] = tuple(row for row in done if row is not None)
     mistakes.finish()
-    return replace(case, **parts, source="")
+    new = replace(case, **parts, source="")
+    _warn_of_new(case, new)
+    return new
+
+
+def _warn_of_new(before: Tables, after: Tables) -> None:
+    """Warn of what is unlikely about the new case and was not about the old one."""
+    known = {(name, words.partition(": ")[2]) for name, words in unlikely(before)}
+    for name, words in unlikely(after):
+        if (name, words.partition(": ")[2]) not in known:
+            warnings.warn(words, PsmrWarning, stacklevel=4)
 
 
 def _meant(case: Tables, key: str) -> list[tuple[str, str, str]]:
@@ -124,7 +136,7 @@ def _rows_of(case: Tables, name: str, table: pd.DataFrame) -> tuple[Row, ...]:
         if isinstance(old, GeneratorRow):
             values["devices"] = old.devices
         if isinstance(old, LoadRow):
-            values |= {"motor": old.motor, "characteristic": old.characteristic}
+            values |= {role: getattr(old, role) for role in LOAD_ROLES}
         if kind is RelayRow:
             if not isinstance(old, RelayRow):
                 mistakes.found.append(
@@ -172,7 +184,7 @@ def _row(table: str, row: Any, changes: Changes) -> Any:
             # A rating that was the sum of the devices' stays that.
             new = {"devices": devices, **({"rating_mva": 0.0} if row.rating_mva == own else {}), **new}
     elif isinstance(row, LoadRow | RelayRow):
-        for field in ("motor", "characteristic") if isinstance(row, LoadRow) else ("device",):
+        for field in LOAD_ROLES if isinstance(row, LoadRow) else ("device",):
             part = getattr(row, field)
             if part is not None and (other := _device(part, changes)) != part:
                 new[field] = other

@@ -19,7 +19,7 @@ from psmr.grid.case.tables import (
     Tables,
     TransformerRow,
 )
-from psmr.grid.models.catalogue import component_named, role_parameters
+from psmr.grid.models.catalogue import LOAD_ROLES, component_named, role_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ ROWS: Mapping[str, type[Row]] = {
 CALLED: Mapping[str, str] = {"from_bus": "from", "to_bus": "to"}
 """Columns that files and tables call otherwise than the records do."""
 
-_NOT_SHOWN = ("name", "where", "devices", "motor", "characteristic", "device")
+_NOT_SHOWN = ("name", "where", "devices", *LOAD_ROLES, "device")
 
 
 def columns_of(kind: type[Row]) -> dict[str, str]:
@@ -52,9 +52,8 @@ def devices_of(case: Tables) -> Iterator[tuple[str, DeviceRow]]:
         for device in generator.devices:
             yield generator.name, device
     for load in case.loads:
-        for part in (load.motor, load.characteristic):
-            if part is not None:
-                yield load.name, part
+        if load.device is not None:
+            yield load.name, load.device
     for relay in case.relays:
         yield relay.name, relay.device
 

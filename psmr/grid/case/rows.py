@@ -12,6 +12,7 @@ from scipy import sparse
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.declare.structure import structure_for
+from psmr.errors import CaseError
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import POWER, BranchRow, DeviceRow, LoadRow, ShuntRow, Tables, TransformerRow
 from psmr.grid.models.catalogue import component_named, defaults
@@ -46,12 +47,14 @@ def component_of(row: DeviceRow) -> type[Component]:
     return structure_for(component, defaults(component) | dict(row.parameters))
 
 
-def device_parameters(row: DeviceRow, case: Tables, v_0: float, q_0: float = 0.0) -> dict[str, float]:
-    """Return the parameters of a device, with those of the case.
+def device_parameters(
+    row: DeviceRow, case: Tables, v_0: float, q_0: float = 0.0, p_0: float = 0.0
+) -> dict[str, float]:
+    """Return the parameters of a device, with those of the case and those that its start decides.
 
-    `v_0` and `q_0` are the power flow's voltage and reactive power at its terminals, in pu.
+    `v_0`, `q_0` and `p_0` are the power flow's voltage and powers at its terminals, in pu.
     """
-    known = {"s_base": case.base_mva, "f_n": case.frequency_hz, "v_0": v_0, "q_0": q_0}
+    known = {"s_base": case.base_mva, "f_n": case.frequency_hz, "v_0": v_0, "q_0": q_0, "p_0": p_0}
     known["mechanical_power"] = float(case.mechanical == POWER)
     declared = parameters_of(component_of(row))
     return dict(row.parameters) | {name: value for name, value in known.items() if name in declared}
@@ -66,10 +69,16 @@ def load_component(row: LoadRow) -> type[Component]:
 
 def load_parameters(row: LoadRow, case: Tables, v_0: float) -> dict[str, float]:
     """Return the parameters of a load, at the power flow's voltage v_0 unless its row names another one."""
-    if row.motor is not None:
-        return device_parameters(row.motor, case, v_0)
     base_mva = case.base_mva
     power = {"p": row.p_mw / base_mva, "q": row.q_mvar / base_mva}
+    if row.solved is not None:
+        component = load_component(row)
+        values = device_parameters(row.solved, case, v_0, power["q"], power["p"])
+        full = {k: p.default for k, p in parameters_of(component).items() if p.default is not None} | values
+        try:
+            return {**values, **component.prepared(full)}
+        except CaseError as error:
+            raise CaseError(f"{row.place}: {row.solved.type}: {error}") from None
     if row.characteristic is not None:
         return device_parameters(row.characteristic, case, v_0) | power
     power |= {"v_0": row.v_0 or v_0, "v_min": row.v_min}

@@ -17,6 +17,8 @@ from psmr.dae.declare.component import crossed_limits
 from psmr.errors import CaseError, nearest
 from psmr.grid.models.catalogue import LOAD_ROLES, PREFIXES, RELAY_ROLES, ROLES, role_parameters
 
+_TAKES = {"motor": "drives", "composite": "load takes"}
+
 CONTROLS = ("slack", "pv", "pq")
 
 TORQUE, POWER = "torque", "power"
@@ -197,9 +199,9 @@ class LoadRow(Row):
 
     Given are either `p_zip` and `q_zip`, the three fractions of constant impedance, current and power, which
     add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage; or a `characteristic` of the
-    standard library, whose powers are those of the power flow; or a `motor`. These bear the name of their
-    load and have no v_min and no v_0 here. One that is `held` keeps its kind where loads are converted: a DC
-    line. Named ``load<bus>`` unless given.
+    standard library, whose powers are those of the power flow; or a `motor`, or a `composite` load. These
+    bear the name of their load and have no v_min and no v_0 here. One that is `held` keeps its kind where
+    loads are converted: a DC line. Named ``load<bus>`` unless given.
     """
 
     bus: int
@@ -212,6 +214,7 @@ class LoadRow(Row):
     exponent_p: float | None = None
     exponent_q: float | None = None
     motor: DeviceRow | None = None
+    composite: DeviceRow | None = None
     characteristic: DeviceRow | None = None
     v_0: float | None = None
     held: bool = False
@@ -222,10 +225,12 @@ class LoadRow(Row):
         _check_name(self)
         self.require(self.v_min > 0, "v_min", "must be > 0")
         self.require(self.v_0 is None or self.v_0 > 0, "v_0", "must be > 0")
-        if self.motor is not None:
-            self._left_out("characteristic", beside="a motor")
-            self._check_device("motor", self.motor)
-            self.require(self.p_mw > 0, "p_mw", "must be > 0: it says what the motor drives")
+        if self.solved is not None:
+            role = "motor" if self.motor is not None else "composite"
+            others = tuple(other for other in LOAD_ROLES if other != role)
+            self._left_out(*others, beside=f"a {role}")
+            self._check_device(role, self.solved)
+            self.require(self.p_mw > 0, "p_mw", f"must be > 0: it says what the {role} {_TAKES[role]}")
         elif self.characteristic is not None:
             self._check_device("characteristic", self.characteristic)
         elif self.exponential:
@@ -246,9 +251,14 @@ class LoadRow(Row):
         object.__setattr__(self, role, replace(device, name=self.name))
 
     @property
+    def solved(self) -> DeviceRow | None:
+        """The device that starts from the power flow's power: a motor or a composite load."""
+        return self.motor or self.composite
+
+    @property
     def device(self) -> DeviceRow | None:
-        """The device that the load is: a motor or a characteristic."""
-        return self.motor or self.characteristic
+        """The device that the load is: a motor, a composite load or a characteristic."""
+        return self.solved or self.characteristic
 
     def _check_parts(self) -> None:
         for key in ("p_zip", "q_zip"):

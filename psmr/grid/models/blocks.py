@@ -133,6 +133,17 @@ def through_points(m: Any, x: Any, points: Sequence[tuple[Any, Any]]) -> Any:
     return total
 
 
+def returning_part(m: Any, x: Any, x_0: Any, x_1: Any, x_most: Any, part: Any) -> Any:
+    """Return the part that is there at x: none below x_0, all above x_1, in proportion between.
+
+    Of what was lost as x fell to x_most, the least so far, only `part` comes back on the way to x_1.
+    """
+    inside, deepest = m.min(m.max(x, x_0), x_1), m.min(m.max(x_most, x_0), x_1)
+    width = x_1 - x_0
+    lost, back = (inside - x_0) / width, (deepest - x_0 + part * (inside - deepest)) / width
+    return m.where(m.le(inside, deepest), lost, back)
+
+
 def quadratic_saturation(m: Any, x: Any, x_1: Any, s_1: Any, x_2: Any, s_2: Any) -> Any:
     """Return x S(x) of the scaled quadratic saturation S(x) = b (x - a)^2 / x, 0 where x < a.
 

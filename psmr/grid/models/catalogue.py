@@ -43,6 +43,7 @@ from psmr.grid.models.governors import (
     GGOV1,
     HYGOV,
     IEEEG1,
+    IEEEG1CC,
     IEEEG3,
     IEESGO,
     TGOV1,
@@ -51,6 +52,7 @@ from psmr.grid.models.governors import (
 )
 from psmr.grid.models.loads.cages import CIM5, CIM6
 from psmr.grid.models.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
+from psmr.grid.models.loads.composite.cmld import CMLD
 from psmr.grid.models.loads.exponential import ExponentialLoad
 from psmr.grid.models.loads.motors import InductionMotor
 from psmr.grid.models.loads.zip import StaticLoad, ZipLoad
@@ -111,7 +113,7 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "compensator": (IEEEVC,),
     "governor": (
         *(GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
-        *(GGOV1, WSIEG1, IEEEG3, DEGOV, DEGOV1),
+        *(GGOV1, WSIEG1, IEEEG3, DEGOV, DEGOV1, IEEEG1CC),
     ),
     "stabiliser": (PssSpeed, IEEEST, ST2CUT, IEE2ST, PSS2A, PSS2B, STAB1, STAB2A),
     "electrical_control": (REECA1, REECB1, REECD1),
@@ -124,6 +126,7 @@ MOTORS: tuple[type[Component], ...] = (InductionMotor, CIM5, CIM6)
 
 LOAD_ROLES: Mapping[str, tuple[type[Component], ...]] = {
     "motor": MOTORS,
+    "composite": (CMLD,),
     "characteristic": (LoadCharacteristic, FrequencyCharacteristic),
 }
 """Components of loads with parameters of their own, by role."""
@@ -177,7 +180,7 @@ NETWORK: tuple[type[Component], ...] = (
 """Components that the tables of a case stand for."""
 
 FROM_CASE = (
-    *("s_base", "f_n", "v_0", "q_0", "mechanical_power"),
+    *("s_base", "f_n", "v_0", "p_0", "q_0", "mechanical_power"),
     *("p", "q", "p_rate", "q_rate", "t_ramp", "shed"),
 )
 """Parameters from the head of the case, its power flow at the device's terminals, and the power of a load."""

@@ -24,6 +24,10 @@ DEAD = 1e-3
 """A bus below this voltage in pu is dead: at zero volts every power balance holds, whatever the network."""
 
 
+ROUNDING = 8 * float(np.finfo(float).eps)
+"""What rounding leaves of a bus's balance, per sum of the terms that cancel in it."""
+
+
 @dataclass
 class Balance:
     """What the power flow prescribes at each bus; reactive limits change `pv` and `q`."""
@@ -48,7 +52,11 @@ def demand(balance: Balance, v: Reals, angle: Reals) -> Complexes:
 def solve(
     balance: Balance, v: Reals, angle: Reals, tolerance: float, iterations: int
 ) -> tuple[Reals, Reals, float, int]:
-    """Return (v, angle, largest mismatch, iterations) for the bus types the balance has now."""
+    """Return (v, angle, largest mismatch, iterations) for the bus types the balance has now.
+
+    A line of 1e-7 pu carries the difference of two powers of 1e7 pu: its buses need only be balanced to what
+    rounding leaves of that.
+    """
     v, angle = np.where(balance.pv | balance.slack, balance.v_set, v), angle.copy()
     free_angle, free_v = np.flatnonzero(~balance.slack), np.flatnonzero(~(balance.slack | balance.pv))
 
@@ -56,6 +64,7 @@ def solve(
         s = demand(balance, v, angle)
         return np.concatenate([(s.real - balance.p)[free_angle], (s.imag - balance.q)[free_v]])
 
+    strength = np.abs(balance.y)
     error = mismatch(v, angle)
     last = False
     for count in range(iterations + 1):
@@ -64,7 +73,9 @@ def solve(
             if v[free_v].min(initial=1.0) < DEAD:
                 raise PowerFlowError(_complaint(balance, v, error, count, "a voltage collapsed"))
             return v, angle, largest, count
-        last = largest <= tolerance
+        powers = v * (strength @ v)
+        rounding = ROUNDING * np.concatenate([powers[free_angle], powers[free_v]])
+        last = bool((np.abs(error) <= np.maximum(tolerance, rounding)).all())
         if count == iterations and not last:
             break
         try:

@@ -11,6 +11,7 @@ from psmr.errors import InputError, nearest
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import LoadRow
 from psmr.grid.powerflow.powerflow import PowerFlow
+from psmr.numbers import plain
 
 Triple = tuple[float, float, float]
 Loads = "str | Mapping[str, Sequence[float]] | LoadShares"
@@ -42,7 +43,7 @@ class LoadShares:
 
     def __post_init__(self) -> None:
         for name in ("p", "q"):
-            shares = tuple(getattr(self, name))
+            shares = tuple(map(plain, getattr(self, name)))
             good = len(shares) == 3 and all(
                 isinstance(x, int | float) and math.isfinite(x) and 0 <= x <= 1 for x in shares
             )

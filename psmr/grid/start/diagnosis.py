@@ -27,6 +27,7 @@ from psmr.grid.start.initialise import adjusted, allowed_residual, polish
 from psmr.grid.start.initialise import held as held_at_limits
 from psmr.grid.start.plants import bus_start, check_load, generator_plant, motor_plant
 from psmr.grid.start.report import Report
+from psmr.grid.start.second_machines import coupled
 from psmr.grid.start.variables import no_variables, variable_table
 from psmr.grid.start.wiring import network_devices
 
@@ -88,6 +89,8 @@ def diagnose(case: Case, reactive_limits: bool = False, start_at_limits: str = R
     before = [plant for plant in plants if plant.name not in failures]
     plants = decide(before, start)
     start |= attempt_plants([new for new, old in zip(plants, before, strict=True) if new != old])[0]
+    together = findings.attempt("devices", case.name, coupled, case, plants, start)
+    plants, start = together or (plants, start)
     devices = [device for plant in plants for device in plant.devices]
     # Motors are among the network's devices, with or without an equilibrium.
     network = [d for d in network_devices(case, flow) if d.name not in findings.failed]
@@ -156,7 +159,7 @@ def _plants(case: Case, flow: PowerFlow, findings: _Findings) -> list[Plant]:
     for load in case.loads:
         v = voltage[load.bus]
         findings.attempt("load", load.name, check_load, load, v)
-        if load.motor is not None:
+        if load.solved is not None:
             found.append(findings.attempt("load", load.name, motor_plant, case, load, v))
     for row, p, q in zip(case.generators, flow.p, flow.q, strict=True):
         power = complex(p, q)

@@ -20,6 +20,7 @@ from psmr.grid.equilibrium.margins import margins, placed, settle
 from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
 from psmr.grid.start.conversion import LoadShares, convert_loads
 from psmr.grid.start.plants import bus_start, check_load, generator_plant, motor_plant
+from psmr.grid.start.second_machines import coupled
 from psmr.grid.start.wiring import network_devices
 
 RESIDUAL = 1e-10
@@ -90,10 +91,11 @@ def build(
         generator_plant(case, row, voltage, complex(p, q))
         for row, p, q in zip(case.generators, flow.p, flow.q, strict=True)
     ]
-    motors = [motor_plant(case, row, voltage[row.bus]) for row in case.loads if row.motor is not None]
+    motors = [motor_plant(case, row, voltage[row.bus]) for row in case.loads if row.solved is not None]
     start = solve_plants([*motors, *plants])
     before, plants = plants, decide(plants, start)
     start |= solve_plants([new for new, old in zip(plants, before, strict=True) if new != old])
+    plants, start = coupled(case, plants, start)
     start |= bus_start(case, flow)
     dynamic = [device for plant in plants for device in plant.devices]
     network = list(network_devices(case, flow))

@@ -57,7 +57,9 @@ def motor_plant(case: Case, row: LoadRow, voltage: complex) -> Plant:
     """
     device = load_device(case, row, voltage)
     p = SimpleNamespace(**device.parameters)
-    most = cast("Any", device.component).most_power(p, abs(voltage)) * p.s_n
+    most = np.inf
+    if row.motor is not None:
+        most = cast("Any", device.component).most_power(p, abs(voltage)) * p.s_n
     if row.p_mw > most:
         raise CaseError(
             f"{row.place}: p_mw = {row.p_mw:g}: the most that this motor takes at {abs(voltage):.4f} pu is"
@@ -69,7 +71,7 @@ def motor_plant(case: Case, row: LoadRow, voltage: complex) -> Plant:
 
 def check_load(row: LoadRow, voltage: complex) -> None:
     """Raise CaseError where a load whose power is given would be an impedance at the power flow's voltage."""
-    given = row.motor is None and row.v_0 is None and not row.impedance
+    given = row.solved is None and row.v_0 is None and not row.impedance
     v_min = row.v_min
     if row.characteristic is not None:
         v_min = row.characteristic.parameters.get("v_min", v_min)

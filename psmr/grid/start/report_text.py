@@ -15,6 +15,7 @@ SHOWN = 10
 FEW = 12
 """A case of so many generators has its plants listed in any report, one of so many loads its motors."""
 WIDTH = 15
+_WORDS = ("model", "acts on", "settings")
 
 
 def report_text(report: Found, everything: bool, warned: int = 0) -> str:
@@ -27,6 +28,8 @@ def report_text(report: Found, everything: bool, warned: int = 0) -> str:
         "\n".join(_summary(report)),
         "\n".join(_plants(report)) if everything or len(report.case.generators) <= FEW else "",
         "\n".join(_motors(report)) if everything or len(report.case.loads) <= FEW else "",
+        "\n".join(_loads(report)) if everything or len(report.case.loads) <= FEW else "",
+        "\n".join(_relays(report)) if everything or len(report.case.relays) <= FEW else "",
         "\n".join(_devices(report)) if everything else "",
         "\n".join(_off(report, everything, warned)),
     ]
@@ -149,6 +152,50 @@ def _motor(row: LoadRow, report: Found, value: Mapping[str, float]) -> dict[str,
     }
 
 
+def _loads(report: Found) -> Iterator[str]:
+    """Yield the table of loads with a characteristic or a feeder of their own."""
+    rows = [row for row in report.case.loads if row.device is not None and row.motor is None]
+    if not rows:
+        return
+    values = report.variables[report.variables["kind"] == "set-point"]
+    held: dict[str, list[str]] = {}
+    for device, name, value in zip(*(values[k] for k in ("device", "variable", "value")), strict=True):
+        held.setdefault(device, []).append(f"{name} = {value:.6g}")
+    yield "Loads with a model"
+    yield _table(
+        [
+            {
+                "": f"  {row.name}",
+                "bus": row.bus,
+                "p [MW]": f"{row.p_mw:.2f}",
+                "q [Mvar]": f"{row.q_mvar:.2f}",
+                "model": row.device.type if row.device is not None else "",
+                "set-points": ", ".join(held.get(row.name, ())),
+            }
+            for row in rows
+        ]
+    )
+
+
+def _relays(report: Found) -> Iterator[str]:
+    """Yield the table of relays: what they measure where, what they act on, and their settings."""
+    if not report.case.relays:
+        return
+    yield "Relays"
+    yield _table(
+        [
+            {
+                "": f"  {row.name}",
+                "bus": row.bus,
+                "acts on": row.acts_on,
+                "model": row.device.type,
+                "settings": ", ".join(f"{k} = {x:g}" for k, x in row.device.parameters.items() if x),
+            }
+            for row in report.case.relays
+        ]
+    )
+
+
 def _devices(report: Found) -> Iterator[str]:
     if report.flow is not None:
         angles = np.degrees(report.flow.angle)
@@ -189,7 +236,9 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     names = list(rows[0])
     cells = [names, *([str(row[name]) for name in names] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
-    right = [name not in ("", " ", "kind", "unit", "devices", "set-points", "limits") for name in names]
+    right = [
+        name not in ("", " ", "kind", "unit", "devices", "set-points", "limits", *_WORDS) for name in names
+    ]
     lines = [
         "  ".join(
             cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(line, widths, right, strict=True)

@@ -10,6 +10,7 @@ from psmr.errors import CaseError
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import BranchRow, BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow
 from psmr.grid.powerflow.powerflow import power_flow
+from psmr.numbers import plain
 
 # Its multiples, modulo 1, fill the interval as evenly as any sequence can (Weyl), so that a longer chain does
 # not change the inertias of its first copies.
@@ -50,6 +51,7 @@ def chain(case: Case, copies: int, tie: LineRow, inertia_spread: float) -> Case:
     --------
     >>> chain(case, copies=223, tie=LineRow(from_bus=8, to_bus=5, r=0.01, x=0.1), inertia_spread=0.1)
     """
+    copies, inertia_spread = plain(copies), plain(inertia_spread)
     if isinstance(copies, bool) or not isinstance(copies, int) or copies < 1:
         raise CaseError(f"copies = {copies!r}: must be a whole number >= 1")
     if not (isinstance(inertia_spread, int | float) and 0.0 <= inertia_spread < 1.0):

@@ -12,6 +12,7 @@ from psmr.grid.case.case import Case, require_case
 from psmr.grid.case.tables import LoadRow
 from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
 from psmr.grid.synthetic.typical_plant import NO_TURBINE, TypicalPlant
+from psmr.numbers import plain
 
 Parts = tuple[float, float, float]
 
@@ -76,6 +77,7 @@ def add_dynamics(
     `psmr.deformation` with chosen modes.
     """
     require_case(case, "add_dynamics")
+    seed, converters = plain(seed), plain(converters)
     _check(seed, converters, loads)
     flow = power_flow(case) if flow is None else flow
     plants = {

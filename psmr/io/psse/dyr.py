@@ -7,24 +7,21 @@ Program Operation Manual, dynamics data input.
 
 from __future__ import annotations
 
-import dataclasses
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from psmr.errors import CaseError, Mistakes, PsmrWarning, nearest
+from psmr.errors import CaseError, Mistakes, PsmrWarning
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, device_name
 from psmr.grid.models.catalogue import BUS_FED, SOURCES
+from psmr.grid.models.governors import IEEEG1CC
 from psmr.grid.models.machines import InfiniteBus
 from psmr.io.psse.conventions import NO_MODELS, circuit_number, meant
-from psmr.io.psse.dyr_layout import MODELS, component_for, names_of, parameters
-from psmr.io.psse.dyr_loads import LoadRecords
+from psmr.io.psse.dyr_layout import ALIASES, component_for, names_of, parameters
+from psmr.io.psse.entries import Entry, as_load, entries
 from psmr.io.psse.record import Record, name_part
 from psmr.io.text import WINDOWS, read_text
-
-_TOKEN = re.compile(r"'([^']*)'|\"([^\"]*)\"|(/)|([^\s,'\"/]+)|[\s,]+")
 
 
 @dataclass(frozen=True)
@@ -42,36 +39,8 @@ class Unit:
     where: str
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A record: where it begins, and its words with the line of each."""
-
-    path: str
-    line: int
-    words: tuple[tuple[int, str], ...]
-
-    @property
-    def where(self) -> str:
-        """File and line."""
-        return f"{self.path}:{self.line}"
-
-    @property
-    def model(self) -> str:
-        """Name of the model in capitals."""
-        return self.head().text("model").upper()
-
-    def refuse(self, also: str) -> None:
-        """Raise CaseError for a model that psmr does not have."""
-        hint = nearest(self.model, (*filter(component_for, MODELS), *LoadRecords.models()))
-        raise CaseError(
-            f"{self.where}: psmr has no model {self.model!r}{also}{hint}; take it out, or skip unknown models"
-            " with a warning (--skip-unknown-models)"
-        )
-
-    def head(self) -> Record:
-        """Return number, model and identifier."""
-        return Record(self.path, self.line, "dyr", ("bus", "model", "id"), [word for _, word in self.words])
-
+SECOND = 3
+"""Place of the bus of a second machine in a record of IEEEG1."""
 
 _BUS_FED = tuple(kind.__name__ for kind in BUS_FED)
 
@@ -127,7 +96,10 @@ def read_dyr(
     """
     skip = _Skip(skip_unknown_models)
     found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
-    for entry in _entries(str(path), read_text(path, WINDOWS)):
+    for record in entries(str(path), read_text(path, WINDOWS)):
+        entry = mistakes.attempt(as_load, record)
+        if entry is None:
+            continue
         taken = (others or {}).get(entry.model)
         if taken is not None:
             mistakes.attempt(taken, entry)
@@ -178,7 +150,7 @@ def read_dyr(
                 "which the terminal voltage feeds as well"
             )
             mistakes.attempt(skip, what, "take the record out, or choose another exciter")
-        yield dataclasses.replace(unit.row, devices=tuple(plant.values()))
+        yield replace(unit.row, devices=tuple(plant.values()))
 
 
 def _place(
@@ -212,7 +184,7 @@ def _device(
     if model in NO_MODELS:
         warnings.warn(f"{entry.where}: {model}: {NO_MODELS[model]}; left out", PsmrWarning, stacklevel=3)
         return None
-    known = component_for(model)
+    known = None if model in ALIASES else component_for(model)
     if known is None and not skip.allowed:
         first, count = skip.unknown.get(model, (entry, 0))
         skip.unknown[model] = first, count + 1
@@ -228,7 +200,10 @@ def _device(
             f"{entry.where}: {model}: there is no generator {ident!r} at bus {bus} in the RAW file"
             f" (at this bus: {there})"
         )
-    values = _values(entry, model, skip)
+    if model == "IEEEG1" and len(entry.words) > SECOND and entry.words[SECOND][1].strip("0.") != "":
+        model = IEEEG1CC.__name__
+        known = "governor", IEEEG1CC
+    values = _values(entry, model, skip, units)
     if unit.row is None or values is None:
         return None
     if unit.stepped:
@@ -248,7 +223,21 @@ def _device(
     return (bus, ident), DeviceRow(name, role, component.__name__, given, where=entry.where)
 
 
-def _values(entry: Entry, model: str, skip: _Skip) -> dict[str, float] | None:
+def _place_of(record: Record, bus: float, units: Mapping[tuple[int, str], Unit]) -> float:
+    """Return the place of a machine among those in service at a bus, given by its identifier."""
+    there = [ident for (at, ident), unit in units.items() if at == bus and unit.row is not None]
+    ident = name_part(record.text("unit2", "1"))
+    if ident not in there:
+        known = ", ".join(map(repr, there)) or "none"
+        raise record.error(
+            "unit2", f"there is no generator in service with it at bus {bus:g} (there: {known})"
+        )
+    return there.index(ident) + 1.0
+
+
+def _values(
+    entry: Entry, model: str, skip: _Skip, units: Mapping[tuple[int, str], Unit]
+) -> dict[str, float] | None:
     """Return the values of a record by the names of its parameters; None where it is left out."""
     words = entry.words[3:]
     names = names_of(model, len(words))
@@ -258,41 +247,21 @@ def _values(entry: Entry, model: str, skip: _Skip) -> dict[str, float] | None:
             f"{entry.where}: {model}: has {len(words)} values; must have {len(names)}: {plain};"
             " does the record end with a slash?"
         )
-    values = {}
+    values: dict[str, float] = {}
     for name, (line, word) in zip(names, words, strict=True):
         if name.startswith("-"):
             continue
         name, _, fixed = name.partition("=")
         record = Record(entry.path, line, model, (name,), (word,))
-        value = record.real(name) if name != "circuit" else float(circuit_number(word))
+        if name == "circuit":
+            value = float(circuit_number(word))
+        elif name == "unit2":
+            value = _place_of(record, values["bus2"], units)
+        else:
+            value = record.real(name)
         if not fixed:
             values[name] = value
         elif value != float(fixed):
             skip(str(record.error(name, f"psmr has this model only with {fixed}")), "take it out, or skip it")
             return None
     return values
-
-
-def _entries(path: str, lines: list[str]) -> Iterator[Entry]:
-    """Yield the records of a file."""
-    held: list[tuple[int, str]] = []
-    for number, line in enumerate(lines, start=1):
-        position = 0
-        while position < len(line):
-            match = _TOKEN.match(line, position)
-            if match is None:
-                raise CaseError(
-                    f"{path}:{number}: a quotation mark at {line[position:][:20]!r} is not closed"
-                )
-            position = match.end()
-            if match[3]:
-                # What follows a slash is a comment.
-                if held:
-                    yield Entry(path, held[0][0], tuple(held))
-                held = []
-                break
-            word = next((part for part in (match[1], match[2], match[4]) if part is not None), None)
-            if word is not None:
-                held.append((number, word.strip()))
-    if held:
-        raise CaseError(f"{path}:{held[0][0]}: the record does not end with a slash; is the file whole?")

@@ -65,6 +65,7 @@ MODELS: Mapping[str, str] = {
     " k_e e_1 se_1 e_2 se_2",
     "TGOV1": "r t_1 v_max v_min t_2 t_3 d_t",
     "IEEEG1": f"bus2=0 -id2 {_STAGES}",
+    "IEEEG1CC": f"bus2 unit2 {_STAGES}".replace("=0", ""),
     "WSIEG1": f"bus2=0 -id2 {_STAGES} db1 err=0 db2=0 {_VALVE} iblock=0",
     "IEEEG3": "t_g t_p u_o u_c p_max p_min sigma delta t_r t_w a_11 a_13 a_21 a_23",
     "GGOV1": "rselect flag r t_pelec max_err min_err k_pgov k_igov k_dgov t_dgov v_max v_min t_act k_turb"
@@ -111,11 +112,13 @@ SHORTER: Mapping[str, str] = {"REGFMA1": f"v_flag {_FORMING}"}
 
 def names_of(model: str, count: int) -> list[str]:
     """Return the names of the `count` values of a model's record, those of `MODELS` where none fits."""
-    return next(
-        (names for text in (MODELS[model], SHORTER.get(model, "")) if len(names := text.split()) == count),
-        MODELS[model].split(),
-    )
+    usual = MODELS[model].split()
+    shorter = SHORTER[model].split() if model in SHORTER else usual
+    return shorter if count == len(shorter) else usual
 
+
+ALIASES = {"IEEEG1CC": "IEEEG1"}
+"""Names that psmr gives to what a record with other values is; files have the name after it."""
 
 _COMPONENTS = {"GENCLS": ("GENCLS", "ClassicalMachine")}
 

@@ -1,40 +1,30 @@
 """Load records of a PSS/E DYR file: which loads a record is for, and what they become.
 
-A load model's name ends with whom it is for: ``BL`` one load of a bus, ``OW``, ``ZN`` and ``AR`` the loads of
-an owner, a zone, an area, ``AL`` all loads. The first number is that of the bus, owner, zone or area, and 0
-for all; the identifier is that of the load, ``*`` for any. Where several records are for one load, that of
-the bus goes before that of the owner, the zone, the area and of all. Source: Siemens PTI, PSS/E Program
-Operation Manual and Model Library, load models.
+The first number of a record is that of the bus, owner, zone or area, and 0 for all; the identifier is that of
+the load, ``*`` for any. Where several records are for one load, that of the bus goes before that of the
+owner, the zone, the area and of all. Source: Siemens PTI, PSS/E Program Operation Manual and Model Library,
+load models; `psmr.io.psse.load_layout` for the values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from psmr.errors import CaseError, Mistakes
 from psmr.grid.case.tables import DeviceRow, LoadRow, RelayRow
 from psmr.grid.models.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
+from psmr.grid.models.loads.composite.three_phase import LETTERS
 from psmr.grid.models.protection import NO_VOLTAGE
+from psmr.io.psse.load_layout import KINDS, RECORDS, SCOPES
 from psmr.io.psse.record import Record, name_part
 
 if TYPE_CHECKING:
-    from psmr.io.psse.dyr import Entry
+    from psmr.io.psse.entries import Entry
 
-SCOPES = ("BL", "OW", "ZN", "AR", "AL")
-"""Endings of the names, in the order in which they go before each other."""
-
-_PARTS = "a_1 a_2 a_3 a_4 a_5 a_6 a_7 a_8 n_1 n_2 n_3 n_4 n_5 n_6"
-
-_CAGES = "circuit r_s x_s x_m r_1 x_1 r_2 x_2 E1 SE1 E2 SE2 MBASE PMULT h VI TI TB"
-
-RECORDS: Mapping[str, str] = {
-    "IEEL": _PARTS,
-    "CIM5": f"{_CAGES} d -Tnom",
-    "CIM6": f"{_CAGES} a b d e c_0 -Tnom",
-}
-"""Model without its ending to the names of its values, in their order, after number, name and identifier."""
+THREE_PHASE = 3
+"""Code of a three-phase motor in a composite load."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +61,7 @@ class LoadRecords:
     @staticmethod
     def models() -> tuple[str, ...]:
         """Return the names of all load models with a record here."""
-        return tuple(f"{model}{scope}" for model in RECORDS for scope in SCOPES)
+        return tuple(KINDS)
 
     def take(self, entry: Entry) -> None:
         """Keep a record for the loads that it is for.
@@ -82,7 +72,7 @@ class LoadRecords:
             Where it is for no load of the RAW file, or for one that another record of its kind is for.
         """
         head = entry.head()
-        scope = entry.model[-2:]
+        scope = KINDS[entry.model][1]
         number, ident = head.whole("bus"), name_part(head.text("id", "1"))
         of = [unit for unit in self.units if unit.belongs(scope, number)]
         mine = [unit for unit in of if "*" in head.text("id", "1") or unit.ident == ident]
@@ -107,8 +97,9 @@ class LoadRecords:
         """Return the loads with what the records make of them."""
         becomes: dict[str, Callable[[LoadRow], LoadRow]] = {}
         for unit, (_, entry) in self._found.items():
-            maker = _characteristic if entry.model.startswith("IEEL") else self._motor
-            made = self.mistakes.attempt(maker, entry)
+            kind = KINDS[entry.model][0]
+            makers = {"IEEL*": _characteristic, "CMLD*U2": _composite}
+            made = self.mistakes.attempt(makers.get(kind, self._motor), entry)
             if made is not None:
                 becomes |= dict.fromkeys(unit.rows, made)
         found = []
@@ -119,7 +110,7 @@ class LoadRecords:
 
     def _motor(self, entry: Entry) -> Callable[[LoadRow], LoadRow]:
         """Return what makes a load the motor in a record; its relay is kept."""
-        kind = entry.model[:-2]
+        kind = KINDS[entry.model][0]
         values = numbers(entry, RECORDS[kind].split())
         low, wait, breaker = (values.pop(name) for name in ("VI", "TI", "TB"))
         base, times = values.pop("MBASE"), values.pop("PMULT")
@@ -142,7 +133,7 @@ class LoadRecords:
         def made(row: LoadRow) -> LoadRow:
             _constant_power(entry, row)
             own = values | {"s_n": base or times * row.p_mw, "cages": 2.0 if double else 1.0}
-            device = DeviceRow(row.name, "motor", kind, own, where=entry.where)
+            device = DeviceRow(row.name, "motor", kind.rstrip("*"), own, where=entry.where)
             if low > 0:
                 cycles = {"pickup": wait / self.frequency_hz, "breaker": breaker / self.frequency_hz}
                 trip = DeviceRow(
@@ -166,7 +157,7 @@ def _constant_power(entry: Entry, row: LoadRow) -> None:
 
 def _characteristic(entry: Entry) -> Callable[[LoadRow], LoadRow]:
     """Return what makes a load one of the characteristic in a record."""
-    values = numbers(entry, RECORDS[entry.model[:-2]].split())
+    values = numbers(entry, RECORDS["IEEL*"].split())
     component = FrequencyCharacteristic if values["a_7"] or values["a_8"] else LoadCharacteristic
     if component is LoadCharacteristic:
         values = {k: v for k, v in values.items() if k not in ("a_7", "a_8")}
@@ -180,6 +171,30 @@ def _characteristic(entry: Entry) -> Callable[[LoadRow], LoadRow]:
                 given[parts[0]] = 1.0
         device = DeviceRow(row.name, "characteristic", component.__name__, given, where=entry.where)
         return replace(row, p_zip=(), q_zip=(), v_0=None, characteristic=device)
+
+    return made
+
+
+def _composite(entry: Entry) -> Callable[[LoadRow], LoadRow]:
+    """Return what makes a load the composite load in a record."""
+    values = numbers(entry, RECORDS["CMLD*U2"].split())
+    for k in LETTERS:
+        if (kind := values.pop(f"mtyp_{k}")) != THREE_PHASE:
+            raise CaseError(
+                f"{entry.where}: {entry.model}: Mtyp{k.upper()} = {kind:g}: psmr has this motor with three"
+                f" phases only; make it {THREE_PHASE}"
+            )
+        if values[f"tppo_{k}"] == 0 or values[f"lpp_{k}"] == 0:
+            # One cage: the subtransient circuit is the transient one, with whatever time constant.
+            values |= {f"tppo_{k}": values[f"tpo_{k}"], f"lpp_{k}": values[f"lp_{k}"]}
+    for gain, exponent in (("kp1", "np1"), ("kq1", "nq1"), ("kp2", "np2"), ("kq2", "nq2")):
+        if values[gain] == 0:
+            values[exponent] = max(values[exponent], 1.0)
+
+    def made(row: LoadRow) -> LoadRow:
+        _constant_power(entry, row)
+        device = DeviceRow(row.name, "composite", "CMLD", values, where=entry.where)
+        return replace(row, p_zip=(), q_zip=(), v_0=None, composite=device)
 
     return made
 

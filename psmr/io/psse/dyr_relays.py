@@ -30,7 +30,8 @@ from psmr.io.psse.dyr_loads import LoadUnit, numbers
 from psmr.io.psse.record import Record, name_part
 
 if TYPE_CHECKING:
-    from psmr.io.psse.dyr import Entry, Unit
+    from psmr.io.psse.dyr import Unit
+    from psmr.io.psse.entries import Entry
 
 Values = dict[str, float]
 

@@ -87,7 +87,7 @@ def _device(row: DeviceRow, stands: Mapping[int, int]) -> DeviceRow:
     component = component_named(row.role, row.type)
     numbers = {
         name: float(stands[int(row.parameters[name])])
-        for name in (*component.buses, *component.branch[:2])
+        for name in (*component.buses, *component.branch[:2], "bus2")
         if int(row.parameters.get(name, 0)) in stands
     }
     return replace(row, parameters={**row.parameters, **numbers}) if numbers else row

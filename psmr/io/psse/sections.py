@@ -60,6 +60,8 @@ def read_sections(path: str | Path) -> RawFile:
     if Path(path).suffix.lower() == ".rawx":
         return RawFile(*read_rawx(path))
     text = read_text(path, WINDOWS)
+    if "".join(text[:10]).lstrip().startswith("{"):  # RAWX under another name
+        return RawFile(*read_rawx(path))
     lines = [(i, line) for i, line in enumerate(text, start=1) if not line.startswith("@!")]
     if not lines:
         raise CaseError(f"{path}:1: there is nothing but comments")

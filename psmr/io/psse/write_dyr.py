@@ -10,7 +10,7 @@ from psmr.grid.case.case import Case
 from psmr.grid.case.tables import DeviceRow
 from psmr.grid.models.catalogue import role_parameters
 from psmr.grid.models.machines import InfiniteBus
-from psmr.io.psse.dyr_layout import MODELS, component_for, parameters
+from psmr.io.psse.dyr_layout import ALIASES, MODELS, component_for, parameters
 
 
 def dyr_text(case: Case, units: Mapping[str, tuple[int, str]]) -> str:
@@ -37,11 +37,20 @@ def dyr_text(case: Case, units: Mapping[str, tuple[int, str]]) -> str:
             except CaseError as error:
                 wrong.append(str(error))
                 continue
-            numbers = " ".join(repr(value) for value in values)
+            words = [repr(value) for value in values]
+            if model in ALIASES:
+                model, words[1] = ALIASES[model], f"'{_second(case, device, units)}'"
+            numbers = " ".join(words)
             records.append(f"{bus} '{model}' '{ident}' {numbers} /\n")
     if wrong:
         raise CaseError("; ".join(wrong) + "; keep the case as .toml, or choose other models")
     return "".join(records)
+
+
+def _second(case: Case, device: DeviceRow, units: Mapping[str, tuple[int, str]]) -> str:
+    """Return the identifier of the second machine of a turbine."""
+    bus, place = (int(device.parameters[name]) for name in ("bus2", "unit2"))
+    return [units[row.name][1] for row in case.generators if row.bus == bus][place - 1]
 
 
 def _record(device: DeviceRow) -> tuple[str, list[float]]:

@@ -22,6 +22,7 @@ from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
 from psmr.io.psse.conventions import MACHINES
 from psmr.io.psse.raw_layout import sections
 from psmr.io.psse.write_dyr import dyr_text
+from psmr.io.psse.write_load_records import load_records
 
 VERSION = 33
 
@@ -62,7 +63,7 @@ def psse_texts(case: Case) -> tuple[str, str]:
         lines += records.get(section, ())
         begin = f", BEGIN {following.upper()} DATA" if following else ""
         lines.append(f"0 / END OF {section.upper()} DATA{begin}")
-    dyr = dyr_text(case, writer.units)
+    dyr = dyr_text(case, writer.units) + "".join(load_records(case, writer.loads, writer.units, writer.lost))
     family = {device.type for plant in case.generators for device in plant.devices} & set(MACHINES)
     if case.mechanical == TORQUE and family:
         warnings.warn(
@@ -80,7 +81,8 @@ class _Writer:
 
     def __init__(self, case: Case, flow: PowerFlow) -> None:
         self.case, self.flow = case, flow
-        self.lost: list[str] = [f"{row.name}, a relay" for row in case.relays]
+        self.lost: list[str] = []
+        self.loads: dict[str, tuple[int, str]] = {}
         self.units: dict[str, tuple[int, str]] = {}
         self._v = {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}
 
@@ -124,15 +126,18 @@ class _Writer:
             )
 
     def _loads(self) -> Iterator[str]:
+        drawn = zip(self.flow.load_p, self.flow.load_q, strict=True)
+        drawn_by = dict(zip((row.name for row in self.case.loads), drawn, strict=True))
         for row, ident in _identified(self.case.loads, "load"):
             self._expect(row, _named("load", row.bus, ident))
+            self.loads[row.name] = (row.bus, ident)
             if row.v_min != LoadRow.v_min:
                 self.lost.append(f"{row.name}: v_min = {row.v_min:g}")
             if not row.p_zip:
-                raise CaseError(
-                    f"{row.place}: RAW files have loads of constant impedance, current and power only; give"
-                    " it p_zip and q_zip, or keep the case as .toml"
-                )
+                # What it draws; a record of the DYR file says how that follows the voltage.
+                power = [float(x) * self.case.base_mva for x in drawn_by[row.name]]
+                yield _record(row.bus, ident, 1, 1, 1, *power, 0.0, 0.0, 0.0, 0.0, 1, 1, 0)
+                continue
             v = row.v_0 or self._v[row.bus]
             p_z, p_i, p_p = (part * row.p_mw for part in row.p_zip)
             q_z, q_i, q_p = (part * row.q_mvar for part in row.q_zip)

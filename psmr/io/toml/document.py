@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from psmr.errors import CaseError, InputError, nearest
+from psmr.errors import CaseError, InputError, Mistakes, nearest
 from psmr.io.text import decoded, parsed_toml
 from psmr.io.toml.fields import Field, Spec
 from psmr.io.toml.lines import Lines
@@ -32,8 +32,8 @@ class Document:
 
     Attributes
     ----------
-    path, content, lines
-        The file, its tables, and where they stand.
+    path, content, lines, text
+        The file, its tables, where they stand, and its text.
     error
         What is raised for anything wrong.
     finite
@@ -45,6 +45,7 @@ class Document:
     lines: Lines
     error: type[InputError]
     finite: bool
+    text: str = ""
 
     def where(self, table: TablePath = (), key: str | None = None) -> str:
         """Return file, line and table for a message."""
@@ -107,22 +108,25 @@ class Document:
         Raises
         ------
         InputError
-            The file's own, for the first field that is unknown, missing, of a wrong type or not among its
+            The file's own, for all fields that are unknown, missing, of a wrong type or not among their
             choices.
         """
-        for key in given:
-            if key not in spec:
-                known = (*spec, *tables)
-                hint = nearest(key, known) or (f"; known: {', '.join(known)}" if known else "; it has none")
-                what = "field or table" if tables else "field"
-                self.fail(f"there is no {what} {shown(key)}{hint}", table, key)
+        mistakes, found = Mistakes(self.error), {}
+        for key, value in given.items():
+            if key in spec:
+                found[spec[key].fills or key] = mistakes.attempt(self._checked, table, key, value, spec[key])
+            else:
+                mistakes.attempt(self._unknown, table, key, (*spec, *tables), bool(tables))
         for key, field in spec.items():
             if field.needed and key not in given:
-                self.fail(f"{key} is missing; add it as {field.right(self.finite)}", table)
-        return {
-            spec[key].fills or key: self._checked(table, key, value, spec[key])
-            for key, value in given.items()
-        }
+                words = f"{key} is missing; add it as {field.right(self.finite)}"
+                mistakes.attempt(self.fail, words, table)
+        mistakes.finish()
+        return found
+
+    def _unknown(self, table: TablePath, key: str, known: Collection[str], tables: bool) -> NoReturn:
+        hint = nearest(key, known) or (f"; known: {', '.join(known)}" if known else "; it has none")
+        self.fail(f"there is no {'field or table' if tables else 'field'} {shown(key)}{hint}", table, key)
 
     def _checked(self, table: TablePath, key: str, value: Any, field: Field) -> Any:
         for kind in field.kinds:
@@ -185,6 +189,6 @@ def read_document(path: str | os.PathLike[str], error: type[InputError], finite:
     place = Path(path)
     try:
         text = decoded(place)
-        return Document(place, parsed_toml(place, text), Lines(text), error, finite)
+        return Document(place, parsed_toml(place, text), Lines(text), error, finite, text)
     except CaseError as wrong:
         raise error(str(wrong)) from wrong

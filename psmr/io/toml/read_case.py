@@ -31,6 +31,7 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     model = "impedance"        # or "current", "power"; or p_zip and q_zip = [impedance, current, power];
                                # or "exponential" with exponent_p and exponent_q: P = p_mw (V/V_0)^exponent_p;
                                # or "motor" with [load.motor]: type = "InductionMotor", its parameters;
+                               # or "composite" with [load.composite]: type = "CMLD", its parameters;
                                # or "characteristic" with [load.characteristic]: type, parameters
 
     [[generator]]              # name, bus, control; v and angle_deg (slack), p_mw and v (pv),

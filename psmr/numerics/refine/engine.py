@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from psmr.numerics.refine.nest import (
     RECENT,
     REFINED,
     REFINED_ROWS,
+    STEADY,
     TAKEN_BACK,
     WANTED,
     nest_for,
@@ -28,9 +30,16 @@ from psmr.numerics.refine.nested import run_nested
 from psmr.numerics.run.counters import Varying
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.records import COUNTS, FACTORISATIONS
+from psmr.numerics.solve.status import FULL
 from psmr.numerics.step.variable import VariableEngine
 
 Reals = NDArray[np.float64]
+
+# So many steps for all in a row, none of them longer than another by more than the factor, say that something
+# may stay fast: what an event excites dies out, the steps grow, and steps of their own for what they are held
+# short by gain nothing at equal error (tests/benchmarks/self_adjusting.py). Before that nothing is asked of
+# single devices, and the scheme is `VariableStep` at its price.
+LOOK, ALIKE = 20, 2.0
 
 
 class NestedEngine:
@@ -51,14 +60,16 @@ class NestedEngine:
         self._counted = {"refined": 0, "refined_rows": 0, "taken_back": 0}
         self._counts = np.zeros(COUNTS, np.int64)
         self._pieces: list[Piece] = []
-        self._make(w)
+        self.levels: list[Level] = []
+        self.nest: Any = None
+        self.refines = False
 
     def _make(self, w: Reals) -> None:
         """Cut the system into sets, and make room for blocks of them."""
         whole, inner = self.blocks[0], self.variable.inner
         self.atoms = atoms_of(self.system, whole, w)
         self.frame = frame_of(whole, self.atoms)
-        self.levels: list[Level] = []
+        self.levels = []
         shape = shape_of(inner.encoded)
         self.nest = nest_for(self.frame, self.atoms, self.levels, shape, inner.machine.points.shape)
 
@@ -69,12 +80,13 @@ class NestedEngine:
         shape = shape_of(inner.encoded)
         self.nest = nest_for(self.frame, self.atoms, self.levels, shape, inner.machine.points.shape)
         self.nest.times[0] = old.times[0]
-        self.nest.state[CARRIED] = old.state[CARRIED]
+        for place in (CARRIED, STEADY):
+            self.nest.state[place] = old.state[place]
 
     def begin(self, end: float, w: Reals) -> int:
-        """Start a span at the point in w."""
-        self.nest.times[:] = np.nan
+        """Start a span at the point in w, with one step for all."""
         self._forget_after(float(w[-1]))
+        self.refines = False
         return self.variable.begin(end, w)
 
     def _forget_after(self, t: float) -> None:
@@ -88,16 +100,56 @@ class NestedEngine:
 
     def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
         """Step until t = end or `rows` is full; return (rows filled, status)."""
-        variable = self.variable
-        if self.nest.state[WANTED] and not self.levels:
-            self._make_levels()
-        machine = variable.inner.ready()
-        self.nest.blocks[0] = self.blocks[0].address
+        filled, status = 0, FULL
+        while status == FULL and filled < len(times):
+            part = slice(filled, min(filled + LOOK, len(times)))
+            take = self._refined if self.refines else self._together
+            done, status = take(end, w, times[part], rows[part])
+            filled += done
+        return filled, status
+
+    def _together(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
+        """Take steps for all; where they hardly change, something may stay fast."""
         began = float(w[-1])
-        filled, status = run_nested(machine, variable.control, self.nest, self.frame, end, w, times, rows)
+        filled, status = self.variable.flow(end, w, times, rows)
+        starts = np.concatenate([[began], times[: max(0, filled - 1)]])[:filled]
+        none = np.zeros(0, np.uint32)
+        intervals = np.column_stack([starts, times[:filled]])
+        self._pieces.append((intervals, np.zeros(filled, np.int64), (), none, none))
+        steps = np.diff(intervals, axis=1)
+        if status == FULL and filled == LOOK and steps.max() <= ALIKE * steps.min():
+            self._refine(w)
+        return filled, status
+
+    @property
+    def _kept(self) -> NDArray[np.int64]:
+        """Places of the points that outlive a step, after it."""
+        return self.variable.control.outliving[:, 1]
+
+    def _refine(self, w: Reals) -> None:
+        """Look at the errors of single devices from here on."""
+        self.refines = True
+        if self.nest is None:
+            self._make(w)
+        nest = self.nest
+        nest.times[:] = np.nan
+        nest.times[0, : len(self._kept)] = self.variable.inner.machine.points[self._kept, -1]
+        nest.state[CARRIED] = nest.state[RECENT] = nest.state[STEADY] = 0
+        nest.pace[:] = 0.0
+
+    def _refined(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
+        """Take common steps, and steps of their own for those that need them."""
+        variable, nest = self.variable, self.nest
+        if nest.state[WANTED] and not self.levels:
+            self._make_levels()
+            nest = self.nest
+        machine = variable.inner.ready()
+        nest.blocks[0] = self.blocks[0].address
+        began = float(w[-1])
+        filled, status = run_nested(machine, variable.control, nest, self.frame, end, w, times, rows)
         filled = int(filled)
         if filled:
-            nest, ends = self.nest, self.nest.log_end[:filled]
+            ends = nest.log_end[:filled]
             used = int(ends[-1])
             starts = np.concatenate([[began], times[: filled - 1]])
             many = np.diff(ends, prepend=0)
@@ -110,15 +162,18 @@ class NestedEngine:
                     nest.log_steps[:used].copy(),
                 )
             )
+        if filled == LOOK and nest.state[STEADY] == 0:
+            self.refines = False
+            variable.inner.machine.points[self._kept, -1] = nest.times[0, : len(self._kept)]
         return filled, int(status)
 
     def forget(self, autonomous: bool) -> None:
         """See `Engine`: what was fast, and the blocks made for it, are found anew."""
         self.variable.forget(autonomous)
         nest = self.nest
-        nest.orders[1:] = nest.counts[1:] = 0
-        nest.kept[:], nest.pace[:] = 0, 0.0
-        nest.state[CARRIED] = nest.state[RECENT] = 0
+        if nest is not None:
+            nest.orders[1:] = nest.counts[1:] = 0
+            nest.kept[:] = 0
         self.blocks = self.variable.blocks
 
     def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
@@ -126,11 +181,13 @@ class NestedEngine:
         self.variable.take_out(system, parameters, w, out)
         self._collect()
         self._counts = sum((level.records.kept.counts for level in self.levels), self._counts)
-        self._make(w)
+        self.levels, self.nest, self.refines = [], None, False
 
     def _collect(self) -> None:
         """Add up what the present levels have counted."""
         nest = self.nest
+        if nest is None:
+            return
         for level, made in enumerate(self.levels, start=1):
             now = int(made.records.kept.counts[FACTORISATIONS])
             nest.by_order[nest.orders[level]] += now - nest.flushed[level]

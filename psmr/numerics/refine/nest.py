@@ -29,8 +29,9 @@ AT, STEP, END, NEXT, BEFORE, SPLIT, ERROR, REST = range(8)
 
 # Places in `Nest.state`: whether the rates at the start are carried over from the end of the last step, sets
 # that were refined in it, entries of the log, steps of refined sets, rows times these steps, steps taken
-# back, whether levels are wanted that have not been made.
-CARRIED, RECENT, LOGGED, REFINED, REFINED_ROWS, TAKEN_BACK, WANTED = range(7)
+# back, whether levels are wanted that have not been made, common steps in a row in which a split was worth
+# its price.
+CARRIED, RECENT, LOGGED, REFINED, REFINED_ROWS, TAKEN_BACK, WANTED, STEADY = range(8)
 
 
 class StepShape(NamedTuple):
@@ -212,5 +213,5 @@ def nest_for(
         log_end=whole(1 << 16),
         by_order=whole(size + 1),
         flushed=whole(count),
-        state=whole(7),
+        state=whole(8),
     )

@@ -30,11 +30,12 @@ from psmr.numerics.refine.nest import (
     REFINED_ROWS,
     REST,
     SPLIT,
+    STEADY,
     STEP,
     TAKEN_BACK,
     WANTED,
 )
-from psmr.numerics.refine.split import PER_STEP, WORTH, add, cheapest, clear
+from psmr.numerics.refine.split import PER_STEP, WORTH, add, cheapest, clear, promising
 from psmr.numerics.refine.step import account, attempt, flatten, outlive, remaining, settle, weigh
 from psmr.numerics.solve.records import FACTORISATIONS, kept_of, matrix_of, work_of
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
@@ -62,6 +63,9 @@ NEARLY, SERVES, SERVES_ROWS = 0.5, 1.25, 20.0
 # A step that is longer than the last one by more than this starts Newton from the present point: a polynomial
 # through the last step would lead far off.
 FAR = 2.0
+
+# So many common steps in a row must have been worth a split before one is made.
+PATIENCE = 5
 
 # The least part of the interval above that is tried.
 LEAST_PART = 1e-4
@@ -219,6 +223,13 @@ def _lengthen(nest, level, order):  # type: ignore[no-untyped-def]
     nest.refused[level] = 0
 
 
+@lean
+def _patient(nest, worth):  # type: ignore[no-untyped-def]
+    """Count the common steps in which a split would have been worth it; return whether there were enough."""
+    nest.state[STEADY] = nest.state[STEADY] + 1 if worth else 0
+    return nest.state[STEADY] >= PATIENCE
+
+
 @announced("the self-adjusting integrator", 6)
 @lean
 def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ignore[no-untyped-def]
@@ -270,15 +281,16 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                 handed, first, cost, split, least, pace, alone = cheapest(
                     nest.bins, nest.orders[level], order
                 )
-                aside = cost < WORTH * alone
-                if level < deepest and handed < cost:
+                patient = level > 0 or state[STEADY] >= PATIENCE
+                aside = patient and cost < WORTH * alone
+                if level < deepest and handed < cost and patient:
                     rest = remaining(machine, control, nest, frame, level, 1.0, w)
                     clock[level, REST] = rest
-                if level < deepest and handed < cost and rest <= 1.0 and made == 0:
+                if patient and level < deepest and handed < cost and rest <= 1.0 and made == 0:
                     _back(machine, nest, 0, w)
                     nest.refused[0], state[WANTED] = 0, 1
                     return filled, FULL
-                if level < deepest and handed < cost and rest <= 1.0:
+                if patient and level < deepest and handed < cost and rest <= 1.0:
                     clock[level, ERROR], clock[level, SPLIT] = error, pace if least < WORTH * alone else 0.0
                     level += 1
                     _open(machine, nest, frame, level, first, w)
@@ -340,7 +352,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
         before, aside = steps[PREVIOUS], False
         _, _, _, _, cost, split, alone = cheapest(nest.bins, nest.orders[0], order)
         if before != NONE_BEFORE:
-            aside = cost < WORTH * alone
+            aside = _patient(nest, promising(nest.bins, nest.orders[0], order)) and cost < WORTH * alone
         if refined:
             error = clock[0, REST]
         elif aside:

@@ -133,3 +133,21 @@ def cheapest(b, order, power):  # type: ignore[no-untyped-def]
         if j <= one:
             reached_one = True
     return handed, handed_steps, again, again_steps, split, steps, alone
+
+
+@lean
+def promising(b, order, power):  # type: ignore[no-untyped-def]
+    """Return whether a split would be worth its price if it lasted: its levels kept, steps as long as can be.
+
+    See `cheapest` for the parameters, whose bins these are.
+    """
+    whole, rows, top = order + PER_STEP, 0.0, 0.0
+    for k in range(BINS - 1, -1, -1):
+        if b.rows[k] == 0.0:
+            continue
+        if top == 0.0:
+            top = b.top[k] ** (1.0 / power)
+        elif b.top[k] ** (1.0 / power) * whole + top * (rows + PER_STEP) < WORTH * top * whole:
+            return True
+        rows += b.rows[k]
+    return False

@@ -133,6 +133,7 @@ class Actions:
             for device in map(int, np.flatnonzero(timers.due <= t + self.small)):
                 name, action = timers.names[device], timers.action
                 timers.due[device] = np.inf
+                timers.running[device] &= not action.again
                 v, p = timers.read(w[None, :], device), timers.given(self.parameters, device)
                 v.before = timers.read(self.before, device)
                 other = timers.acts_on[device]

@@ -8,7 +8,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.errors import PsmrError
+from psmr.errors import PsmrError, SimulationError
+from psmr.numerics.run.memory import bytes_text, room_for_more
 
 Reals = NDArray[np.float64]
 
@@ -46,6 +47,8 @@ class Table:
         ------
         PsmrError
             Where the disk is full.
+        SimulationError
+            Where the memory of the machine is, but for a reserve.
         """
         count = self.count + len(t)
         if self._file is None and self._limit is not None and 8 * count * self.width > self._limit:
@@ -56,11 +59,24 @@ class Table:
             self._write(np.column_stack([t, values]))
         else:
             if count > len(self._rows):
-                room = max(count, int(GROWTH * len(self._rows)))
-                self._rows.resize((room, self.width), refcheck=False)
+                self._rows.resize((self._room(count, float(t[0])), self.width), refcheck=False)
             self._rows[self.count : count, 0] = t
             self._rows[self.count : count, 1:] = values
         self.count = count
+
+    def _room(self, count: int, t: float) -> int:
+        """Return the rows to make room for, where `count` are needed at t in s."""
+        row, there = 8.0 * self.width, len(self._rows)
+        wanted = max(count, int(GROWTH * there))
+        room = there + int(room_for_more(row * there, row * (wanted - there)) / row)
+        if room < count:
+            raise SimulationError(
+                f"t = {t:.6g} s: the {self.count} points of the run so far take "
+                f"{bytes_text(row * self.count)}, and the memory of this machine has no room for more; "
+                "record fewer signals or every k-th step (record, every), which also goes to a file, take a "
+                "shorter run, or a larger machine"
+            )
+        return room
 
     def _write(self, rows: Reals) -> None:
         assert self._file is not None

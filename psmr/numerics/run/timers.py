@@ -9,8 +9,8 @@ when its timer has run out is said in `psmr.numerics.run.actions`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import SimpleNamespace
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,19 @@ NEAR_ZERO = 1e-2
 """Ratio of a condition's values around its zero at which the line through them is near enough."""
 
 
+class _Named:
+    """Values by name, each taken when it is asked for: a condition reads a few of a device's many."""
+
+    def __init__(self, places: Mapping[str, int], take: Callable[[int], Any]) -> None:
+        self._places, self._take = places, take
+
+    def __getattr__(self, name: str) -> Any:
+        place = self._places.get(name)
+        if place is None:
+            raise AttributeError(f"there is no value {name!r}")
+        return self._take(place)
+
+
 class Timers:
     """One action of all devices of a group: where its condition is read, and a timer for each.
 
@@ -37,6 +50,8 @@ class Timers:
     ----------
     running, due
         (D,) whether the condition holds; when the device acts, inf for never.
+    since
+        (D,) from when on the condition holds, which may be ahead of the last point that counts.
     """
 
     def __init__(self, system: System, place: int, action: Action) -> None:
@@ -45,24 +60,24 @@ class Timers:
         acts_on = {device.name: device.acts_on for device in system.devices}
         self.acts_on = tuple(acts_on[name] for name in group.names)
         component = group.compiled.component
-        self.variables, self.index = local_variables(component), group.index
-        self.parameters = tuple(parameters_of(component))
+        self.index = group.index
+        self.variables = {name: k for k, name in enumerate(local_variables(component))}
+        self.parameters = {name: k for k, name in enumerate(parameters_of(component))}
         count = len(group.names)
         self.running: Bools = np.zeros(count, dtype=bool)
         self.out: Bools = np.zeros(count, dtype=bool)
         self.due: Reals = np.full(count, np.inf)
+        self.since: Reals = np.full(count, -np.inf)
         self.last: Reals = np.zeros(count)
 
-    def given(self, parameters: Sequence[Reals], device: int | slice = slice(None)) -> SimpleNamespace:
+    def given(self, parameters: Sequence[Reals], device: int | slice = slice(None)) -> Any:
         """Return the parameters by name."""
         matrix = parameters[self.place]
-        return SimpleNamespace(**{name: matrix[device, k] for k, name in enumerate(self.parameters)})
+        return _Named(self.parameters, lambda k: matrix[device, k])
 
-    def read(self, rows: Reals, device: int | slice = slice(None)) -> SimpleNamespace:
+    def read(self, rows: Reals, device: int | slice = slice(None)) -> Any:
         """Return the variables by name in (K, n + m + k + 1) rows."""
-        return SimpleNamespace(
-            **{name: rows[:, self.index[device, k]] for k, name in enumerate(self.variables)}
-        )
+        return _Named(self.variables, lambda k: rows[:, self.index[device, k]])
 
     def used(self, parameters: Sequence[Reals]) -> Bools:
         """Return (D,) whether each device has the action."""
@@ -77,6 +92,7 @@ class Timers:
     def turn(self, device: int, holds: bool, t: float, delay: float) -> None:
         """Start or stop a timer at t in s."""
         self.running[device] = holds
+        self.since[device] = t if holds else -np.inf
         self.due[device] = t + delay if holds else np.inf
 
     def begin(self, t: float, rows: Reals, parameters: Sequence[Reals]) -> None:
@@ -116,6 +132,9 @@ class Timers:
         """
         holds, (before, now), sought = value > 0, between, np.inf
         for device in map(int, np.flatnonzero(holds != self.running)):
+            if now < self.since[device]:
+                # The run has gone back from where it begins to hold, and takes other steps to there.
+                continue
             rise = value[device] - last[device]
             part = -last[device] / rise if rise else 1.0
             t = before + (now - before) * min(max(part, 0.0), 1.0)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 import numpy as np
 
 from psmr.errors import SchemeError
+from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.scheme import Scheme
 
@@ -65,6 +66,7 @@ class Adaptive(Scheme):
     ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         choice("method", self.method, ADAPTIVE_METHODS)
         choice("newton", self.newton, NEWTONS)
         for field in ("rtol", "atol", "tolerance"):
@@ -90,6 +92,11 @@ class Adaptive(Scheme):
     def step(self) -> float:
         """NaN: the time between two points is found in the run."""
         return math.nan
+
+    @property
+    def longest_step(self) -> float:
+        """See `Scheme`."""
+        return self.longest
 
     def with_step(self, h: float) -> NoReturn:
         """See `Scheme`: there is none to set."""

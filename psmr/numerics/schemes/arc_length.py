@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from psmr.errors import SchemeError, nearest
+from psmr.numbers import plain, plain_numbers
 from psmr.numerics.schemes.adaptive import MOST_STEPS, Adaptive, no_operator, whole_steps
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.scheme import Scheme
@@ -72,6 +73,7 @@ class ArcLength(Scheme):
     ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         if isinstance(self.method, Adaptive):
             if self.method.longest != math.inf:
                 raise SchemeError(
@@ -87,7 +89,7 @@ class ArcLength(Scheme):
         choice("newton", self.newton, NEWTONS)
         whole_steps(self.most_steps)
         if isinstance(self.weights, Mapping):
-            object.__setattr__(self, "weights", Weights(self.weights))
+            object.__setattr__(self, "weights", Weights({k: plain(v) for k, v in self.weights.items()}))
             for name, weight in self.weights.items():
                 _weight(f"weights[{name!r}]", weight)
         else:
@@ -123,6 +125,11 @@ class ArcLength(Scheme):
     def step(self) -> float:
         """NaN: the time between two points is found in the run."""
         return math.nan
+
+    @property
+    def longest_step(self) -> float:
+        """See `Scheme`."""
+        return self.operator_step
 
     @property
     def operator_step(self) -> float:

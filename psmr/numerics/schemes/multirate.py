@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from partitioning import Partition
 from psmr.errors import SchemeError
+from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.choices import (
     MOST_WITHIN,
     NEWTONS,
@@ -29,6 +30,7 @@ from psmr.numerics.step.program import (
     NEW,
     NOW,
     OLDER,
+    Add,
     Combine,
     CopyRate,
     Instruction,
@@ -46,6 +48,10 @@ EXTRAPOLATION = "extrapolation"
 PREDICTORS = ("FEM", "TM", "BEM", EXTRAPOLATION)
 SOLUTIONS = ("TM", "BEM")
 PREDICTED = ("all", "slow")
+END, MEAN = "end", "mean"
+COUPLINGS = (END, MEAN)
+HELD, SCHUR = "held", "schur"
+INTERFACES = (HELD, SCHUR)
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,11 +91,23 @@ class Multirate(Scheme):
         Corrections end when prediction and slow solution differ by less than this (infinity norm, per unit).
     tolerance
         As in `SingleRate`.
+    coupling
+        What the slow rows see of the fast variables: ``"end"``, their values at the end of the macro step and
+        at its start; ``"mean"``, their mean over the macro step. The slow states are then advanced by the
+        one-leg form of the rule (for TM the implicit midpoint rule), in which the mean stands where a rule
+        for one rate has the fast values of its stage, and the slow algebraic variables at the end are solved
+        for with the fast values there. What stays fast does not alias then.
+    interface
+        What the fast rows see of the slow algebraic variables: ``"held"``, their interpolated values;
+        ``"schur"``, these and the answer of the slow algebraic equations to the fast variables, linear as of
+        the last event, by the Schur complement within the fast Newton matrix. What is interpolated is then
+        free of what is fast, and a prediction by extrapolation without the limit on the loop gain.
 
     Raises
     ------
     SchemeError
-        For an unknown choice or a value out of range.
+        For an unknown choice, a value out of range, or corrections with ``interface="schur"``, whose
+        prediction is of the level under the answer and of no variable to correct.
     """
 
     split: Partition
@@ -103,17 +121,22 @@ class Multirate(Scheme):
     predict: Annotated[str, PREDICTED] = "all"
     epsilon: float = 1e-9
     tolerance: float = 1e-10
+    coupling: Annotated[str, COUPLINGS] = END
+    interface: Annotated[str, INTERFACES] = HELD
 
     step_name: ClassVar[str] = "h_slow"
     has_ratio: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         partition(self.split)
         choice("predictor", self.predictor, PREDICTORS)
         choice("solution", self.solution, SOLUTIONS)
         choice("interpolation", self.interpolation, tuple(HISTORY))
         choice("newton", self.newton, NEWTONS)
         choice("predict", self.predict, PREDICTED)
+        choice("coupling", self.coupling, COUPLINGS)
+        choice("interface", self.interface, INTERFACES)
         positive("h_slow", self.h_slow, "s")
         positive("epsilon", self.epsilon, "pu")
         positive("tolerance", self.tolerance)
@@ -126,6 +149,11 @@ class Multirate(Scheme):
         count = isinstance(self.corrections, int) and not isinstance(self.corrections, bool)
         if self.corrections != "converge" and not (count and self.corrections >= 0):  # type: ignore[operator]
             raise SchemeError(f"corrections = {self.corrections!r}: must be 0, 1, 2, ... or 'converge'")
+        if self.corrections and self.interface == SCHUR:
+            raise SchemeError(
+                f"corrections = {self.corrections!r}: none with interface='schur', which predicts the level "
+                "under the network's answer; take corrections = 0, or interface='held'"
+            )
         within(self.ratio, self.passes)
 
     @classmethod
@@ -165,7 +193,7 @@ class Multirate(Scheme):
     def kind(self) -> Hashable:
         """See `Scheme`: TM and BEM predict with the same work."""
         predictor = self.predictor if self.predictor in ("FEM", EXTRAPOLATION) else "implicit"
-        return (self.split, predictor, self.predict, self.solution)
+        return (self.split, predictor, self.predict, self.solution, self.coupling, self.interface)
 
     @property
     def passes(self) -> int:
@@ -198,22 +226,29 @@ class Multirate(Scheme):
         fast, slow = self._has(True), self._has(False)
         count = self.fast_steps(h)
         prediction = self._prediction(h, before) if fast and slow else ()
-        used = COEFFICIENTS[self.solution][0] or any(isinstance(i, Stage) and i.rates for i in prediction)
-        instructions: list[Instruction] = [Rate("f(t)", "step")] if used else []
+        # The rates of all are needed at the start by a prediction, and by slow rows that see the ends.
+        predicts = any(isinstance(i, Stage) and i.rates for i in prediction)
+        both = predicts or (self._old != 0.0 and not (fast and slow and self.coupling == MEAN))
+        instructions: list[Instruction] = [Rate("f(t)", "step")] if both else []
         if fast and slow:
             instructions += prediction
-            once = (*self._fast_steps(h, count, before), self._slow_step("predicted"))
+            once = (*self._fast_steps(h, count, before, both), *self._slow_steps())
             if self.corrections:
                 most = None if self.corrections == "converge" else int(self.corrections)
                 once = (Until(once, "predicted", "slow", most, self.epsilon),)
             instructions += once
         elif fast:
-            instructions += self._fast_steps(h, count, before)
+            instructions += self._fast_steps(h, count, before, both)
         else:
             instructions.append(self._slow_step(None))
         memory = self._memory() if fast and slow else 0
-        whole = self.predictor == EXTRAPOLATION and self.predict == "all"
+        whole = self.interface == SCHUR or (self.predictor == EXTRAPOLATION and self.predict == "all")
         return Program(tuple(instructions), memory, remembered="all" if whole else "slow")
+
+    @property
+    def _old(self) -> float:
+        """Coefficient of the rate at the start in the rule of the solution."""
+        return COEFFICIENTS[self.solution][0]
 
     def _has(self, fast: bool) -> bool:
         """Return whether a side has variables."""
@@ -230,17 +265,21 @@ class Multirate(Scheme):
         if self.predictor == EXTRAPOLATION and older:
             weights = lagrange_weights(np.array([0.0, *(-distance / h for distance in older)]), 1.0)
             points = tuple(zip((NOW, *OLDER), map(float, weights), strict=False))
-            if self.predict == "slow":
-                return (Combine("slow", "predicted", points),)
+            if self.predict == "slow":  # the level under an answer is that of slow and fast values
+                return (Combine("all" if self.interface == SCHUR else "slow", "predicted", points),)
             solved = Stage("predictor", "all", "predicted", "extrapolated")
             return Combine("all", "extrapolated", points), solved
         a, a_star = COEFFICIENTS[self.solution if self.predictor == EXTRAPOLATION else self.predictor]
         side: Side = "all" if self.predict == "all" else "slow"
         return (Stage("predictor", side, "predicted", NOW, _rates("f(t)", a), a_star),)
 
-    def _fast_steps(self, h: float, count: int, before: tuple[float, ...]) -> tuple[Instruction, ...]:
-        """Return steps 2 and 3: interpolate the slow variables, solve the fast rows."""
-        b, b_star = (c / count for c in COEFFICIENTS[self.solution])
+    def _fast_steps(
+        self, h: float, count: int, before: tuple[float, ...], both: bool
+    ) -> tuple[Instruction, ...]:
+        """Return steps 2 and 3: interpolate the slow variables, solve the fast rows, add up their mean."""
+        c, c_star = COEFFICIENTS[self.solution]
+        b, b_star = c / count, c_star / count
+        outside = self._interpolation(h, count, before)
         step = Stage(
             "fast",
             "fast",
@@ -249,12 +288,21 @@ class Multirate(Scheme):
             _rates("f(fast)", b),
             b_star,
             at=tuple((i + 1) / count for i in range(count)),
-            outside=self._interpolation(h, count, before),
+            outside=outside,
+            answered=bool(outside) and self.interface == SCHUR,
             shown=True,
         )
-        between = (Rate("f(fast)", "fast", "fast"),) if b else ()
-        first: tuple[Instruction, ...] = (CopyRate("f(fast)", "f(t)"),) if b else ()
-        return (Restore("fast point", NOW), *first, Repeat(count, (step,), between))
+        first: tuple[Instruction, ...] = (Restore("fast point", NOW),)
+        between: tuple[Instruction, ...] = ()
+        if b:
+            first += (CopyRate("f(fast)", "f(t)") if both else Rate("f(fast)", "fast", "fast"),)
+            between = (Rate("f(fast)", "fast", "fast"),)
+        if not outside or self.coupling == END:
+            return (*first, Repeat(count, (step,), between))
+        weights = (*((1.0 / count,) * (count - 1)), b_star)
+        body = (step, Add("fast", "mean", weights))
+        end = Add("fast", "fast end", (1.0,), anew=True)
+        return (*first, Add("fast", "mean", (b,), anew=True), Repeat(count, body, between), end)
 
     def _interpolation(
         self, h: float, count: int, before: tuple[float, ...]
@@ -273,13 +321,30 @@ class Multirate(Scheme):
         c, c_star = COEFFICIENTS[self.solution]
         return Stage("slow", "slow", NEW, NOW, _rates("f(t)", c), c_star, guess=guess, matrix="first")
 
+    def _slow_steps(self) -> tuple[Instruction, ...]:
+        """Step 4 beside fast variables."""
+        if self.coupling == END:
+            return (self._slow_step("predicted"),)
+        _, c_star = COEFFICIENTS[self.solution]
+        mean = (("mean", (1.0,)),)
+        start = Combine("slow", "guess", (("predicted", c_star), (NOW, 1.0 - c_star)))
+        leg = Stage("slow", "slow", "leg", NOW, (), c_star, (c_star,), mean, matrix="first")
+        carry = Combine("slow", "carried", (("leg", 1.0 / c_star), (NOW, 1.0 - 1.0 / c_star)))
+        end = Stage("slow", "slow", NEW, "carried", outside=(("fast end", (1.0,)),), matrix="first")
+        return start, leg, carry, end
+
     def __str__(self) -> str:
         corrections = f"corrections: {self.corrections}" if self.corrections else "no corrections"
         return (
             f"multirate {self.predictor} predictor ({self.predict}), {self.solution} solution, "
             f"{self.interpolation} interpolation, h_slow = {self.h_slow:g} s, ratio {self.ratio}, "
-            f"{corrections}, {self.newton} Newton"
+            f"{corrections}, {self.newton} Newton{self._couplings()}"
         )
+
+    def _couplings(self) -> str:
+        """Return the couplings that are not the usual ones."""
+        mean = ", mean coupling" if self.coupling == MEAN else ""
+        return mean + (", Schur interface" if self.interface == SCHUR else "")
 
 
 def _rates(name: str, coefficient: float) -> tuple[tuple[str, float], ...]:

@@ -94,6 +94,11 @@ class Scheme:
         raise NotImplementedError
 
     @property
+    def longest_step(self) -> float:
+        """Longest time between two accepted points in s, as far as it is known before a run; may be inf."""
+        return self.step
+
+    @property
     def h_fast(self) -> float:
         """Smallest step in s."""
         return self.step / self.ratio

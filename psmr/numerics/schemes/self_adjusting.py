@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 from psmr.errors import SchemeError
+from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.adaptive import MOST_STEPS
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.single_rate import SingleRate
@@ -66,6 +67,7 @@ class SelfAdjusting(Scheme):
     refines: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         _ = self.together
 
     @property
@@ -77,6 +79,11 @@ class SelfAdjusting(Scheme):
     def step(self) -> float:
         """NaN: the time between two points is found in the run."""
         return math.nan
+
+    @property
+    def longest_step(self) -> float:
+        """See `Scheme`."""
+        return math.inf if self.h_max is None else self.h_max
 
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: the step of any level, with the rates that the estimate needs."""
@@ -91,9 +98,21 @@ class SelfAdjusting(Scheme):
         return self.together.at_step(h)
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
-        """See `Scheme`: the program at every level, with steps that are found as it goes."""
+        """See `Scheme`: the program at every level, with steps that are found as it goes.
+
+        Raises
+        ------
+        SchemeError
+            For points within a step, which it does not have for all devices at once.
+        """
         from psmr.numerics.refine.engine import NestedEngine
 
+        if every:
+            raise SchemeError(
+                f"{self}: its points within a step are other ones for each device, so that there are no fast "
+                "points to record; leave out all=True (fast_points in a study): run.activity says who took "
+                "how many steps, and psmr.VariableStep records every step for all"
+            )
         return NestedEngine(self.together.engine(system, parameters, w, every), system, w)
 
     def operator(self, linear: LinearDae) -> NoReturn:

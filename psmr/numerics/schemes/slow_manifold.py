@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from partitioning import Partition
 from psmr.errors import SchemeError
+from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, partition, positive
 from psmr.numerics.schemes.scheme import Scheme
 
@@ -72,6 +73,7 @@ class SlowManifold(Scheme):
     ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         partition(self.split)
         positive("h", self.h, "s")
         positive("drift", self.drift)

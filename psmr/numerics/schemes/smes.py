@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
+from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.runge_kutta import EXPLICIT
 from psmr.numerics.schemes.scheme import Scheme
@@ -85,6 +86,7 @@ class Smes(Scheme):
     ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         positive("h", self.h, "s")
         positive("delta", self.delta, "s")
         positive("tolerance", self.tolerance)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 from psmr.errors import SchemeError
+from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.adaptive import MOST_STEPS, whole_steps
 from psmr.numerics.schemes.choices import choice, positive
 from psmr.numerics.schemes.implicit_pairs import PAIRS, ImplicitPair
@@ -76,6 +77,7 @@ class VariableStep(Scheme):
     dense_output: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         choice("method", self.method, VARIABLE_METHODS)
         number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
         if not number or not 0.0 < self.tolerance < 1.0:
@@ -109,6 +111,11 @@ class VariableStep(Scheme):
     def step(self) -> float:
         """NaN: the time between two points is found in the run."""
         return math.nan
+
+    @property
+    def longest_step(self) -> float:
+        """See `Scheme`."""
+        return math.inf if self.h_max is None else self.h_max
 
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: the step that is tried, with the rates that the estimate needs."""

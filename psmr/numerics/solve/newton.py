@@ -51,6 +51,10 @@ POLICIES = {"honest": HONEST, "dishonest": DISHONEST, "very dishonest": VERY_DIS
 # A Newton iteration that has not converged by then does not converge: even theta = 1/2 gains 9 decades in 30.
 MOST_ITERATIONS = 30
 
+# A residual beyond this is of an iterate that has run away; far out updates are small beside the values, so
+# that it would seem to converge. Currents of bolted faults are below 1e10 pu.
+WILD = 1e20
+
 # Above this contraction a kept matrix is renewed: six further iterations would gain fewer than the four
 # decades that one or two with a new matrix gain, at the price of about three.
 SLOW = 0.25
@@ -159,6 +163,8 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
             due = planned = False
             fresh = True
         before = _largest(defect)
+        if not before < WILD:
+            return NOT_FINITE
         norm = improve(block, w)
         count[ITERATIONS] += 1
         if not np.isfinite(norm):
@@ -202,10 +208,11 @@ def _shifted_defect(block, w, a):  # type: ignore[no-untyped-def]
 def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
     """Solve one stage from a guess that may be far off; return a status.
 
-    Newton with a new matrix at each iteration and the natural monotonicity test (Deuflhard, Newton Methods
+    Newton with a new matrix at each iteration and the restricted monotonicity test (Deuflhard, Newton Methods
     for Nonlinear Problems, section 3.3): a damped step is taken when the update that the same matrix would
-    make from there is smaller. Which limits hold is looked at anew at each trial point, but the matrix keeps
-    those of the iterate within a search, so that a set of limits that swaps back and forth is damped out.
+    make from there is smaller by a quarter of the damping. Which limits hold is looked at anew at each trial
+    point, but the matrix keeps those of the iterate within a search, so that a set of limits that swaps back
+    and forth is damped out.
     """
     variables, work, kept = matrix_of(block).variables, work_of(block), kept_of(block)
     memory, count, start, full = kept.memory, kept.counts, work.start, work.full
@@ -232,7 +239,7 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
             memory[VALID] = 0.0
             _shifted_defect(block, w, a)
             after = improve(block, w)
-            if after <= (1.0 - 0.5 * damping) * norm or after < tolerance:
+            if after <= (1.0 - 0.25 * damping) * norm or after < tolerance:
                 break
             if after < best:
                 best, best_damping = after, damping

@@ -50,8 +50,8 @@ def _entries(instructions: tuple[Instruction, ...], h: float, sizes: Sizes, newt
             where = "the point that was reached" if moved else "t"
             states = sizes[instruction.rows][0]
             yield f"Evaluate f at {where}", (f"{states} rates {instruction.name}; nothing is solved.",)
-        elif isinstance(instruction, Combine):
-            yield f"Extrapolate to t + {h:g} s", (_extrapolation(instruction),)
+        elif isinstance(instruction, Combine) and instruction.to != "guess":
+            yield _combination(instruction, h)
         elif isinstance(instruction, Stage):
             moved = True
             yield from _interpolation(instruction)
@@ -79,8 +79,18 @@ def _stage(stage: Stage, h: float, sizes: Sizes, newton: str, times: int) -> Ent
         work += f"; {_REFRESH[newton]}."
     if times > 1 or stage.role == "fast":
         work = f"{times} steps, each: {work}"
+    if stage.answered:
+        sentences.append(
+            "The slow algebraic variables that they read answer the fast ones within each solve, by the "
+            "Schur complement of the slow algebraic equations as of the last event: that many rows more."
+        )
     if stage.role == "slow" and any(sizes["fast"]):
-        sentences.append("The fast variables are those of the last fast step.")
+        mean = [name for name, _ in stage.outside] == ["mean"]
+        sentences.append(
+            "The fast variables are their mean over the macro step."
+            if mean
+            else "The fast variables are those of the last fast step."
+        )
     return _heading(stage, h, times), (*sentences, work)
 
 
@@ -90,7 +100,7 @@ def _heading(stage: Stage, h: float, times: int) -> str:
     if stage.role == "fast":
         return f"Fast steps to t + {h:g} s"
     if stage.role == "slow":
-        return "Slow step"
+        return "Slow step" if stage.gamma else f"Slow algebraic variables at t + {h:g} s"
     kind = "Explicit" if stage.gamma == 0.0 else "Implicit"
     if times > 1:
         return f"{times} {kind.lower()} steps to t + {value(stage.at, times - 1):.4g} h"
@@ -114,7 +124,7 @@ def _rule(stage: Stage, h: float, step: float) -> str:
 
 def _interpolation(stage: Stage) -> Iterator[Entry]:
     points = [name for name, _ in stage.outside]
-    if not points:
+    if not points or stage.rows != "fast":
         return
     if set(points) & set(OLDER):
         how = (
@@ -124,6 +134,14 @@ def _interpolation(stage: Stage) -> Iterator[Entry]:
     else:
         how = "On the line from the value at t to the prediction, at each fast step."
     yield "Interpolate the slow variables that the fast equations read", (how,)
+
+
+def _combination(combine: Combine, h: float) -> Entry:
+    """Return how points make the prediction, or how a leg at the middle of a step is carried to its end."""
+    if combine.to in ("predicted", "extrapolated"):
+        return f"Extrapolate to t + {h:g} s", (_extrapolation(combine),)
+    terms = " + ".join(f"{weight:.6g} w({'t' if name == NOW else name})" for name, weight in combine.terms)
+    return f"Carry the {combine.rows} variables to t + {h:g} s", (f"w = {terms}; nothing is solved.",)
 
 
 def _extrapolation(combine: Combine) -> str:

@@ -12,6 +12,7 @@ from psmr.numerics.step.program import (
     BEFORE,
     NOW,
     OLDER,
+    Add,
     Combine,
     CopyRate,
     Each,
@@ -26,12 +27,14 @@ from psmr.numerics.step.program import (
 
 # Operations, in column 0 of the code.
 RATE, COPY_RATE, RESTORE, SAVE, MIX, STAGE, REPEAT, AGAIN, BEGIN_UNTIL, AGREE, EXTRAPOLATE = range(11)
+ADD, ANSWER = 11, 12
 
 # Columns of the code by operation. Numbers of an instruction begin at NUMBERS in `Encoded.numbers`; with each
 # time round a loop they begin STRIDE entries further.
 OPERATION = 0
 BLOCK, TARGET = 1, 2  # RATE: block, rate. COPY_RATE: source, rate. RESTORE, SAVE: point
-SIDE, POINTS = 1, 4  # MIX: side, number of points, which begin at column LIST
+SIDE, POINTS = 1, 4  # MIX, ANSWER: side, number of points, which begin at column LIST
+ANEW = 3  # ADD: SIDE, TARGET, and whether the point begins with nothing
 ALGEBRAIC, BASE, COUNT, MATRIX, KEEP, SHOWN = 2, 3, 4, 5, 6, 7  # STAGE: COUNT rates from column LIST
 LOOP, NUMBERS, STRIDE = 8, 9, 10
 LIST = 11
@@ -164,6 +167,8 @@ class _Writer:
                 for side in sides:
                     self._mix(SIDES[side], terms, None)
                 self._now_present(instruction.to)
+            elif isinstance(instruction, Add):
+                self._add(instruction, loop)
             elif isinstance(instruction, Stage):
                 self._stage(instruction, loop)
             elif isinstance(instruction, Repeat):
@@ -176,8 +181,22 @@ class _Writer:
         if name in self.read:
             self.row(SAVE, TARGET=self.point(name))
 
-    def _mix(self, variables: int, terms: tuple[tuple[str, Each], ...], loop: int | None) -> None:
-        row = self.row(MIX, SIDE=variables, POINTS=len(terms), LOOP=-1 if loop is None else loop)
+    def _add(self, add: Add, loop: int | None) -> None:
+        sides = ("fast", "slow") if add.rows == "all" else (add.rows,)
+        for side in sides:
+            row = self.row(
+                ADD,
+                SIDE=SIDES[side],
+                TARGET=self.point(add.to),
+                ANEW=int(add.anew),
+                LOOP=-1 if loop is None else loop,
+            )
+            self._numbers(row, [add.weights])
+
+    def _mix(
+        self, variables: int, terms: tuple[tuple[str, Each], ...], loop: int | None, operation: int = MIX
+    ) -> None:
+        row = self.row(operation, SIDE=variables, POINTS=len(terms), LOOP=-1 if loop is None else loop)
         self._numbers(row, [weights for _, weights in terms])
         for k, (name, _) in enumerate(terms):
             row[LIST + k] = self.point(name)
@@ -206,6 +225,8 @@ class _Writer:
             self.present = stage.guess
         if stage.outside:
             self._mix(READ if own == "fast" else SIDES["fast"], stage.outside, loop)
+        if stage.answered:
+            self._mix(READ, stage.outside, loop, ANSWER)
         explicit = stage.gamma == 0.0
         row = self.row(
             STAGE,

@@ -14,6 +14,7 @@ from psmr.dae.system.system import System
 from psmr.numerics.solve.block import Block, make_block
 from psmr.numerics.solve.newton import POLICIES
 from psmr.numerics.solve.sides import Sides, read_by, rows_of_sides, sides_of
+from psmr.numerics.step.answer import AnsweringBlock, Answers, answering_block, no_answers
 from psmr.numerics.step.encoded import Encoded, blocks_of, encode
 from psmr.numerics.step.machine import (
     AUTONOMOUS,
@@ -80,6 +81,7 @@ class ProgramEngine:
         every: bool,
     ) -> None:
         self.programs, self.every = programs, every
+        self._size = system.n + system.m
         program = programs(step, ())
         steady = programs(step, _uniform(step, program.memory))
         self.sides = sides_of(system, split)
@@ -89,6 +91,11 @@ class ProgramEngine:
         for (role, side), number in self.places.items():
             rows, variables = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
             self.blocks[number] = make_block(system, role, parameters, w, rows, variables)
+        self.system, self._late = system, False
+        self._out: tuple[str, ...] = ()
+        self.answered = any(stage.answered for stage, _ in steady.stages())
+        if self.answered:
+            self._make_answer(parameters, w)
         self.memory = program.memory
         self.before: tuple[float, ...] = ()
         self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
@@ -108,6 +115,7 @@ class ProgramEngine:
             fast=self.sides.fast.astype(np.uint32),
             slow=self.sides.slow.astype(np.uint32),
             read=self._read(),
+            answers=self._answers(),
             within=_NO_POINTS,
             divided=np.zeros(0, np.int64),
             state=self._state,
@@ -115,7 +123,6 @@ class ProgramEngine:
             policy=POLICIES[choices.newton],
             tolerance=float(choices.tolerance),
         )
-        self._size = system.n + system.m
         # No step: the loop is compiled, or loaded, before the clock runs.
         none = np.zeros(1, np.int64)
         advance(self.machine, step, np.zeros(1), none, 0, 0, w, np.zeros((1, self._size)))
@@ -127,13 +134,68 @@ class ProgramEngine:
             self._encoded[key] = encode(self.programs(h, before), self.places)
         return self._encoded[key]
 
-    def _read(self) -> NDArray[np.uint32]:
-        """Return the slow variables that are interpolated: all that are recorded, or that fast rows read."""
+    def _wanted(self) -> NDArray[Any]:
+        """Return the slow variables that fast points have: all that are recorded, or that fast rows read."""
         fast = [block for (_, side), n in self.places.items() if side == "fast" for block in [self.blocks[n]]]
         if self.every or not fast:
-            return self.sides.slow.astype(np.uint32)
+            return self.sides.slow
         rows = fast[0].kernels.row_indices
-        return read_by(self.blocks[0], rows, self.sides.slow).astype(np.uint32)
+        return read_by(self.blocks[0], rows[rows < self._size], self.sides.slow)
+
+    def _read(self) -> NDArray[np.uint32]:
+        """Return those of them that are interpolated."""
+        wanted = self._wanted()
+        if self.answered:
+            wanted = wanted[wanted < self.system.n]
+        return wanted.astype(np.uint32)
+
+    def _answers(self) -> Answers:
+        block = self.blocks[self.places["fast", "fast"]] if self.answered else None
+        return block.answers if isinstance(block, AnsweringBlock) else no_answers()
+
+    def _make_answer(self, parameters: Sequence[Reals], w: Reals) -> None:
+        """Make the block of the fast equations anew, with the network's answer as it is at w."""
+        number, whole = self.places["fast", "fast"], self.blocks[0]
+        old, size = self.blocks[number], self._size
+        rows = old.kernels.row_indices.astype(np.intp)
+        rows = rows[rows < size]
+        slow_rows = np.setdiff1d(np.arange(size), rows)
+        wanted = self._wanted()
+        block = answering_block(
+            self.system,
+            parameters,
+            w,
+            whole,
+            (rows, self.sides.fast),
+            (slow_rows, self.sides.slow),
+            wanted[wanted >= self.system.n],
+            self._out,
+        )
+        if isinstance(old, AnsweringBlock):
+            old.become(block)
+            if old.loaded is not None:
+                old.load(*old.loaded, w)
+        else:
+            self.blocks[number] = block
+
+    def _without_answer(self, parameters: Sequence[Reals], w: Reals) -> None:
+        """Make the block of the fast equations anew, with what they read of others held."""
+        number, size = self.places["fast", "fast"], self._size
+        old = self.blocks[number]
+        rows = old.kernels.row_indices.astype(np.intp)
+        rows, variables = rows[rows < size], self.sides.fast
+        if isinstance(old, AnsweringBlock):
+            old.become(make_block(self.system, "fast", parameters, w, rows, variables, self._out))
+
+    def _answer_anew(self, w: Reals) -> None:
+        """Follow an event with the network's answer."""
+        if not self._late:
+            return
+        block = self.blocks[self.places["fast", "fast"]]
+        if isinstance(block, AnsweringBlock) and block.loaded is not None:
+            self._make_answer(block.loaded[0], w)
+            self.machine = self.machine._replace(answers=self._answers())
+        self._late = False
 
     def ready(self) -> Machine:
         """Return the machine with the addresses of the blocks as they are."""
@@ -144,6 +206,7 @@ class ProgramEngine:
         self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
     ) -> tuple[int, int]:
         """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
+        self._answer_anew(w)
         self.ready()
         status = 0
         if self.machine.divided.size != len(grid.steps):
@@ -176,12 +239,14 @@ class ProgramEngine:
 
     def forget(self, autonomous: bool) -> None:
         """Drop history, since w is about to jump; `autonomous` holds from here on."""
-        self.before = ()
+        self.before, self._late = (), self.answered
         self._state[VALID_OF], self._state[AUTONOMOUS] = -1, int(autonomous)
 
     def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
         """Make the blocks anew with the devices in `out` out of service."""
         whole = self.blocks[0]
+        if self.answered:
+            self._without_answer(parameters, w)
         whole.take_out(system, parameters, w, out)
         rows: dict[str, NDArray[Any]] = {"all": whole.kernels.row_indices}
         by_side = {side: self.blocks[n] for (role, side), n in self.places.items() if role != "algebraic"}
@@ -194,7 +259,10 @@ class ProgramEngine:
                 if own is not None and role == "algebraic":
                     own = own[own >= system.n]
                 self.blocks[number].take_out(system, parameters, w, out, own)
-        self.machine = self.machine._replace(read=self._read())
+        self.system, self._out = system, tuple(out)
+        if self.answered:
+            self._make_answer(parameters, w)
+        self.machine = self.machine._replace(read=self._read(), answers=self._answers())
 
     def failed(self) -> tuple[Block, float, float]:
         """Return the block in which the last step failed, the least part tried in s, the last difference."""

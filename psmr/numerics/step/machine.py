@@ -19,9 +19,13 @@ from psmr.numerics.solve.newton import DISHONEST
 from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, matrix_of, work_of
 from psmr.numerics.solve.solver import ALL, solve
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_FINITE, NOT_SETTLED, SLOW_TO_AGREE
+from psmr.numerics.step.answer import Answers
 from psmr.numerics.step.encoded import (
+    ADD,
     AGAIN,
     ALGEBRAIC,
+    ANEW,
+    ANSWER,
     AT_OLDER,
     AT_OLDEST,
     AT_ORIGIN,
@@ -91,7 +95,10 @@ class Machine(NamedTuple):
     loops
         (loops, 2) counters.
     fast, slow, read
-        Positions in w of fast and slow variables, and of the slow ones that the fast equations read.
+        Positions in w of fast and slow variables, and of the slow ones that the fast equations read and that
+        are interpolated.
+    answers
+        See `psmr.numerics.step.answer.Answers`.
     within
         Points of the trajectory within a step, where they are recorded.
     divided
@@ -113,6 +120,7 @@ class Machine(NamedTuple):
     fast: np.ndarray
     slow: np.ndarray
     read: np.ndarray
+    answers: Answers
     within: np.ndarray
     divided: np.ndarray
     state: np.ndarray
@@ -251,6 +259,36 @@ def _mix(machine, row, numbers, w):  # type: ignore[no-untyped-def]
 
 
 @lean
+def _add(machine, row, numbers, w):  # type: ignore[no-untyped-def]
+    """Add the present point, with a weight, to another one."""
+    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    weight, point = numbers[row[NUMBERS] + time_round * row[STRIDE]], machine.points[row[TARGET]]
+    places = machine.fast if row[SIDE] == 1 else machine.slow
+    if row[ANEW] != 0:
+        for at in places:
+            point[at] = weight * w[at]
+    else:
+        for at in places:
+            point[at] += weight * w[at]
+
+
+@lean
+def _answer(machine, row, numbers):  # type: ignore[no-untyped-def]
+    """Write the combination of what points have of the answering variables beside their answer."""
+    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    first, answers, points = row[NUMBERS] + time_round * row[STRIDE], machine.answers, machine.points
+    for j in range(answers.at.size):
+        level = 0.0
+        for k in range(row[POINTS]):
+            point = points[row[LIST + k]]
+            value = point[answers.at[j]]
+            for q in range(answers.ends[j], answers.ends[j + 1]):
+                value -= answers.gains[q] * point[answers.of[q]]
+            level += numbers[first + k] * value
+        answers.level[j] = level
+
+
+@lean
 def extrapolate(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     """Write the polynomial in time through the listed points into the variables of a block.
 
@@ -316,6 +354,10 @@ def run_program(machine, code, numbers, h, w):  # type: ignore[no-untyped-def]
                 return status
         elif operation == MIX:
             _mix(machine, row, numbers, w)
+        elif operation == ADD:
+            _add(machine, row, numbers, w)
+        elif operation == ANSWER:
+            _answer(machine, row, numbers)
         elif operation == EXTRAPOLATE:
             extrapolate(machine, row, numbers, t, h, w)
         elif operation == RATE:

@@ -80,6 +80,30 @@ class Combine:
 
 
 @dataclass(frozen=True)
+class Add:
+    """Add the variables of a side at the present point, with a weight, to the point `to`.
+
+    The present point stays as it is.
+
+    Attributes
+    ----------
+    rows
+        Which variables.
+    to
+        Point that takes them.
+    weights
+        Weight of the present point.
+    anew
+        Whether `to` begins with nothing.
+    """
+
+    rows: Side
+    to: str
+    weights: Each
+    anew: bool = False
+
+
+@dataclass(frozen=True)
 class Stage:
     """Solve the rows of a side for its variables; the result is the present point, under the name `to`.
 
@@ -103,6 +127,9 @@ class Stage:
         Time of the result, 0 at the start of the step and 1 at its end.
     outside
         (point, weights) pairs: what the variables of the other side are; () leaves them as they are.
+    answered
+        Whether the algebraic variables of the other side also answer what the variables of this side are
+        beside the same combination of points: `psmr.numerics.step.answer`.
     guess
         Point whose values Newton starts from; None for the present one; several points for the polynomial in
         time through those that are there (of a stage of both sides).
@@ -123,6 +150,7 @@ class Stage:
     gamma: float = 0.0
     at: Each = (1.0,)
     outside: tuple[tuple[str, Each], ...] = ()
+    answered: bool = False
     guess: str | tuple[str, ...] | None = None
     matrix: Literal["new", "kept", "first"] = "new"
     rate: str | None = None
@@ -163,7 +191,7 @@ class Until:
     epsilon: float
 
 
-Instruction = Rate | CopyRate | Restore | Combine | Stage | Repeat | Until
+Instruction = Rate | CopyRate | Restore | Combine | Add | Stage | Repeat | Until
 
 
 @dataclass(frozen=True)

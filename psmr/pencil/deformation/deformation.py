@@ -79,8 +79,37 @@ def deformation(
         return deformation_at_size(linear, scheme, *_chosen(modes, size))
     known, numerical, step, rate = _spectra(linear, scheme, pencil)
     matched = match(known, numerical, step)
+    names = linear.names_x + linear.names_y
+    return report_of(scheme, pencil, step, known, numerical, matched, names, rate)
+
+
+def report_of(
+    scheme: Scheme,
+    pencil: Pencil,
+    step: float,
+    known: Modes,
+    numerical: Multipliers,
+    matched: Match,
+    names: tuple[str, ...],
+    rate: float = 0.0,
+) -> Deformation:
+    """Return the report that modes, multipliers and what belongs to what amount to.
+
+    Parameters
+    ----------
+    scheme, pencil
+        What is judged, and by what.
+    step
+        Time in s over which a multiplier acts.
+    known, numerical, matched
+        Modes of the system, multipliers of the step, and the multiplier of each mode.
+    names
+        The variables.
+    rate
+        Factor by which a correction of a macro step reduces its error, where that decides.
+    """
     stable, radius = stable_and_radius(known, numerical, matched, step)
-    verdict, warnings = judge(known, numerical, matched, step, rate, linear.names_x + linear.names_y)
+    verdict, warnings = judge(known, numerical, matched, step, rate, names)
     columns, multipliers = _columns(known, numerical, matched)
     left = matched.spurious
     return Deformation(
@@ -92,9 +121,7 @@ def deformation(
         dominant_at=dominant_position(columns),
         stable=stable and rate < 1.0,
         spectral_radius=radius,
-        spurious_columns=spurious_columns(
-            numerical.z[left], numerical.vectors[:, left], step, linear.names_x + linear.names_y
-        ),
+        spurious_columns=spurious_columns(numerical.z[left], numerical.vectors[:, left], step, names),
         verdict=verdict,
         warnings=((WARNING,) if pencil == "published" else ()) + warnings + scheme.remarks(),
     )

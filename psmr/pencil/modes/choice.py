@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from psmr.errors import InputError, nearest
+from psmr.numbers import plain_numbers
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class ModeChoice:
     near: tuple[complex, ...] = ()
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         count, below = self.least_damped, self.damping_below
         if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
             raise InputError(f"least_damped = {count!r}: must be a whole number >= 1")
@@ -90,9 +92,9 @@ class ModeChoice:
                         f"{', '.join(known)}"
                     )
             return cls(**wanted)
-        if isinstance(wanted, int):
-            return cls(least_damped=wanted)
-        return cls(near=tuple(wanted))
+        if isinstance(wanted, Iterable):
+            return cls(near=tuple(wanted))
+        return cls(least_damped=wanted)
 
     def __str__(self) -> str:
         if self.near:

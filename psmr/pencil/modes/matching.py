@@ -116,3 +116,13 @@ def status_of(s: complex, z: complex, step: float, zero: float) -> str:
     if abs(np.angle(z)) > np.pi - NEGATIVE_AXIS:
         return f"{NOT_REPRESENTED}: z on the negative real axis, |z| = {abs(z):.3g}"
     return REPRESENTED
+
+
+def statuses(s: np.ndarray, z: np.ndarray, step: float, zero: float) -> tuple[str, ...]:
+    """Return `status_of` of (k,) modes with (k,) multipliers."""
+    plain = (np.abs(s) > zero) & (z != 0.0) & (np.abs(s.imag) * step <= np.pi)
+    plain &= np.abs(np.angle(z)) <= np.pi - NEGATIVE_AXIS
+    words = [REPRESENTED] * len(s)
+    for k in np.flatnonzero(~plain):
+        words[k] = status_of(s[k], z[k], step, zero)
+    return tuple(words)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from psmr.dae.system.linear import LinearDae, require_linear
@@ -18,6 +17,7 @@ from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import ShiftInvert
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -60,17 +60,23 @@ class ModeShape:
         """Damping ratio, a fraction."""
         return -self.s.real / abs(self.s)
 
+    def leading(self, most: int | None = None) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+        """Return the states of largest participation, at `most` so many, and their factors."""
+        order = np.argsort(-self.share, kind="stable")[:most]
+        return tuple(self.names[k] for k in order), self.share[order]
+
     @functools.cached_property
     def participation(self) -> pd.Series:
         """Participation factors by state, the largest first."""
-        return pd.Series(self.share, index=list(self.names), name=self.title).sort_values(
-            ascending=False, kind="stable"
-        )
+        import pandas as pd  # slow to import, for tables alone
+
+        names, share = self.leading()
+        return pd.Series(share, index=list(names), name=self.title)
 
     @property
     def quantity(self) -> str:
         """The quantity whose phasors say most: that of the state of largest participation."""
-        kind = str(self.participation.index[0]).rpartition(".")[2]
+        kind = self.leading(1)[0][0].rpartition(".")[2]
         shown = SHOWN_FOR.get(kind, kind)
         return shown if any(name.endswith(f".{shown}") for name in self.names) else kind
 
@@ -87,6 +93,13 @@ class ModeShape:
         InputError
             For a quantity that no state is.
         """
+        import pandas as pd  # slow to import, for tables alone
+
+        devices, parts = self.parts(quantity)
+        return pd.Series(parts, index=list(devices), name=self.quantity if quantity is None else quantity)
+
+    def parts(self, quantity: str | None = None) -> tuple[tuple[str, ...], NDArray[np.complexfloating]]:
+        """Return the devices and values of `phasors`."""
         wanted = self.quantity if quantity is None else quantity
         rows = [i for i, name in enumerate(self.names) if name.rpartition(".")[2] == wanted]
         if not rows:
@@ -97,8 +110,8 @@ class ModeShape:
             )
         parts = self.vector[rows]
         order = np.argsort(-np.abs(parts), kind="stable")
-        devices = [self.names[rows[k]].rpartition(".")[0] for k in order]
-        return pd.Series(parts[order] / parts[order[0]], index=devices, name=wanted)
+        devices = tuple(self.names[rows[k]].rpartition(".")[0] for k in order)
+        return devices, parts[order] / parts[order[0]]
 
     @property
     def title(self) -> str:
@@ -109,18 +122,20 @@ class ModeShape:
         """Return the compass of phasors; see `psmr.pencil.report.shape_figures.compass`."""
         from psmr.pencil.report.shape_figures import compass
 
-        return compass(self, ax, quantity)
+        return compass(self.title, self.quantity if quantity is None else quantity, self.parts(quantity), ax)
 
     def plot_participation(self, ax: Axes | None = None, most: int = 8) -> Figure:
         """Return a bar for each state; see `psmr.pencil.report.shape_figures.participation_bars`."""
         from psmr.pencil.report.shape_figures import participation_bars
 
-        return participation_bars(self, ax, most)
+        return participation_bars(self.leading(most), ax)
 
     def __repr__(self) -> str:
         return f"ModeShape({self.s:.6g}: {self.title})"
 
     def _repr_html_(self) -> str:
+        import pandas as pd
+
         phasors = self.phasors().head(10)
         table = pd.DataFrame(
             {"size": phasors.abs(), "angle [deg]": np.degrees(np.angle(phasors))}, index=phasors.index

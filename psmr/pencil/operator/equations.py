@@ -14,9 +14,11 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
 from psmr.numerics.schemes.scheme import Scheme
+from psmr.numerics.step.answer import answer
 from psmr.numerics.step.program import (
     NOW,
     OLDER,
+    Add,
     Combine,
     CopyRate,
     Instruction,
@@ -148,6 +150,7 @@ class _Writer:
         self.present = STATE
         self.iterated = False
         self._equations: list[Equation] = []
+        self._others: sp.csr_array | None = None
         self._left: dict[tuple[str, float], sp.csr_array] = {}  # one object a matrix: it is factorised once
 
     def equations(self) -> list[Equation]:
@@ -173,6 +176,8 @@ class _Writer:
                 self.present = self.points[instruction.to] = self.points[instruction.source]
             elif isinstance(instruction, Combine):
                 self._combine(instruction, label)
+            elif isinstance(instruction, Add):
+                self._add(instruction, label, i)
             elif isinstance(instruction, Stage):
                 self._stage(instruction, label, i)
             elif isinstance(instruction, Repeat):
@@ -205,9 +210,32 @@ class _Writer:
         self._equations.append(Equation(unknown, identity, _merged(terms), "extrapolation"))
         self.present = self.points[combine.to] = unknown
 
+    def _add(self, add: Add, label: str, i: int) -> None:
+        identity = sp.eye_array(self.mass.shape[1], format="csr")
+        own = identity[self.rows.variables(add.rows)]
+        terms: list[Term] = [(self.present, value(add.weights, i) * (own.T @ own).tocsr())]
+        if not add.anew:
+            terms.append((self.points[add.to], identity))
+        unknown = f"{add.to}{label}{' begun' if add.anew else ''}"
+        self._equations.append(Equation(unknown, identity, _merged(terms), "sum"))
+        self.points[add.to] = unknown
+
+    def _answering(self) -> sp.csr_array:
+        """Return what takes the slow variables out of w, the answering ones less their answer."""
+        n, rows = self.linear.n, self.rows
+        jacobian = sp.csr_array(self.linear.jacobian())
+        read = np.unique(jacobian[rows.fast].indices)
+        read = np.intersect1d(read[read >= n], rows.sigma)
+        algebraic_rows, algebraic = (places[places >= n] for places in (rows.slow, rows.sigma))
+        gains = answer(jacobian, algebraic_rows, algebraic, rows.phi, read)
+        spread = sp.eye_array(rows.sigma.size, format="csr")[np.searchsorted(rows.sigma, read)]
+        return (rows.pick_slow - spread.T @ gains @ rows.pick_fast).tocsr()
+
     def _stage(self, stage: Stage, label: str, i: int) -> None:
         side, h = stage.rows, self.h
         own, _, others = self.rows.of(side)
+        if stage.answered:
+            others = self._others = self._others if self._others is not None else self._answering()
         nothing = sp.csr_array((others.shape[0], self.mass.shape[1]))
 
         def on_rows(matrix: sp.sparray) -> sp.sparray:

@@ -41,8 +41,8 @@ def published_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, s
     Raises
     ------
     SchemeError
-        For anything but a `Multirate` scheme with linear interpolation, no corrections and ``predict="all"``,
-        or with prediction by extrapolation: the paper gives no other.
+        For anything but a `Multirate` scheme with linear interpolation, no corrections, ``predict="all"`` and
+        the usual couplings, or with prediction by extrapolation: the paper gives no other.
     """
     z, b, c = _blocks(linear, scheme)
     r = len(z)
@@ -136,7 +136,8 @@ def _checked(scheme: Scheme) -> Multirate:
             f"{scheme.predictor!r}: the paper stacks the points of one step, "  # type: ignore[attr-defined]
             "and an extrapolation reads those before it; use pencil='exact'"
         )
-    for field, needed in (("interpolation", "linear"), ("corrections", 0), ("predict", "all")):
+    usual = (("interpolation", "linear"), ("corrections", 0), ("predict", "all"))
+    for field, needed in (*usual, ("coupling", "end"), ("interface", "held")):
         if getattr(scheme, field) != needed:
             raise SchemeError(
                 f"the published pencil needs {field} = {needed!r}, not {getattr(scheme, field)!r}; "

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
+from psmr.pencil.report.svg.figure import PageFigure
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -14,15 +16,14 @@ def new_figure(width: float, height: float) -> Figure:
     return _figure(width, height, "constrained")
 
 
-def page_figure(width: float, height: float) -> Figure:
-    """Return an empty figure for one panel on a page, size in inches.
+def page_figure(width: float, height: float, grid: bool = False) -> PageFigure:
+    """Return an empty figure for one panel on a page, size in inches, which needs no matplotlib."""
+    return PageFigure(width, height, grid)
 
-    It has no layout engine: what stands beside the panel is measured once, as it is drawn, and the page shows
-    just that (`psmr.pencil.report.render.inline_svg`).
-    """
-    figure = _figure(width, height, None)
-    figure.subplots_adjust(left=0.09, right=0.91, bottom=0.11, top=0.9)
-    return figure
+
+def plain_figure(width: float, height: float) -> Figure:
+    """Return an empty figure without a layout, size in inches, for panels that are placed by hand."""
+    return _figure(width, height, None)
 
 
 def _figure(width: float, height: float, layout: Literal["constrained"] | None) -> Figure:
@@ -42,10 +43,10 @@ def _figure(width: float, height: float, layout: Literal["constrained"] | None) 
     return plain
 
 
-def close(figure: Figure) -> None:
+def close(figure: Figure | PageFigure) -> None:
     """Let pyplot forget a figure that was only made for a file."""
     pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None:
+    if pyplot is not None and not isinstance(figure, PageFigure):
         pyplot.close(figure)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from psmr.pencil.modes.matching import REPRESENTED, ZERO_MODE
 from psmr.pencil.report.canvas import new_figure, page_figure
 from psmr.pencil.report.reported import Reported
+from psmr.pencil.report.svg.figure import PageFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,17 +64,17 @@ def eigenvalue_map(report: Reported, ax: Axes | None = None) -> Figure:
     return figure
 
 
-def oscillations(report: Reported) -> Figure:
+def oscillations(report: Reported) -> PageFigure:
     """Return a figure of the oscillatory modes alone, of a size for a narrow page."""
     return _alone(report, _oscillations)
 
 
-def whole_spectrum(report: Reported) -> Figure:
+def whole_spectrum(report: Reported) -> PageFigure:
     """Return a figure of every mode, on scales that are logarithmic beyond 0, for a narrow page."""
     return _alone(report, _whole_spectrum)
 
 
-def _alone(report: Reported, draw: Callable[[Reported, Axes], None]) -> Figure:
+def _alone(report: Reported, draw: Callable[[Reported, Axes], None]) -> PageFigure:
     figure = page_figure(5.0, 4.1)
     ax = figure.add_subplot()
     draw(report, ax)
@@ -215,7 +216,7 @@ def deformation_bars(report: Reported, ax: Axes | None = None, most: int | None 
     columns = {name: values[rows] for name, values in report.columns.items()}
     height = 1.2 + 0.27 * max(len(rows), 4)
     if ax is None:
-        ax = (new_figure(8.0, height) if most is None else page_figure(5.0, height)).add_subplot()
+        ax = new_figure(8.0, height).add_subplot() if most is None else page_figure(5.0, height).add_subplot()
     size = 100.0 * np.maximum(columns["relative_deformation"], SMALLEST)
     unsafe = columns["real_deformation"] > 0.0
     shown = columns["status"] == REPRESENTED
@@ -306,9 +307,10 @@ def _power_of_ten(value: float) -> float:
 
 def _plain_ticks(ax: Any, y: bool = True) -> None:
     """Write 0.1, 1, 10 in place of powers of ten, and no box above and to the right."""
-    from matplotlib.ticker import FuncFormatter
 
-    plain = FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+    def plain(value: float, _: int) -> str:
+        return f"{value:g}".replace("-", "\N{MINUS SIGN}")
+
     ax.xaxis.set_major_formatter(plain)
     if y:
         ax.yaxis.set_major_formatter(plain)

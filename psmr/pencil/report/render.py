@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from psmr.pencil.report.svg.figure import PageFigure
+from psmr.pencil.report.svg.ink import THEME
+
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
+    from jinja2.bccache import Bucket
     from matplotlib.figure import Figure
 
 HOME = "psmr.pencil.report"
@@ -19,27 +23,6 @@ HOME = "psmr.pencil.report"
 
 MARGIN = 0.1
 """Inches around what is drawn."""
-
-# Colours of the figures by their names in the style sheet, where dark mode and print change them.
-THEME = {
-    "#1c2330": "ink",
-    "#000000": "ink",
-    "#6b7280": "faint",
-    "#8a8f98": "faint",
-    "#5b6472": "faint",
-    "#b9bec6": "rule",
-    "#e3e5e8": "grid",
-    "#b0b0b0": "grid",
-    "#ffffff": "paper",
-    "#1f4e79": "blue",
-    "#d1495b": "red",
-    "#2a9d6f": "green",
-    "#e09f3e": "orange",
-    "#7b5ea7": "violet",
-    "#4ea5d9": "sky",
-    "#8a5a44": "brown",
-    "#9aa437": "olive",
-}
 
 
 def render(template: str, package: str = HOME, **values: Any) -> str:
@@ -62,6 +45,7 @@ def _environment(package: str) -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     return Environment(
+        bytecode_cache=_kept_templates(),
         loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, HOME))]),
         autoescape=True,
         trim_blocks=True,
@@ -70,11 +54,35 @@ def _environment(package: str) -> Environment:
     )
 
 
-def inline_svg(figure: Figure, words: str, tight: bool = True) -> Markup:
+@cache
+def _kept_templates() -> BytecodeCache:
+    """Return what keeps compiled templates beside kernels: compiling them takes longer than a page."""
+    from jinja2 import BytecodeCache
+
+    from psmr.dae.compile.cache.entry import read_entry, write_entry
+    from psmr.dae.compile.cache.folder import folder
+
+    place = folder("pages")
+
+    class Kept(BytecodeCache):
+        def load_bytecode(self, bucket: Bucket) -> None:
+            data = read_entry(place / bucket.key)
+            if data is not None:
+                bucket.bytecode_from_string(data)
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            write_entry(place / bucket.key, bucket.bytecode_to_string())
+
+    return Kept()
+
+
+def inline_svg(figure: Figure | PageFigure, words: str, tight: bool = True) -> Markup:
     """Return a figure as an ``<svg>`` element in the colours of the page; `words` say what it shows.
 
-    A `tight` one is cut to what is drawn, which takes a second pass; another keeps the figure's size.
+    A `tight` one is cut to what is drawn; another keeps the figure's size.
     """
+    if isinstance(figure, PageFigure):
+        return figure.svg(words, whole=not tight)
     import matplotlib
     from matplotlib.transforms import Bbox
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from psmr.pencil.modes.shapes import ModeShape
-from psmr.pencil.report.canvas import new_figure
+from psmr.pencil.report.canvas import new_figure, page_figure
 from psmr.pencil.report.labels import spread
+from psmr.pencil.report.svg.figure import PageFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Phasors = tuple[Sequence[str], NDArray[np.complexfloating]]
+Shares = tuple[Sequence[str], NDArray[np.float64]]
 
 BLUE, RED, INK, GREY, GRID = "#1f4e79", "#d1495b", "#1c2330", "#6b7280", "#e3e5e8"
 
@@ -20,8 +25,6 @@ BLUE, RED, INK, GREY, GRID = "#1f4e79", "#d1495b", "#1c2330", "#6b7280", "#e3e5e
 NAMED = 12
 # Letters of a name that has room beside a bar.
 LONGEST = 16
-# Bars beside a compass.
-SHOWN_BARS = 6
 # A phasor shorter than this part of the largest is not told from none.
 SHORTEST = 0.03
 
@@ -34,7 +37,7 @@ WORDS = {
 }
 
 
-def compass(shape: ModeShape, ax: Axes | None = None, quantity: str | None = None) -> Figure:
+def compass(title: str, quantity: str, phasors: Phasors, ax: Axes | None = None) -> Figure:
     """Draw what part each device has in a mode as an arrow: its length the size, its direction the phase.
 
     The largest points to the right with length 1, and what points the other way swings against it, in red.
@@ -42,12 +45,14 @@ def compass(shape: ModeShape, ax: Axes | None = None, quantity: str | None = Non
 
     Parameters
     ----------
-    shape
-        From `psmr.mode_shapes`.
+    title
+        The mode in words.
+    quantity
+        What the phasors are of, ``"omega"``.
+    phasors
+        From `ModeShape.parts`: the devices and their parts, complex, the largest first and equal to 1.
     ax
         Axes to draw on; a new figure without it.
-    quantity
-        As in `ModeShape.phasors`.
 
     Returns
     -------
@@ -55,22 +60,20 @@ def compass(shape: ModeShape, ax: Axes | None = None, quantity: str | None = Non
     """
     ax = new_figure(3.6, 2.7).add_subplot() if ax is None else ax
     _bare(ax)
-    _phasors(ax, shape, quantity)
+    _phasors(ax, title, quantity, phasors)
     ax.set_xlim(-1.8, 1.8)
     return ax.get_figure(root=True)  # type: ignore[return-value]
 
 
-def participation_bars(shape: ModeShape, ax: Axes | None = None, most: int = 8) -> Figure:
+def participation_bars(shares: Shares, ax: Axes | None = None) -> Figure:
     """Draw the largest participation factors of a mode as bars, the largest on top.
 
     Parameters
     ----------
-    shape
-        From `psmr.mode_shapes`.
+    shares
+        From `ModeShape.leading`: states and their factors, the largest first.
     ax
         Axes to draw on; a new figure without it.
-    most
-        How many states at most.
 
     Returns
     -------
@@ -78,20 +81,18 @@ def participation_bars(shape: ModeShape, ax: Axes | None = None, most: int = 8) 
     """
     ax = new_figure(3.6, 2.7).add_subplot() if ax is None else ax
     _bare(ax)
-    _bars(ax, shape, most, left=0.0, width=1.3)
+    _bars(ax, shares, left=0.0, width=1.3)
     ax.set_xlim(-1.6, 1.6)
     return ax.get_figure(root=True)  # type: ignore[return-value]
 
 
-def shape_figure(shape: ModeShape) -> Figure:
-    """Draw compass and bars beside one another, for a narrow page."""
-    figure = new_figure(5.1, 2.25)
-    # One axes without ticks, placed by hand: laying out two takes longer than drawing them.
-    figure.set_layout_engine("none")
+def shape_figure(title: str, quantity: str, phasors: Phasors, shares: Shares) -> PageFigure:
+    """Draw compass and bars beside one another, for a narrow page; see the two."""
+    figure = page_figure(5.1, 2.25)
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     _bare(ax)
-    _phasors(ax, shape, None)
-    _bars(ax, shape, SHOWN_BARS, left=3.2, width=1.3)
+    _phasors(ax, title, quantity, phasors)
+    _bars(ax, shares, left=3.2, width=1.3)
     ax.set_xlim(-1.75, 4.85)
     return figure
 
@@ -105,38 +106,38 @@ def _bare(ax: Axes) -> None:
     ax.set_ylim(-1.1, 1.75)
 
 
-def _phasors(ax: Axes, shape: ModeShape, quantity: str | None) -> None:
+def _phasors(ax: Axes, title: str, quantity: str, phasors: Phasors) -> None:
     """Draw circle, arrows and names about the origin."""
-    parts = shape.phasors(quantity)
+    devices, parts = phasors
     circle = np.exp(1j * np.linspace(0.0, 2 * np.pi, 97))
     for line in (0.5 * circle, circle, np.array([-1, 1]), np.array([-1j, 1j])):
         ax.plot(line.real, line.imag, color=GRID, lw=0.8, zorder=0)
-    large = parts[parts.abs() >= SHORTEST]
+    large = [(name, part) for name, part in zip(devices, parts, strict=True) if abs(part) >= SHORTEST]
     # One collection for all arrows and one line to all names: annotations take ten times as long.
-    ends = large.to_numpy()[::-1]
+    ends = np.array([part for _, part in large])[::-1]
     ax.quiver(
         np.zeros(len(ends)), np.zeros(len(ends)), ends.real, ends.imag, angles="xy", scale_units="xy",
         scale=1.0, width=0.035, units="xy", headwidth=4, headlength=5, headaxislength=4.5,
         color=[_colour(part) for part in ends], zorder=3,
     )  # fmt: skip
     for side in (1, -1):
-        _name(ax, [(str(n), p) for n, p in large.head(NAMED).items() if (p.real >= 0) == (side > 0)], side)
+        _name(ax, [(name, part) for name, part in large[:NAMED] if (part.real >= 0) == (side > 0)], side)
     left_out = len(parts) - min(len(large), NAMED)
-    words = WORDS.get(str(parts.name), str(parts.name))
+    words = WORDS.get(quantity, quantity)
     rest = f", {left_out} smaller not named" if left_out else ""
-    ax.text(-1.75, 1.7, f"{shape.title}\n{words}{rest}", va="top", fontsize=9, color=INK)
+    ax.text(-1.75, 1.7, f"{title}\n{words}{rest}", va="top", fontsize=9, color=INK)
 
 
-def _bars(ax: Axes, shape: ModeShape, most: int, left: float, width: float) -> None:
+def _bars(ax: Axes, given: Shares, left: float, width: float) -> None:
     """Draw bars from `left` on, the longest of a width, with their names before them."""
-    found = shape.participation.head(most)
-    place = np.linspace(0.85, -0.85, max(len(found), 2))[: len(found)]
-    size = found.to_numpy() / float(found.max()) * width
+    names, shares = given
+    place = np.linspace(0.85, -0.85, max(len(names), 2))[: len(names)]
+    size = shares / shares.max() * width
     ax.barh(place, size, left=left, height=0.2, color=BLUE)
-    for (name, value), y, length in zip(found.items(), place, size, strict=True):
+    for name, value, y, length in zip(names, shares, place, size, strict=True):
         share = f"{100 * value:.0f}" if value >= 0.01 else "< 1"
         ax.text(left + length + 0.06, y, share, va="center", fontsize=8, color=INK)
-        ax.text(left - 0.08, y, _short(str(name)), va="center", ha="right", fontsize=8, color=INK)
+        ax.text(left - 0.08, y, _short(name), va="center", ha="right", fontsize=8, color=INK)
     ax.text(left, 1.2, "participation [%]", va="bottom", fontsize=9, color=INK)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from psmr.errors import EventError
+from psmr.errors import EventError, Mistakes
+from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.branch import in_service
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
-from psmr.study.topology.network import find_branch, find_bus
+from psmr.study.topology.network import Branch, find_branch, find_bus
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -51,6 +52,7 @@ class Fault:
     x: float = 1e-4
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         check_time(self, "start", self.start)
         check_after(self, "clear", self.clear, self.start)
         check_finite(self, "r", self.r)
@@ -82,16 +84,22 @@ class Fault:
         EventError
             When the bus or the branch is not there.
         """
-        bus = find_bus(system, self.bus, str(self))
+        mistakes = Mistakes(EventError)
+        bus = mistakes.attempt(find_bus, system, self.bus, str(self))
+        line = None if self.trip is None else mistakes.attempt(self._tripped, system, self.trip)
+        mistakes.finish()
+        assert bus is not None
         y = 1.0 / complex(self.r, self.x)
         on = ((bus, "g_fault", y.real), (bus, "b_fault", y.imag))
         off: tuple[tuple[str, str, float], ...] = ((bus, "g_fault", 0.0), (bus, "b_fault", 0.0))
         label = f"fault at {bus} cleared"
-        if self.trip is not None:
-            line = in_service(system, find_branch(system, self.trip, str(self)), str(self))
+        if line is not None:
             off = (*off, (line.name, "status", 0.0))
             label += f", {line.name} tripped"
         return (
             Change(self.start, parameters=on, label=f"fault at {bus}"),
             Change(self.clear, parameters=off, label=label),
         )
+
+    def _tripped(self, system: System, trip: str) -> Branch:
+        return in_service(system, find_branch(system, trip, str(self)), str(self))

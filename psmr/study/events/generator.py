@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_time
 from psmr.study.topology.plants import find_plant
@@ -40,6 +41,7 @@ class GeneratorTrip(Lasting):
     start: float
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         check_time(self, "start", self.start)
 
     def __str__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 from dataclasses import dataclass, field
@@ -10,7 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psmr.errors import EventError, nearest
+from psmr.errors import CaseError, EventError, Mistakes, nearest
+from psmr.io.text import decoded, require_file
+from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import check_finite
 from psmr.study.events.load import ramp
@@ -66,6 +69,7 @@ class TimeSeries:
     points: tuple[Point, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         check_finite(self, "scale", self.scale)
         if not isinstance(self.hold, bool):
             raise EventError(f"{self}: hold = {self.hold!r}; must be true (a staircase) or false (lines)")
@@ -137,21 +141,23 @@ def read_points(file: Path, time: str, column: str) -> list[Point]:
     """
     points: list[Point] = []
     try:
-        with open(file, encoding="utf-8-sig", newline="") as text:
-            reader = csv.reader(text)
-            head = [cell.strip() for cell in next(reader, [])]
-            places = [_place(file, head, name) for name in (time, column)]
-            for row in reader:
-                if not any(cell.strip() for cell in row):
-                    continue
-                where = f"{file}:{reader.line_num}"
-                t, value = (_number(where, row, head, place) for place in places)
-                _check_order(where, time, t, points)
-                points.append((t, value))
-    except OSError as error:
-        raise EventError(f"{file}: cannot be read: {error.strerror}; is the path right?") from error
-    except UnicodeDecodeError as error:
-        raise EventError(f"{file}: is no text in UTF-8 (byte {error.start}); save it as UTF-8") from error
+        require_file(file)
+        reader = csv.reader(io.StringIO(decoded(file), newline=""))
+        head = [cell.strip() for cell in next(reader, [])]
+        mistakes = Mistakes(EventError)
+        places = [mistakes.attempt(_place, file, head, name) for name in (time, column)]
+        mistakes.finish()
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                continue
+            where = f"{file}:{reader.line_num}"
+            t, value = (_number(where, row, head, place) for place in places if place is not None)
+            _check_order(where, time, t, points)
+            points.append((t, value))
+    except CaseError as error:
+        raise EventError(str(error)) from error
+    except csv.Error as error:  # a cell of more than 131,072 characters: a quotation mark that is not closed
+        raise EventError(f"{file}:{reader.line_num}: is no CSV: {error}; is a quote not closed?") from error
     if not points:
         raise EventError(f"{file}: has no row under its column names; give at least one time and value")
     return points

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psmr.errors import EventError, nearest
+from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_time
 from psmr.study.topology.network import shunts
@@ -38,6 +39,7 @@ class ShuntSwitch(Lasting):
     on: bool = True
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         check_time(self, "start", self.start)
         if not isinstance(self.on, bool):
             raise EventError(f"{self}: on = {self.on!r}; must be true or false")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psmr.errors import EventError, InputError, nearest
+from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_finite, check_time
 
@@ -23,6 +24,7 @@ class _Step(Lasting):
     start: float
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         check_time(self, "start", self.start)
         check_finite(self, "value", self.value)
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from psmr.dae.system.system import System
-from psmr.errors import Mistakes, StudyError
+from psmr.errors import InputError, Mistakes, StudyError, placed
 from psmr.study.events import Event
 from psmr.study.file.study import Study
 from psmr.study.record.signals import Signals
 
 
-def check_signals(study: Study, system: System, signals: tuple[str, ...] | None) -> None:
+def check_signals(
+    study: Study, system: System, signals: tuple[str, ...] | None, recorded: tuple[str, ...] | None = None
+) -> None:
     """Raise StudyError for signals that the system does not have, and for what else the study misnames.
+
+    `signals` are those of the outputs, `recorded` those that the run keeps.
 
     Every mistake is listed, with file and line where the study was read from a file.
     """
@@ -18,6 +22,9 @@ def check_signals(study: Study, system: System, signals: tuple[str, ...] | None)
     for name in signals or ():
         given = study.output is not None and name in (study.output.signals or ())
         mistakes.attempt(_select, known, name, study.places.signals if given else "")
+    for name in recorded or ():
+        given = study.record is not None and name in (study.record.signals or ())
+        mistakes.attempt(_select, known, name, study.places.record if given else "")
     if mistakes.found:
         _check_events(study, system, mistakes)
     mistakes.finish()
@@ -39,12 +46,12 @@ def _check_events(study: Study, system: System, mistakes: Mistakes) -> None:
 def _select(known: Signals, name: str, place: str) -> None:
     try:
         known.select([name])
-    except ValueError as error:
-        raise StudyError(f"{place}: {error}" if place else str(error)) from error
+    except InputError as error:
+        raise placed(error, StudyError, place) from error
 
 
 def _changes(event: Event, system: System, place: str) -> None:
     try:
         event.changes(system)
-    except ValueError as error:
-        raise StudyError(f"{place}: {error}" if place else str(error)) from error
+    except InputError as error:
+        raise placed(error, StudyError, place) from error

@@ -34,9 +34,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from psmr.errors import InputError, Mistakes, SchemeError, StudyError, nearest
+from psmr.errors import InputError, Mistakes, SchemeError, StudyError, nearest, placed
 from psmr.grid.start.conversion import load_shares
 from psmr.io.read import CaseFile
+from psmr.io.text import STANDARD_INPUT
 from psmr.io.toml.document import Document, read_document, shown
 from psmr.io.toml.fields import specification
 from psmr.study.events import Event
@@ -90,6 +91,7 @@ class Places:
     events: tuple[str, ...] = ()
     scheme: str = ""
     signals: str = ""
+    record: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,8 @@ class Study:
         Whether the fast points within macro steps are recorded.
     record
         What the run keeps; None: every point, whole.
+    source, text
+        The file, and what it says.
     places
         Where in the file events, scheme and signals stand, for what is said of them later.
     """
@@ -128,11 +132,14 @@ class Study:
     fast_points: bool = False
     record: Record | None = None
     source: str = field(default="", compare=False)
+    text: str = field(default="", compare=False, repr=False)
     places: Places = field(default=Places(), compare=False, repr=False)
 
 
 def read_study(path: str | os.PathLike[str]) -> Study:
-    """Return the study in a TOML file.
+    """Return the study in a TOML file, or in standard input (``-``).
+
+    The paths in it are relative to its folder, those of standard input to the current one.
 
     Raises
     ------
@@ -173,7 +180,7 @@ def study_of(
     assert head is not None
     assert simulation is not None
     assert recipe is not None
-    name = head.pop("name", document.path.stem)
+    name = head.pop("name", _stem(document.path))
     return Study(
         name,
         CaseFile(**head),
@@ -182,10 +189,12 @@ def study_of(
         monitors=monitors,
         output=output,
         source=str(document.path),
+        text=document.text,
         places=Places(
             tuple(document.where(("event", i)) for i in range(len(events))),
             document.where(("scheme",)),
             document.where(("output",), "signals"),
+            document.where(("simulation",), "record"),
         ),
         **simulation,
     )
@@ -203,14 +212,14 @@ def _simulation(document: Document) -> dict[str, Any]:
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file says that it is a study.
+    """Return whether a file, or standard input (``-``), says that it is a study.
 
     Raises
     ------
     StudyError
         When it ends in .toml and cannot be read.
     """
-    if Path(path).suffix.lower() != ".toml":
+    if str(path) != STANDARD_INPUT and Path(path).suffix.lower() != ".toml":
         return False
     return bool(read_document(path, StudyError).content.get("format") == FORMAT)
 
@@ -276,7 +285,7 @@ def _row(
     try:
         return make(**values)
     except InputError as error:
-        raise StudyError(f"{document.where(place)}: {error}") from error
+        raise placed(error, StudyError, document.where(place)) from error
 
 
 def _record(document: Document, simulation: dict[str, Any]) -> Record | None:
@@ -304,4 +313,9 @@ def _output(document: Document) -> Output | None:
 
 def usual_folder(source: str | os.PathLike[str]) -> Path:
     """Return where a run of a study file is written that names no folder: ``results/NAME``."""
-    return Path("results") / Path(source).stem
+    return Path("results") / _stem(Path(source))
+
+
+def _stem(path: Path) -> str:
+    """Return what a study is called after its file."""
+    return "stdin" if str(path) == STANDARD_INPUT else path.stem

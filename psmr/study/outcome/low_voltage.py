@@ -39,31 +39,44 @@ class LowVoltage:
         lengths = np.where(goes_on, t[-1] - self._since, 0.0)
         longer = lengths > self.longest
         self.longest[longer], self.begin[longer] = lengths[longer], self._since[longer]
-        for column in np.flatnonzero(low.any(axis=0) & ~goes_on):
-            self._spells(int(column), t, v[:, column], low[:, column])
+        columns = np.flatnonzero(low.any(axis=0) & ~goes_on)
+        if columns.size:
+            self._spells(columns, t, v[:, columns], low[:, columns])
         self._last = float(t[-1]), v[-1].copy()
 
-    def _spells(self, column: int, t: Reals, v: Reals, low: NDArray[np.bool_]) -> None:
-        turns = np.flatnonzero(low[1:] != low[:-1]) + 1
-        times = self._crossings(t, v, turns)
-        begins, ends = times[low[turns]], times[~low[turns]]
-        if low[0]:
-            begins = np.append(self._since[column], begins)
-        goes_on = bool(low[-1])
-        self._since[column] = begins[-1] if goes_on else np.nan
-        if goes_on:
-            ends = np.append(ends, t[-1])
+    def _spells(self, columns: NDArray[np.intp], t: Reals, v: Reals, low: NDArray[np.bool_]) -> None:
+        """Take columns of which some points are low and others are not: (K, count) voltages."""
+        # The voltages one after another: the turns of each stand together, ascending in time.
+        column, row = np.nonzero((low[1:] != low[:-1]).T)
+        row += 1
+        times, falls = self._crossings(t, v, row, column), low[row, column]
+        begin_of, begins = column[falls], times[falls]
+        end_of, ends = column[~falls], times[~falls]
+        at_first, at_last = np.flatnonzero(low[0]), np.flatnonzero(low[-1])
+        begin_of = np.concatenate([at_first, begin_of])
+        begins = np.concatenate([self._since[columns[at_first]], begins])
+        end_of = np.concatenate([end_of, at_last])
+        ends = np.concatenate([ends, np.full(len(at_last), t[-1])])
+        # Spells of one voltage do not overlap: in order of voltage and time begins and ends go together.
+        first, second = np.lexsort((begins, begin_of)), np.lexsort((ends, end_of))
+        where, begins, ends = columns[begin_of[first]], begins[first], ends[second]
+        self._since[columns] = np.nan
+        last = np.append(where[1:] != where[:-1], True)
+        goes_on = last & np.isin(where, columns[at_last])
+        self._since[where[goes_on]] = begins[goes_on]
         lengths = ends - begins
-        k = int(lengths.argmax())
-        if lengths[k] > self.longest[column]:
-            self.longest[column], self.begin[column] = lengths[k], begins[k]
+        # Of each voltage the longest, of equal ones the first.
+        order = np.lexsort((np.arange(len(where)), -lengths, where))
+        heads = order[np.append(True, where[order][1:] != where[order][:-1])]
+        heads = heads[lengths[heads] > self.longest[where[heads]]]
+        self.longest[where[heads]], self.begin[where[heads]] = lengths[heads], begins[heads]
 
-    def _crossings(self, t: Reals, v: Reals, at: NDArray[np.intp]) -> Reals:
-        """Return when v passes the limit between the points before `at` and at it."""
-        before, after = v[at - 1], v[at]
+    def _crossings(self, t: Reals, v: Reals, row: NDArray[np.intp], column: NDArray[np.intp]) -> Reals:
+        """Return when voltages pass the limit between the points before rows and at them."""
+        before, after = v[row - 1, column], v[row, column]
         with np.errstate(invalid="ignore"):
-            straight = t[at - 1] + (self.limit - before) / (after - before) * (t[at] - t[at - 1])
-        return np.where(~np.isfinite(before), t[at], np.where(~np.isfinite(after), t[at - 1], straight))
+            straight = t[row - 1] + (self.limit - before) / (after - before) * (t[row] - t[row - 1])
+        return np.where(~np.isfinite(before), t[row], np.where(~np.isfinite(after), t[row - 1], straight))
 
     def longest_of(self, places: Sequence[str]) -> Extreme:
         """Return the longest time of all, where it was, and when it began."""

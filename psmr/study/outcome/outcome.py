@@ -45,6 +45,8 @@ class Outcome:
         States that reached a limit, in order of time.
     stopped
         The monitor that ended the run early.
+    failed
+        What the run failed by; "" where it did not.
     acted
         (time in s, words) of what devices did by themselves: load shed, generators tripped.
     t_end
@@ -62,6 +64,7 @@ class Outcome:
     overshoot: Extreme | None = None
     limits: tuple[Limit, ...] = ()
     stopped: Stop | None = None
+    failed: str = ""
     acted: tuple[tuple[float, str], ...] = ()
 
     @property
@@ -73,6 +76,8 @@ class Outcome:
             words = f"Ran to t = {self.t_end:g} s." if self.stopped is None else ""
         else:
             words = f"Kept synchronism to t = {self.t_end:g} s."
+        if self.failed:
+            words = f"Failed: {self.failed.rstrip('.')}. Partial: {words[:1].lower()}{words[1:]}"
         if self.stopped is not None:
             words = f"{words} Stopped at t = {self.stopped.t:g} s by {self.stopped}."
         return words.strip()

@@ -15,9 +15,9 @@ Colour = Literal["red", "amber", "green"]
 class Judgement:
     """A colour and the reasons for it.
 
-    Red: synchronism was lost, a monitor stopped the run, or the scheme is unstable on a system that is not.
-    Amber: the certificates before the events and after the last one differ, there is no certificate, the
-    system itself is unstable, protection acted, or a bus ends below 0.8 pu. Green otherwise.
+    Red: synchronism was lost, the run failed or a monitor stopped it, or the scheme is unstable on a system
+    that is not. Amber: the certificates before the events and after the last one differ, there is no
+    certificate, the system itself is unstable, protection acted, or a bus ends below 0.8 pu. Green otherwise.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
     before, after
         Certificates on the system before the events and after the last one; None where there is none.
     """
-    red = outcome.lost is not None or outcome.stopped is not None
+    red = outcome.lost is not None or outcome.stopped is not None or bool(outcome.failed)
     reasons = []
     if before is not None and after is not None and before.stable != after.stable:
         reasons.append(

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from psmr.pencil.report.svg.figure import PageFigure
 from psmr.study.outcome.sources import angles_of, centre_of_inertia, sources_of, together
 from psmr.study.outcome.synchronism import STEP_OUT_DEG
-from psmr.study.output.canvas import FAINT, page_figure, styled
+from psmr.study.output.canvas import FAINT, page_figure
 from psmr.study.output.lines import draw_lines
 from psmr.study.output.plots import letter_events
 from psmr.study.record.recorded import Recorded
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Machines out of step turn without end; past two turns the figure would show nothing else.
 LARGEST_DEG = 2 * 360.0
 
 
-def angle_figure(run: Recorded) -> Figure | None:
+def angle_figure(run: Recorded) -> PageFigure | None:
     """Return the figure; None for fewer than two machines in step, or a run that kept chosen signals only."""
     if run.system is None or run.names_x != run.system.names_x:
         return None
@@ -40,20 +36,20 @@ def angle_figure(run: Recorded) -> Figure | None:
         return None
     degrees = degrees[:, shown]
     names = [source.angle for source, kept in zip(sources, shown, strict=True) if kept]
-    with styled():
-        figure = page_figure(5.2, 2.9)
-        ax = figure.subplots()
-        ax.set_xlim(run.t[0], run.t[-1])
-        if np.abs(degrees).max() > LARGEST_DEG:
-            ax.set_ylim(-LARGEST_DEG, LARGEST_DEG)
-        draw_lines(ax, run, names, degrees)
-        if run.outcome.lost is not None:
-            ax.axvline(run.outcome.lost.t, color="#d1495b", lw=1.0)
-            ax.annotate(
-                f"{STEP_OUT_DEG:g}° apart", (run.outcome.lost.t, 0.93), xycoords=("data", "axes fraction"),
-                xytext=(-4, 0), textcoords="offset points", fontsize=8, color=FAINT, ha="right",
-            )  # fmt: skip
-        letter_events(ax, run)
-        ax.set_xlabel("time [s]")
-        ax.set_ylabel("angle to centre of inertia [deg]")
+    figure = page_figure(5.2, 2.9)
+    ax = figure.subplots()
+    ax.set_xlim(run.t[0], run.t[-1])
+    if np.abs(degrees).max() > LARGEST_DEG:
+        ax.set_ylim(-LARGEST_DEG, LARGEST_DEG)
+    draw_lines(ax, run, names, degrees)
+    if run.outcome.lost is not None:
+        ax.axvline(run.outcome.lost.t, color="#d1495b", lw=1.0)
+        ax.annotate(
+            f"{STEP_OUT_DEG:g}° apart", (run.outcome.lost.t, 0.93), xycoords=("data", "axes fraction"),
+            xytext=(-4, 0), textcoords="offset points", fontsize=8, color=FAINT, ha="right",
+            bbox={"fc": "white", "ec": "none", "pad": 0.5},
+        )  # fmt: skip
+    letter_events(ax, run)
+    ax.set_xlabel("time [s]")
+    ax.set_ylabel("angle to centre of inertia [deg]")
     return figure

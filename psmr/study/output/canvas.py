@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from psmr.errors import InputError
-from psmr.files import abridged
+from psmr.files import Together, abridged
 from psmr.pencil.report.canvas import close as close
 from psmr.pencil.report.canvas import new_figure as new_figure
-from psmr.pencil.report.canvas import page_figure as page_figure
-from psmr.study.output.files import atomic
+from psmr.pencil.report.canvas import page_figure as plain_page_figure
+from psmr.pencil.report.canvas import plain_figure as plain_figure
+from psmr.pencil.report.svg.figure import PageFigure
+from psmr.study.output.files import placed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +58,11 @@ STYLE: Any = {
 }
 
 
+def page_figure(width: float, height: float) -> PageFigure:
+    """Return an empty figure for one panel of a page, size in inches, in the look of a study."""
+    return plain_page_figure(width, height, grid=True)
+
+
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw in the common look without touching the caller's settings."""
@@ -79,8 +86,10 @@ def bare(axes: Axes) -> None:
     axes.set_aspect("equal")
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+def save(figure: Figure, path: str | os.PathLike[str], together: Together | None = None) -> None:
     """Write a figure in the format of the path's suffix, whole or not at all.
+
+    It appears at once, or with the other files that are written `together`.
 
     Raises
     ------
@@ -100,5 +109,5 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     with styled():
         meta: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {}
         figure.savefig(drawn, format=kind, bbox_inches="tight", **meta)
-    with atomic(path) as temporary:
+    with placed(path, together) as temporary:
         temporary.write_bytes(drawn.getvalue())

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from psmr import files
 from psmr.errors import StudyError
+from psmr.files import Together
 
 
 def atomic(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
@@ -21,6 +22,11 @@ def atomic(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
         For what is no regular file, a folder that cannot be written and a disk that is full.
     """
     return files.atomic(path, StudyError)
+
+
+def placed(path: str | os.PathLike[str], together: Together | None) -> AbstractContextManager[Path]:
+    """Yield a temporary path that takes the place of `path`: with other files, or when its block ends."""
+    return atomic(path) if together is None else together.file(path)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -64,7 +64,7 @@ def _panel(run: Recorded, names: Sequence[str], shared: Any) -> Any:
     from bokeh.models import BoxAnnotation, HoverTool, Span
     from bokeh.plotting import figure
 
-    values = values_of(run, names)
+    values = values_of(run, names, exact=False)
     unit = unit_of(run.signals, run.units, names[0])
     kind = names[0].rpartition(".")[2]
     panel = figure(

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
+LETTER = 5.2
+"""Width of a letter of a name in points, about."""
+
 DISTINCT = len(COLOURS)
 """Lines that can be told apart by colour. Of more, some are named and the rest is an envelope."""
 
@@ -121,12 +124,7 @@ def label_ends(ax: Axes, right: float, ends: Iterable[tuple[str, float, float, s
     last point inside, where its name then stands.
     """
     ends = list(ends)
-    for name, t, value, colour in ends:
-        if t < right:
-            ax.annotate(
-                name, (t, value), xytext=(4, 0), textcoords="offset points", fontsize=8, color=colour,
-                va="top" if value > sum(ax.get_ylim()) / 2 else "bottom",
-            )  # fmt: skip
+    _label_leaving(ax, sorted((end for end in ends if end[1] < right), key=lambda end: end[1]))
     items = sorted((end for end in ends if end[1] >= right), key=lambda item: item[2])
     figure = ax.get_figure(root=True)
     assert figure is not None
@@ -141,6 +139,24 @@ def label_ends(ax: Axes, right: float, ends: Iterable[tuple[str, float, float, s
             arrowprops={
                 "arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)
             },
+        )  # fmt: skip
+
+
+def _label_leaving(ax: Axes, ends: Sequence[tuple[str, float, float, str]]) -> None:
+    """Write the names of lines that leave the panel above or below, those of close ones one under another."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    points = ax.get_position().width * figure.get_figwidth() * 72 / (right - left)
+    written: list[tuple[bool, int, float]] = []  # above, line of text, where in points it ends
+    for name, t, value, colour in ends:
+        above, begin, level = value > (low + high) / 2, (t - left) * points + 4, 0
+        while any(a == above and k == level and end > begin for a, k, end in written):
+            level += 1
+        written.append((above, level, begin + LETTER * (len(name) + 1)))
+        ax.annotate(
+            name, (t, value), xytext=(4, (-9.5 if above else 9.5) * level), textcoords="offset points",
+            fontsize=8, color=colour, va="top" if above else "bottom",
         )  # fmt: skip
 
 

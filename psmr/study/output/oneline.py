@@ -6,12 +6,15 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from partitioning import Partition
 from psmr.dae.system.system import System
 from psmr.errors import InputError
-from psmr.study.output.canvas import FAINT, FAST, INK, SLOW, bare, page_figure, styled
+from psmr.pencil.report.svg.figure import PageFigure
+from psmr.study.output.canvas import FAINT, FAST, INK, SLOW, bare, page_figure, plain_figure, styled
 from psmr.study.output.stress import stress_layout
 from psmr.study.topology.network import at_buses, branches, branches_in_service, buses, is_load
 
@@ -29,6 +32,10 @@ LABELLED = 60
 
 # Buses up to which the rings of plants are wide enough for a name, with room for what is fast beside them.
 ROOMY = 15
+
+# Inches of the drawing on a page, wide and high; corners of what is drawn as a circle.
+PAGE = (4.9, 5.6)
+CORNERS = 37
 
 # The stress of a layout keeps distances along the branches and costs n^3; a spring layout serves more buses.
 STRESS = 300
@@ -56,35 +63,71 @@ def one_line(system: System, split: Partition, *, width: float = 7.2, height: fl
     InputError
         For a system without buses, and for a partition of another system.
     """
+    _check(system, split)
+    with styled():
+        figure = plain_figure(width, height)
+        _draw(figure, system, split, _layout(system), int(13 * width))
+    return figure
+
+
+def one_line_page(system: System, split: Partition) -> PageFigure:
+    """Return the figure for a narrow page: upright, in letters that can be read there."""
+    _check(system, split)
+    figure = page_figure(*PAGE)
+    _draw(figure, system, split, upright(_layout(system), PAGE[1] / PAGE[0]), int(14 * PAGE[0]))
+    return figure
+
+
+def _check(system: System, split: Partition) -> None:
     if not buses(system):
         raise InputError("the system has no buses, there is no one-line graph to draw")
     if (split.names_x, split.names_y) != (system.names_x, system.names_y):
         raise InputError("the partition belongs to another system; its names are not those of this one")
-    with styled():
-        figure = page_figure(width, height)
-        ax = figure.add_axes((0.02, 0.02, 0.96, 0.86))
-        bare(ax)
-        where = _layout(system)
-        scale = _spacing(where)
-        for branch in branches(system):
-            _branch(ax, where[branch.ends[0]], where[branch.ends[1]], branch.kind == "Transformer", scale)
-        fast = {name for name, side in zip(split.names_y, split.fast_y, strict=True) if side}
-        centre = _mean(list(where.values()))
-        small = len(where) <= LABELLED
-        for bus, there in at_buses(system).items():
-            _bus(ax, bus if small else "", where[bus], f"{bus}.v_re" in fast, scale, centre)
-            if any(map(is_load, there)):
-                _load(ax, where[bus], centre, scale)
-        every = plants(system, split)
-        for plant in every:
-            beside = [p for p in every if p.bus == plant.bus]
-            turn = FAN * (beside.index(plant) - (len(beside) - 1) / 2)
-            _plant(ax, plant, where[plant.bus], centre, scale, turn, small, len(where) <= ROOMY)
-        ax.margins(0.06)
-        _legend(ax, split)
-        title = "\n".join(filter(None, (system.name, textwrap.fill(str(split), int(13 * width)))))
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
-    return figure
+
+
+def _draw(figure: Any, system: System, split: Partition, where: dict[str, Point], letters: int) -> None:
+    """Draw the network at places on a figure, with a title of so many letters a line."""
+    ax = figure.add_axes((0.02, 0.02, 0.96, 0.86))
+    bare(ax)
+    scale = _spacing(where)
+    for branch in branches(system):
+        _branch(ax, where[branch.ends[0]], where[branch.ends[1]], branch.kind == "Transformer", scale)
+    fast = {name for name, side in zip(split.names_y, split.fast_y, strict=True) if side}
+    centre = _mean(list(where.values()))
+    small = len(where) <= LABELLED
+    for bus, there in at_buses(system).items():
+        _bus(ax, bus if small else "", where[bus], f"{bus}.v_re" in fast, scale, centre)
+        if any(map(is_load, there)):
+            _load(ax, where[bus], centre, scale)
+    every = plants(system, split)
+    for plant in every:
+        beside = [p for p in every if p.bus == plant.bus]
+        turn = FAN * (beside.index(plant) - (len(beside) - 1) / 2)
+        _plant(ax, plant, where[plant.bus], centre, scale, turn, small, len(where) <= ROOMY)
+    ax.margins(0.06)
+    _legend(ax)
+    title = "\n".join(filter(None, (system.name, textwrap.fill(str(split), letters))))
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
+
+
+def upright(where: dict[str, Point], ratio: float) -> dict[str, Point]:
+    """Return places turned so that their longest extent points up, and stretched sideways to a ratio.
+
+    A sheet whose height is `ratio` times its width is then filled; no distance grows more than twofold.
+    """
+    points = np.array(list(where.values()))
+    points = points - points.mean(axis=0)
+    across, along = np.linalg.svd(points, full_matrices=False)[2][[1, 0]] if len(points) > 2 else np.eye(2)
+    # The same turn on every machine: an axis has no sign of its own.
+    turned = np.column_stack([points @ across * _sign(across), points @ along * _sign(along)])
+    wide, high = np.ptp(turned, axis=0)
+    if wide > 0.0 and high > 0.0:
+        turned[:, 0] *= float(np.clip(high / ratio / wide, 0.5, 2.0))
+    return {bus: (float(x), float(y)) for bus, (x, y) in zip(where, turned, strict=True)}
+
+
+def _sign(axis: np.ndarray) -> float:
+    return float(np.sign(axis[np.abs(axis).argmax()]) or 1.0)
 
 
 def plants(system: System, split: Partition) -> tuple[Plant, ...]:
@@ -153,8 +196,6 @@ def _spacing(where: dict[str, Point]) -> float:
 
 
 def _branch(ax: Axes, a: Point, b: Point, transformer: bool, scale: float) -> None:
-    from matplotlib.patches import Circle
-
     ax.plot([a[0], b[0]], [a[1], b[1]], color=FAINT, lw=1.1, zorder=1, solid_capstyle="round")
     if not transformer:
         return
@@ -163,10 +204,10 @@ def _branch(ax: Axes, a: Point, b: Point, transformer: bool, scale: float) -> No
     radius = 0.13 * scale
     for shift in (-0.6 * radius, 0.6 * radius):
         centre = ((a[0] + b[0]) / 2 + shift * unit[0], (a[1] + b[1]) / 2 + shift * unit[1])
-        ax.add_patch(Circle(centre, radius, fc="white", ec=FAINT, lw=1.0, zorder=2, fill=shift < 0))
+        ax.fill(*_circle(centre, radius), fc="white", ec=FAINT, lw=1.0, zorder=2)
     for shift in (-0.6 * radius, 0.6 * radius):
         centre = ((a[0] + b[0]) / 2 + shift * unit[0], (a[1] + b[1]) / 2 + shift * unit[1])
-        ax.add_patch(Circle(centre, radius, fc="none", ec=FAINT, lw=1.0, zorder=2.1))
+        ax.fill(*_circle(centre, radius), fc="none", ec=FAINT, lw=1.0, zorder=2.1)
 
 
 def _bus(ax: Axes, name: str, at: Point, fast: bool, scale: float, centre: Point) -> None:
@@ -185,17 +226,14 @@ def _bus(ax: Axes, name: str, at: Point, fast: bool, scale: float, centre: Point
 def _plant(
     ax: Axes, plant: Plant, at: Point, centre: Point, scale: float, turn: float, small: bool, roomy: bool
 ) -> None:
-    from matplotlib.patches import Circle, Wedge
-
     spot = _outward(at, centre, 0.9 * scale, turn)
     ax.plot([at[0], spot[0]], [at[1], spot[1]], color=FAINT, lw=1.1, zorder=1)
     radius = 0.3 * scale
-    ax.add_patch(Circle(spot, radius, fc="white", ec="none", zorder=2.5))
     share = plant.fast / plant.states
-    ring = 0.3 * radius
-    ax.add_patch(Wedge(spot, radius, 0, 360, width=ring, fc=SLOW, ec="none", zorder=3))
+    ax.fill(*_circle(spot, radius), fc=SLOW, ec="none", zorder=2.5)
     if share:
-        ax.add_patch(Wedge(spot, radius, 90 - 360 * share, 90, width=ring, fc=FAST, ec="none", zorder=3.1))
+        ax.fill(*_sector(spot, radius, share), fc=FAST, ec="none", zorder=2.6)
+    ax.fill(*_circle(spot, 0.7 * radius), fc="white", ec="none", zorder=2.7)
     if not small:
         return
     above = spot[1] >= at[1]
@@ -220,11 +258,22 @@ def _load(ax: Axes, at: Point, centre: Point, scale: float) -> None:
     )  # fmt: skip
 
 
-def _legend(ax: Axes, split: Partition) -> None:
-    from matplotlib.lines import Line2D
+def _legend(ax: Axes) -> None:
+    for colour, label in ((FAST, "fast"), (SLOW, "slow")):
+        ax.plot([], [], color=colour, lw=5, label=label)
+    ax.legend(loc="lower right", handlelength=1.0)
 
-    handles = [Line2D([], [], color=FAST, lw=5, label="fast"), Line2D([], [], color=SLOW, lw=5, label="slow")]
-    ax.legend(handles=handles, loc="lower right", handlelength=1.0)
+
+def _circle(centre: Point, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the outline of a circle, as a polygon that the eye takes for one."""
+    return _sector(centre, radius, 1.0)
+
+
+def _sector(centre: Point, radius: float, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the outline of a share of a disk, from the top to the right."""
+    angle = np.pi / 2 - 2 * np.pi * share * np.linspace(0.0, 1.0, max(3, round(CORNERS * share)))
+    x, y = centre[0] + radius * np.cos(angle), centre[1] + radius * np.sin(angle)
+    return (x, y) if share == 1.0 else (np.append(x, centre[0]), np.append(y, centre[1]))
 
 
 def _outward(at: Point, centre: Point, distance: float, turn: float) -> Point:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psmr.errors import InputError
+from psmr.pencil.report.svg.figure import PageFigure
 from psmr.study.events import Fault
 from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, page_figure, styled
 from psmr.study.output.lines import draw_lines, shown_of
@@ -44,6 +45,8 @@ TITLES: Mapping[str, str] = {
 
 # Points of a figure: as many as it has dots from left to right.
 POINTS = 500
+# Each point between takes a solution of the network: of a large system there are fewer.
+FEWEST, VALUES = 150, 3_000_000
 
 # Events that a page lists and its figures mark by letters; a time series has hundreds.
 LETTERED = 60
@@ -51,9 +54,10 @@ LETTERED = 60
 
 def smooth(run: Recorded) -> Recorded:
     """Return a run as it is drawn: with points between its long steps where its method has them."""
-    if not run.scheme.dense_output or not run.whole or len(run.t) > POINTS:
+    points = min(POINTS, max(FEWEST, VALUES // (len(run.names_x) + len(run.names_y))))
+    if not run.scheme.dense_output or not run.whole or len(run.t) > points:
         return run
-    return run.refined(np.linspace(run.t[0], run.t[-1], POINTS))
+    return run.refined(np.linspace(run.t[0], run.t[-1], points))
 
 
 def trajectories(
@@ -124,15 +128,14 @@ def panels_of(run: Recorded, names: str | Iterable[str] | None) -> list[tuple[st
     return default_panels(run.signals) if names is None else _by_quantity(run.signals.select(names))
 
 
-def panel_figure(run: Recorded, names: Sequence[str]) -> Figure:
+def panel_figure(run: Recorded, names: Sequence[str]) -> PageFigure:
     """Return a figure of one panel for a narrow page, the events marked by letters."""
-    with styled():
-        figure = page_figure(5.2, 2.9)
-        ax = figure.subplots()
-        ax.set_xlim(run.t[0], run.t[-1])
-        draw_panel(ax, run, names)
-        letter_events(ax, run)
-        ax.set_xlabel("time [s]")
+    figure = page_figure(5.2, 2.9)
+    ax = figure.subplots()
+    ax.set_xlim(run.t[0], run.t[-1])
+    draw_panel(ax, run, names)
+    letter_events(ax, run)
+    ax.set_xlabel("time [s]")
     return figure
 
 
@@ -290,7 +293,7 @@ def letters(count: int) -> list[str]:
 
 def draw_panel(ax: Axes, run: Recorded, names: Sequence[str]) -> None:
     """Draw signals of one kind on axes, with the quantity and its unit beside them."""
-    draw_lines(ax, run, names, values_of(run, names))
+    draw_lines(ax, run, names, values_of(run, names, exact=False))
     kinds = {kind_of(name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else ""
     words = (COMPUTED if run.signals.computed(names[0]) else TITLES).get(kind, kind) or "value"

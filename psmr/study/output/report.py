@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,9 @@ import numpy as np
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError
-from psmr.study.output.files import write_text
+from psmr.files import Together
+from psmr.pencil.report.svg.figure import PageFigure
+from psmr.study.output.files import placed
 from psmr.study.record.certificate import Certificate
 from psmr.study.record.recorded import Recorded
 from psmr.study.topology.network import buses
@@ -22,10 +24,10 @@ from psmr.study.topology.network import buses
 MOST_SECONDS = 1.0
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from psmr.pencil.modes.shapes import ModeShape
 
+# Bars beside a compass.
+BARS = 6
 SHAPES = 3
 """So many modes, the least damped, are shown with their phasors."""
 
@@ -67,7 +69,7 @@ def accuracy(run: Recorded) -> str:
 
     The second run that this takes is left out where the first one took more than a second.
     """
-    if not run.scheme.dense_output or not run.whole:
+    if not run.scheme.dense_output or not run.whole or run.failure:
         return ""
     if run.stats.counters.seconds > MOST_SECONDS:
         return f"tolerance {run.scheme.tolerance:g}; run.estimated_error runs again to estimate the error"
@@ -153,9 +155,10 @@ def run_page(
     )
 
 
-def write_page(path: str | os.PathLike[str], page: str) -> None:
-    """Write an HTML page, whole or not at all."""
-    write_text(path, page)
+def write_page(path: str | os.PathLike[str], page: str, together: Together | None = None) -> None:
+    """Write an HTML page, whole or not at all; at once, or with other files."""
+    with placed(path, together) as temporary:
+        temporary.write_text(page, encoding="utf-8")
 
 
 def _lettered() -> int:
@@ -219,29 +222,34 @@ def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
         judged = run.certificate.at_steps[0]
         scheme = scheme.at_step(judged.h) or scheme
         subject += f", at {judged.which}, {judged.h:.4g} s"
-    report = deformation(linear, scheme)
-    return parts(report, states) | {"subject": subject, "shapes": _shapes(linear, report.table)}
+    # That of another system than the run's own is not the certificate's.
+    known = run.certificate.report if system is run.system else None
+    report = deformation(linear, scheme) if known is None else known
+    return parts(report, states) | {"subject": subject, "shapes": _shapes(linear, report.columns)}
 
 
-def _shapes(linear: LinearDae, table: pd.DataFrame) -> list[Any]:
+def _shapes(linear: LinearDae, columns: Mapping[str, np.ndarray]) -> list[Any]:
     """Return pictures of the least damped oscillations: who swings against whom."""
     from psmr.pencil.modes.matching import ZERO_MODE
     from psmr.pencil.modes.shapes import shapes_at
     from psmr.pencil.report.shape_figures import shape_figure
 
-    swings = (table["imag"] > 0) & (table["damping_ratio"] < OVERDAMPED) & (table["status"] != ZERO_MODE)
-    chosen = table[swings].nsmallest(SHAPES, "damping_ratio")
+    ratio = columns["damping_ratio"]
+    swings = np.flatnonzero((columns["imag"] > 0) & (ratio < OVERDAMPED) & (columns["status"] != ZERO_MODE))
+    chosen = swings[np.argsort(ratio[swings], kind="stable")[:SHAPES]]
     return [
         _picture(
-            shape_figure(shape), f"Phasors and participation at {shape.title}: {_largest(shape)}", tight=False
+            shape_figure(shape.title, shape.quantity, shape.parts(), shape.leading(BARS)),
+            f"Phasors and participation at {shape.title}: {_largest(shape)}",
+            tight=False,
         )
-        for shape in shapes_at(linear, chosen["real"] + 1j * chosen["imag"])
+        for shape in shapes_at(linear, columns["real"][chosen] + 1j * columns["imag"][chosen])
     ]
 
 
 def _largest(shape: ModeShape) -> str:
     """Return the four largest phasors of a mode in words."""
-    found = shape.phasors().head(4).items()
+    found = list(zip(*shape.parts(), strict=True))[:4]
     return ", ".join(f"{name} {abs(p):.2f} at {np.degrees(np.angle(p)):.0f} degrees" for name, p in found)
 
 
@@ -249,10 +257,10 @@ def _partition(run: Recorded, system: System | None) -> Any:
     split = getattr(run.scheme, "split", None)
     if split is None or system is None or not buses(system):
         return None
-    from psmr.study.output.oneline import one_line
+    from psmr.study.output.oneline import one_line_page
 
     words = "Network with the fast buses and the share of fast states of each plant in red, slow in blue"
-    return _picture(one_line(system, split), words, wide=True)
+    return _picture(one_line_page(system, split), words)
 
 
 def _activity(run: Recorded) -> Any:
@@ -269,6 +277,8 @@ def _picture(figure: Any, words: str, caption: str = "", wide: bool = False, tig
     from psmr.pencil.report.render import inline_svg
     from psmr.study.output.canvas import close, styled
 
+    if isinstance(figure, PageFigure):
+        return Picture(inline_svg(figure, words, tight), words, caption, wide)
     with styled():
         drawn = Picture(inline_svg(figure, words, tight), words, caption, wide)
     close(figure)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.errors import InputError, PsmrError
-from psmr.files import abridged
-from psmr.study.output.files import atomic
+from psmr.files import Together, abridged
+from psmr.study.output.files import placed
 from psmr.study.output.shortest import lines
 
 Reals = NDArray[np.float64]
@@ -28,8 +28,12 @@ GROUP = 2**20
 AT_ONCE = 2**18
 
 
-def table_writer(path: str | os.PathLike[str], names: Sequence[str]) -> AbstractContextManager[Write]:
+def table_writer(
+    path: str | os.PathLike[str], names: Sequence[str], together: Together | None = None
+) -> AbstractContextManager[Write]:
     """Return the writer of a file by its ending, ``.csv`` or ``.parquet``.
+
+    The file appears when its writing ends well, or with others that are written `together`.
 
     Raises
     ------
@@ -39,11 +43,14 @@ def table_writer(path: str | os.PathLike[str], names: Sequence[str]) -> Abstract
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix not in SUFFIXES:
         raise InputError(f"{abridged(path)}: must end in {' or '.join(SUFFIXES)}")
-    return parquet_table(path, names) if suffix == ".parquet" else csv_table(path, names)
+    write = parquet_table if suffix == ".parquet" else csv_table
+    return write(path, names, together)
 
 
 @contextmanager
-def csv_table(path: str | os.PathLike[str], names: Sequence[str]) -> Iterator[Write]:
+def csv_table(
+    path: str | os.PathLike[str], names: Sequence[str], together: Together | None = None
+) -> Iterator[Write]:
     """Yield what writes rows into a CSV file, first column ``t``; it appears when all went well.
 
     A number is the shortest text that reads back as the same number, as Python's `repr` has it.
@@ -51,7 +58,7 @@ def csv_table(path: str | os.PathLike[str], names: Sequence[str]) -> Iterator[Wr
     # A name may have a comma or a quote in it: the head follows the rules of CSV.
     head = io.StringIO()
     csv.writer(head, lineterminator="\n").writerow(["t", *names])
-    with atomic(path) as temporary, open(temporary, "wb") as file:
+    with placed(path, together) as temporary, open(temporary, "wb") as file:
         file.write(head.getvalue().encode("utf-8"))
 
         def write(t: Reals, values: Reals) -> None:
@@ -64,7 +71,9 @@ def csv_table(path: str | os.PathLike[str], names: Sequence[str]) -> Iterator[Wr
 
 
 @contextmanager
-def parquet_table(path: str | os.PathLike[str], names: Sequence[str]) -> Iterator[Write]:
+def parquet_table(
+    path: str | os.PathLike[str], names: Sequence[str], together: Together | None = None
+) -> Iterator[Write]:
     """Yield what writes rows into a Parquet file, first column ``t``; it appears when all went well.
 
     Raises
@@ -93,7 +102,7 @@ def parquet_table(path: str | os.PathLike[str], names: Sequence[str]) -> Iterato
                 put(together[:step])
                 waiting[:] = [together[step:]]
 
-    with atomic(path) as temporary, pyarrow.parquet.ParquetWriter(temporary, schema) as writer:
+    with placed(path, together) as temporary, pyarrow.parquet.ParquetWriter(temporary, schema) as writer:
         yield write
         rest = np.concatenate([np.empty((0, 1 + len(names))), *waiting])
         if len(rest):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from psmr.numerics.schemes.scheme import Scheme as Scheme
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
     from psmr.pencil.report.report import Deformation
+
+    Report = Callable[[Scheme], Deformation]
 
 # The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.
 LARGEST = 2000
@@ -81,6 +83,8 @@ class Certificate:
     at_steps
         For a scheme that chose its steps: what it does to the modes at some of them; what stands above is
         that of the median step.
+    report
+        The deformation of every mode, from which the certificate follows, where it was computed.
     """
 
     scheme: str
@@ -95,6 +99,13 @@ class Certificate:
     note: str = ""
     subject: str = "the system before the events"
     at_steps: tuple[AtStep, ...] = ()
+    report: Deformation | None = field(default=None, compare=False, repr=False)
+
+    def record(self) -> dict[str, Any]:
+        """Return the fields by name, `report` left out."""
+        found = asdict(replace(self, report=None))
+        del found["report"]
+        return found
 
     @property
     def blames_scheme(self) -> bool:
@@ -138,6 +149,7 @@ def certify(
     linear: LinearDae | None = None,
     any_size: bool = True,
     steps: Mapping[str, float] | None = None,
+    report: Report | None = None,
 ) -> Certificate:
     """Return the certificate of a scheme on a system, linearised at the system's starting point.
 
@@ -159,13 +171,16 @@ def certify(
         Whether there is a certificate beyond 2,000 variables.
     steps
         Steps in s by what they are, of a run whose scheme chose them; see `steps_of`.
+    report
+        What judges a scheme; `psmr.deformation` on the linearised system where left out.
 
     Warns
     -----
     PsmrWarning
         When the pencil says that the scheme is unstable on the linearised system.
     """
-    certificate = replace(_judged(system, scheme, warn, linear, any_size, steps or {}), subject=subject)
+    found = _judged(system, scheme, warn, linear, any_size, steps or {}, report)
+    certificate = replace(found, subject=subject)
     if warn and certificate.stable is False:
         warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=3)
     return certificate
@@ -213,6 +228,7 @@ def _judged(
     linear: LinearDae | None,
     any_size: bool,
     steps: Mapping[str, float],
+    report: Report | None,
 ) -> Certificate:
     split = getattr(scheme, "split", None)
     partition = "none, one step size for every variable" if split is None else str(split)
@@ -229,15 +245,15 @@ def _judged(
             str(scheme), partition, note="the system has no states, there is nothing to deform"
         )
     if math.isnan(scheme.operator_step) and steps and scheme.at_step(1.0) is not None:
-        return _of_steps(linear or system.linearise(), scheme, partition, warn, steps)
+        return _of_steps(report or _pencil(linear or system.linearise()), scheme, partition, warn, steps)
     if math.isnan(scheme.operator_step):
         note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
         return Certificate(str(scheme), partition, note=note)
-    return _from_pencil(linear or system.linearise(), scheme, partition, warn)
+    return _reported(report or _pencil(linear or system.linearise()), scheme, partition, warn)
 
 
 def _of_steps(
-    linear: LinearDae, scheme: Scheme, partition: str, warn: bool, steps: Mapping[str, float]
+    report: Report, scheme: Scheme, partition: str, warn: bool, steps: Mapping[str, float]
 ) -> Certificate:
     """Return the certificate at the steps that were taken; the first one is that of the fields."""
     found: dict[float, Certificate] = {}
@@ -245,7 +261,7 @@ def _of_steps(
         fixed = scheme.at_step(h)
         assert fixed is not None
         if h not in found:
-            found[h] = _from_pencil(linear, fixed, partition, warn and not found)
+            found[h] = _reported(report, fixed, partition, warn and not found)
     first = found[next(iter(steps.values()))]
     if first.stable is None:
         return replace(first, scheme=str(scheme))
@@ -258,19 +274,24 @@ def _of_steps(
     return replace(first, scheme=str(scheme), stable=stable, verdict=worst.verdict, at_steps=at_steps)
 
 
-def _from_pencil(linear: LinearDae, scheme: Scheme, partition: str, warn: bool) -> Certificate:
+def _pencil(linear: LinearDae) -> Report:
     from psmr.pencil.deformation.deformation import deformation
 
+    # Beyond LARGEST the least damped mode and the outermost multipliers.
+    modes = None if linear.n + linear.m <= LARGEST else 1
+    return lambda scheme: deformation(linear, scheme, modes=modes)
+
+
+def _reported(report: Report, scheme: Scheme, partition: str, warn: bool) -> Certificate:
     try:
-        # Beyond LARGEST the least damped mode and the outermost multipliers.
-        report = deformation(linear, scheme, modes=None if linear.n + linear.m <= LARGEST else 1)
+        found = report(scheme)
     except PsmrError as error:
         # The run itself may be possible where the pencil is not; it must then say that it carries no verdict.
         if warn:
             words = f"no verdict on the scheme before the run: {error}"
             warnings.warn(words, PsmrWarning, stacklevel=4)
         return Certificate(str(scheme), partition, note=str(error))
-    return from_report(report, str(scheme), partition)
+    return from_report(found, str(scheme), partition)
 
 
 def show(s: complex) -> str:
@@ -315,4 +336,5 @@ def from_report(report: Deformation, scheme: str, partition: str) -> Certificate
         deformation=deformed,
         least_stable=least,
         note=" ".join(report.warnings),
+        report=report,
     )

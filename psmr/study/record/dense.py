@@ -64,7 +64,7 @@ def _within(system: System, span: Span, t: Reals, points: Reals, times: Reals) -
     n, size = system.n, system.n + system.m
     limits = limits_in(system, span)
     rates = _Rates(system, span, limits)
-    network = _block(system, span, limits, np.arange(n, size), "event")
+    network = block_of(system, span, limits, np.arange(n, size), "event")
     first = np.searchsorted(t, times, side="right") - 1
     out = np.empty((len(times), size))
     w = system.w0.copy()
@@ -106,7 +106,7 @@ class _Rates:
 
     def __init__(self, system: System, span: Span, limits: tuple[Reals, Reals]) -> None:
         self.system, self.span = system, span
-        self.block = _block(system, span, limits, np.arange(system.n + system.m), "step")
+        self.block = block_of(system, span, limits, np.arange(system.n + system.m), "step")
         self.w = system.w0.copy()
         self.known: dict[int, tuple[Reals, Reals]] = {}
 
@@ -123,7 +123,7 @@ class _Rates:
         return self.known[k]
 
 
-def _block(
+def block_of(
     system: System, span: Span, limits: tuple[Reals, Reals], rows: NDArray[np.intp], role: str
 ) -> Block:
     """Return rows of the system as a span has it, without the devices that are out of service."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from psmr.errors import InputError
+from psmr.numbers import plain_numbers
 
 MEMORY = 256.0
 """Memory in MiB for what is kept, where nothing is said."""
@@ -50,6 +51,7 @@ class Record:
     files: tuple[str | os.PathLike[str], ...] = ()
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         if self.signals is not None:
             given: str | Iterable[str] = self.signals
             chosen = (given,) if isinstance(given, str) else tuple(given)

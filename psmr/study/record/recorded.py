@@ -31,6 +31,7 @@ class Recorded(Protocol):
     def x(self) -> NDArray: ...  # noqa: D102
     @property
     def y(self) -> NDArray: ...  # noqa: D102
+    def algebraic(self, rows: slice = slice(None)) -> NDArray: ...  # noqa: D102
     @property
     def names_x(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
@@ -66,6 +67,8 @@ class Recorded(Protocol):
     def acted(self) -> tuple[tuple[float, str], ...]: ...  # noqa: D102
     @property
     def stopped(self) -> Stop | None: ...  # noqa: D102
+    @property
+    def failure(self) -> str: ...  # noqa: D102
     @property
     def refined_steps(self) -> Activity | None: ...  # noqa: D102
     @property

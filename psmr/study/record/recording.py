@@ -15,6 +15,7 @@ from psmr.study.monitors.watching import Stop, Watching
 from psmr.study.outcome.observer import Observer
 from psmr.study.record.kept import Kept
 from psmr.study.record.record import Record
+from psmr.study.record.settled import Settled
 from psmr.study.record.signals import Signals, quantity
 from psmr.study.record.spans import Span, Spans
 from psmr.study.record.values import values_of_devices
@@ -37,6 +38,9 @@ class Recording:
         What is kept.
     usual
         See below.
+    exact
+        Whether the algebraic variables of what is kept are solved anew from the states: the scheme solves
+        them no more accurately than its tolerance.
 
     Attributes
     ----------
@@ -48,7 +52,9 @@ class Recording:
         Monitors that say why a run that fails was lost before.
     """
 
-    def __init__(self, system: System, changes: Sequence[Change], record: Record, usual: Watching) -> None:
+    def __init__(
+        self, system: System, changes: Sequence[Change], record: Record, usual: Watching, exact: bool
+    ) -> None:
         self.system, self.record = system, record
         self.writers: list[Writer] = []
         self._signals = Signals.of(system)
@@ -65,6 +71,8 @@ class Recording:
         place = {name: k for k, name in enumerate(self._columns.names)}
         self._own = [place[name] for name in columns]
         self._written = [place[name] for name in self.names]
+        states = set(system.names_x)
+        self._exact = exact and any(name not in states for name in (*columns, *self.names))
         self._spans = Spans(system, changes)
         self._observer = Observer(system)
         self.usual = usual
@@ -78,6 +86,7 @@ class Recording:
         self._flush()
         span = self._spans.begin(t)
         self._columns.begin(span)
+        self._settled = Settled(self.system, span)
         self._observer.begin(span)
         if self.usual.stop is None:
             self.usual.begin(t)
@@ -123,6 +132,8 @@ class Recording:
     def _keep(self, t: Reals, points: Reals, angles: Reals) -> None:
         if not len(t):
             return
+        if self._exact:
+            points = self._settled.points(t, points)
         values = self._columns.values(t, points, angles)
         self._table.append(t, values[:, self._own])
         for write in self.writers:

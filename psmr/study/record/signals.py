@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -121,7 +122,11 @@ class Signals:
 
     def computed(self, name: str) -> bool:
         """Return whether a signal is computed from the recorded variables and not one of them."""
-        return name not in self.names_x and name not in self.names_y
+        return name not in self._recorded
+
+    @functools.cached_property
+    def _recorded(self) -> frozenset[str]:
+        return frozenset((*self.names_x, *self.names_y))
 
 
 def default_panels(signals: Signals) -> list[tuple[str, ...]]:

@@ -38,12 +38,16 @@ def values_in_pieces(run: Recorded, names: Sequence[str]) -> Iterator[tuple[slic
         yield rows, values
 
 
-def values_of(run: Recorded, names: Sequence[str], rows: slice = slice(None)) -> Reals:
+def values_of(run: Recorded, names: Sequence[str], rows: slice = slice(None), exact: bool = True) -> Reals:
     """Return (K, len(names)) values of the named signals, of which each is one of the run's.
 
-    `rows` chooses some of its points; not for signals that devices' equations give.
+    `rows` chooses some of its points; not for signals that devices' equations give. Those that are `exact`
+    come of the network solved at each point (see `psmr.study.run.run.Run.algebraic`); a drawing needs no more
+    than what the scheme left.
     """
-    x, y = run.x[rows], run.y[rows]
+    states = set(run.names_x)
+    x = run.x[rows]
+    y = run.algebraic(rows) if exact and any(name not in states for name in names) else run.y[rows]
     place_x = {name: i for i, name in enumerate(run.names_x)}
     place_y = {name: i for i, name in enumerate(run.names_y)}
     place_kept = {name: i for i, name in enumerate(run.kept.names)} if run.kept is not None else {}
@@ -65,7 +69,7 @@ def values_of(run: Recorded, names: Sequence[str], rows: slice = slice(None)) ->
     if later:
         assert run.system is not None  # a run without its system has no such signals
         computed = [names[k] for k in later]
-        found = values_of_devices(run.system, run.signals, run.spans, computed, run.t, run.x, run.y)
+        found = values_of_devices(run.system, run.signals, run.spans, computed, run.t, x, y)
         for column, values in zip(later, found, strict=True):
             out[:, column] = values
     return out

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from psmr.dae.system.system import System
-from psmr.errors import EventError, SchemeError, StudyError
+from psmr.errors import EventError, PsmrError, SchemeError, StudyError
+from psmr.files import Together
 from psmr.io.read import CaseFile
 from psmr.study.file.names import check_signals, refuse_events
 from psmr.study.file.recipe import Recipe
@@ -18,6 +19,7 @@ from psmr.study.output.report import Origin
 from psmr.study.output.tables import require_pyarrow
 from psmr.study.record.record import Record
 from psmr.study.record.signals import Signals
+from psmr.study.run.leave import Page, earlier_files, tables_of, tell_removed, write_outputs, write_partial
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
 
@@ -77,6 +79,9 @@ def run_study(
     ------
     StudyError
         For a study without a simulation, and for a folder that cannot be written; before the run.
+    SimulationError
+        When a step does not converge. What was computed up to there is written as such, under names of its
+        own, and is `partial` of the error.
     """
     if study.t_end is None:
         raise StudyError(
@@ -92,33 +97,45 @@ def run_study(
     if output:
         _check_output(study, output, system, kept)
         if kept is not None and output.signals is None:
-            streamed = tuple(path for path in _tables(output))
+            streamed = tuple(tables_of(output))
             kept = replace(kept, files=streamed)
     try:
         scheme = recipe.scheme(system.linearise(), stage)
     except SchemeError as error:
         raise SchemeError(f"{study.places.scheme}: {error}" if study.places.scheme else str(error)) from error
+    earlier = () if output is None else earlier_files(output)
     try:
-        run = simulate(
-            system,
-            scheme,
-            study.t_end,
-            study.events,
-            all=study.fast_points,
-            progress=progress,
-            monitors=study.monitors,
-            record=kept,
-            large=large,
-        )
+        with Together(StudyError, instead=earlier) as together:
+            run = simulate(
+                system,
+                scheme,
+                study.t_end,
+                study.events,
+                all=study.fast_points,
+                progress=progress,
+                partial=output is not None,
+                monitors=study.monitors,
+                record=kept,
+                large=large,
+                together=together,
+            )
+            if output is None:
+                return system, run, ()
+            page = Page(system, study.name, _origin(study))
+            files = write_outputs(run, output, page, together, streamed, stage)
     except EventError as error:
         refuse_events(study, system)
         for event, where in zip(study.events, study.places.events, strict=False):
             if event is error.event:
                 raise StudyError(f"{where}: {error}") from error
         raise
-    if output is None:
-        return system, run, ()
-    return system, run, write_outputs(run, output, system, study.name, _origin(study), streamed, stage)
+    except PsmrError as error:
+        if output is not None and error.partial is not None:
+            page = Page(system, f"{study.name}: partial run", _origin(study))
+            error.args = (f"{error}\n{write_partial(error.partial, output, page, stage)}",)
+        raise
+    tell_removed(together.removed)
+    return system, run, files
 
 
 def default_folder(study: Study) -> Path:
@@ -130,8 +147,7 @@ def _origin(study: Study) -> Origin | None:
     """Return what a report says of where its run came from, of a study that was read from a file."""
     if not study.source:
         return None
-    text = Path(study.source).read_text(encoding="utf-8")
-    return Origin(f"psmr run {study.source}", text, str(study.case.path))
+    return Origin(f"psmr run {study.source}", study.text, str(study.case.path))
 
 
 def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]) -> Output | None:
@@ -146,16 +162,9 @@ def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]
     return Output(**extra) if extra else None
 
 
-def _tables(output: Output) -> Iterator[Path]:
-    """Yield the files with signals over time that are asked for."""
-    for wanted, name in ((output.csv, "run.csv"), (output.parquet, "run.parquet")):
-        if wanted:
-            yield Path(output.folder) / name
-
-
 def _check_output(study: Study, output: Output, system: System, record: Record | None) -> None:
     """Find a misspelt signal and a missing writer before the run, not after half of the files are written."""
-    check_signals(study, system, output.signals)
+    check_signals(study, system, output.signals, None if record is None else record.signals)
     chosen = Signals.of(system).select(output.signals)
     if record is not None and record.signals is not None:
         kept = set(Signals.of(system).select(record.signals))
@@ -171,49 +180,3 @@ def _check_output(study: Study, output: Output, system: System, record: Record |
         from psmr.study.output.interactive import require_bokeh
 
         require_bokeh()
-
-
-def write_outputs(
-    run: Run,
-    output: Output,
-    system: System,
-    title: str,
-    origin: Origin | None = None,
-    written: tuple[Path, ...] = (),
-    stage: Callable[[str], None] | None = None,
-) -> tuple[Path, ...]:
-    """Write the files that an output table asks for, each whole or not at all, and return their paths.
-
-    Those in `written` are there already; `stage` is called with the name of each before it is made.
-    """
-    say = stage or (lambda words: None)
-    place = Path(output.folder)
-    files = []
-    page = ""
-    if output.html:
-        from psmr.study.output.report import run_page, write_page
-
-        say("drawing report.html")
-        # Before the first file: what cannot be shown leaves nothing behind.
-        page = run_page(run, system, title, output.signals, origin, output.interactive)
-    for path in _tables(output):
-        files.append(path)
-        if path not in written:
-            say(f"writing {path.name}")
-            run.write_table(path, output.signals)
-    if output.save:
-        files.append(place / "run.psmr")
-        say("writing run.psmr")
-        run.save(files[-1])
-    if output.figure != "none":
-        from psmr.study.output.canvas import close, save
-
-        files.append(place / f"run.{output.figure}")
-        say(f"drawing run.{output.figure}")
-        figure = run.plot(output.signals, title=title)
-        save(figure, files[-1])
-        close(figure)
-    if output.html:
-        files.append(place / "report.html")
-        write_page(files[-1], page)
-    return tuple(files)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError
+from psmr.files import Together
 from psmr.numerics.refine.activity import Activity
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event
@@ -24,9 +25,11 @@ from psmr.study.outcome.red_amber_green import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.activity import activity_frame, activity_of
 from psmr.study.record.certificate import Certificate, Scheme
-from psmr.study.record.global_error import GlobalError, global_error
+from psmr.study.record.global_error import GlobalError
 from psmr.study.record.kept import Kept
+from psmr.study.record.reintegrate import reintegrated
 from psmr.study.record.rest import certificate_after
+from psmr.study.record.settled import settled
 from psmr.study.record.signals import Signals
 from psmr.study.record.spans import Span, spans_of
 from psmr.study.record.stats import Stats
@@ -42,6 +45,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+# Bytes of algebraic variables up to which those solved anew are kept beside them.
+LARGE = 2**28
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """The result of a simulation.
@@ -51,7 +58,8 @@ class Run:
     t
         (K,) accepted times in s. The instant of an event stands twice: the row before it and the row after.
     x, y
-        (K, n) states and (K, m) algebraic variables; those that were kept, where `record` chose some.
+        (K, n) states and (K, m) algebraic variables; those that were kept, where `record` chose some. The
+        algebraic ones are as accurate as the scheme made them; see `algebraic`.
     names_x, names_y
         Their names, ``"device.variable"``.
     scheme, events
@@ -79,6 +87,8 @@ class Run:
         every point whole.
     acted
         (time, label) of what devices did by themselves: relays, trips.
+    failure
+        What the run failed by, of one that did not come to its end and was kept all the same; otherwise "".
     """
 
     t: NDArray[np.float64]
@@ -99,6 +109,7 @@ class Run:
     kept: Kept | None = None
     acted: tuple[tuple[float, str], ...] = ()
     refined_steps: Activity | None = None
+    failure: str = ""
 
     def __post_init__(self) -> None:
         # A state that left the finite numbers must never look like a result.
@@ -126,6 +137,24 @@ class Run:
             return Signals(self.names_x, self.names_y, kept=self.kept.names)
         return Signals(self.names_x, self.names_y) if self.system is None else Signals.of(self.system)
 
+    def algebraic(self, rows: slice = slice(None)) -> NDArray[np.float64]:
+        """Return (K, m) algebraic variables, solved from the states of each point to rounding.
+
+        `y` has them as the scheme left them; one that follows a tolerance leaves a part of it, so that
+        powers do not balance to the last digit. What is asked for by name is computed from these.
+        """
+        if not (self.scheme.dense_output and self.whole):
+            return self.y[rows]
+        if self.y.nbytes > LARGE:
+            assert self.system is not None
+            return settled(self.system, self.spans, self.t, self.x, self.y, rows)
+        return self._settled[rows]
+
+    @functools.cached_property
+    def _settled(self) -> NDArray[np.float64]:
+        assert self.system is not None
+        return settled(self.system, self.spans, self.t, self.x, self.y, slice(None))
+
     @functools.cached_property
     def spans(self) -> tuple[Span, ...]:
         """The stretches between the events, with the parameters and inputs of each."""
@@ -134,7 +163,8 @@ class Run:
     @functools.cached_property
     def outcome(self) -> Outcome:
         """What happened: synchronism, voltages, frequency, limits; see `psmr.study.outcome.outcome`."""
-        return outcome_of(self) if self.kept is None else self.kept.outcome
+        found = outcome_of(self) if self.kept is None else self.kept.outcome
+        return replace(found, failed=self.failure) if self.failure else found
 
     @property
     def activity(self) -> pd.DataFrame:
@@ -170,9 +200,9 @@ class Run:
         """The error of the run against its tolerance, estimated by a second, coarser run.
 
         Computed when it is first asked for, at about half the cost of the run; see
-        `psmr.study.record.global_error.global_error`, also for the errors raised.
+        `psmr.study.record.reintegrate.reintegrated`, also for the errors raised.
         """
-        return global_error(self)
+        return reintegrated(self)
 
     @property
     def judgement(self) -> Judgement:
@@ -246,9 +276,9 @@ class Run:
         """Return how far another run is from this one; see `psmr.study.run.compared.compare`."""
         return compare(self, other, names)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], together: Together | None = None) -> None:
         """Write the whole run into a file for `psmr.load_run`; see `psmr.study.run.saved.save_run`."""
-        save_run(self, path)
+        save_run(self, path, together)
 
     def _repr_html_(self) -> str:
         return run_html(self)
@@ -345,18 +375,27 @@ class Run:
         """
         self._write(parquet_table, path, names)
 
-    def write_table(self, path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> None:
-        """Write signals as CSV or Parquet, by the ending of the path, which is one of the two."""
-        self._write(table_writer, path, names)
+    def write_table(
+        self,
+        path: str | os.PathLike[str],
+        names: str | Iterable[str] | None = None,
+        together: Together | None = None,
+    ) -> None:
+        """Write signals as CSV or Parquet, by the ending of the path, which is one of the two.
+
+        The file appears at once, or with the others that are written `together`.
+        """
+        self._write(table_writer, path, names, together)
 
     def _write(
         self,
         writer: Callable[..., AbstractContextManager[Write]],
         path: str | os.PathLike[str],
         names: str | Iterable[str] | None,
+        together: Together | None = None,
     ) -> None:
         chosen = self.signals.select(names)
-        with writer(path, chosen) as write:
+        with writer(path, chosen, together) as write:
             for rows, values in values_in_pieces(self, chosen):
                 write(self.t[rows], values)
 

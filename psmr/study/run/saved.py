@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from psmr.errors import InputError
-from psmr.study.output.files import atomic
+from psmr.files import Together
+from psmr.io.text import require_file
+from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
 
 FORMAT, VERSION = "psmr-run", 1
 HEAD, BODY = "head.json", "run.pickle"
 
 
-def save_run(run: Recorded, path: str | os.PathLike[str]) -> None:
+def save_run(run: Recorded, path: str | os.PathLike[str], together: Together | None = None) -> None:
     """Write a run into a file that `load_run` reads, whole or not at all.
+
+    The file appears at once, or with the others that are written `together`.
 
     Raises
     ------
@@ -35,7 +39,7 @@ def save_run(run: Recorded, path: str | os.PathLike[str]) -> None:
             f"the run cannot be saved: {error}; put your components into a module that can be imported"
         ) from error
     head = {"format": FORMAT, "version": VERSION, "psmr": __version__, "name": run.name}
-    with atomic(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as file:
+    with placed(path, together) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr(HEAD, json.dumps(head))
         file.writestr(BODY, body)
 
@@ -52,6 +56,7 @@ def load_run(path: str | os.PathLike[str]) -> Any:
         For a file that is no saved run, one of another version, or one whose components cannot be imported.
     """
     place = Path(path)
+    require_file(place)
     try:
         with zipfile.ZipFile(place) as file:
             head = json.loads(file.read(HEAD))

@@ -7,13 +7,15 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from typing import Literal
+from typing import Literal, Never
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from psmr.dae.system.system import System
-from psmr.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError
+from psmr.errors import InputError, PsmrError, PsmrWarning
+from psmr.files import Together
+from psmr.numbers import plain
 from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change, Trajectory
@@ -28,6 +30,7 @@ from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.signals import units_of
 from psmr.study.record.stats import Stats
+from psmr.study.run.arguments import check_kinds, checked_monitors, refuse_slips
 from psmr.study.run.run import Run
 from psmr.study.run.size import check_size
 from psmr.study.topology.islands import first_dead_island
@@ -54,6 +57,8 @@ def simulate(
     record: Record | str | Iterable[str] | None = None,
     large: bool = False,
     every: int | None = None,
+    together: Together | None = None,
+    **slips: Never,
 ) -> Run:
     """Simulate a system from t = 0 to `t_end`.
 
@@ -81,7 +86,8 @@ def simulate(
         the system): before the run, or at the steps that were taken where the scheme chooses them.
         ``"always"``: at any size, see `psmr.certify`.
     partial
-        Keep the points up to a failure: `partial` of the error is then a `Run` to there.
+        Keep the points up to a failure: `partial` of the error is then a `Run` to there, whose `failure` says
+        what it failed by.
     monitors
         `AngleSpread`, `VoltageCollapse`, `Island`: what ends the run early; `stopped` of the run says why.
     record
@@ -93,6 +99,8 @@ def simulate(
     every
         Of the accepted steps between two events every how many-th is kept, as ``psmr.Record(every=)`` says;
         every one where left out.
+    together
+        With which the files of `record` appear; None: as soon as the run has ended well.
 
     Returns
     -------
@@ -102,8 +110,8 @@ def simulate(
     Raises
     ------
     InputError
-        For a time, event or start that cannot be, and for a run that is too large for the machine; before any
-        time is simulated.
+        For a keyword, time, event or start that cannot be, and for a run that is too large for the machine;
+        before any time is simulated.
     SimulationError
         When a step does not converge: time, iteration, worst variable.
 
@@ -113,8 +121,10 @@ def simulate(
         When the pencil says that the scheme is unstable on this system, before the run; when a run along the
         arc chattered, after it.
     """
+    refuse_slips(slips, simulate)
     scheme = VariableStep() if scheme is None else scheme
-    _check_kinds(system, scheme, events)
+    check_kinds(system, scheme, events)
+    t_end = plain(t_end)
     if (
         isinstance(t_end, bool)
         or not isinstance(t_end, int | float)
@@ -123,7 +133,7 @@ def simulate(
     ):
         raise InputError(f"t_end = {t_end!r}: must be a finite number > 0 in s")
     events = tuple(events)
-    monitors = _monitors(monitors)
+    monitors = checked_monitors(monitors)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
     changes = schedule(system, events, t_end, dead_islands=islanding)
     end, cut_off = t_end, None
@@ -138,11 +148,15 @@ def simulate(
     wanted = Record.of(record, every)
     if not large:
         check_size(system, scheme, t_end, wanted, all)
-    recording = None if wanted is None else Recording(system, changes, wanted, _usual(system, changes))
+    recording = (
+        None
+        if wanted is None
+        else Recording(system, changes, wanted, _usual(system, changes), scheme.dense_output)
+    )
     any_size = certify == "always"
     before = _certify(system, scheme, any_size=any_size) if certify and not scheme.chooses_steps else None
 
-    def run_of(trajectory: Trajectory) -> Run:
+    def run_of(trajectory: Trajectory, failure: str = "") -> Run:
         t, x, y, kept = trajectory.t, trajectory.x, trajectory.y, None
         names_x, names_y = system.names_x, system.names_y
         if recording is not None:
@@ -175,13 +189,16 @@ def simulate(
             kept=kept,
             acted=tuple((change.t, change.label) for change in trajectory.acted if change.protects),
             refined_steps=trajectory.activity,
+            failure=failure,
         )
 
     try:
         with ExitStack() as files:
             if recording is not None:
                 for path in recording.record.files:
-                    recording.writers.append(files.enter_context(table_writer(path, recording.names)))
+                    recording.writers.append(
+                        files.enter_context(table_writer(path, recording.names, together))
+                    )
             trajectory = integrate(
                 system,
                 scheme,
@@ -204,7 +221,7 @@ def simulate(
             made = sorted((*changes, *reached.acted), key=lambda change: change.t)
             usual = _seen(system, made, reached) if recording is None else recording.usual
             error.args = (f"{error}{_acted(reached.acted)}{_reason(usual.stop)}",)
-            error.partial = run_of(reached) if partial else None
+            error.partial = run_of(reached, str(error)) if partial else None
         raise
     jumped = trajectory.counters.jumped_at
     if jumped:
@@ -264,44 +281,6 @@ def _reason(stop: Stop | None) -> str:
     if stop is None:
         return ""
     return f". Before that, at t = {stop.t:.6g} s: {stop}; a monitor would have ended the run there"
-
-
-def _check_kinds(system: object, scheme: object, events: object) -> None:
-    """Raise the error of an argument that is of another kind than it must be, with what was meant."""
-    if not isinstance(system, System):
-        raise InputError(
-            f"system: {_kind(system)} is not a system; make one with psmr.build(psmr.read_case(path))"
-        )
-    if isinstance(scheme, type):
-        raise SchemeError(
-            f"scheme: {scheme.__name__} is the class; make one of it with its choices, for instance "
-            "psmr.VariableStep(1e-3)"
-        )
-    if not isinstance(getattr(scheme, "step", None), float):
-        raise SchemeError(
-            f"scheme: {_kind(scheme)} is not a scheme; use psmr.VariableStep, SingleRate, Multirate, Smes, "
-            "SlowManifold, ArcLength or Adaptive"
-        )
-    if isinstance(events, str | type) or not isinstance(events, Iterable):
-        raise EventError(f"events: {_kind(events)} is not a list of events; write [event] for a single one")
-
-
-def _kind(value: object) -> str:
-    return repr(value) if isinstance(value, str) else type(value).__name__
-
-
-def _monitors(monitors: Iterable[Monitor]) -> tuple[Monitor, ...]:
-    if not isinstance(monitors, Iterable):
-        raise InputError(
-            f"monitors: {monitors!r} is not a list of monitors; write [monitor] for a single one"
-        )
-    monitors = tuple(monitors)
-    for monitor in monitors:
-        if isinstance(monitor, type) or not callable(getattr(monitor, "at_work", None)):
-            raise InputError(
-                f"{monitor!r} is not a monitor; use psmr.AngleSpread, psmr.VoltageCollapse or psmr.Island"
-            )
-    return monitors
 
 
 def _refuse_stop_at_start(stop: Stop | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError
+from psmr.numerics.run.memory import available_memory, bytes_text
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.study.record.record import Record
 
@@ -38,6 +40,8 @@ class Size:
         Bytes of points in memory, and in files and the folder for temporary files.
     seconds
         Time of computing in s, to an order of magnitude.
+    least
+        Whether the run may have more steps than these: its error chooses them, and a longest step is known.
     """
 
     steps: float
@@ -45,19 +49,19 @@ class Size:
     memory: float
     disk: float
     seconds: float
+    least: bool = False
 
     def __str__(self) -> str:
+        least = "at least " if self.least else ""
         return (
-            f"{self.steps:.3g} steps and {self.points:.3g} points: about {_bytes(self.memory)} of memory, "
-            f"{_bytes(self.disk)} of disk, {_duration(self.seconds)}"
+            f"{least}{self.steps:.3g} steps and {self.points:.3g} points: about {bytes_text(self.memory)} of "
+            f"memory, {bytes_text(self.disk)} of disk, {_duration(self.seconds)}"
         )
 
 
 def size_of(system: System, scheme: Scheme, t_end: float, record: Record | None, all: bool) -> Size:
-    """Return the estimates of a run; of steps that the error chooses nothing is known before."""
-    if scheme.chooses_steps:
-        return Size(0.0, 0.0, 0.0, 0.0, 0.0)
-    ratio, macro_steps = float(scheme.ratio), t_end / scheme.step
+    """Return the estimates of a run; of steps that the error chooses those that it must have at least."""
+    ratio, macro_steps = float(scheme.ratio), t_end / scheme.longest_step
     steps = macro_steps * ratio * _passes(scheme)
     points = macro_steps * (ratio if all else 1.0)
     width, memory, disk = 1.0 + system.n + system.m, 0.0, 0.0
@@ -68,7 +72,7 @@ def size_of(system: System, scheme: Scheme, t_end: float, record: Record | None,
         kept = REAL * width * points
         memory = min(kept, record.memory * 2.0**20)
         disk = (kept if kept > memory else 0.0) + len(record.files) * CSV * width * points
-    return Size(steps, points, memory, disk, SECONDS * steps * (width - 1.0))
+    return Size(steps, points, memory, disk, SECONDS * steps * (width - 1.0), scheme.chooses_steps)
 
 
 def check_size(system: System, scheme: Scheme, t_end: float, record: Record | None, all: bool) -> None:
@@ -77,9 +81,16 @@ def check_size(system: System, scheme: Scheme, t_end: float, record: Record | No
     Raises
     ------
     InputError
-        For more memory or disk than is free, and more than a week of computing.
+        For more memory or disk than is free, more than a week of computing, and more steps than the scheme is
+        allowed.
     """
     size = size_of(system, scheme, t_end, record, all)
+    allowed = getattr(scheme, "most_steps", math.inf)
+    if size.steps > allowed:
+        raise InputError(
+            f"the run is too large: {size}; the scheme is allowed most_steps = {allowed:,}. Take a longer "
+            "h_max (longest) or a shorter run, or allow more steps"
+        )
     for what, remedy in _objections(size, record):
         raise InputError(
             f"the run is too large: {size}; {what}. {remedy}, or go on all the same with large=True (--yes)"
@@ -87,34 +98,20 @@ def check_size(system: System, scheme: Scheme, t_end: float, record: Record | No
 
 
 def _objections(size: Size, record: Record | None) -> Iterator[tuple[str, str]]:
-    free = available_memory()
+    free = available_memory() if size.memory > 0 else None
     if free is not None and size.memory > SHARE * free:
-        yield f"{_bytes(free)} of memory are free", "Record fewer signals or every k-th step (record, every)"
+        yield (
+            f"{bytes_text(free)} of memory are free",
+            "Record fewer signals or every k-th step (record, every)",
+        )
     folder = tempfile.gettempdir() if record is None or not record.files else _there(record.files[0])
     if size.disk > 0 and size.disk > SHARE * shutil.disk_usage(folder).free:
         yield (
-            f"{_bytes(shutil.disk_usage(folder).free)} are free in {folder}",
+            f"{bytes_text(shutil.disk_usage(folder).free)} are free in {folder}",
             "Record fewer signals or every k-th step (record, every)",
         )
     if size.seconds > LONGEST:
         yield f"more than {_duration(LONGEST)}", "Take a longer step or a shorter run"
-
-
-def available_memory() -> float | None:
-    """Return the bytes of memory that this process may still take; None where the system does not say."""
-    found = []
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            found += [1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        limit = int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
-        used = int(Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii"))
-        found.append(float(max(0, limit - used)))
-    except (OSError, ValueError):  # no such group, or "max"
-        pass
-    return min(found, default=None)
 
 
 def _passes(scheme: Scheme) -> float:
@@ -125,14 +122,6 @@ def _there(file: str | os.PathLike[str]) -> Path:
     """Return the folder of a file, or the nearest above it that exists."""
     place = Path(file).resolve().parent
     return next(folder for folder in (place, *place.parents) if folder.exists())
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if count < 1024.0:
-            return f"{count:.3g} {unit}"
-        count /= 1024.0
-    return f"{count:.3g} PiB"
 
 
 def _duration(seconds: float) -> str:

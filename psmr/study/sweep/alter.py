@@ -8,7 +8,8 @@ from typing import Any
 
 from psmr.errors import CaseError, StudyError
 from psmr.grid.case.case import Case
-from psmr.grid.case.tables import DeviceRow
+from psmr.grid.case.tables import DeviceRow, LoadRow
+from psmr.grid.models.catalogue import LOAD_ROLES
 from psmr.study.sweep.variation import Setting
 
 NETWORK = ("lines", "transformers", "shunts", "loads", "generators")
@@ -58,7 +59,7 @@ def _with(case: Case, setting: Setting) -> tuple[Case, bool]:
 
 def _changed(row: Any, setting: Setting) -> tuple[Any, bool]:
     """Return the row with a parameter set and whether the power flow stays; None where it is another's."""
-    own = {field.name for field in fields(row)} - {"name", "where", "devices", "motor"}
+    own = {field.name for field in fields(row)} - {"name", "where", "devices", *LOAD_ROLES}
     if row.name == setting.device and setting.name in own:
         return _set(row, {setting.name: _value(setting, getattr(row, setting.name))}), False
     devices: tuple[DeviceRow, ...] = getattr(row, "devices", ())
@@ -66,9 +67,9 @@ def _changed(row: Any, setting: Setting) -> tuple[Any, bool]:
         if device.name == setting.device:
             new = _device(device, setting)
             return replace(row, devices=(*devices[:k], new, *devices[k + 1 :])), True
-    motor: DeviceRow | None = getattr(row, "motor", None)
-    if motor is not None and motor.name == setting.device:
-        return replace(row, motor=_device(motor, setting)), True
+    own_device: DeviceRow | None = getattr(row, "device", None) if isinstance(row, LoadRow) else None
+    if own_device is not None and own_device.name == setting.device:
+        return replace(row, **{own_device.role: _device(own_device, setting)}), True
     return None, False
 
 

@@ -14,7 +14,9 @@ from psmr.errors import PsmrError, PsmrWarning
 from psmr.grid.case.case import Case
 from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
 from psmr.grid.start.initialise import build
-from psmr.study.record.certificate import Certificate, Scheme, certify
+from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.pencil.deformation.one_step import OneStepModes
+from psmr.study.record.certificate import LARGEST, Certificate, Scheme, certify, steps_of
 from psmr.study.run.run import Run
 from psmr.study.sweep.alter import altered
 from psmr.study.sweep.axes import Base
@@ -70,6 +72,7 @@ class Bench:
         self._systems: OrderedDict[Any, System] = OrderedDict()
         self._schemes: OrderedDict[Any, Scheme] = OrderedDict()
         self._certificates: OrderedDict[Any, Certificate] = OrderedDict()
+        self._modes: OrderedDict[Any, OneStepModes] = OrderedDict()
 
     def __getstate__(self) -> dict[str, Any]:
         # What is solved is solved again where it is needed: it is larger than what it follows from.
@@ -111,11 +114,19 @@ class Bench:
             events=events,
             monitors=study.monitors,
             t_end=study.t_end,
-            certify=lambda: _kept(
-                self._certificates, key, lambda: certify(system, scheme, warn=False, any_size=False)
-            ),
+            certify=lambda run: self._certified(key, system, scheme, run),
         )
         return start, variation
+
+    def _certified(self, key: Any, system: System, scheme: Scheme, run: Run | None) -> Certificate:
+        """Return the certificate of a scheme, at the steps of a run where it has chosen them."""
+        small = system.n + system.m <= LARGEST and system.n > 0
+        if run is None or not small or not isinstance(scheme.at_step(1.0), SingleRate):
+            return _kept(self._certificates, key, lambda: certify(system, scheme, warn=False, any_size=False))
+        # One eigenvalue problem for all runs: what any step makes of the modes follows from them.
+        modes = _kept(self._modes, key[:2], lambda: OneStepModes.of(system.linearise()))
+        steps = steps_of(run.t, [change.t for change in run.changes if change.t < run.t[-1]])
+        return certify(system, scheme, warn=False, steps=steps, report=modes.deformation)
 
     def _scheme(self, system: System, choices: tuple[tuple[str, Value], ...]) -> Scheme:
         return recipe_with(self.sweep.study.recipe, choices).scheme(system.linearise())

@@ -13,7 +13,7 @@ from psmr.errors import PsmrError
 from psmr.study.output.canvas import close, save, styled
 from psmr.study.output.files import write_text
 from psmr.study.sweep.bench import Bench
-from psmr.study.sweep.words import headline, shown
+from psmr.study.sweep.words import shown
 
 if TYPE_CHECKING:
     from psmr.study.sweep.swept import Swept
@@ -66,7 +66,7 @@ def _worst(swept: Swept, bench: Bench) -> dict[int, str]:
         start, variation = bench.start(int(number))
         what = ", ".join(f"{name} {_text(value)}" for name, value in variation.labels)
         try:
-            page = run_page(replace(run, certificate=start.certify()), title=f"{swept.sweep.name}: {what}")
+            page = run_page(replace(run, certificate=start.certify(run)), title=f"{swept.sweep.name}: {what}")
         except PsmrError:  # a run that cannot be drawn must not take the page of the others with it
             continue
         links[int(number)] = f"worst/run-{number}.html"
@@ -77,26 +77,26 @@ def _worst(swept: Swept, bench: Bench) -> dict[int, str]:
 def _page(swept: Swept, pictures: list[Any], links: dict[int, str]) -> str:
     from psmr.pencil.report.render import render
 
-    table = shown(swept, ROWS)
+    worst = swept.ranked()
+    table = shown(worst, swept.labels, swept.sweep.measure.kind, ROWS)
     units = {"clearing": "s"} | {c.name: c.unit for c in swept.sweep.measure.columns}
     heads = [f"{name.replace('_', ' ')} [{units[name]}]" if units.get(name) else name.replace("_", " ")
              for name in table.columns]  # fmt: skip
     left = [k for k, name in enumerate(table.columns) if not pd.api.types.is_numeric_dtype(table[name])]
-    ranked = swept.ranked().head(ROWS)
     rows = [
         {
             "cells": [_text(value) for value in cells],
             "mark": _mark(row),
             "link": links.get(int(row["run"]), ""),
         }
-        for cells, row in zip(table.itertuples(index=False), ranked.to_dict("records"), strict=True)
+        for cells, row in zip(table.itertuples(index=False), worst.head(ROWS).to_dict("records"), strict=True)
     ]
     failed = swept.failed.groupby("message").size().sort_values(ascending=False)
     return render(
         "sweep.html",
         "psmr.study.sweep",
         title=swept.sweep.name,
-        headline=headline(swept),
+        headline=swept.headline,
         colour=_colour(swept),
         pictures=pictures,
         heads=heads,

@@ -49,6 +49,13 @@ class Swept:
         """The rows of points that could not be carried out."""
         return self.table[self.table["status"] == "failed"]
 
+    @property
+    def headline(self) -> str:
+        """What came of it, in a sentence or two."""
+        from psmr.study.sweep.words import headline
+
+        return headline(self.table, self.sweep.measure.kind)
+
     def ranked(self) -> pd.DataFrame:
         """Return the rows, the worst first; see `psmr.study.sweep.ranking`."""
         from psmr.study.sweep.ranking import ranked
@@ -76,9 +83,11 @@ class Swept:
         return found.to_pandas().drop(columns="run").set_index("t").dropna(axis=1, how="all")
 
     def __str__(self) -> str:
-        from psmr.study.sweep.words import summary
+        from psmr.study.sweep.words import cut
 
-        return summary(self)
+        again = f" ({self.resumed} were done before)" if self.resumed else ""
+        head = f"{self.sweep.name}: {self.headline}{again} {self.seconds:.1f} s."
+        return f"{head}\n\n{cut(self.ranked(), self.labels, self.sweep.measure.kind)}"
 
     def _repr_html_(self) -> str:
         head = f"<p><strong>{escape(self.sweep.name)}</strong></p>"

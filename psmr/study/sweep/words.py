@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 if TYPE_CHECKING:
-    from psmr.study.sweep.swept import Swept
+    import pandas as pd
 
 SHOWN = {
     "outcomes": (
@@ -23,19 +22,18 @@ SHOWN = {
 ROWS = 10
 
 
-def shown(swept: Swept, rows: int) -> pd.DataFrame:
-    """Return the worst rows with the columns that a reader sees first."""
-    table = swept.ranked().head(rows)
-    columns = ["run", *swept.labels, *SHOWN[swept.sweep.measure.kind]]
+def shown(ranked: pd.DataFrame, labels: Sequence[str], kind: str, rows: int) -> pd.DataFrame:
+    """Return the worst rows, which come first, with the columns that a reader of this measure sees first."""
+    table = ranked.head(rows)
+    columns = ["run", *labels, *SHOWN[kind]]
     if (table["status"] == "failed").any():
         columns.append("message")
     return table[columns]
 
 
-def headline(swept: Swept) -> str:
-    """Return what came of a sweep in a sentence or two."""
-    table, kind = swept.table, swept.sweep.measure.kind
-    failed = len(swept.failed)
+def headline(table: pd.DataFrame, kind: str) -> str:
+    """Return what came of a sweep with this measure in a sentence or two."""
+    failed = int((table["status"] == "failed").sum())
     words = [f"{len(table)} points"]
     if kind == "outcomes":
         lost = int((table["synchronism"] == "lost").sum())
@@ -54,17 +52,15 @@ def headline(swept: Swept) -> str:
     return ", ".join(words) + "."
 
 
-def summary(swept: Swept) -> str:
-    """Return head, worst rows and files as lines of text."""
-    table = shown(swept, ROWS)
+def cut(ranked: pd.DataFrame, labels: Sequence[str], kind: str) -> str:
+    """Return the worst rows as lines of text, long words cut."""
+    table = shown(ranked, labels, kind, ROWS)
     for name in ("message", "lost_then", "lost_machines"):
         if name in table:
             table[name] = table[name].map(lambda words: _cut(words, 60))
     text = table.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="")
-    more = f"... {len(swept.table) - ROWS} more" if len(swept.table) > ROWS else ""
-    again = f" ({swept.resumed} were done before)" if swept.resumed else ""
-    head = f"{swept.sweep.name}: {headline(swept)}{again} {swept.seconds:.1f} s."
-    return "\n".join(part for part in (head, "", text, more) if part or part == "")
+    more = len(ranked) - ROWS
+    return f"{text}\n... {more} more" if more > 0 else text
 
 
 def _cut(words: object, length: int) -> str:

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.errors import EventError, nearest
 from psmr.grid.models.catalogue import MOTORS
+from psmr.grid.models.loads.composite.cmld import CMLD
 from psmr.grid.models.loads.zip import StaticLoad
 from psmr.grid.models.network import Bus, Shunt
 from psmr.study.topology.remembered import of_devices
@@ -77,7 +80,7 @@ def is_load(device: Device) -> bool:
 
 def is_motor(device: Device) -> bool:
     """Return whether a device is a load with states of its own, which has no p and q."""
-    return issubclass(device.component, MOTORS)
+    return issubclass(device.component, (*MOTORS, CMLD))
 
 
 def shunts(system: System) -> tuple[str, ...]:
@@ -88,12 +91,20 @@ def shunts(system: System) -> tuple[str, ...]:
 def out_of_service(system: System) -> frozenset[str]:
     """Return the names of the devices whose status is 0."""
     found: list[str] = []
-    for group, values in zip(system.groups, system.parameters, strict=True):
-        names = tuple(parameters_of(group.compiled.component))
-        if "status" in names:
-            status = values[:, names.index("status")]
-            found += [name for name, value in zip(group.names, status, strict=True) if value == 0]
+    for number, column in _with_status(system):
+        status = system.parameters[number][:, column]
+        if not status.all():
+            found += [system.groups[number].names[row] for row in np.flatnonzero(status == 0)]
     return frozenset(found)
+
+
+@of_devices
+def _with_status(system: System) -> tuple[tuple[int, int], ...]:
+    """Return the groups of devices with a status, and the column of it in their parameters."""
+    declared = [tuple(parameters_of(group.compiled.component)) for group in system.groups]
+    return tuple(
+        (number, names.index("status")) for number, names in enumerate(declared) if "status" in names
+    )
 
 
 def branches_in_service(system: System, out: Iterable[str] = ()) -> list[Branch]:

@@ -27,6 +27,10 @@ from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.solve.algebraic_solve import consistent
 from psmr.numerics.solve.status import DONE, NO_ROOM
 from psmr.numerics.step.time_grid import TimeGrid
+from psmr.pencil.deformation.deformation import LARGEST
+from psmr.pencil.modes.choice import ModeChoice
+from psmr.pencil.modes.search import find
+from psmr.pencil.modes.shift_invert import ShiftInvert
 from psmr.pencil.modes.spectrum import modes_of
 
 if TYPE_CHECKING:
@@ -43,6 +47,8 @@ NEVER = (math.inf, math.inf, math.inf)
 
 # Steps of a timed run, repetitions, and the ratios from which start and fast steps are told apart.
 STEPS, REPEATS, RATIOS = 50, 5, (2, 12)
+# The same for a large system, of which a step is no moment.
+QUICK_STEPS, QUICK_REPEATS = 10, 2
 
 # Steps of the timed runs in s: the next one where the scheme is not stable with the first.
 TRIED = (0.02, 0.005, 0.001, 2e-4)
@@ -75,7 +81,7 @@ class CostModel:
         return (start + scheme.passes * (slow + scheme.ratio * fast)) / scheme.step
 
 
-def calibrate(system: System, schemes: Iterable[Scheme]) -> CostModel:
+def calibrate(system: System, schemes: Iterable[Scheme], quick: bool = False) -> CostModel:
     """Time what the given schemes are made of; steps, ratios and corrections of theirs do not matter.
 
     Parameters
@@ -84,17 +90,20 @@ def calibrate(system: System, schemes: Iterable[Scheme]) -> CostModel:
         At its equilibrium.
     schemes
         Every method and every combination of partition, predictor and solution that will be asked for.
+    quick
+        Whether a few steps are enough, as for a large system.
     """
     w = kicked(system)
+    timing = (QUICK_STEPS, QUICK_REPEATS) if quick else (STEPS, REPEATS)
     schemes = list(schemes)
     for scheme in schemes[:1]:  # what is not compiled yet is compiled before the clock runs
-        _timed(system, scheme, w, steps=1)
+        _timed(system, scheme, w, 1, 0)
     began = time.process_time()
     terms: dict[Hashable, Terms] = {}
     for scheme in schemes:
         if scheme.kind not in terms:
             timed = _terms if scheme.has_ratio else _step
-            terms[scheme.kind] = _first_stable(timed, system, scheme, w)
+            terms[scheme.kind] = _first_stable(timed, system, scheme, w, timing)
     return CostModel(terms, time.process_time() - began)
 
 
@@ -106,56 +115,68 @@ def kicked(system: System, near: complex | None = None, size: float = KICK) -> R
     near
         The mode, in 1/s; the least damped oscillation where it is None.
     """
-    modes = modes_of(system.linearise())
-    s = modes.s
-    if near is None:
-        oscillating = s.imag > 1e-6
-        ratio = np.where(oscillating, -s.real / np.maximum(np.abs(s), 1e-300), np.inf)
-        chosen = int(ratio.argmin())
-        if not oscillating.any():
-            chosen = int(np.argmin(np.where(np.abs(s) > modes.zero, np.abs(s), np.inf)))
-    else:
-        chosen = int(np.abs(s - near).argmin())
-    vector = modes.vectors[:, chosen].real
+    vector = _shape(system, near).real
     vector = size * vector / np.abs(vector).max()
     x = system.x0 + vector[: system.n]
     x = np.clip(x, *system.limits(system.w0))
     return system.buffer(x, consistent(system, x, system.y0 + vector[system.n :]))
 
 
+def _shape(system: System, near: complex | None) -> NDArray[np.complex128]:
+    """Return the vector of the mode nearest to a value, or of the least damped oscillation."""
+    linear = system.linearise()
+    if system.n + system.m > LARGEST:
+        choice = ModeChoice(least_damped=1) if near is None else ModeChoice(near=(near,))
+        found = find(ShiftInvert(linear), choice).vectors[:, 0]
+        # Turned so that its largest entry is real: a vector is known but for a factor.
+        return np.asarray(found / found[np.abs(found).argmax()])
+    modes = modes_of(linear)
+    s = modes.s
+    if near is not None:
+        return np.asarray(modes.vectors[:, int(np.abs(s - near).argmin())])
+    oscillating = s.imag > 1e-6
+    ratio = np.where(oscillating, -s.real / np.maximum(np.abs(s), 1e-300), np.inf)
+    chosen = int(ratio.argmin())
+    if not oscillating.any():
+        chosen = int(np.argmin(np.where(np.abs(s) > modes.zero, np.abs(s), np.inf)))
+    return np.asarray(modes.vectors[:, chosen])
+
+
 def measured(system: System, scheme: Scheme, t_end: float) -> float:
     """Return the processor time in s for one simulated second of the oscillation, by the clock."""
     steps = max(1, round(t_end / scheme.step))
-    return _timed(system, scheme, kicked(system), steps) / scheme.step
+    return _timed(system, scheme, kicked(system), steps, REPEATS) / scheme.step
 
 
-def _first_stable(timed: Callable[..., Terms], system: System, scheme: Any, w: Reals) -> Terms:
+def _first_stable(
+    timed: Callable[..., Terms], system: System, scheme: Any, w: Reals, timing: tuple[int, int]
+) -> Terms:
     """Return what the first step that can be run takes, infinity where none can."""
     for h in TRIED:
         try:
-            return timed(system, scheme, w, h)
+            return timed(system, scheme, w, h, timing)
         except (SimulationError, SingularError):
             continue
     return NEVER
 
 
-def _step(system: System, scheme: Scheme, w: Reals, h: float) -> Terms:
-    return 0.0, _timed(system, scheme.with_step(h), w), 0.0
+def _step(system: System, scheme: Scheme, w: Reals, h: float, timing: tuple[int, int]) -> Terms:
+    return 0.0, _timed(system, scheme.with_step(h), w, *timing), 0.0
 
 
-def _terms(system: System, scheme: Scheme, w: Reals, h: float) -> Terms:
+def _terms(system: System, scheme: Scheme, w: Reals, h: float, timing: tuple[int, int]) -> Terms:
     """Solve three timed runs for (start, slow, fast)."""
     multirate = cast("Multirate", scheme)
     plain = replace(multirate, h_slow=h, ratio=RATIOS[0], corrections=0, interpolation="linear")
-    few, many = (_timed(system, replace(plain, ratio=ratio), w) for ratio in RATIOS)
+    few, many = (_timed(system, replace(plain, ratio=ratio), w, *timing) for ratio in RATIOS)
     fast = max(0.0, (many - few) / (RATIOS[1] - RATIOS[0]))
     # A correction can end early when it agrees; with an epsilon below rounding each is made.
-    again = _timed(system, replace(plain, corrections=1, epsilon=1e-300), w)
+    again = _timed(system, replace(plain, corrections=1, epsilon=1e-300), w, *timing)
     slow = max(0.0, again - few - RATIOS[0] * fast)
     return max(0.0, few - slow - RATIOS[0] * fast), slow, fast
 
 
-def _timed(system: System, scheme: Scheme, start: Reals, steps: int = STEPS) -> float:
+def _timed(system: System, scheme: Scheme, start: Reals, steps: int, repeats: int) -> float:
     """Return processor time in s for a macro step."""
     parameters = [matrix.copy() for matrix in system.parameters]
     engine: Any = scheme.engine(system, parameters, start.copy(), False)
@@ -163,7 +184,7 @@ def _timed(system: System, scheme: Scheme, start: Reals, steps: int = STEPS) -> 
     grid = TimeGrid(h * np.arange(steps, dtype=float), np.full(steps, h), steps * h)
     ends, record = np.arange(steps + 1), np.empty((steps + 1, system.n + system.m))
     best = np.inf
-    for _ in range(REPEATS + 1):  # the first one chooses pivots
+    for _ in range(repeats + 1):  # the first one chooses pivots
         w = start.copy()
         engine.forget(autonomous(system, parameters))
         done = 0

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
-import numpy as np
-
-from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.errors import InputError, SchemeError, SingularError
+from psmr.errors import SchemeError
+from psmr.numerics.schemes.multirate import EXTRAPOLATION
 from psmr.numerics.schemes.scheme import Scheme
-from psmr.pencil.deformation.critical import refuse_unstable
 from psmr.pencil.deformation.deformation import LARGEST
-from psmr.pencil.modes.columns import deformation_columns
-from psmr.pencil.modes.matching import REPRESENTED, match
-from psmr.pencil.modes.spectrum import Modes, modes_of, multipliers_of
-from psmr.pencil.modes.verdict import mode_text, stable_and_radius
-from psmr.pencil.operator.exact import step_operator
-from psmr.study.tuning.candidates import GRID, Family, families
+from psmr.study.tuning.candidates import GRID, Family, families, families_at_size
 from psmr.study.tuning.cost import CostModel, calibrate
+from psmr.study.tuning.judges import ChosenModes, EveryMode, Judge
 from psmr.study.tuning.tuning import Candidate, Target, Tuning
 
 
@@ -42,7 +36,9 @@ def tune(
     Parameters
     ----------
     system
-        At its equilibrium, at most 2,000 variables.
+        At its equilibrium. Beyond 2,000 variables a candidate is judged by chosen modes of the band, its
+        stability by the outermost multipliers (`psmr.pencil.modes.outermost`), and only steps that would be
+        cheaper than the best one so far are tried; `Tuning.coverage` says so.
     up_to, accuracy, damping, frequency, margin
         See `Target`.
     progress
@@ -51,35 +47,35 @@ def tune(
     Raises
     ------
     InputError
-        For a target that is none, a band without modes, a system too large, or one that is unstable to begin
-        with (naming the mode).
+        For a target that is none, a band without modes, or a system that is unstable to begin with (naming
+        the mode).
     SchemeError
         When no candidate reaches the target; the message shows the best one.
     SingularError
         For a singular gy.
     """
     target = Target(up_to, accuracy, damping, frequency, margin)
-    if system.n + system.m > LARGEST:
-        raise InputError(
-            f"{system.n + system.m} variables are more than the {LARGEST} for which every mode of every "
-            f"candidate is "
-            "computed; judge single schemes with psmr.deformation(..., modes=...)"
-        )
     linear = system.linearise()
-    modes = modes_of(linear)
-    refuse_unstable(modes)
-    band = _band(modes, target)
-    known = list(families(linear))
-    costs = calibrate(system, [family.make(GRID[0]) for family in known])
+    small = system.n + system.m <= LARGEST
+    judge: Judge = EveryMode(linear, target) if small else ChosenModes(linear, target)
+    known = list(families(linear) if small else families_at_size(linear))
+    costs = calibrate(system, [family.make(GRID[0]) for family in known], quick=not small)
     tried: list[Candidate] = []
+    best: Candidate | None = None
     for k, family in enumerate(known):
-        tried += _search(linear, modes, band, target, family, costs)
+        if small:
+            tried += _search(judge, target, family, costs)
+        else:
+            found = _search_below(judge, target, family, costs, best)
+            tried += found
+            best = min(
+                (c for c in (best, *found) if c is not None and c.meets), key=lambda c: c.cost, default=None
+            )
         if progress is not None:
             progress((k + 1) / len(known))
     tried.sort(key=lambda candidate: candidate.cost)
-    good = [
-        candidate for candidate in tried if candidate.meets and _has_margin(linear, modes, candidate, target)
-    ]
+    # Beyond LARGEST those that meet it have their margin already.
+    good = [c for c in tried if c.meets and (not small or _has_margin(judge, c.scheme, target))]
     if not good:
         raise SchemeError(_out_of_reach(tried, target))
     return Tuning(
@@ -90,107 +86,77 @@ def tune(
         best_multirate=next((c for c in good if c.scheme.has_ratio), None),
         candidates=tuple(tried),
         costs=costs,
-        modes=int(band.sum()),
+        modes=judge.count,
+        coverage=judge.coverage,
     )
 
 
-def _band(modes: Modes, target: Target) -> np.ndarray:
-    size = np.abs(modes.s)
-    band = (size <= 2.0 * np.pi * target.up_to) & (size > modes.zero) & (modes.s.imag >= 0.0)
-    if not band.any():
-        slowest = modes.s[int(np.argmin(np.where(size > modes.zero, size, np.inf)))]
-        raise InputError(
-            f"up_to = {target.up_to:g} Hz: no mode of the system is that slow; the slowest is "
-            f"{mode_text(slowest)} "
-            f"({abs(slowest) / (2 * np.pi):.3g} Hz)"
-        )
-    return band
-
-
-def _search(
-    linear: LinearDae, modes: Modes, band: np.ndarray, target: Target, family: Family, costs: CostModel
-) -> list[Candidate]:
+def _search(judge: Judge, target: Target, family: Family, costs: CostModel) -> list[Candidate]:
     """Return what a bisection on the grid tried; the last step that meets the target is among them."""
     if not math.isfinite(costs.of(family.make(GRID[0]))):
         return []
     if not family.split:
         # Few enough to try every step: the figure then has the whole curve of each method.
-        return [_judged(linear, modes, band, target, family, step, costs) for step in GRID]
+        return [_judged(judge, target, family, step, costs) for step in GRID]
     tried = []
     low, high = -1, len(GRID)
+    if family.choices["predictor"] == EXTRAPOLATION:
+        # Unstable at any step where the sides have a strong algebraic loop: then the shortest says so.
+        tried.append(_judged(judge, target, family, GRID[0], costs))
+        low, high = (0, high) if tried[0].meets else (-1, 0)
     while high - low > 1:
         middle = (low + high) // 2
-        candidate = _judged(linear, modes, band, target, family, GRID[middle], costs)
+        candidate = _judged(judge, target, family, GRID[middle], costs)
         tried.append(candidate)
         low, high = (middle, high) if candidate.meets else (low, middle)
     return tried
 
 
-def _judged(
-    linear: LinearDae,
-    modes: Modes,
-    band: np.ndarray,
-    target: Target,
-    family: Family,
-    step: float,
-    costs: CostModel,
-) -> Candidate:
+def _search_below(
+    judge: Judge, target: Target, family: Family, costs: CostModel, best: Candidate | None
+) -> list[Candidate]:
+    """Return what a search among the steps tried that would be cheaper than the best candidate so far.
+
+    The shortest of them comes first: where it misses the target the family is done with, as most are.
+    """
+    cheaper = [step for step in GRID if best is None or costs.of(family.make(step)) < best.cost]
+    cheaper = [step for step in cheaper if math.isfinite(costs.of(family.make(step)))]
+    tried: list[Candidate] = []
+    low, high = -1, len(cheaper)
+    while high - low > 1:
+        middle = (low + high) // 2 if tried else 0
+        candidate = _judged(judge, target, family, cheaper[middle], costs)
+        if candidate.meets and not _has_margin(judge, candidate.scheme, target):
+            candidate = replace(candidate, meets=False)
+        tried.append(candidate)
+        low, high = (middle, high) if candidate.meets else (low, middle)
+    return tried
+
+
+def _judged(judge: Judge, target: Target, family: Family, step: float, costs: CostModel) -> Candidate:
     scheme = family.make(step)
-    errors, worst, stable = _errors(linear, modes, band, scheme)
+    found = judge.of(scheme)
     return Candidate(
         scheme=scheme,
         recorded=family.recorded(step),
         cost=costs.of(scheme),
-        deformation=errors[0],
-        damping_error=errors[1],
-        frequency_error=errors[2],
-        worst=worst,
-        stable=stable,
-        meets=stable and target.shortfall(errors) <= 1.0,
+        deformation=found.errors[0],
+        damping_error=found.errors[1],
+        frequency_error=found.errors[2],
+        worst=found.worst,
+        stable=found.stable,
+        meets=bool(found.stable) and target.shortfall(found.errors) <= 1.0,
     )
 
 
-def _errors(
-    linear: LinearDae, modes: Modes, band: np.ndarray, scheme: Scheme
-) -> tuple[tuple[float, float, float], complex, bool]:
-    """Return largest deformation, damping and frequency error of the band, worst mode, stability."""
-    s = modes.s[band]
-    lost = (math.inf, math.inf, math.inf)
-    try:
-        numerical = multipliers_of(step_operator(linear, scheme), linear.n + linear.m)
-    except SingularError:
-        return lost, complex(s[0]), False
-    matched = match(modes, numerical, scheme.step)
-    stable = stable_and_radius(modes, numerical, matched, scheme.step)[0]
-    status = [matched.status[k] for k in np.flatnonzero(band)]
-    missing = [k for k, words in enumerate(status) if words != REPRESENTED]
-    if missing:
-        return lost, complex(s[missing[0]]), stable
-    columns = deformation_columns(s, matched.s_numerical[band], status)
-    names = ("relative_deformation", "damping_error", "frequency_error")
-    errors = [np.nan_to_num(np.abs(columns[name]), nan=0.0) for name in names]
-    return (
-        (float(errors[0].max()), float(errors[1].max()), float(errors[2].max())),
-        complex(s[int(errors[0].argmax())]),
-        stable,
-    )
-
-
-def _has_margin(linear: LinearDae, modes: Modes, candidate: Candidate, target: Target) -> bool:
-    scheme, factor = candidate.scheme, 1.0 + target.margin
-    longer = scheme.with_step(factor * scheme.step)
-    try:
-        numerical = multipliers_of(step_operator(linear, longer), linear.n + linear.m)
-    except SingularError:
-        return False
-    matched = match(modes, numerical, longer.step)
-    return stable_and_radius(modes, numerical, matched, longer.step)[0]
+def _has_margin(judge: Judge, scheme: Scheme, target: Target) -> bool:
+    return judge.stable(scheme.with_step((1.0 + target.margin) * scheme.step))
 
 
 def _out_of_reach(tried: list[Candidate], target: Target) -> str:
     def miss(candidate: Candidate) -> float:
         errors = (candidate.deformation, candidate.damping_error, candidate.frequency_error)
-        return target.shortfall(errors) if candidate.stable else math.inf
+        return math.inf if candidate.stable is False else target.shortfall(errors)
 
     best = min(tried, key=miss)
     if not math.isfinite(miss(best)):

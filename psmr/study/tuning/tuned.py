@@ -10,14 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.io.read import CaseFile
 from psmr.numerics.run.integrate import integrate
-from psmr.pencil.deformation.deformation import deformation
+from psmr.pencil.deformation.deformation import LARGEST, deformation
+from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.columns import deformation_columns
 from psmr.pencil.modes.matching import REPRESENTED
 from psmr.pencil.modes.ringdown import fit_mode
+from psmr.pencil.modes.search import find
+from psmr.pencil.modes.shift_invert import ShiftInvert
 from psmr.pencil.modes.spectrum import modes_of
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.output.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
@@ -73,16 +78,16 @@ class Confirmation:
 def confirm(system: System, candidate: Candidate) -> Confirmation:
     """Hold a candidate against a nonlinear ringdown (its mode) and the clock (its cost)."""
     linear = system.linearise()
-    modes = modes_of(linear)
-    report = deformation(linear, candidate.scheme)
+    small = linear.n + linear.m <= LARGEST
+    # Of a large system the least damped oscillation alone.
+    report = deformation(linear, candidate.scheme, modes=None if small else 1)
     rows = report.table[(report.table["status"] == REPRESENTED) & (report.table["imag"] > 0.0)]
     row = rows.iloc[int(np.argmin(rows["damping_ratio"].to_numpy()))]
     s = complex(row["real"], row["imag"])
     predicted = complex(row["real_numerical"], row["imag_numerical"])
     w = kicked(system, s, KICK)
     n = system.n
-    # What the mode contributes to the states: its left eigenvector, from the rows of the inverse.
-    left = np.linalg.inv(modes.vectors[:n])[np.abs(modes.s - s).argmin()]
+    left = _left(linear, s, small)
     t_end = max(8.0, CYCLES * 2.0 * np.pi / s.imag)
     steps = int(t_end / candidate.scheme.step)
     run = integrate(
@@ -102,6 +107,17 @@ def confirm(system: System, candidate: Candidate) -> Confirmation:
         candidate.cost,
         measured(system, candidate.scheme, TIMED),
     )
+
+
+def _left(linear: LinearDae, s: complex, small: bool) -> NDArray[np.complex128]:
+    """Return (n,) what each state contributes to the coordinate of a mode: its left eigenvector."""
+    if small:
+        modes = modes_of(linear)
+        return np.asarray(np.linalg.inv(modes.vectors[: linear.n])[np.abs(modes.s - s).argmin()])
+    pencil = ShiftInvert(linear)
+    found = find(pencil, ModeChoice(near=(s,)))
+    _, _, lu, _ = pencil.polished(complex(found.s[0]), found.vectors[:, 0])
+    return np.asarray(pencil.left(lu)[: linear.n].conj())
 
 
 def tuning_record(tuning: Tuning, confirmation: Confirmation) -> dict[str, Any]:
@@ -190,7 +206,7 @@ def _toml(value: Any) -> str:
 
 def pareto(tuning: Tuning) -> Figure:
     """Draw cost against deformation: every stable candidate, both frontiers, the bound and the winner."""
-    stable = [c for c in tuning.candidates if c.stable and np.isfinite(c.deformation)]
+    stable = [c for c in tuning.candidates if c.stable is not False and np.isfinite(c.deformation)]
     with styled():
         figure = new_figure(7.2, 4.6)
         ax = figure.subplots()

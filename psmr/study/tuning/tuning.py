@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from psmr.errors import InputError
+from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.tuning.cost import CostModel
@@ -47,6 +48,7 @@ class Target:
     margin: float = 0.1
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         bounds = {"accuracy": self.accuracy, "damping": self.damping, "frequency": self.frequency}
         given = {name: value for name, value in bounds.items() if value is not None}
         if not given:
@@ -90,7 +92,8 @@ class Candidate:
     worst
         The mode of the band that is deformed most, in 1/s.
     stable
-        Whether no multiplier lies outside the unit circle.
+        Whether no multiplier lies outside the unit circle; None where the bounds are missed and it was not
+        asked.
     meets
         Whether it is stable and meets every bound; the margin is not part of it.
     """
@@ -102,7 +105,7 @@ class Candidate:
     damping_error: float
     frequency_error: float
     worst: complex
-    stable: bool
+    stable: bool | None
     meets: bool
 
     def __str__(self) -> str:
@@ -132,7 +135,9 @@ class Tuning:
     costs
         The calibrated cost model.
     modes
-        How many modes lie in the band (a complex pair counts once).
+        How many modes of the band were judged (a complex pair counts once).
+    coverage
+        Which ones, where not all.
     """
 
     name: str
@@ -143,6 +148,7 @@ class Tuning:
     candidates: tuple[Candidate, ...]
     costs: CostModel
     modes: int
+    coverage: str = ""
 
     @property
     def table(self) -> pd.DataFrame:
@@ -166,6 +172,8 @@ class Tuning:
     def advice(self) -> str:
         """One sentence: single rate or multirate, and by how much."""
         single, multi = self.best_single, self.best_multirate
+        if multi is None and self.coverage:
+            return "Single rate is better here: no multirate scheme that would be cheaper reaches it."
         if single is None or multi is None:
             kind = "multirate" if single is None else "single-rate"
             return f"Only {kind} schemes reach it."
@@ -176,12 +184,13 @@ class Tuning:
         return f"{better} is better here: the cheapest {other} scheme costs {factor:.2f} times as much."
 
     def __str__(self) -> str:
-        stable = sum(candidate.stable for candidate in self.candidates)
+        stable = sum(bool(candidate.stable) for candidate in self.candidates)
         meeting = sum(candidate.meets for candidate in self.candidates)
         lines = [
             f"{self.name}: {self.target}",
             f"{self.modes} modes in the band; {len(self.candidates)} schemes tried, {stable} stable, "
             f"{meeting} meet the bounds; cost model calibrated in {self.costs.seconds:.2f} s",
+            *textwrap.wrap(self.coverage, WIDTH),
             "",
             self.advice,
             "",

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import psmr
 from psmr.dae.system.system import System
 from psmr.grid.case.case import Case
@@ -90,6 +93,13 @@ def load_step(system: System, bus: int) -> Disturbance:
             continue
         return Disturbance(changes, 5.0, (START + 0.02, 0.02))
     raise AssertionError("a case without a load")
+
+
+def watched(system: System) -> NDArray[np.intp]:
+    """Return positions of the speeds and the parts of the bus voltages."""
+    speeds = [i for i, name in enumerate(system.names_x) if name.endswith(".omega")]
+    parts = [system.n + i for i, name in enumerate(system.names_y) if name.endswith((".v_re", ".v_im"))]
+    return np.array(speeds + parts)
 
 
 def quiet_minute(system: System, bus: int) -> Disturbance:

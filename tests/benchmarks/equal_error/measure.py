@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.study.record.dense import dense_points
 from psmr.study.record.spans import spans_of
-from tests.benchmarks.equal_error.cases import Disturbance
+from tests.benchmarks.equal_error.cases import Disturbance, watched
 
 Reals = NDArray[np.float64]
 
@@ -71,29 +71,30 @@ def values_at(system: System, disturbance: Disturbance, run: Any, times: Reals) 
     return np.asarray(out)
 
 
-def watched(system: System) -> NDArray[np.intp]:
-    """Return positions of the speeds and the parts of the bus voltages."""
-    speeds = [i for i, name in enumerate(system.names_x) if name.endswith(".omega")]
-    parts = [system.n + i for i, name in enumerate(system.names_y) if name.endswith((".v_re", ".v_im"))]
-    return np.array(speeds + parts)
-
-
 def measure(
     system: System,
     disturbance: Disturbance,
     schemes: Sequence[tuple[str, Scheme]],
     ida: Sequence[float],
     repeats: int,
+    reference: float = REFERENCE,
+    chosen: NDArray[np.intp] | None = None,
+    before: float | None = None,
 ) -> list[Measured]:
     """Return what each scheme and each tolerance of IDA cost, and its error.
 
     Schemes are given with the family they belong to. Each round runs all of them once, so that what else the
-    machine does falls on all alike; a run that has no solution is left out.
+    machine does falls on all alike; a run that has no solution is left out. `reference` is the tolerance of
+    the run that errors are taken against, `chosen` are the positions that are watched (speeds and voltages).
+    With `before` the cost of a run to that time in s, with its set-up, is taken off.
     """
     times = instants(disturbance)
-    fine = integrate(system, psmr.VariableStep(REFERENCE), disturbance.t_end, disturbance.changes)
+    fine = integrate(system, psmr.VariableStep(reference), disturbance.t_end, disturbance.changes)
     exact = values_at(system, disturbance, fine, times)
-    scale, chosen = np.maximum(1.0, np.abs(exact).max(axis=0)), watched(system)
+    scale = np.maximum(1.0, np.abs(exact).max(axis=0))
+    chosen = watched(system) if chosen is None else chosen
+    short = None if before is None else replace(disturbance, t_end=before)
+    scheme_of = {str(scheme): scheme for _, scheme in schemes}
     seconds: dict[str, list[float]] = {}
     found: dict[str, Measured] = {}
     for repeat in range(repeats):
@@ -105,7 +106,12 @@ def measure(
                 result = run()
             except psmr.PsmrError:
                 continue
-            seconds.setdefault(label, []).append(time.process_time() - began)
+            spent = time.process_time() - began
+            if short is not None:
+                began = time.process_time()
+                integrate(system, scheme_of[label], short.t_end, short.changes)
+                spent -= time.process_time() - began
+            seconds.setdefault(label, []).append(spent)
             if not repeat:
                 values = (
                     result

@@ -7,6 +7,7 @@ import pytest
 
 import psmr
 from psmr.errors import InitialisationError
+from psmr.grid.powerflow.powerflow import power_flow
 from psmr.grid.start.initialise import check_residual
 
 
@@ -27,6 +28,25 @@ def test_a_short_line_builds_and_stays_at_rest(case, x, k):
     place = dict(zip(system.names_y, system.y0, strict=True))
     one, other = (complex(*(place[name] for name in end)) for end in ends)
     assert abs(one - other) < 2.0 * x
+
+
+@pytest.mark.parametrize("x", [5e-7, 2e-7, 1e-7, 3e-8])
+def test_the_power_flow_takes_what_rounding_leaves(case, x):
+    """Where two powers of 1/x pu cancel, no balance is met to 1e-10 pu."""
+    for k in (0, 3):
+        lines = list(case.lines)
+        lines[k] = replace(lines[k], r=0.0, b=0.0, x=x)
+        short = replace(case, lines=tuple(lines))
+        flow = power_flow(short)
+        assert flow.mismatch < 20 * np.finfo(float).eps / x
+        # One bus in place of two: the same voltages to what the line's drop is.
+        joined = power_flow(replace(case, lines=tuple(_as(lines, k, 1e-4))))
+        assert np.abs(flow.voltage - joined.voltage).max() < 3e-4
+        psmr.build(short)
+
+
+def _as(lines, k, x):
+    return [*lines[:k], replace(lines[k], x=x), *lines[k + 1 :]]
 
 
 def test_a_start_that_is_none_is_still_refused(case):

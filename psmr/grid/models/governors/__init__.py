@@ -4,6 +4,7 @@ The set-point `p_ref` is a power (or gate opening) in per unit on the machine ba
 speed reference is droop times this. Torque and power are taken as one number, as the machines here do.
 """
 
+from psmr.grid.models.governors.cross_compound import IEEEG1CC
 from psmr.grid.models.governors.diesel import DEGOV, DEGOV1
 from psmr.grid.models.governors.gast import GAST
 from psmr.grid.models.governors.ggov1 import GGOV1
@@ -22,6 +23,7 @@ __all__ = [
     "GGOV1",
     "HYGOV",
     "IEEEG1",
+    "IEEEG1CC",
     "IEEEG3",
     "IEESGO",
     "TGOV1",

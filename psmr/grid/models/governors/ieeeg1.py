@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from psmr.dae.declare.component import Component, Parameter, Terms, improper, nonnegative, positive
 from psmr.grid.models.blocks import lag, lead_lag
@@ -25,7 +25,7 @@ class IEEEG1(Component):
     """
 
     states = ("x_s", "valve", "x_4", "x_5", "x_6", "x_7")
-    algebraic = ("t_m",)
+    algebraic: ClassVar[tuple[str, ...]] = ("t_m",)
     inputs = ("omega", "p_ref")
     limits = {"valve": ("p_min", "p_max")}
     lags = {"x_s": ("t_1",), "x_4": ("t_4",), "x_5": ("t_5",), "x_6": ("t_6",), "x_7": ("t_7",)}

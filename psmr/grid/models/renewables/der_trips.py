@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from psmr.dae.declare.action import Action
-from psmr.grid.models.blocks import phasor_frequency
+from psmr.grid.models.blocks import phasor_frequency, returning_part
 
 PER_UNIT = 5.0
 """A frequency below this is one per unit, above it one in Hz."""
@@ -24,15 +24,10 @@ def working_part(m: Any, v: Any, p: Any) -> Any:
 
 
 def _side(m: Any, x: Any, x_0: Any, x_1: Any, x_most: Any, part: Any, parted: Any) -> Any:
-    """Return the part that works at x, of which none does below x_0 and all do above x_1.
-
-    Once `parted` only `part` of what was lost down to x_most comes back.
-    """
-    inside, width = m.min(m.max(x, x_0), x_1), m.where(m.le(x_1, x_0), 1, x_1 - x_0)
-    lost = (inside - x_0) / width
-    deepest = m.min(m.max(x_most, x_0), x_1)
-    back = (deepest - x_0 + part * (inside - deepest)) / width
-    return m.where(m.ge(parted, 1), m.where(m.le(inside, deepest), lost, back), lost)
+    """Return the part that works at x; until `parted` all comes back, then as `returning_part` says."""
+    # Without trips both ends are 0; the part counts for nothing then.
+    x_1 = m.where(m.le(x_1, x_0), x_0 + 1, x_1)
+    return returning_part(m, x, x_0, x_1, m.where(m.ge(parted, 1), x_most, x_1), part)
 
 
 def _hertz(m: Any, value: Any, p: Any) -> Any:

@@ -38,7 +38,8 @@ class Start:
     events, monitors, t_end
         Of the run; `t_end` is None where the study has no simulation.
     certify
-        Returns the certificate of the scheme on the system, computed once for all runs that share them.
+        Returns the certificate of the scheme on the system, computed once for all runs that share them; of a
+        scheme that chooses its steps that at the steps of a run, where one is given.
     """
 
     system: System
@@ -46,7 +47,7 @@ class Start:
     events: tuple[Event, ...]
     monitors: tuple[Monitor, ...]
     t_end: float | None
-    certify: Callable[[], Certificate]
+    certify: Callable[[Run | None], Certificate]
 
     def run(self, events: tuple[Event, ...] | None = None, monitors: tuple[Monitor, ...] = ()) -> Run:
         """Simulate, with other events or with further monitors where given."""

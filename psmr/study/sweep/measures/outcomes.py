@@ -34,7 +34,7 @@ class Outcomes:
     def of(self, start: Start) -> tuple[Mapping[str, Any], Run | None]:
         """See `Measure`."""
         run = start.run()
-        return {**_outcome(run), **certified(start.certify()), **_work(run)}, run
+        return {**_outcome(run), **certified(start.certify(run)), **_work(run)}, run
 
 
 OUTCOME = (

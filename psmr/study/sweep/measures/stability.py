@@ -34,7 +34,7 @@ class Stability:
 
     def of(self, start: Start) -> tuple[Mapping[str, Any], Run | None]:
         """See `Measure`."""
-        certificate = start.certify()
+        certificate = start.certify(None)
         if certificate.stable is None:
             raise InputError(f"no certificate: {certificate.note}")
         both = certificate.mode, certificate.mode_numerical

@@ -1,0 +1,241 @@
+"""The network's answer: what slow algebraic variables are while fast variables move between two points.
+
+Slow states hardly move within a fast step, slow algebraic variables follow the fast ones at once. With J_s of
+the slow algebraic equations g_s after their own variables y_s and J_f after the fast ones,
+
+    y_s = l + S w_fast,    S = -J_s^-1 J_f,
+
+to first order, where the level l = y_s - S w_fast changes slowly, and is interpolated. The fast equations are
+solved together with these equations for the variables they read: S is the Schur complement's part of their
+Newton matrix. Entries of S below `LEAST` of the largest of their row are left out, from matrix and level
+alike, so that only the answer to them is late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from psmr.dae.compile.codegen import CompiledComponent, compile_components
+from psmr.dae.compile.kernels import jacobian
+from psmr.dae.declare.component import Component, Parameter
+from psmr.dae.system.linear_system import Term
+from psmr.dae.system.system import Group, System
+from psmr.errors import SingularError
+from psmr.numerics.solve.block import Block, Ramp, column_indices, make_block
+
+Reals = NDArray[np.float64]
+Places = NDArray[Any]
+
+Loaded = tuple[Sequence[Reals], Reals, Reals, Mapping[int, Ramp]]
+
+# Entries of S below this part of the largest of their row are left out: a plant far away.
+LEAST = 1e-3
+
+
+class Answers(NamedTuple):
+    """The answering variables as the machine sees them.
+
+    Attributes
+    ----------
+    at
+        (k,) positions in w.
+    ends, of, gains
+        S by rows: where each begins, positions in w of the fast variables, and entries.
+    level
+        (k,) levels, which the block of the fast equations reads.
+    """
+
+    at: np.ndarray
+    ends: np.ndarray
+    of: np.ndarray
+    gains: np.ndarray
+    level: np.ndarray
+
+
+def no_answers() -> Answers:
+    """Return the answers of a step without any."""
+    none = np.zeros(0, np.uint32)
+    return Answers(none, np.zeros(1, np.uint32), none, np.zeros(0), np.zeros(0))
+
+
+def answer(
+    matrix: sparse.sparray, rows: Places, variables: Places, fast: Places, read: Places
+) -> sparse.csr_array:
+    """Return S, the rows of the variables that are read.
+
+    Parameters
+    ----------
+    matrix
+        (N, N) Jacobian of the residual after w = (x, y).
+    rows, variables
+        Positions of the slow algebraic equations and of their variables.
+    fast
+        Positions of the fast variables, the columns of the result.
+    read
+        Positions of the answering variables, among `variables`, the rows of the result.
+
+    Raises
+    ------
+    SingularError
+        Where the slow algebraic equations do not determine their variables.
+    """
+    own = sparse.csc_array(sparse.csr_array(matrix)[rows])
+    forced = own[:, fast]
+    moving = np.flatnonzero(np.diff(forced.indptr))
+    out = np.zeros((len(read), len(fast)))
+    if moving.size and read.size:
+        try:
+            lu = splu(sparse.csc_matrix(own[:, variables]))
+        except RuntimeError as error:
+            raise SingularError(
+                f"the {len(rows)} slow algebraic equations do not determine the slow algebraic variables, so "
+                "that there is no answer to the fast ones: take interface='held', or another partition"
+            ) from error
+        place = np.searchsorted(variables, read)
+        out[:, moving] = -lu.solve(np.ascontiguousarray(forced[:, moving].toarray()))[place]
+    size = np.abs(out)
+    out[size < LEAST * size.max(axis=1, initial=0.0)[:, None]] = 0.0
+    return sparse.csr_array(out)
+
+
+class Level(Component):
+    """What an answering variable is beside its level."""
+
+    inputs = ("value",)
+    outputs = ("row",)
+    level = Parameter(unit="pu", doc="level of the variable")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        """Return what is added to the row."""
+        return (), (), (v.value - p.level,)
+
+
+@dataclass
+class AnsweringBlock(Block):
+    """The fast equations, and those of the slow algebraic variables that they read.
+
+    Attributes
+    ----------
+    terms
+        Entries of S with their signs as parameters of `Term`.
+    answers
+        What the machine needs.
+    loaded
+        Parameters, limits and ramps that were last loaded; None before.
+    """
+
+    terms: tuple[Reals, Reals] = (np.zeros((0, 1)), np.zeros((0, 1)))
+    answers: Answers = field(default_factory=no_answers)
+    loaded: Loaded | None = None
+
+    def load(
+        self, parameters: Sequence[Reals], lower: Reals, upper: Reals, ramps: Mapping[int, Ramp], w: Reals
+    ) -> None:
+        """See `Block`; the answer stays as it is."""
+        self.loaded = parameters, lower, upper, ramps
+        super().load((*self.terms, *parameters), lower, upper, ramps, w)
+
+    def become(self, new: Block) -> None:
+        """Take the equations of another block; what was counted and loaded stays."""
+        new.records.kept.counts[:] = self.records.kept.counts
+        self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows
+        self.terms, self.answers = type(self).terms, no_answers()
+        if isinstance(new, AnsweringBlock):
+            self.terms, self.answers = new.terms, new.answers
+        self._keep(new.records)
+
+
+def answering_block(
+    system: System,
+    parameters: Sequence[Reals],
+    w: Reals,
+    whole: Block,
+    fast: tuple[Places, Places],
+    slow: tuple[Places, Places],
+    read: Places,
+    out: Collection[str] = (),
+) -> AnsweringBlock:
+    """Return the block of the fast equations with the network's answer as it is at w.
+
+    Parameters
+    ----------
+    system, parameters
+        The DAE.
+    whole
+        Block of all its equations.
+    fast, slow
+        Positions of the rows and of the variables of each side.
+    read
+        Positions of the slow algebraic variables that answer.
+    out
+        Names of devices out of service.
+
+    Raises
+    ------
+    SingularError
+        As `answer`.
+    """
+    rows, variables = fast
+    size = system.n + system.m
+    matrix = whole.records.matrix
+    jacobian(matrix.table, matrix.constant, w, matrix.J)
+    kernels = whole.kernels
+    pattern = (matrix.J[:-1].copy(), (kernels.indices.astype(np.int64), column_indices(kernels)))
+    complete = sparse.csr_array(pattern, shape=(size, size))
+    algebraic_rows, algebraic = (places[places >= system.n] for places in slow)
+    gains = answer(complete, algebraic_rows, algebraic, variables, read).tocoo()
+    term, level = compile_components([Term, Level])
+    count = len(read)
+    added, time = np.arange(size, size + count), len(w) - 1
+    extra = (
+        _group(term, variables[gains.col], size + gains.row, time),
+        _group(level, read, added, time),
+    )
+    terms = -gains.data[:, None], np.zeros((count, 1))
+    names = tuple(f"answer of {system.names_y[k - system.n]}" for k in read)
+    wider = replace(
+        system,
+        names_y=(*system.names_y, *names),
+        names_g=(*system.names_g, *names),
+        groups=(*extra, *system.groups),
+        parameters=(*terms, *system.parameters),
+    )
+    block = make_block(
+        wider,
+        "fast",
+        (*terms, *parameters),
+        w,
+        np.concatenate([rows, added]),
+        np.concatenate([variables, read]),
+        out,
+    )
+    by_rows = gains.tocsr()
+    answers = Answers(
+        at=np.ascontiguousarray(read, dtype=np.uint32),
+        ends=np.ascontiguousarray(by_rows.indptr, dtype=np.uint32),
+        of=np.ascontiguousarray(variables[by_rows.indices], dtype=np.uint32),
+        gains=np.ascontiguousarray(by_rows.data),
+        level=block.kernels.parameters[1].reshape(-1),
+    )
+    return AnsweringBlock(
+        block.role, block.kernels, block.columns, block.rows, block.records, terms=terms, answers=answers
+    )
+
+
+def _group(compiled: CompiledComponent, reads: Places, adds: Places, time: int) -> Group:
+    """Return devices without names that read one variable and the time, and add to one row."""
+    index = np.column_stack([reads, np.full(len(reads), time)])
+    return Group(
+        compiled,
+        ("",) * len(reads),
+        np.ascontiguousarray(index, dtype=np.uint32).reshape(-1, 2),
+        np.ascontiguousarray(adds, dtype=np.uint32).reshape(-1, 1),
+    )

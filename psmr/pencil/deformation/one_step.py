@@ -1,0 +1,98 @@
+"""What a one-step method does to the modes of a system, from the modes alone.
+
+A method with the tableau (A, b) multiplies a mode s by R(h s) = 1 + h s b (I - h s A)^-1 1 in a step of h
+(Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.3); its algebraic variables follow
+and add nothing. The modes are found once, any step then costs next to nothing. The step operator has the same
+multipliers, and finds them without knowing that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.linear import LinearDae
+from psmr.errors import SchemeError
+from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
+from psmr.pencil.deformation.deformation import report_of
+from psmr.pencil.modes.matching import NOT_REPRESENTED, Match, statuses, unwrapped_logarithm
+from psmr.pencil.modes.spectrum import EPS, Modes, Multipliers, modes_of
+from psmr.pencil.report.report import Deformation
+
+
+@dataclass(frozen=True, eq=False)
+class OneStepModes:
+    """The modes of a system, ready for the steps of any one-step method.
+
+    Attributes
+    ----------
+    modes
+        Every eigenvalue with its vectors.
+    error
+        (n,) first-order bound of the rounding error of each eigenvalue in 1/s, at most that of a Jordan block
+        of two.
+    names
+        The variables, states before algebraic ones.
+    """
+
+    modes: Modes
+    error: NDArray[np.float64]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, linear: LinearDae) -> OneStepModes:
+        """Compute the modes of a linearised system: a dense eigenvalue problem of its n states.
+
+        Raises
+        ------
+        SingularError
+            For a singular gy.
+        """
+        modes = modes_of(linear)
+        n, size = linear.n, modes.zero / np.sqrt(EPS)
+        right = modes.vectors[:n]
+        try:
+            left = np.linalg.inv(right)
+            worst = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=0)
+        except np.linalg.LinAlgError:
+            worst = np.full(n, np.inf)
+        return cls(
+            modes, np.minimum(n * EPS * worst, np.sqrt(n * EPS)) * size, linear.names_x + linear.names_y
+        )
+
+    def deformation(self, scheme: SingleRate) -> Deformation:
+        """Return the report on a scheme that `psmr.deformation` gives.
+
+        Raises
+        ------
+        SchemeError
+            For a scheme that is no one-step method with one step for all.
+        """
+        if not isinstance(scheme, SingleRate):
+            raise SchemeError(f"{scheme}: no one-step method with one step for every variable")
+        modes, h = self.modes, scheme.h
+        z = stability_function(TABLEAUX[scheme.method], h * np.asarray(modes.s, dtype=np.complex128))
+        partner = np.where(z == 0.0, -1, np.arange(len(z)))
+        status = statuses(modes.s, z, h, modes.zero)
+        shown = np.array([not words.startswith(NOT_REPRESENTED) for words in status])
+        s_hat = np.full(len(z), np.nan + 0j)
+        s_hat[shown] = unwrapped_logarithm(z[shown], modes.s[shown], h)
+        shares = np.zeros((len(self.names), len(z)))
+        shares[: len(z)] = modes.participation
+        error = np.abs(z) * h * self.error + len(z) * EPS
+        numerical = Multipliers(z, modes.vectors, shares, error)
+        matched = Match(partner, s_hat, status, np.zeros(0, dtype=int))
+        return report_of(scheme, "exact", h, modes, numerical, matched, self.names)
+
+
+def stability_function(tableau: Tableau, z: NDArray[Any]) -> NDArray[np.complex128]:
+    """Return (k,) R(z) of a method whose stages are at most diagonally implicit, for (k,) z = h s."""
+    stages = np.ones((tableau.stages, *z.shape), dtype=complex)
+    for i in range(tableau.stages):
+        known = 1.0 + z * (tableau.A[i, :i] @ stages[:i])
+        stages[i] = known / (1.0 - z * tableau.A[i, i])
+    return np.asarray(1.0 + z * (tableau.b @ stages))

@@ -1,0 +1,74 @@
+"""Recorded points with the network solved: what a tolerance leaves of 0 = g(x, y), taken away.
+
+A scheme that follows a tolerance solves its stages no more accurately than its steps need, so that the
+algebraic variables of an accepted point are off by some part of the tolerance, and with them every balance of
+power. The states are what was integrated; from them the algebraic variables follow, and are solved anew here
+to rounding, one or two iterations a point with the matrix kept over a whole span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.system import System
+from psmr.numerics.solve.block import Block
+from psmr.numerics.solve.newton import VERY_DISHONEST
+from psmr.numerics.solve.records import VALID
+from psmr.numerics.solve.solver import ALL
+from psmr.numerics.solve.status import DONE, NO_ROOM
+from psmr.study.record.dense import TOLERANCE, block_of
+from psmr.study.record.spans import Span, limits_in
+
+Reals = NDArray[np.float64]
+
+
+class Settled:
+    """Solves 0 = g(x, y) at the points of one span."""
+
+    def __init__(self, system: System, span: Span) -> None:
+        self.system, self.span = system, span
+        self._block: Block | None = None  # once there is a point
+        self._w = system.w0.copy()
+
+    def points(self, t: Reals, points: Reals) -> Reals:
+        """Return (K, n + m) points at (K,) times in s with their algebraic variables solved from the states.
+
+        A point where that does not converge from what was accepted is returned as it is.
+        """
+        n, size = self.system.n, self.system.n + self.system.m
+        if n == size or not len(t):
+            return points
+        if self._block is None:
+            limits = limits_in(self.system, self.span)
+            self._block = block_of(self.system, self.span, limits, np.arange(n, size), "event")
+        held, w, out = self.span.held(t), self._w, points.copy()
+        for k, time in enumerate(t):
+            w[:size], w[size:-1], w[-1] = points[k], held[k], time
+            if self._solve(w):
+                out[k] = w[:size]
+        return out
+
+    def _solve(self, w: Reals) -> bool:
+        block = self._block
+        assert block is not None
+        while True:
+            block.records.kept.memory[VALID] = 0.0
+            status = block.solve(w, 0.0, VERY_DISHONEST, TOLERANCE, ALL)
+            if status != NO_ROOM:
+                return bool(status == DONE)
+            block.make_room()
+
+
+def settled(system: System, spans: Sequence[Span], t: Reals, x: Reals, y: Reals, rows: slice) -> Reals:
+    """Return the algebraic variables of some rows of a run's points, solved from their states."""
+    first, last, _ = rows.indices(len(t))
+    found = [y[first:first]]
+    for span in spans:
+        own = slice(max(first, span.rows.start), min(last, span.rows.stop))
+        if own.start < own.stop:
+            points = np.hstack([x[own], y[own]])
+            found.append(Settled(system, span).points(t[own], points)[:, x.shape[1] :])
+    return np.concatenate(found)

@@ -1,0 +1,76 @@
+"""What is handed to `simulate`: the slips that are easily made get a sentence."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+
+from psmr.dae.system.system import System
+from psmr.errors import EventError, InputError, SchemeError, nearest
+from psmr.study.monitors.monitors import Monitor
+
+_STEP = 'the step belongs to the scheme, for instance scheme=psmr.SingleRate("TM", h={value!r})'
+_END = "t_end={value!r} is the length of the run in s"
+_START = "start=(x, y) sets the first point"
+
+MEANT: Mapping[str, str] = {
+    "memory": "record=psmr.Record(memory={value!r}) bounds the memory of what is kept, in MiB",
+    "files": "record=psmr.Record(files={value!r}) writes files while the run goes",
+    "signals": "record={value!r} keeps these signals; the others are not kept",
+    "tolerance": "the tolerance belongs to the scheme, scheme=psmr.VariableStep(tolerance={value!r})",
+    "method": "the method belongs to the scheme, for instance scheme=psmr.SingleRate({value!r}, h=0.005)",
+    **dict.fromkeys(("h", "dt", "step", "step_size"), _STEP),
+    **dict.fromkeys(("tend", "t_stop", "tstop", "tf", "end", "duration", "until", "time"), _END),
+    **dict.fromkeys(("x0", "y0"), _START),
+}
+"""What a keyword that a run does not have was meant to say, as one writes it."""
+
+
+def refuse_slips(slips: Mapping[str, object], function: Callable[..., object]) -> None:
+    """Raise InputError for keywords that a function does not have, with what was meant."""
+    for name, value in slips.items():
+        known = [
+            p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD
+        ]
+        words = MEANT[name].format(value=value) if name in MEANT else ""
+        hint = f"; {words}" if words else nearest(name, known) or f"; it has {', '.join(known)}"
+        raise InputError(f"{function.__name__} has no keyword {name!r}{hint}")
+
+
+def check_kinds(system: object, scheme: object, events: object) -> None:
+    """Raise the error of an argument that is of another kind than it must be, with what was meant."""
+    if not isinstance(system, System):
+        raise InputError(
+            f"system: {_kind(system)} is not a system; make one with psmr.build(psmr.read_case(path))"
+        )
+    if isinstance(scheme, type):
+        raise SchemeError(
+            f"scheme: {scheme.__name__} is the class; make one of it with its choices, for instance "
+            "psmr.VariableStep(1e-3)"
+        )
+    if not isinstance(getattr(scheme, "step", None), float):
+        raise SchemeError(
+            f"scheme: {_kind(scheme)} is not a scheme; use psmr.VariableStep, SingleRate, Multirate, Smes, "
+            "SlowManifold, ArcLength or Adaptive"
+        )
+    if isinstance(events, str | type) or not isinstance(events, Iterable):
+        raise EventError(f"events: {_kind(events)} is not a list of events; write [event] for a single one")
+
+
+def _kind(value: object) -> str:
+    return repr(value) if isinstance(value, str) else type(value).__name__
+
+
+def checked_monitors(monitors: Iterable[Monitor]) -> tuple[Monitor, ...]:
+    """Return the monitors of a run; raise InputError where something is no monitor."""
+    if not isinstance(monitors, Iterable):
+        raise InputError(
+            f"monitors: {monitors!r} is not a list of monitors; write [monitor] for a single one"
+        )
+    monitors = tuple(monitors)
+    for monitor in monitors:
+        if isinstance(monitor, type) or not callable(getattr(monitor, "at_work", None)):
+            raise InputError(
+                f"{monitor!r} is not a monitor; use psmr.AngleSpread, psmr.VoltageCollapse or psmr.Island"
+            )
+    return monitors

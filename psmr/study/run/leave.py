@@ -1,0 +1,121 @@
+"""What a study leaves in its folder: all its files at once, and of a run that failed what it came to."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from psmr.dae.system.system import System
+from psmr.errors import PsmrError, PsmrWarning, StudyError
+from psmr.files import Together
+from psmr.study.file.study import FIGURES, Output
+from psmr.study.output.report import Origin
+from psmr.study.run.run import Run
+
+NAMES = ("run.csv", "run.parquet", "run.psmr", *(f"run.{kind}" for kind in FIGURES if kind != "none"))
+"""Files of a run beside its report."""
+
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the report on a run says beside the run: its system, its title, how to make it again."""
+
+    system: System
+    title: str
+    origin: Origin | None = None
+
+
+def tables_of(output: Output, mark: str = "") -> Iterator[Path]:
+    """Yield the files with signals over time that are asked for."""
+    for wanted, name in ((output.csv, "run.csv"), (output.parquet, "run.parquet")):
+        if wanted:
+            yield _marked(Path(output.folder) / name, mark)
+
+
+def earlier_files(output: Output) -> tuple[Path, ...]:
+    """Return what an earlier run may have left in a folder, which beside a new one would be out of date."""
+    place = Path(output.folder)
+    return tuple(_marked(place / name, mark) for mark in ("", PARTIAL) for name in (*NAMES, REPORT))
+
+
+def tell_removed(paths: Sequence[Path]) -> None:
+    """Warn of what was removed of an earlier run that came to its end."""
+    whole = [str(path) for path in paths if not path.stem.endswith(PARTIAL)]
+    if whole:
+        warnings.warn(
+            f"removed {', '.join(whole)}, of an earlier run: beside the new files it would be out of date",
+            PsmrWarning,
+            stacklevel=3,
+        )
+
+
+def write_outputs(
+    run: Run,
+    output: Output,
+    page: Page,
+    together: Together,
+    written: tuple[Path, ...] = (),
+    stage: Callable[[str], None] | None = None,
+    mark: str = "",
+) -> tuple[Path, ...]:
+    """Write the files that an output table asks for, to appear `together`, and return their paths.
+
+    Those in `written` are there already; `stage` is called with the name of each before it is made. `mark` is
+    put before the endings of their names.
+    """
+    say = stage or (lambda words: None)
+    place = Path(output.folder)
+    files = []
+    for path in tables_of(output, mark):
+        files.append(path)
+        if path not in written:
+            say(f"writing {path.name}")
+            run.write_table(path, output.signals, together)
+    if output.save:
+        files.append(_marked(place / "run.psmr", mark))
+        say(f"writing {files[-1].name}")
+        run.save(files[-1], together)
+    if output.figure != "none":
+        from psmr.study.output.canvas import close, save
+
+        files.append(_marked(place / f"run.{output.figure}", mark))
+        say(f"drawing {files[-1].name}")
+        figure = run.plot(output.signals, title=page.title)
+        save(figure, files[-1], together)
+        close(figure)
+    if output.html:
+        from psmr.study.output.report import run_page, write_page
+
+        files.append(_marked(place / REPORT, mark))
+        say(f"drawing {files[-1].name}")
+        words = run_page(run, page.system, page.title, output.signals, page.origin, output.interactive)
+        write_page(files[-1], words, together)
+    return tuple(files)
+
+
+PARTIAL = ".partial"
+"""What stands in the names of the files of a run that failed."""
+
+
+def write_partial(run: Run, output: Output, page: Page, stage: Callable[[str], None] | None = None) -> str:
+    """Write what a run that failed came to, under names that say so, and return a sentence on it.
+
+    What an earlier run left whole stays as it is.
+    """
+    try:
+        with Together(StudyError) as together:
+            files = write_outputs(run, output, page, together, stage=stage, mark=PARTIAL)
+    except PsmrError as error:
+        return f"What was computed up to there could not be written: {error}"
+    if not files:
+        return f"Nothing is written: {output.folder} was to have no file."
+    listed = ", ".join(str(path) for path in files)
+    return f"What was computed up to t = {run.t[-1]:.6g} s is kept, marked as partial: {listed}"
+
+
+def _marked(path: Path, mark: str) -> Path:
+    return path.with_name(f"{path.stem}{mark}{path.suffix}")

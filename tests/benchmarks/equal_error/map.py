@@ -1,0 +1,191 @@
+"""The page "when multirate pays": ``python -m tests.benchmarks.equal_error.map STAYS_FAST AFTER_FAULTS``.
+
+STAYS_FAST are the rows of `tests.benchmarks.equal_error.stays_fast`, AFTER_FAULTS those of
+`tests.benchmarks.self_adjusting`, both as their ``--save`` wrote them. Writes docs/when-multirate-pays.md
+and its figure.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psmr.study.output.canvas import new_figure, save, styled
+from tests.benchmarks.equal_error.measure import Measured, ratio
+from tests.benchmarks.equal_error.stays_fast import BOTH, COUPLINGS, REFINED, SINGLE
+
+DOCS = Path(__file__).parents[3] / "docs"
+FIGURE = "when-multirate-pays.svg"
+BY = "largest_watched"
+NAMES = {
+    "new-england": "New England",
+    "case1354pegase": "1354 buses",
+    "case9241pegase": "9241 buses",
+    "npcc_full": "NPCC",
+}
+SIGNS = {"new-england": "s", "case1354pegase": "o", "case9241pegase": "^"}
+
+
+def main() -> None:
+    """Write the page and its figure."""
+    studies = [_read(line) for line in Path(sys.argv[1]).read_text().splitlines()]
+    faults = [_read(line) for line in Path(sys.argv[2]).read_text().splitlines()]
+    points = [point for study in studies for point in _points(study)]
+    fit = _fit(points)
+    _figure(points, fit)
+    text = (Path(__file__).parent / "when-multirate-pays.md").read_text()
+    page = text.format(
+        gains=_gains(studies),
+        couplings=_couplings(studies),
+        faults=_faults(faults),
+        a=f"{fit[0]:.2g}",
+        b=f"{fit[1]:.2g}",
+    )
+    (DOCS / "when-multirate-pays.md").write_text(page, encoding="utf-8")
+
+
+def _read(line: str) -> dict[str, Any]:
+    study = json.loads(line)
+    study["rows"] = [Measured(**row) for row in study["rows"]]
+    return dict(study)
+
+
+def _family(study: Any, family: str) -> list[Measured]:
+    """Return the rows of a family that cost least at their error, from the coarsest to the finest."""
+    rows = sorted((row for row in study["rows"] if row.family == family), key=lambda row: row.seconds)
+    kept: list[Measured] = []
+    for row in rows:
+        if not kept or getattr(row, BY) < getattr(kept[-1], BY):
+            kept.append(row)
+    return kept
+
+
+def _points(study: Any) -> list[dict[str, Any]]:
+    """Return share of fast rows, ratio of steps and gain of the scheme with both couplings."""
+    single = sorted((row for row in study["rows"] if row.family == SINGLE), key=lambda row: row.steps)
+    found = []
+    for row in _family(study, BOTH):
+        words = ratio(study["rows"], [SINGLE], row.family, getattr(row, BY), BY)
+        if not words[0].isdigit():
+            continue
+        errors = np.log([getattr(each, BY) for each in single])
+        steps = np.log([each.steps for each in single])
+        at = float(np.exp(np.interp(-np.log(getattr(row, BY)), -errors, steps)))
+        found.append(
+            {
+                "case": study["case"],
+                "share": study["fast"] / study["size"],
+                "ratio": at / row.steps,
+                "gain": float(words),
+                "plants": study["plants"],
+            }
+        )
+    return found
+
+
+def _fit(points: Sequence[Any]) -> tuple[float, float]:
+    """Return a and b of 1/gain = a / ratio + b share, by least squares of the relative error."""
+    terms = np.array([[1.0 / p["ratio"], p["share"]] for p in points])
+    gains = np.array([p["gain"] for p in points])
+    from scipy.optimize import nnls
+
+    (a, b), _ = nnls(terms * gains[:, None], np.ones(len(points)))
+    return float(a), float(b)
+
+
+def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
+    """Draw the gains over both axes, with the lines of equal gain of the fit."""
+    a, b = fit
+    share, steps = np.logspace(-3.6, 0.0, 200), np.logspace(0.0, 2.5, 200)
+    gain = 1.0 / (a / steps[:, None] + b * share[None, :])
+    with styled():
+        figure = new_figure(6.4, 4.2)
+        ax = figure.subplots()
+        lines = ax.contour(
+            share, steps, gain, levels=[1, 3, 10, 30], colors="0.45", linewidths=[2.0, 0.8, 0.8, 0.8]
+        )
+        ax.clabel(lines, fmt="%g", fontsize=7)
+        for name, sign in SIGNS.items():
+            own = [p for p in points if p["case"] == name]
+            if not own:
+                continue
+            ax.scatter(
+                [p["share"] for p in own], [p["ratio"] for p in own], marker=sign, s=14, label=NAMES[name]
+            )
+            for p in own:
+                ax.annotate(
+                    f"{p['gain']:.2g}",
+                    (p["share"], p["ratio"]),
+                    xytext=(3, 2),
+                    textcoords="offset points",
+                    fontsize=6,
+                )
+        ax.set(xscale="log", yscale="log")
+        ax.set_xlabel("share of fast rows")
+        ax.set_ylabel("macro step / step of one rate at equal error")
+        ax.legend(frameon=False, fontsize=7)
+        save(figure, DOCS / "figures" / FIGURE)
+
+
+def _gains(studies: Sequence[Any]) -> str:
+    lines = [
+        "| case | plants | variables, fast | error | VariableStep | Schur, mean | gain "
+        "| SelfAdjusting: gain |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for study in studies:
+        rows = study["rows"]
+        refined = [_gain(rows, row) for row in _family(study, REFINED)]
+        for k, row in enumerate(_family(study, BOTH)):
+            words = ratio(rows, [SINGLE], row.family, getattr(row, BY), BY)
+            if words == "-":
+                continue
+            cost = float(words.lstrip("<>")) * row.seconds
+            mark = words[0] if words[0] in "<>" else ""
+            own = "; ".join(refined) if k == 0 else ""
+            lines.append(
+                f"| {NAMES[study['case']]} | {study['plants']} | {study['size']}, {study['fast']} | "
+                f"{getattr(row, BY):.1e} | {mark}{cost:.3f} s | {row.seconds:.4f} s | {words} | {own} |"
+            )
+    return "\n".join(lines)
+
+
+def _gain(rows: Sequence[Measured], row: Measured) -> str:
+    return f"{ratio(rows, [SINGLE], row.family, getattr(row, BY), BY)} at {getattr(row, BY):.1e}"
+
+
+def _couplings(studies: Sequence[Any]) -> str:
+    lines = ["| case | plants | scheme | cost | largest error | rms |", "|---|---|---|---|---|---|"]
+    for study in studies:
+        if study["plants"] != 5:
+            continue
+        for family in COUPLINGS:
+            for row in _family(study, family):
+                steps = row.label.partition("h_slow")[2].partition(",")
+                ratio_ = row.label.partition("ratio ")[2].partition(",")[0]
+                lines.append(
+                    f"| {NAMES[study['case']]} | {study['plants']} | {family}, h_slow{steps[0]}, "
+                    f"ratio {ratio_} | {row.seconds:.4f} s | {row.largest_watched:.1e} | "
+                    f"{row.rms_watched:.1e} |"
+                )
+    return "\n".join(lines)
+
+
+def _faults(faults: Sequence[Any]) -> str:
+    lines = ["| case | at the errors of `SelfAdjusting` with tolerances 1e-2 to 1e-4 |", "|---|---|"]
+    for study in faults:
+        rows = study["rows"]
+        words = ", ".join(
+            ratio(rows, [SINGLE], REFINED, row.rms, "rms") for row in rows if row.family == REFINED
+        )
+        lines.append(f"| {NAMES[study['case']]} | {words} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""What a run leaves that fails or is interrupted: a report of the part, or what was there before."""
+
+import html
+import io
+import os
+import re
+import sys
+
+import pytest
+
+import psmr
+from psmr.cli import main
+from psmr.errors import PsmrWarning, SimulationError
+from psmr.files import Together
+from psmr.study.run import leave
+
+
+def files(folder):
+    return sorted(os.listdir(folder))
+
+
+@pytest.fixture
+def failing(tmp_path, study_text):
+    """A study that grows until no quantity is so large, after half a second."""
+    study = tmp_path / "fails.toml"
+    text = re.sub(
+        r"(?s)\[scheme\].*?\n\n", '[scheme]\ntype = "single"\nmethod = "FEM"\nh = 0.05\n\n', study_text
+    )
+    study.write_text(text.replace("t_end = 0.5", "t_end = 5.0"))
+    return study
+
+
+@pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
+def test_a_run_that_fails_leaves_a_report_of_its_part(failing, tmp_path, capsys):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "run.csv").write_text("of an earlier run")
+    assert main(["run", str(failing), "-o", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert "no quantity is beyond 1e+30" in said
+    assert re.search(
+        r"What was computed up to t = [\d.]+ s is kept, marked as partial: .*run\.partial\.csv", said
+    )
+    # What an earlier run left whole is not lost.
+    assert files(out) == ["report.partial.html", "run.csv", "run.partial.csv"]
+    assert (out / "run.csv").read_text() == "of an earlier run"
+    page = html.unescape((out / "report.partial.html").read_text())
+    assert "<h1>small: partial run</h1>" in page
+    assert 'class="verdict red"' in page
+    assert re.search(
+        r"Failed: t = [\d.]+ s: .*no quantity is beyond.*Partial: kept synchronism to t = ", page
+    )
+    assert (out / "run.partial.csv").read_text().startswith("t,G1.omega")
+
+
+@pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
+def test_the_next_run_takes_the_part_away(failing, tmp_path, study_text):
+    out = tmp_path / "out"
+    assert main(["run", str(failing), "-o", str(out)]) == 1
+    good = tmp_path / "good.toml"
+    good.write_text(study_text)
+    assert main(["run", str(good), "-o", str(out), "--no-report"]) == 0
+    assert files(out) == ["run.csv"]
+
+
+def test_the_part_that_cannot_be_written_hides_no_failure(failing, tmp_path, capsys, monkeypatch):
+    def full(*_, **__):
+        raise psmr.PsmrError("no room")
+
+    monkeypatch.setattr(leave, "write_outputs", full)
+    assert main(["run", str(failing), "-o", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert "no quantity is beyond" in said
+    assert "could not be written: no room" in said
+
+
+def test_an_interrupt_while_the_page_is_drawn_changes_nothing(tmp_path, study_text, monkeypatch):
+    study, out = tmp_path / "a.toml", tmp_path / "out"
+    study.write_text(study_text + "save = true\n")
+    assert main(["run", str(study), "-o", str(out)]) == 0
+    before = {name: (out / name).read_bytes() for name in files(out)}
+    assert set(before) == {"run.csv", "report.html", "run.psmr"}
+    study.write_text(
+        study_text.replace("fraction = 0.5", "fraction = 0.3").replace("[output]", "[output]\nsave = true")
+    )
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("psmr.study.output.report.run_page", interrupted)
+    assert main(["run", str(study), "-o", str(out), "--record", "*.omega"]) == 130
+    assert {name: (out / name).read_bytes() for name in files(out)} == before
+
+
+def test_what_a_run_does_not_write_anew_is_not_left_beside_it(tmp_path, study_text):
+    study, out = tmp_path / "a.toml", tmp_path / "out"
+    study.write_text(study_text)
+    assert main(["run", str(study), "-o", str(out)]) == 0
+    (out / "notes.txt").write_text("mine")
+    with pytest.warns(PsmrWarning, match=r"removed .*report\.html, of an earlier run"):
+        psmr_run(study, out)
+    assert files(out) == ["notes.txt", "run.csv"]
+
+
+def psmr_run(study, out):
+    from psmr.study.file.study import read_study
+    from psmr.study.run.execute import run_study
+
+    run_study(read_study(study), out, extra={"html": False})
+
+
+def test_files_appear_together_or_not_at_all(tmp_path):
+    def failing(together):
+        with together.file(tmp_path / "a") as place:
+            place.write_text("a")
+        assert not (tmp_path / "a").exists()
+        with together.file(tmp_path / "b"):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), Together() as together:
+        failing(together)
+    assert files(tmp_path) == []
+    (tmp_path / "old").write_text("")
+    with Together(instead=[tmp_path / "old", tmp_path / "a"]) as together:
+        for name in "ab":
+            with together.file(tmp_path / name) as place:
+                place.write_text(name)
+        assert "old" in files(tmp_path)
+    assert files(tmp_path) == ["a", "b"]
+
+
+def test_memory_that_runs_out_ends_a_run_with_its_part(system, monkeypatch):
+    from psmr.numerics.run import memory
+
+    scheme = psmr.VariableStep(h_max=1e-4)
+    monkeypatch.setattr(memory, "available_memory", lambda: 3e5)
+    with pytest.raises(
+        SimulationError, match=r"points of the run so far take .*KiB.*no room for more"
+    ) as caught:
+        psmr.simulate(system, scheme, 0.2, certify=False, partial=True, large=True)
+    part = caught.value.partial
+    assert 100 < len(part.t) < 2000
+    assert "no room for more" in part.failure
+    # To a file there is room.
+    kept = psmr.simulate(
+        system, scheme, 0.2, certify=False, large=True, record=psmr.Record(["G1.omega"], memory=0.01)
+    )
+    assert kept.t[-1] == 0.2
+
+
+def standard_input(monkeypatch, text):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_a_study_from_standard_input(tmp_path, study_text, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    standard_input(monkeypatch, study_text.replace('folder = "out"\n', "").replace('name = "small"\n', ""))
+    assert main(["run", "-"]) == 0
+    assert "stdin: " not in capsys.readouterr().err
+    assert files(tmp_path / "results" / "stdin") == ["report.html", "run.csv"]
+    assert "<pre>psmr run -</pre>" in (tmp_path / "results" / "stdin" / "report.html").read_text()
+
+
+def test_cases_from_standard_input_say_their_format(wscc9, monkeypatch, capsys):
+    for name, words in (("wscc9.toml", []), ("wscc9.raw", ["--format", "raw"])):
+        standard_input(monkeypatch, (wscc9 / name).read_text())
+        assert main(["check", "-", *words]) in (0, 1)
+        assert "bus" in capsys.readouterr().out.lower()
+    standard_input(monkeypatch, (wscc9 / "wscc9.raw").read_text())
+    assert main(["modes", "-"]) == 2
+    assert "standard input is taken for TOML unless --format" in capsys.readouterr().err
+    standard_input(monkeypatch, "")
+    assert main(["check", "--format", "raw", "--dynamics", "-", "-"]) == 2
+    assert "standard input is one file" in capsys.readouterr().err
+
+
+def test_standard_input_that_does_not_end_or_is_closed(monkeypatch, capsys):
+    from psmr.io import text
+
+    monkeypatch.setattr(text, "LONGEST", 1000)
+    standard_input(monkeypatch, "x" * 2000)
+    assert main(["run", "-"]) == 2
+    assert "more than" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["run", "-"]) == 2
+    assert "standard input is closed" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_pipes_are_no_input(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(psmr.PsmrError, match="no regular file"):
+        psmr.load_run(pipe)
+    with pytest.raises(psmr.PsmrError, match="no regular file"):
+        psmr.TimeSeries(pipe, "p", "load5.p")
