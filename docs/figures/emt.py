@@ -130,14 +130,24 @@ def draw(found: dict, fault: dict, ripple: dict) -> None:
         swing.set(xlabel="t [s]", ylabel="voltage at bus 3 [pu]", xlim=(0.98, 1.5))
         swing.set_title("the fault")
         swing.legend(fontsize=6.5)
-        for name, (label, colour, style) in lines.items():
+        for name, (label, colour, _) in lines.items():
             current = ripple[name]["C3.i_od"]
-            style, dots = ("-", "") if name == "exact" else ("", ".")
-            wave.plot(
-                1e3 * current.index, current, style, color=colour, label=label, linewidth=1.0, marker=dots
+            # Between two macro points the ripple turns more than once: a line would say something else.
+            look = (
+                {"linewidth": 1.0}
+                if name == "exact"
+                else {"linestyle": "none", "marker": ".", "markersize": 4}
             )
-        wave.set(xlabel="t [ms]", ylabel="current of the converter, d axis [pu]", xlim=(1000.0, 1050.0))
+            shown = label if name == "exact" else f"{label}: macro points"
+            wave.plot(1e3 * current.index, current, color=colour, label=shown, **look)
+        wave.set(
+            xlabel="t [ms]",
+            ylabel="current of the converter, d axis [pu]",
+            xlim=(1000, 1050),
+            ylim=(0.625, 0.7),
+        )
         wave.set_title("3 % negative sequence")
+        wave.legend(fontsize=6.5, loc="upper right")
         save(figure, HERE / "emt.svg")
         close(figure)
 

@@ -1,5 +1,8 @@
-"""Make the figures of the README: python docs/figures/make.py."""
+"""Make the figures of the README: python docs/figures/make.py (with Chromium, for that of the report)."""
 
+import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 
 import partitioning
@@ -20,3 +23,16 @@ save(run.plot(title="WSCC 9-bus, fault at bus 5: multirate, 50 ms and 5 ms"), HE
 
 bent = psmr.Multirate(split, h_slow=0.05, ratio=10, predictor="BEM", solution="BEM")
 save(eigenvalue_map(psmr.deformation(linear, bent)), HERE / "wscc9-deformation.svg")
+
+# The top of the report, as a browser shows it.
+SHOWN = (1240, 1050)
+browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+with tempfile.TemporaryDirectory() as folder:
+    run.to_html(Path(folder) / "report.html")
+    subprocess.run(
+        [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+         f"--user-data-dir={folder}/profile", "--force-device-scale-factor=1.25",
+         f"--window-size={SHOWN[0]},{SHOWN[1]}", f"--screenshot={HERE / 'report.png'}",
+         (Path(folder) / "report.html").as_uri()],
+        check=True, capture_output=True,
+    )  # fmt: skip

@@ -328,7 +328,7 @@ ZERO = {
 VARIANTS = {
     CMLD: (
         {"fm_a": 0.6, "stalled_1": 1.0, **{f"off{n}_{k}": 1.0 for n in "12" for k in "abc"}, "v_con": 10.0},
-        {"below_x": 1.0, "th2t": 0.4, "v_con": 0.9, "v_el": 0.1, "tripped": 1.0},
+        {"th2t": 0.4, "v_con": 0.9, "v_el": 0.1, "tripped": 1.0},
         {"hot_1": 1.2, "hot_2": 1.3, "v_con": 0.1},
     ),
     DERA1: (

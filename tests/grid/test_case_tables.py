@@ -154,7 +154,7 @@ def test_a_case_without_a_file_gets_what_a_file_gets(tmp_path, case):
             ],
         )
     for words in (
-        "4 mistakes", "buses, row 2: there is no field 'numbr'; did you mean 'number'?",
+        "5 mistakes", "buses, row 2: there is no field 'numbr'; did you mean 'number'?",
         "lines, row 1: x = 'a': must be a number", "loads, row 1: q_mvar is missing",
         "generators, row 1 (G1), machine (G1): type = 'Classic'",
     ):  # fmt: skip

@@ -100,7 +100,7 @@ def test_electronics_leave_and_a_part_comes_back():
     for v in path:
         expected, vmin = electronic_published(v, vmin, 0.8, 0.5, 0.4)
         least = min(least, v)
-        current = rest.electronics(M, SimpleNamespace(v_m=v), of(v_el=least, pf_el=1.0), (v, 0.0), v, 0.7)
+        current = rest.electronics(M, SimpleNamespace(v_m=v, v_y=v), of(v_el=least, pf_el=1.0), (v, 0.0), 0.7)
         assert current[0] * v == pytest.approx(0.7 * expected if v > 0.5 else 0.0, abs=1e-12)
 
 
@@ -120,7 +120,7 @@ def test_motor_d_has_the_published_curves():
     u_0 = decided["v_l"]
     q_0 = np.tan(np.arccos(0.98)) - 6 * (u_0 - 0.86) ** 2
     full = of(
-        **{k: p[k] for k in air_conditioner.PARAMETERS}, **decided, stalled_1=0.0, stalled_2=1.0, below_x=0
+        **{k: p[k] for k in air_conditioner.PARAMETERS if k in p}, **decided, stalled_1=0.0, stalled_2=1.0
     )
     for v, df in ((1.0, 0.0), (0.9, -0.01), (0.8, 0.01), (0.6, 0.0)):
         (g, b), stalled = air_conditioner.admittances(M, full, v, df)

@@ -75,3 +75,9 @@ def test_static_expic1_needs_no_exciter(tmp_path):
     case = read_case(tmp_path / "case.raw", tmp_path / "case.dyr")
     given = next(d for d in case.generators[0].devices if d.role == "exciter").parameters
     assert (given["t_e"], given["k_e"], given["se_2"]) == (0.0, 1.0, 0.0)
+
+
+def test_the_list_of_records_in_the_docs_is_current():
+    from tests.benchmarks.psse import MODELS_TARGET, models
+
+    assert MODELS_TARGET.read_text() == models(), "python -m tests.benchmarks.psse --models writes it"

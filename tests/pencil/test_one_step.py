@@ -65,8 +65,10 @@ def test_an_algebraic_loop_bounds_extrapolation_at_any_step(gain, unstable):
     split = partitioning.by_hand(linear, ["D.a", "D.y_a"])
     split = dataclasses.replace(split, fast_g=np.array([True, False]))
 
-    def radius(predict, interpolation):
-        scheme = psmr.Multirate(split, 1e-4, 2, "extrapolation", interpolation=interpolation, predict=predict)
+    def radius(predict, interpolation, interface="held"):
+        scheme = psmr.Multirate(
+            split, 1e-4, 2, "extrapolation", interpolation=interpolation, predict=predict, interface=interface
+        )
         return np.abs(np.linalg.eigvals(psmr.step_operator(linear, scheme))).max()
 
     k = gain**2
@@ -76,3 +78,20 @@ def test_an_algebraic_loop_bounds_extrapolation_at_any_step(gain, unstable):
     assert radius("slow", "linear") < 1.0
     assert radius("all", "spline") < 1.0
     assert radius("all", "linear") < 1.0
+    assert radius("slow", "spline", "schur") < 1.0
+
+
+def test_the_couplings_are_said():
+    linear = random_dae(3)
+    split = partitioning.by_hand(linear, fast=list(linear.names_x[:2]))
+    sizes = {"all": (6, 4), "fast": (2, 0), "slow": (4, 4)}
+    scheme = psmr.Multirate(split, 0.04, 4, "TM", coupling="mean", interface="schur")
+    said = words(scheme.steady_program(), 0.04, sizes, "dishonest")
+    assert "The fast variables are their mean over the macro step." in str(said)
+    assert "by the Schur complement" in str(said)
+    assert "w = 2 w(leg) + -1 w(t)" in str(said)
+    assert [heading for heading, _ in said][-2:] == [
+        "Carry the slow variables to t + 0.04 s",
+        "Slow algebraic variables at t + 0.04 s",
+    ]
+    assert matrices(scheme.steady_program(), sizes) == {10: 1, 2: 4, 8: 1, 4: 1}

@@ -166,3 +166,60 @@ def test_an_infinite_bus_is_what_others_fall_out_of_step_with(wscc9, tmp_path):
     assert short.outcome.angle_spread.value == pytest.approx(max(angle.max(), others.max()))
     short.to_html(tmp_path / "report.html")
     assert "Kept synchronism" in (tmp_path / "report.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def following(wscc9):
+    """A system of which two converters follow bus 3."""
+    return psmr.build(psmr.read_case(wscc9 / "wscc9-ibr.toml"))
+
+
+def looked_at(system, turns, at_once=1000):
+    """What a run comes to in which the loop of C1 moves away from its bus by so many turns."""
+    from psmr.study.outcome.observer import Observer
+    from psmr.study.record.spans import Spans
+
+    t = np.linspace(0.0, 1.0, len(turns))
+    x, y = np.tile(system.x0, (len(t), 1)), np.tile(system.y0, (len(t), 1))
+    x[:, system.names_x.index("C1.theta")] += 2 * np.pi * np.asarray(turns)
+    # The frame turns, too: angles pass from pi to -pi, which is no slip.
+    turn = np.exp(1j * np.linspace(0.0, 9.0, len(t)))[:, None]
+    for bus in {name.rpartition(".")[0] for name in system.names_y if name.endswith(".v_re")}:
+        re, im = (system.names_y.index(f"{bus}.v_{part}") for part in ("re", "im"))
+        v = (y[:, [re]] + 1j * y[:, [im]]) * turn
+        y[:, re], y[:, im] = v[:, 0].real, v[:, 0].imag
+    for k, name in enumerate(system.names_x):
+        if name.endswith((".theta", ".delta")):
+            x[:, k] += np.linspace(0.0, 9.0, len(t))
+    observer = Observer(system)
+    observer.begin(Spans(system, ()).begin(0.0))
+    for first in range(0, len(t), at_once):
+        rows = slice(first, first + at_once)
+        observer.take(t[rows], x[rows], y[rows])
+    return observer.outcome(None)
+
+
+@pytest.mark.parametrize("at_once", [1000, 7])
+def test_a_converter_that_slips_a_turn_against_its_bus_is_red(following, at_once):
+    assert looked_at(following, 0.6 * np.sin(np.linspace(0, 12, 300)), at_once).slips == ()
+    out = looked_at(following, np.linspace(0.0, -2.0, 301), at_once)
+    (slip,) = out.slips
+    assert (slip.converter, slip.bus) == ("C1", "bus3")
+    assert slip.t == pytest.approx(0.375, abs=0.01)
+    assert slip.turns == pytest.approx(-2.0, abs=1e-6)
+    assert out.lost is None
+    assert out.headline == "Lost synchronism: C1 against bus3 at t = 0.3767 s, -2 turns away at the end."
+    assert judge_run(out, None, None).colour == "red"
+
+
+def test_a_converter_that_slips_in_a_run(wscc9, tmp_path):
+    text = (wscc9 / "wscc9-ibr.toml").read_text()
+    slow = text.replace("kp_pll = 0.25", "kp_pll = 0.05")
+    (tmp_path / "slow.toml").write_text(slow)
+    system = psmr.build(psmr.read_case(tmp_path / "slow.toml"))
+    run = psmr.simulate(system, psmr.VariableStep(), 2.5, [psmr.Fault(5, 1.0, 1.6)], certify=False)
+    assert {slip.converter for slip in run.outcome.slips} == {"C1", "C2"}
+    away = run["C1.theta"] - run["bus3.angle"]
+    after = run.at([run.outcome.slips[0].t], ["C1.theta", "bus3.angle"]).iloc[0]
+    moved = after["C1.theta"] - after["bus3.angle"] - away.iloc[0]
+    assert abs(moved) > 1.5 * np.pi

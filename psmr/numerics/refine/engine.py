@@ -27,6 +27,7 @@ from psmr.numerics.refine.nest import (
     shape_of,
 )
 from psmr.numerics.refine.nested import run_nested
+from psmr.numerics.refine.split import WORTH
 from psmr.numerics.run.counters import Varying
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.records import COUNTS, FACTORISATIONS
@@ -117,9 +118,17 @@ class NestedEngine:
         intervals = np.column_stack([starts, times[:filled]])
         self._pieces.append((intervals, np.zeros(filled, np.int64), (), none, none))
         steps = np.diff(intervals, axis=1)
-        if status == FULL and filled == LOOK and steps.max() <= ALIKE * steps.min():
+        if status == FULL and filled == LOOK and steps.max() <= ALIKE * steps.min() and self._may_pay(w):
             self._refine(w)
         return filled, status
+
+    def _may_pay(self, w: Reals) -> bool:
+        """Return whether a split would be worth it if every variable were a device of its own."""
+        control, records = self.variable.control, self.blocks[0].records
+        size = control.tolerance * np.maximum(1.0, np.abs(w[records.matrix.variables]))
+        needs = np.sort((np.abs(records.work.update) / size) ** (1.0 / control.order))[::-1]
+        above = np.arange(needs.size)
+        return bool((needs * needs.size + needs[0] * above < WORTH * needs[0] * needs.size).any())
 
     @property
     def _kept(self) -> NDArray[np.int64]:

@@ -101,7 +101,7 @@ class Multirate(Scheme):
         What the fast rows see of the slow algebraic variables: ``"held"``, their interpolated values;
         ``"schur"``, these and the answer of the slow algebraic equations to the fast variables, linear as of
         the last event, by the Schur complement within the fast Newton matrix. What is interpolated is then
-        free of what is fast, and a prediction by extrapolation without the limit on the loop gain.
+        free of what is fast, and the algebraic loop between the sides does not limit an extrapolation.
 
     Raises
     ------

@@ -146,4 +146,4 @@ def complex_text(real: float, imag: float) -> str:
 
 def percent_text(fraction: float, sign: str = "", unit: str = "%") -> str:
     """Return a fraction as a percentage to three digits; nothing where it is not a number."""
-    return "" if fraction != fraction else f"{100.0 * fraction:{sign}.3g} {unit}"
+    return "" if fraction != fraction else f"{100.0 * fraction:{sign}.3g}\N{NO-BREAK SPACE}{unit}"

@@ -16,6 +16,7 @@ from psmr.study.monitors.watching import Stop
 from psmr.study.outcome.extreme import Extreme
 from psmr.study.outcome.low_voltage import LowVoltage
 from psmr.study.outcome.outcome import LOW_VOLTAGE, Limit, Outcome
+from psmr.study.outcome.slip import Followers
 from psmr.study.outcome.sources import Source, angles_of, centre_of_inertia, sources_of, together
 from psmr.study.outcome.synchronism import Synchronism
 from psmr.study.record.spans import Span, limits_in
@@ -60,6 +61,7 @@ class Observer:
         self._low = LowVoltage(len(self.buses), LOW_VOLTAGE)
         self._speeds = {name: k for k, name in enumerate(system.names_x) if name.endswith(".omega")}
         self._synchronism = Synchronism()
+        self._followers = Followers(system, self.buses)
         self._lowest: Extreme | None = None
         self._nadir: Extreme | None = None
         self._overshoot: Extreme | None = None
@@ -95,7 +97,7 @@ class Observer:
                 self._synchronism.take([source.name for source in group.members], t, degrees)
             self._frequencies(group, t, x)
         if self.buses:
-            self._voltages(t, y)
+            self._voltages(t, x, y)
         if len(self._limited):
             self._limits(t, x, y)
 
@@ -115,6 +117,7 @@ class Observer:
             overshoot=self._overshoot,
             limits=tuple(sorted(limits, key=lambda limit: limit.t)),
             stopped=stopped,
+            slips=self._followers.slips(),
             acted=tuple(self.acted),
         )
 
@@ -130,7 +133,7 @@ class Observer:
         if self._overshoot is None or hertz[high] > self._overshoot.value:
             self._overshoot = Extreme(float(hertz[high]), group.where, float(t[high]))
 
-    def _voltages(self, t: Reals, y: Reals) -> None:
+    def _voltages(self, t: Reals, x: Reals, y: Reals) -> None:
         """Look for the lowest voltage, the longest time of a low one, and the lowest at the end."""
         v = np.hypot(y[:, self._re], y[:, self._im])
         seen = v if self._counted.all() else np.where(self._counted, v, np.inf)
@@ -140,6 +143,8 @@ class Observer:
         last = int(v[-1].argmin())
         self._end = Extreme(float(v[-1, last]), f"at {self.buses[last]}", float(t[-1]))
         self._low.take(t, seen)
+        voltages = y[:, self._re] + 1j * y[:, self._im]
+        self._followers.take(t, x, voltages, self._counted, self._span.out)
 
     def _limits(self, t: Reals, x: Reals, y: Reals) -> None:
         """Look for states that reach a limit."""

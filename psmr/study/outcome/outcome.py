@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from psmr.study.monitors.watching import Stop
 from psmr.study.outcome.extreme import Extreme
+from psmr.study.outcome.slip import Slip
 from psmr.study.outcome.synchronism import LostSynchronism
 
 LOW_VOLTAGE = 0.8
@@ -47,6 +48,8 @@ class Outcome:
         The monitor that ended the run early.
     failed
         What the run failed by; "" where it did not.
+    slips
+        Converters whose phase-locked loop lost the angle of their bus.
     acted
         (time in s, words) of what devices did by themselves: load shed, generators tripped.
     t_end
@@ -65,6 +68,7 @@ class Outcome:
     limits: tuple[Limit, ...] = ()
     stopped: Stop | None = None
     failed: str = ""
+    slips: tuple[Slip, ...] = ()
     acted: tuple[tuple[float, str], ...] = ()
 
     @property
@@ -72,6 +76,9 @@ class Outcome:
         """The outcome in one sentence."""
         if self.lost is not None:
             words = f"Lost synchronism: {str(self.lost).partition(': ')[2]}."
+        elif self.slips:
+            more = f" and {len(self.slips) - 1} more" if len(self.slips) > 1 else ""
+            words = f"Lost synchronism: {self.slips[0]}{more}."
         elif self.machines < 2:
             words = f"Ran to t = {self.t_end:g} s." if self.stopped is None else ""
         else:
@@ -106,6 +113,10 @@ class Outcome:
                 add(what, extreme, "Hz", 5)
         if self.machines:
             found.append(("limits reached", self._limits()))
+        if self.slips:
+            shown = "; ".join(map(str, self.slips[:6]))
+            more = f" and {len(self.slips) - 6} more" if len(self.slips) > 6 else ""
+            found.append(("converters that slipped", shown + more))
         if self.acted:
             found.append(("protection that acted", self._protection()))
         return tuple(found)

@@ -15,9 +15,10 @@ Colour = Literal["red", "amber", "green"]
 class Judgement:
     """A colour and the reasons for it.
 
-    Red: synchronism was lost, the run failed or a monitor stopped it, or the scheme is unstable on a system
-    that is not. Amber: the certificates before the events and after the last one differ, there is no
-    certificate, the system itself is unstable, protection acted, or a bus ends below 0.8 pu. Green otherwise.
+    Red: synchronism was lost (of machines, or of a converter and its bus), the run failed or a monitor
+    stopped it, or the scheme is unstable on a system that is not. Amber: the certificates before the events
+    and after the last one differ, there is no certificate, the system itself is unstable, protection acted,
+    or a bus ends below 0.8 pu. Green otherwise.
 
     Attributes
     ----------
@@ -44,7 +45,8 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
     before, after
         Certificates on the system before the events and after the last one; None where there is none.
     """
-    red = outcome.lost is not None or outcome.stopped is not None or bool(outcome.failed)
+    red = outcome.lost is not None or outcome.stopped is not None
+    red |= bool(outcome.failed or outcome.slips)
     reasons = []
     if before is not None and after is not None and before.stable != after.stable:
         reasons.append(
@@ -64,7 +66,9 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
                 reasons.append(f"{subject[0].upper()}{subject[1:]} is itself unstable: {certificate.verdict}")
         elif certificate.stable is None:
             reasons.append(f"No certificate for {certificate.subject}: {certificate.note}.")
-    if outcome.lost is not None and any(c is not None and c.stable for c in (before, after)):
+    if (outcome.lost is not None or outcome.slips) and any(
+        c is not None and c.stable for c in (before, after)
+    ):
         reasons.append(
             "A certificate speaks of small motions about an equilibrium, which this run left: a stable one "
             "says nothing against the loss of synchronism."

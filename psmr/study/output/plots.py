@@ -54,8 +54,10 @@ LETTERED = 60
 
 def smooth(run: Recorded) -> Recorded:
     """Return a run as it is drawn: with points between its long steps where its method has them."""
+    if not run.scheme.dense_output or not run.whole:
+        return run
     points = min(POINTS, max(FEWEST, VALUES // (len(run.names_x) + len(run.names_y))))
-    if not run.scheme.dense_output or not run.whole or len(run.t) > points:
+    if len(run.t) > points:
         return run
     return run.refined(np.linspace(run.t[0], run.t[-1], points))
 
@@ -93,7 +95,7 @@ def trajectories(
     ------
     InputError
         For a name that means nothing, for signals of several kinds where `ax` is given, and for an `ax` that
-        is none.
+        is not axes of matplotlib.
     """
     if ax is not None and not hasattr(ax, "axvline"):
         raise InputError(f"ax = {ax!r}: must be axes of matplotlib, for instance of plt.subplots()[1]")

@@ -38,7 +38,7 @@ class Record:
     Raises
     ------
     InputError
-        For no signal, a step below 1, memory that is none, or a file of another kind.
+        For no signal, a step below 1, memory below 0, or a file of another kind.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def tune(
     Raises
     ------
     InputError
-        For a target that is none, a band without modes, or a system that is unstable to begin with (naming
+        For a target that is not one, a band without modes, or a system that is unstable to begin with (naming
         the mode).
     SchemeError
         When no candidate reaches the target; the message shows the best one.

@@ -1,6 +1,7 @@
 """Motor D of a composite load: single-phase air conditioners, described by what tests of them have shown.
 
-Per unit on the motors' own base, with the voltage v of the load bus and the frequency's deviation df::
+Per unit on the motors' own base, with the frequency's deviation df and the voltage v of the load bus that
+the characteristic follows, |u| -> 1/(1 + s t_y) -> v_y::
 
     running   v > v_brk        p = (p_run + kp1 (v - v_brk)^np1) (1 + kpf df), q alike with kq1, nq1, kqf
               v_x < v < v_brk  p = (p_run + kp2 (v_brk - v)^np2) (1 + kpf df), q alike with kq2, nq2
@@ -17,8 +18,11 @@ Per unit on the motors' own base, with the voltage v of the load bus and the fre
     k_th   from 1 at th1t to 0 at th2t, of the highest temperature so far
     t_th dtheta/dt = r_stall |i|^2 - theta
 
-At the jump from one characteristic to the other the run is not smooth: it happens at an instant of its own.
-Until then the running characteristic goes on below v_x as the impedance it is there.
+In the curves of running and stalled motors v is v_y, elsewhere |u|; their impedances belong to it. A power
+that rises as the voltage falls has no solution beyond a fold; the reference implementation takes the
+impedance of the voltage one step of some milliseconds ago, which t_y stands for.
+The jump between the two characteristics at v_x is spread over 0.01 pu of voltage, the accuracy to which the
+specification looks for v_x: as a jump it has no solution where stalled motors take less than running ones.
 """
 
 from __future__ import annotations
@@ -30,6 +34,9 @@ from psmr.dae.declare.action import Action
 from psmr.dae.declare.component import Parameter, crossed, fraction, nonnegative, positive
 from psmr.grid.models.blocks import lag, returning_part
 from psmr.grid.models.loads.motors import PU
+
+SPREAD = 0.01
+"""Range of voltage in pu in which one characteristic becomes the other."""
 
 NEVER = 10.0
 """Voltage in pu that none is above: nothing has been lost at it."""
@@ -44,6 +51,7 @@ PARAMETERS: dict[str, Parameter] = {
     "t_rst": Parameter("s", "time above v_rst after which a part runs again", nonnegative),
     "t_v": Parameter("s", "time constant of the measured voltage", positive),
     "t_f": Parameter("s", "time constant of the measured frequency", positive),
+    "t_y": Parameter("s", "time constant with which impedances follow the voltage", positive, 0.004),
     "lf_d": Parameter("1", "load of motor D over its base", positive),
     "pf_d": Parameter("1", "power factor of motor D", fraction),
     "v_stall": Parameter("pu", "voltage below which motor D stalls", nonnegative),
@@ -83,7 +91,6 @@ DECIDED: dict[str, Parameter] = {
     "v_x": Parameter("pu", "voltage at which running motors are stalled ones", default=0.5),
     "stalled_1": Parameter("1", "1 while what cannot run again is stalled", default=0.0),
     "stalled_2": Parameter("1", "1 while what can run again is stalled", default=0.0),
-    "below_x": Parameter("1", "1 while the voltage is below v_x", default=0.0),
     "tripped": Parameter("1", "1 once the under-voltage relay has tripped", default=0.0),
     "v_con": Parameter("pu", "lowest voltage since the contactors opened", default=NEVER),
     "hot_1": Parameter("1", "highest temperature of what cannot run again", default=0.0),
@@ -128,9 +135,11 @@ def admittances(m: Any, p: Any, v: Any, df: Any) -> tuple[tuple, tuple]:
     more_p, more_q = above_run(m, p, inside)
     g = (p.p_run + more_p) * (1 + p.kpf * df) / inside**2
     b = -(p.q_run + more_q) * (1 + p.kqf * df) / inside**2
+    standing = m.min(m.max((p.v_x - v) / SPREAD + 0.5, 0), 1)
+    g, b = g + standing * (g_0 - g), b + standing * (b_0 - b)
     found = []
     for stalled in (p.stalled_1, p.stalled_2):
-        still = m.ge(stalled + p.below_x, 0.5)
+        still = m.ge(stalled, 0.5)
         found.append((m.where(still, g_0, g), m.where(still, b_0, b)))
     return found[0], found[1]
 
@@ -139,13 +148,13 @@ def heating(m: Any, v: Any, p: Any, voltage: Any, df: Any) -> tuple[Any, Any]:
     """Return the derivatives of the two temperatures."""
     return tuple(  # type: ignore[return-value]
         lag((g**2 + b**2) * voltage**2 * p.r_stall, getattr(v, name), p.t_th)
-        for name, (g, b) in zip(STATES, admittances(m, p, voltage, df), strict=True)
+        for name, (g, b) in zip(STATES, admittances(m, p, v.v_y, df), strict=True)
     )
 
 
-def motors(m: Any, v: Any, p: Any, u: tuple, voltage: Any, df: Any) -> tuple[Any, Any]:
+def motors(m: Any, v: Any, p: Any, u: tuple, df: Any) -> tuple[Any, Any]:
     """Return the current (re, im) of all motors on line, on their base."""
-    (g_1, b_1), (g_2, b_2) = admittances(m, p, voltage, df)
+    (g_1, b_1), (g_2, b_2) = admittances(m, p, v.v_y, df)
     first = (1 - p.f_rst) * _not_tripped(m, p, v.theta_1, p.hot_1)
     second = p.f_rst * _not_tripped(m, p, v.theta_2, p.hot_2)
     k = (1 - p.f_uvr * p.tripped) * contactors(m, p, v.v_m)
@@ -206,18 +215,6 @@ def actions(voltage: Any, rises: Any) -> tuple[Action, ...]:
             lambda p: p.t_rst,
             lambda v, p: {"stalled_2": 0.0},
             restarts,
-        ),
-        Action(
-            "",
-            lambda m, v, p: m.min(p.v_x - voltage(m, v, p), 0.5 - p.below_x),
-            effect=lambda v, p: {"below_x": 1.0},
-            used=there,
-        ),
-        Action(
-            "",
-            lambda m, v, p: m.min(voltage(m, v, p) - p.v_x, p.below_x - 0.5),
-            effect=lambda v, p: {"below_x": 0.0},
-            used=there,
         ),
         # The lowest voltage and the highest temperatures are noted where they turn.
         Action(

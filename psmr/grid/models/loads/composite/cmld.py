@@ -49,8 +49,8 @@ def _used(m: Any, v: Any, p: Any) -> tuple[list, tuple]:
         base = getattr(p, f"fm_{k}") / one * p.p_load / getattr(p, f"lf_{k}")
         parts.append((base * three_phase.on_line(m, p, k), current))
     parts += [
-        (p.fm_d / one * p.p_load / p.lf_d, air_conditioner.motors(m, v, p, u, voltage, df)),
-        (p.f_el / one * p.p_load, rest.electronics(m, v, p, u, voltage, 1)),
+        (p.fm_d / one * p.p_load / p.lf_d, air_conditioner.motors(m, v, p, u, df)),
+        (p.f_el / one * p.p_load, rest.electronics(m, v, p, u, 1)),
         (1, rest.static(m, p, u, voltage, df, v.p_s, v.p_s * rest.tangent(p.pf_s))),
     ]
     return derivatives, tuple(sum(base * current[i] for base, current in parts) for i in (0, 1))
@@ -63,7 +63,8 @@ class CMLD(Component):
 
         bus -- transformer with tap changer -- low bus -- feeder -- load bus: A B C D, electronics, static
 
-        v_m = |u|/(1 + s t_v),  df = s/(1 + s t_f) of the phase of u, in pu of the nominal frequency
+        v_m = |u|/(1 + s t_v),  v_y = |u|/(1 + s t_y)
+        df = s/(1 + s t_f) of the phase of u, in pu of the nominal frequency
         u is the voltage of the load bus: there the feeder brings what the end uses take
 
     The parts fm_a to fm_d and f_el are of the power p_load that reaches the load bus at the start; the static
@@ -79,7 +80,7 @@ class CMLD(Component):
 
     states = (
         *(name for k in three_phase.LETTERS for name in three_phase.states(k)),
-        *("v_m", "angle"),
+        *("v_m", "v_y", "angle"),
         *air_conditioner.STATES,
     )
     algebraic = ("u_re", "u_im")
@@ -143,6 +144,7 @@ class CMLD(Component):
         derivatives = (
             *of_motors,
             lag(voltage, v.v_m, p.t_v),
+            lag(voltage, v.v_y, p.t_y),
             d_angle,
             *air_conditioner.heating(m, v, p, voltage, df),
         )

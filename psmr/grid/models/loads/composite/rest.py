@@ -2,8 +2,9 @@
 
 ::
 
-    electronics  p and q are constant; as v_m falls from v_d1 to v_d2 all of them leave; of what has left the
-                 part frcel comes back as v_m rises to v_d1
+    electronics  p and q are constant, as impedances that belong to v_y (see `air_conditioner`); as v_m falls
+                 from v_d1 to v_d2 all of them leave; of what has left the part frcel comes back as v_m rises
+                 to v_d1
     static       p = p_s (p1c (v/v_l)^p1e + p2c (v/v_l)^p2e + p3) (1 + p_frq df),  p3 = 1 - p1c - p2c
                  q = q_s (q1c (v/v_l)^q1e + q2c (v/v_l)^q2e + q3) (1 + q_frq df),  q3 = 1 - q1c - q2c
 
@@ -61,11 +62,11 @@ def tangent(power_factor: Any) -> Any:
     return (1 - power_factor**2) ** 0.5 / power_factor
 
 
-def electronics(m: Any, v: Any, p: Any, u: tuple, voltage: Any, power: Any) -> tuple[Any, Any]:
+def electronics(m: Any, v: Any, p: Any, u: tuple, power: Any) -> tuple[Any, Any]:
     """Return the current (re, im) of electronics of which all have the power `power`."""
     part = returning_part(m, v.v_m, p.v_d2, p.v_d1, p.v_el, p.frcel)
-    # Where the voltage falls faster than its measurement the current stays what it is at v_d2.
-    square = m.max(voltage, p.v_d2) ** 2
+    # Where the voltage falls faster than its measurement the impedance stays what it is at v_d2.
+    square = m.max(v.v_y, p.v_d2) ** 2
     g, b = part * power / square, -part * power * tangent(p.pf_el) / square
     return g * u[0] - b * u[1], g * u[1] + b * u[0]
 

@@ -62,7 +62,7 @@ def start(p: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
     q.p_load, q.v_l = _delivered(q, low, into, u, b_f).real, abs(u)
     decided = {name: float(getattr(q, name)) for name in ("s_mva", "tap", "shrink", "p_load", "v_l")}
     u = complex(u)
-    values = {"u_re": u.real, "u_im": u.imag, "v_m": abs(u), "angle": float(np.angle(u))}
+    values = {"u_re": u.real, "u_im": u.imag, "v_m": abs(u), "v_y": abs(u), "angle": float(np.angle(u))}
     for k in three_phase.LETTERS:
         own, torque, _ = three_phase.at_rest(q, k, u)
         values |= own
