@@ -81,7 +81,7 @@ def hygov(p):
         error = p["r_perm"] * (u.p_ref - b.governor.out) - slip
         rate = (b.slope(error) + b.filter(error) / p["t_r"]) / p["r_temp"]
         gate = b.gate(b.governor(clip(rate, -p["velm"], p["velm"])))
-        head = (b.water.out / gate) ** 2
+        head = np.divide(b.water.out, gate) ** 2  # infinite before the gate has settled
         flow = b.water(1 - head)
         return p["a_t"] * head * (flow - p["q_nl"]) - p["d_turb"] * gate * slip
 

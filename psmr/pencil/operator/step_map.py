@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix, hstack
 from scipy.sparse.linalg import LinearOperator, SuperLU
 
 from psmr.dae.system.linear import LinearDae
@@ -56,6 +58,15 @@ class StepMap:
         return np.concatenate([w, *(w[self.remembered] / z ** (k + 1) for k in range(len(self.sizes) - 1))])
 
 
+class _Row(NamedTuple):
+    """A block row: its unknown, the known terms side by side, the blocks they are of, and its factors."""
+
+    unknown: str
+    terms: csr_matrix
+    of: list[str]
+    factors: SuperLU
+
+
 def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
     """Return the map of one step; its matrix is `psmr.step_operator`.
 
@@ -76,36 +87,42 @@ def step_map(linear: LinearDae, scheme: Scheme) -> StepMap:
     for equation in step.equations:
         if id(equation.matrix) not in factors:
             factors[id(equation.matrix)] = factorised(equation)
+    rows = [
+        _Row(
+            e.unknown, hstack([t for _, t in e.terms], "csr"), [b for b, _ in e.terms], factors[id(e.matrix)]
+        )
+        for e in step.equations
+    ]
     ends = np.cumsum(sizes)[:-1]
 
     def real(columns: np.ndarray) -> np.ndarray:
         blocks = dict(zip(step.state, np.split(columns, ends), strict=True))
-        return _advance(step, factors, blocks) if step.slow is None else _converged(step, factors, blocks)
+        return _advance(step, rows, blocks) if step.slow is None else _converged(step, rows, blocks)
 
     def apply(state: np.ndarray) -> np.ndarray:
         if np.iscomplexobj(state):
             both = real(np.column_stack([state.real, state.imag]))
             return both[:, 0] + 1j * both[:, 1]
-        return real(np.asarray(state, dtype=float).reshape(-1, 1))[:, 0]
+        return real(np.asarray(state, dtype=float).reshape(-1))
 
     return StepMap(size, sizes, step.remembered, apply)
 
 
-def _advance(step: StepEquations, factors: dict[int, SuperLU], known: dict[str, np.ndarray]) -> np.ndarray:
+def _advance(step: StepEquations, rows: list[_Row], known: dict[str, np.ndarray]) -> np.ndarray:
     """Solve the block rows one after another."""
     blocks = dict(known)
-    for equation in step.equations:
-        right = sum(term @ blocks[block] for block, term in equation.terms)
-        blocks[equation.unknown] = factors[id(equation.matrix)].solve(np.ascontiguousarray(right))
-    return np.vstack([blocks[name] for name in step.successors])
+    for row in rows:
+        right = row.terms @ np.concatenate([blocks[block] for block in row.of])
+        blocks[row.unknown] = row.factors.solve(right)
+    return np.concatenate([blocks[name] for name in step.successors])
 
 
-def _converged(step: StepEquations, factors: dict[int, SuperLU], known: dict[str, np.ndarray]) -> np.ndarray:
+def _converged(step: StepEquations, rows: list[_Row], known: dict[str, np.ndarray]) -> np.ndarray:
     """Correct until the predicted and the solved slow values agree, as the simulator does."""
     guess = known[step.state[0]]
     last = np.inf
     for _ in range(MOST_CORRECTIONS):
-        after = _advance(step, factors, known | {NEW: guess})
+        after = _advance(step, rows, known | {NEW: guess})
         w = after[: len(guess)]
         change = float(np.abs(w[step.slow] - guess[step.slow]).max(initial=0.0))
         guess = w

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -84,8 +85,9 @@ class PendulumRuns:
         return float(np.abs(x[:, 2] - self.reference[:, 0]).max())
 
 
+@functools.cache
 def pendulum_runs() -> PendulumRuns:
-    """Run the pendulum by each method."""
+    """Run the pendulum by each method, once in a process: it takes most of the paper's time."""
     from scipy.integrate import solve_ivp
 
     system = pendulum.pendulum()
