@@ -16,7 +16,7 @@ from psmr.numerics.solve.impasse import matrix_at, singular_direction
 from psmr.numerics.solve.newton import HONEST
 from psmr.numerics.solve.records import KEPT
 from psmr.numerics.solve.solver import ALL, DAMPED
-from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_CONVERGED, SINGULAR
+from psmr.numerics.solve.status import DONE, NO_ROOM, SINGULAR
 
 Reals = NDArray[np.float64]
 
@@ -62,10 +62,11 @@ def consistent(
 def algebraic_solve(block: Block, w: Reals, what: str) -> None:
     """Solve F(w) = 0 for the block's variables in w, from a guess that may be far off: what w has.
 
-    The values at the end of a fault may be too far from those after it. Where damped Newton fails from them,
-    and undamped from where that ended, it begins again at the block's first solution, that of the undisturbed
-    system (devices out of service aside, whose variables stay); where that fails too, a continuation leads
-    from the last values to the solution: F(w) = (1 - s) F(last), with s from 0 to 1.
+    The values at the end of a fault may be too far from those after it. Where damped Newton fails from them
+    it begins again at the block's first solution, that of the undisturbed system (devices out of service
+    aside, whose variables stay); where that fails too, a continuation leads from the last values to the
+    solution: F(w) = (1 - s) F(last), with s from 0 to 1. Full steps from where damping ended come last, since
+    they may lead to another solution, of low voltages.
 
     Raises
     ------
@@ -78,15 +79,10 @@ def algebraic_solve(block: Block, w: Reals, what: str) -> None:
         return
     last = w.copy()
     failure = _solve_from(block, last, w, what)
-    if failure is not None and block.first is not None:
-        guess, solved = last.copy(), np.delete(block.records.matrix.variables, block.held_columns)
-        guess[solved] = block.first[solved]
-        if _solve_from(block, guess, w, what) is None:
-            failure = None
-    if failure is not None and _continued(block, last, w):
-        failure = None
     if failure is not None:
-        raise failure
+        ends = [w.copy()]
+        if not (_begun_again(block, last, w, ends) or _continued(block, last, w) or _undamped(block, ends, w)):
+            raise failure
     if block.first is None:
         block.first = w.copy()
     block.forget()
@@ -130,15 +126,37 @@ def _solve_from(block: Block, guess: Reals, w: Reals, what: str) -> PsmrError | 
     """Solve from a guess; return the error to raise if that fails."""
     w[:] = guess
     status = _solve(block, w)
-    if status == NOT_CONVERGED:
-        # Near a root without a derivative (what a converter's limit leaves, where that is nothing) damping
-        # takes a part of the way for ever; full steps from there, each limiter on its side, are exact.
-        status = _solve(block, w, ALL)
     if status == DONE:
         return None
     if status == SINGULAR:
         return SingularError(f"{what} (t = {w[-1]:.6g} s): {block.singular(status)}")
     return algebraic_failure(block, status, guess, w, what)
+
+
+def _begun_again(block: Block, last: Reals, w: Reals, ends: list[Reals]) -> bool:
+    """Solve from the block's first solution; return whether that leads on, and add where it ended if not."""
+    if block.first is None:
+        return False
+    solved = np.delete(block.records.matrix.variables, block.held_columns)
+    w[:] = last
+    w[solved] = block.first[solved]
+    if _solve(block, w) == DONE:
+        return True
+    ends.append(w.copy())
+    return False
+
+
+def _undamped(block: Block, ends: Sequence[Reals], w: Reals) -> bool:
+    """Take full steps from where damped Newton ended; return whether they lead to a solution.
+
+    Near a root without a derivative (what a converter's limit leaves, where that is nothing) damping takes a
+    part of the way for ever; full steps from there, each limiter on its side, are exact.
+    """
+    for ended in ends:
+        w[:] = ended
+        if np.isfinite(ended).all() and _solve(block, w, ALL) == DONE:
+            return True
+    return False
 
 
 def _continued(block: Block, last: Reals, w: Reals) -> bool:

@@ -239,7 +239,7 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
             memory[VALID] = 0.0
             _shifted_defect(block, w, a)
             after = improve(block, w)
-            if after <= (1.0 - 0.25 * damping) * norm or after < tolerance:
+            if after <= (1.0 - 0.5 * damping) * norm or after < tolerance:
                 break
             if after < best:
                 best, best_damping = after, damping
