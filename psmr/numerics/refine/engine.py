@@ -64,6 +64,7 @@ class NestedEngine:
         self.levels: list[Level] = []
         self.nest: Any = None
         self.refines = False
+        self._look_anew()
 
     def _make(self, w: Reals) -> None:
         """Cut the system into sets, and make room for blocks of them."""
@@ -88,6 +89,7 @@ class NestedEngine:
         """Start a span at the point in w, with one step for all."""
         self._forget_after(float(w[-1]))
         self.refines = False
+        self._look_anew()
         return self.variable.begin(end, w)
 
     def _forget_after(self, t: float) -> None:
@@ -103,14 +105,33 @@ class NestedEngine:
         """Step until t = end or `rows` is full; return (rows filled, status)."""
         filled, status = 0, FULL
         while status == FULL and filled < len(times):
-            part = slice(filled, min(filled + LOOK, len(times)))
+            # Counted across calls: where one ends is the caller's affair, and must not decide on the steps.
+            part = slice(filled, min(filled + self._left, len(times)))
             take = self._refined if self.refines else self._together
             done, status = take(end, w, times[part], rows[part])
             filled += done
+            self._left -= done
+            if self._left == 0:
+                self._decide(status, w)
+                self._look_anew()
         return filled, status
 
+    def _look_anew(self) -> None:
+        """Count the steps to the next decision on whether single devices are asked."""
+        self._left, self._shortest, self._longest = LOOK, np.inf, 0.0
+
+    def _decide(self, status: int, w: Reals) -> None:
+        """Ask single devices from here on, or no longer, by what the last steps were."""
+        if self.refines:
+            if self.nest.state[STEADY] == 0:
+                self.refines = False
+                points = self.variable.inner.machine.points
+                points[self._kept, -1] = self.nest.times[0, : len(self._kept)]
+        elif status == FULL and self._longest <= ALIKE * self._shortest and self._may_pay(w):
+            self._refine(w)
+
     def _together(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
-        """Take steps for all; where they hardly change, something may stay fast."""
+        """Take steps for all, and note how much they change: where hardly, something may stay fast."""
         began = float(w[-1])
         filled, status = self.variable.flow(end, w, times, rows)
         starts = np.concatenate([[began], times[: max(0, filled - 1)]])[:filled]
@@ -118,8 +139,8 @@ class NestedEngine:
         intervals = np.column_stack([starts, times[:filled]])
         self._pieces.append((intervals, np.zeros(filled, np.int64), (), none, none))
         steps = np.diff(intervals, axis=1)
-        if status == FULL and filled == LOOK and steps.max() <= ALIKE * steps.min() and self._may_pay(w):
-            self._refine(w)
+        self._shortest = min(self._shortest, float(steps.min(initial=np.inf)))
+        self._longest = max(self._longest, float(steps.max(initial=0.0)))
         return filled, status
 
     def _may_pay(self, w: Reals) -> bool:
@@ -171,9 +192,6 @@ class NestedEngine:
                     nest.log_steps[:used].copy(),
                 )
             )
-        if filled == LOOK and nest.state[STEADY] == 0:
-            self.refines = False
-            variable.inner.machine.points[self._kept, -1] = nest.times[0, : len(self._kept)]
         return filled, int(status)
 
     def forget(self, autonomous: bool) -> None:
