@@ -9,12 +9,14 @@ import numba
 
 from psmr.dae.compile.cache.kept_code import KeptCode
 from psmr.dae.compile.part import part
+from psmr.dae.compile.uninterrupted import uninterrupted
 
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:
     options = {"error_model": "numpy", "fastmath": {"contract"}, **options}
     dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
     dispatcher._cache = KeptCode(dispatcher)
+    dispatcher.compile = uninterrupted()(dispatcher.compile)
     inside = part(function, **options)
     dispatcher.get_call_template, dispatcher.get_overload = inside.get_call_template, inside.get_overload
     return dispatcher

@@ -10,6 +10,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from psmr.dae.compile.emit import DECLARATIONS
+from psmr.dae.compile.uninterrupted import uninterrupted
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -68,9 +69,10 @@ def _engine() -> Any:
 def load(objects: Iterable[bytes]) -> None:
     """Make the symbols of object files callable, for as long as the process lives."""
     engine = _engine()
-    for data in objects:
-        engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-    engine.finalize_object()
+    with uninterrupted():
+        for data in objects:
+            engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        engine.finalize_object()
 
 
 def address(symbol: str) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from psmr.dae.compile.cache.kept_code import KeptCode
 from psmr.dae.compile.notice import Notice
 from psmr.dae.compile.numba_internals import CFunc, sigutils
+from psmr.dae.compile.uninterrupted import uninterrupted
 
 
 class Unit:
@@ -35,7 +36,8 @@ class Unit:
         made._cache.notice = self.notice
         self.is_compiling = True
         try:
-            made.compile()
+            with uninterrupted():
+                made.compile()
         finally:
             self.is_compiling = False
         return made
