@@ -197,6 +197,10 @@ def test_the_tap_moves_after_its_delays():
         ({"lp_a": 2.0}, "must fall from ls over lp to lpp"),
         ({"v_d2": 0.7}, r"v_d2 = 0\.7: must be below v_d1"),
         ({"lf_b": 9.0}, "motor B: lf_b = 9: it cannot take that at 0.9"),
+        (
+            {"t_min": 1.001, "t_max": 1.004},
+            r"t_max = 1\.004: no tap 1 \+ k step with step = 0\.00625 is between",
+        ),
         ({"t_min": 0.8, "t_max": 0.85}, "the low side of the substation is at"),
         ({"t_v": 0.0}, r"t_v = 0\.0: must be > 0"),
         ({"mtyp_b": 1}, "MtypB = 1: psmr has this motor with three phases only"),
@@ -205,6 +209,14 @@ def test_the_tap_moves_after_its_delays():
 def test_what_cannot_be_is_said(changes, words):
     with pytest.raises(CaseError, match=words):
         psmr.build(read(text(**changes)))
+
+
+def test_a_motor_without_a_part_is_not_judged():
+    case = read(text(fm_b=0, mtyp_b=1, lf_b=9.0))
+    system = psmr.build(case)
+    assert np.abs(system.f(system.x0, system.y0)).max() < AT_REST
+    slip = [k for k, name in enumerate(system.names_x) if name.endswith("slip_b")]
+    assert system.x0[slip] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_report_on_a_start_has_loads_and_relays():

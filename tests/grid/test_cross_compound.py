@@ -61,6 +61,9 @@ def test_what_it_cannot_drive_is_refused(read):
         psmr.build(read(TWO + TURBINE + governor))
     with pytest.raises(CaseError, match=r"unit2 = '3': there is no generator in service with it at bus 102"):
         read(TWO + TURBINE.replace("'2'", "'3'"))
+    infinite = "102 'GENCLS' 2 0 0 /\n"
+    with pytest.raises(CaseError, match=r"drives G102-2 as well, which is InfiniteBus and takes no torque"):
+        psmr.build(read(infinite + TURBINE))
     with pytest.raises(CaseError, match="k_2, k_4, k_6 and k_8 are 0"):
         read(
             TWO

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from psmr.errors import CaseError, PsmrWarning
+from psmr.grid.case.tables import DeviceRow, GeneratorRow
+from psmr.grid.models.governors.cross_compound import IEEEG1CC
 from psmr.grid.powerflow.powerflow import power_flow
+from psmr.io.psse.joined import join
+from psmr.io.psse.record import Record
 from psmr.io.read import read_case
+from tests.grid.library import PARAMETERS
 from tests.io.raw import RATES, raw_text
 
 BUS = "\n6,'SIX', 100.0,1,1,1,1,1.0,0.0\n7,'SEVEN', 100.0,1,1,1,1,1.0,0.0"
@@ -59,3 +64,20 @@ def test_resistance_alone(tmp_path):
     lines = ZERO.replace("'Z ',0.0,0.0", "'Z ',0.01,0.0")
     with pytest.raises(CaseError, match=r"2 mistakes:\n.*X = '0\.0': must not be 0 beside R = 0\.01"):
         read(tmp_path, text_with(lines))
+
+
+def test_a_second_machine_stays_the_same_one():
+    """Its place is counted anew where the generators of another bus come before those of its own."""
+    own = {k: v for k, v in PARAMETERS[IEEEG1CC].items() if k not in IEEEG1CC.memory}
+    turbine = DeviceRow("GOV1", "governor", "IEEEG1CC", own | {"bus2": 6.0, "unit2": 2.0})
+    at = {"G1": 1, "G2": 2, "G3": 6, "G4": 6}
+    rows = [
+        GeneratorRow(name, bus, "pv", 1.0, v=1.0, rating_mva=100.0, devices=(turbine,) if bus == 1 else ())
+        for name, bus in at.items()
+    ]
+    others = ("buses", "lines", "transformers", "shunts", "loads", "relays")
+    tables = {"generators": rows} | {name: [] for name in others}
+    with pytest.warns(PsmrWarning, match="buses 2 and 6 are one, bus 2"):
+        joined = join(tables, [(2, 6, Record("case.raw", 1, "branch", (), ()))])["generators"]
+    own = joined[0].devices[0].parameters
+    assert [row.name for row in joined if row.bus == own["bus2"]][int(own["unit2"]) - 1] == "G4"

@@ -89,3 +89,15 @@ def test_what_no_record_keeps_is_said(tmp_path):
     case = replace(case, relays=(replace(relay, device=other),))
     with pytest.warns(PsmrWarning, match="cannot keep 1 of its names and values: shed-load102, a relay"):
         assert again(tmp_path, case).relays == ()
+
+
+def test_what_the_record_of_a_composite_load_lacks_is_said(tmp_path):
+    case = read(tmp_path, text())
+    at = next(k for k, load in enumerate(case.loads) if load.composite is not None)
+    device = case.loads[at].composite
+    device = replace(device, parameters={**device.parameters, "v_z": 0.5, "t_y": 0.5})
+    loads = [*case.loads[:at], replace(case.loads[at], composite=device), *case.loads[at + 1 :]]
+    with pytest.warns(
+        PsmrWarning, match=r"2 of its names and values: load102: v_z = 0\.5.*load102: t_y = 0\.5"
+    ):
+        again(tmp_path, replace(case, loads=tuple(loads)))

@@ -132,6 +132,20 @@ def test_a_plant_divided_over_both_sides_agrees_with_single_rate(system, plant, 
     np.testing.assert_allclose(ours.y, single.y, atol=1e-6)
 
 
+@pytest.mark.parametrize("fast", [("G2",), ("bus7",), ("bus2", "bus7")], ids="+".join)
+def test_the_networks_answer_leaves_out_what_is_out_of_service(system, plant, fast):
+    """Recorded within a slow step, the slow variables of the plant that left are there too, and stay."""
+    split = partitioning.by_device(system.linearise(), fast)
+    trip = [Change(TRIP, out=plant)]
+    scheme = Multirate(split, 0.02, 4, "TM", coupling="mean", interface="schur")
+    every, macro = (integrate(system, scheme, 0.4, trip, every=each) for each in (True, False))
+    assert every.y[-1] == pytest.approx(macro.y[-1], abs=1e-9)
+    own = [k for k, name in enumerate(system.names_y) if belongs(name, plant)]
+    after = np.flatnonzero(every.t == TRIP)[1]
+    still = every.y[after:, own]
+    np.testing.assert_allclose(still, np.broadcast_to(still[0], still.shape), rtol=0, atol=1e-12)
+
+
 def test_rows_are_paired_anew_where_the_sides_need_it(system, plant):
     """A bus solved from its plant's equation leaves that side one equation short when the plant trips."""
     linear = system.linearise()

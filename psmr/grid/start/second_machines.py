@@ -24,7 +24,8 @@ def coupled(
     Raises
     ------
     CaseError
-        Where a turbine drives a machine that is not there, has a governor, or is driven already.
+        Where a turbine drives a machine that is not there, has a governor, takes no torque, or is driven
+        already.
     """
     found, values = {plant.name: plant for plant in plants}, dict(start)
     driven: dict[str, str] = {}
@@ -66,8 +67,13 @@ def _couple(
     """Connect a second machine, and give the turbine the torque that it needs at the start."""
     machine = next(part for part in other.devices if part.role == "machine")
     own = next(part for part in row.devices if part.role == "machine")
-    base = own.parameters["s_n"] / machine.parameters["s_n"]
     wanted, given = f"{machine.name}.t_m", f"{turbine.name}.t_m2"
+    if wanted not in values:
+        raise CaseError(
+            f"{turbine.place}: drives {other.name} as well, which is {machine.type} and takes no torque; give"
+            " it a machine with inertia (GENCLS with H > 0), or let the turbine drive one machine (bus2 = 0)"
+        )
+    base = own.parameters["s_n"] / machine.parameters["s_n"]
     needed = values.pop(wanted)
     rest = needed - base * values[given]
     values[given] = needed

@@ -179,7 +179,7 @@ def _composite(entry: Entry) -> Callable[[LoadRow], LoadRow]:
     """Return what makes a load the composite load in a record."""
     values = numbers(entry, RECORDS["CMLD*U2"].split())
     for k in LETTERS:
-        if (kind := values.pop(f"mtyp_{k}")) != THREE_PHASE:
+        if (kind := values.pop(f"mtyp_{k}")) != THREE_PHASE and values[f"fm_{k}"] > 0:
             raise CaseError(
                 f"{entry.where}: {entry.model}: Mtyp{k.upper()} = {kind:g}: psmr has this motor with three"
                 f" phases only; make it {THREE_PHASE}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -74,20 +75,40 @@ def join(tables: Rows, zero: Sequence[tuple[int, int, Record]]) -> Rows:
             found[name].append(replace(row, from_bus=ends[0], to_bus=ends[1]))
     for name in ("shunts", "loads", "relays"):
         found[name] = [replace(row, bus=stands.get(row.bus, row.bus)) for row in tables[name]]
-    found["generators"] = [_generator(row, stands) for row in tables["generators"]]
+    places = _places([row.bus for row in tables["generators"]], stands)
+    found["generators"] = [_generator(row, stands, places) for row in tables["generators"]]
     return found
 
 
-def _generator(row: GeneratorRow, stands: Mapping[int, int]) -> GeneratorRow:
-    devices = tuple(_device(device, stands) for device in row.devices)
+def _places(buses: Sequence[int], stands: Mapping[int, int]) -> dict[tuple[int, int], int]:
+    """Return the place of each generator at the bus that stands for its own, by bus and place there."""
+    before: Counter[int] = Counter()
+    after: Counter[int] = Counter()
+    places = {}
+    for bus in buses:
+        joined = stands.get(bus, bus)
+        before[bus] += 1
+        after[joined] += 1
+        places[bus, before[bus]] = after[joined]
+    return places
+
+
+def _generator(
+    row: GeneratorRow, stands: Mapping[int, int], places: Mapping[tuple[int, int], int]
+) -> GeneratorRow:
+    devices = tuple(_device(device, stands, places) for device in row.devices)
     return replace(row, bus=stands.get(row.bus, row.bus), devices=devices)
 
 
-def _device(row: DeviceRow, stands: Mapping[int, int]) -> DeviceRow:
+def _device(row: DeviceRow, stands: Mapping[int, int], places: Mapping[tuple[int, int], int]) -> DeviceRow:
     component = component_named(row.role, row.type)
     numbers = {
         name: float(stands[int(row.parameters[name])])
         for name in (*component.buses, *component.branch[:2], "bus2")
         if int(row.parameters.get(name, 0)) in stands
     }
+    if "bus2" in row.parameters:
+        second = int(row.parameters["bus2"]), int(row.parameters.get("unit2", 1))
+        if second in places:
+            numbers["unit2"] = float(places[second])
     return replace(row, parameters={**row.parameters, **numbers}) if numbers else row

@@ -69,8 +69,8 @@ def _load(row: LoadRow, relay: RelayRow | None, hertz: float, lost: list[str]) -
         ]
         return _valued("IEEL*", own)
     if kind == "CMLD":
-        usual = defaults(component_named("composite", kind))["v_z"]
-        lost += [f"{row.name}: v_z = {own['v_z']:g}"] if own["v_z"] != usual else []
+        start = defaults(component_named("composite", kind))
+        lost += [f"{row.name}: {name} = {own[name]:g}" for name in ("v_z", "t_y") if own[name] != start[name]]
         return _valued("CMLD*U2", own | {f"mtyp_{k}": float(THREE_PHASE) for k in "abc"})
     if kind == "InductionMotor":
         # The same circuit and torque under other names.

@@ -7,6 +7,9 @@ from pathlib import Path
 # So much stays free for what is done with a table, or as much as the table has, if that is less.
 RESERVE = 2**28
 
+# Where Linux has its groups of processes.
+GROUPS = Path("/sys/fs/cgroup")
+
 
 def available_memory() -> float | None:
     """Return the bytes of memory that this process may still take; None where the system does not say."""
@@ -16,13 +19,34 @@ def available_memory() -> float | None:
             found += [1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
     except (OSError, ValueError, IndexError):
         pass
-    try:
-        limit = int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
-        used = int(Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii"))
-        found.append(float(max(0, limit - used)))
-    except (OSError, ValueError):  # no such group, or "max"
-        pass
+    for group in _groups():
+        try:
+            limit = int((group / "memory.max").read_text(encoding="ascii"))
+            used = int((group / "memory.current").read_text(encoding="ascii"))
+        except (OSError, ValueError):  # no such group, or "max"
+            continue
+        found.append(float(max(0, limit - used + _reclaimable(group))))
     return min(found, default=None)
+
+
+def _groups() -> list[Path]:
+    """Return the folders of this process's group and of those that it is in."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    own = next((line.removeprefix("0::").strip("/") for line in lines if line.startswith("0::")), "")
+    parts = own.split("/") if own else []
+    return [GROUPS.joinpath(*parts[:count]) for count in range(len(parts), -1, -1)]
+
+
+def _reclaimable(group: Path) -> int:
+    """Return the bytes of files that a group has in memory and that make room where it is needed."""
+    try:
+        lines = (group / "memory.stat").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
 
 
 def room_for_more(taken: float, wanted: float) -> float:

@@ -37,7 +37,9 @@ class Table:
     def __init__(self, width: int, limit: float | None = None, expected: int = 0) -> None:
         self.width, self.count = 1 + width, 0
         self._limit = limit
-        self._rows = np.empty((min(expected, MOST_EXPECTED // (8 * self.width)), self.width))
+        row = 8 * self.width
+        first = int(room_for_more(0.0, min(row * expected, MOST_EXPECTED)) / row)
+        self._rows = np.empty((first, self.width))
         self._file: IO[bytes] | None = None
 
     def append(self, t: Reals, values: Reals) -> None:

@@ -100,7 +100,9 @@ class Timers:
         self.last = self.condition(rows, parameters)[0]
         holds = self.last > 0
         changed = np.flatnonzero(holds != self.running)
-        delay = self._delays(parameters) if changed.size else holds
+        if not changed.size:
+            return
+        delay = self._delays(parameters)
         for device in map(int, changed):
             self.turn(device, bool(holds[device]), t, float(delay[device]))
 

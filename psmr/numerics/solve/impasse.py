@@ -17,7 +17,10 @@ Reals = NDArray[np.float64]
 AHEAD = 1e-6
 JUMPS, NOTICED = 0.5, 1e-7
 
-# A value of a state that no quantity has, in its unit: it has grown without bound.
+# What a sentence about a jump has.
+JUMP = "jumps there"
+
+# A value that no quantity has, in its unit: it has grown without bound.
 UNBOUNDED = 1e9
 
 # A fold is where the algebraic matrix makes less than this share of its largest entry of some direction.
@@ -62,11 +65,11 @@ def impasse(block: Block, w: Reals) -> str:
     if jumps.any():
         at = int(np.argmax(np.where(jumps, np.abs(near), 0.0)))
         return (
-            f"The equation of {block.rows[at]} jumps there, from {here[at]:.4g} to {here[at] + near[at]:.4g}"
+            f"The equation of {block.rows[at]} {JUMP}, from {here[at]:.4g} to {here[at] + near[at]:.4g}"
             f": a limiter or a comparison in it changes its side{_limit(block, w, at)}."
         )
     variable, row, size = _weakest(block, w)
-    if size < FOLD:
+    if variable and size < FOLD:
         return (
             f"The algebraic equations come to a fold: {variable} changes ever faster, and the equation of "
             f"{row} has no solution near the last one beyond; a voltage collapse looks like this."
@@ -92,7 +95,10 @@ def _limit(block: Block, w: Reals, row: int) -> str:
 
 
 def _weakest(block: Block, w: Reals) -> tuple[str, str, float]:
-    """Return the algebraic variable and equation that are nearest to singular, and how near."""
+    """Return the algebraic variable and equation that are nearest to singular, and how near.
+
+    Without names where the matrix is singular to the last digit: no direction is found then.
+    """
     states, size = block.kernels.states, block.size
     if states == size:
         return "", "", np.inf
@@ -100,6 +106,8 @@ def _weakest(block: Block, w: Reals) -> tuple[str, str, float]:
     matrix = equations[:, states:].tocsc()
     column, weak = singular_direction(matrix)
     row, _ = singular_direction(matrix.T.tocsc())
+    if not column.any() or not row.any():
+        return "", "", np.inf
     scale = float(np.abs(equations.data).max(initial=0.0)) or 1.0
     columns, rows = block.columns[states:], block.rows[states:]
     return columns[int(np.abs(column).argmax())], rows[int(np.abs(row).argmax())], weak / scale

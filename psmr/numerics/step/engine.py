@@ -146,8 +146,13 @@ class ProgramEngine:
         """Return those of them that are interpolated."""
         wanted = self._wanted()
         if self.answered:
-            wanted = wanted[wanted < self.system.n]
+            wanted = np.setdiff1d(wanted, self._answering())
         return wanted.astype(np.uint32)
+
+    def _answering(self) -> NDArray[Any]:
+        """Return those of them that the network's answer gives; devices out of service have none."""
+        wanted = self._wanted()
+        return np.setdiff1d(wanted[wanted >= self.system.n], self.blocks[0].held_columns)
 
     def _answers(self) -> Answers:
         block = self.blocks[self.places["fast", "fast"]] if self.answered else None
@@ -160,7 +165,6 @@ class ProgramEngine:
         rows = old.kernels.row_indices.astype(np.intp)
         rows = rows[rows < size]
         slow_rows = np.setdiff1d(np.arange(size), rows)
-        wanted = self._wanted()
         block = answering_block(
             self.system,
             parameters,
@@ -168,7 +172,7 @@ class ProgramEngine:
             whole,
             (rows, self.sides.fast),
             (slow_rows, self.sides.slow),
-            wanted[wanted >= self.system.n],
+            self._answering(),
             self._out,
         )
         if isinstance(old, AnsweringBlock):

@@ -16,7 +16,7 @@ from psmr.errors import PsmrError, SimulationError
 from psmr.numerics.schemes.implicit_pairs import ImplicitPair
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.evaluate import evaluate
-from psmr.numerics.solve.impasse import impasse
+from psmr.numerics.solve.impasse import JUMP, impasse
 from psmr.numerics.solve.records import VALID, kept_of, limits_of, matrix_of
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
@@ -290,8 +290,12 @@ class VariableEngine:
                 f"{where}: the run does not end within most_steps = {self.control.most}; the error of {name} "
                 f"keeps the step at {h:.3g} s: raise most_steps or loosen the tolerance"
             )
-        why = impasse(block, w) or f"The error of {name} asks for it: the tolerance is too small."
+        found = impasse(block, w)
+        why = found or f"The error of {name} asks for it: the tolerance is too small."
+        remedy = "look at that equation, its limits, and what it reads"
+        if not found or JUMP in found:
+            remedy = "a larger tolerance, or an equation without a jump"
         return SimulationError(
-            f"{where}: the step that the tolerance asks for has become rounding ({h:.3g} s). {why} Remedy: a "
-            "larger tolerance, or an equation without a jump"
+            f"{where}: the step that the tolerance asks for has become rounding ({h:.3g} s). "
+            f"{why} Remedy: {remedy}"
         )

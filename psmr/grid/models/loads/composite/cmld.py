@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction
 from psmr.grid.models.blocks import lag, phasor_frequency
 from psmr.grid.models.loads.composite import air_conditioner, feeder, rest, three_phase
-from psmr.grid.models.loads.composite.start import guess, start
+from psmr.grid.models.loads.composite.start import guess, positions, start
 from psmr.grid.models.machines import F_N, S_BASE
 
 SYSTEM = "pu on the system base"
@@ -127,6 +128,11 @@ class CMLD(Component):
         for low, high in (("t_min", "t_max"), ("v_min", "v_max")):
             if p[low] > p[high]:
                 return f"{low} = {p[low]:g}: must be at most {high} = {p[high]:g}"
+        if p["x_xf"] and not positions(SimpleNamespace(**p)).size:
+            return (
+                f"t_min = {p['t_min']:g}, t_max = {p['t_max']:g}: no tap 1 + k step with step = {p['step']:g}"
+                " is between them; widen the range, or take another step"
+            )
         wrong = (three_phase.conflict(p, k) for k in three_phase.LETTERS)
         return next(filter(None, (*wrong, air_conditioner.conflict(p), rest.conflict(p))), None)
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.errors import CaseError
@@ -18,6 +19,9 @@ ITERATIONS = 60
 
 TOLERANCE = 1e-13
 """Reactive power in pu that may be missing; the joint solution of the start takes the rest."""
+
+STALLED = 1e-9
+"""Reactive power in pu that may be missing where the iterations come no nearer."""
 
 LOADING = 0.8
 """Load of the substation over its base where a record gives 0."""
@@ -97,14 +101,19 @@ def _turned(values: Mapping[str, float], angle: float) -> dict[str, float]:
     return turned
 
 
+def positions(q: Any) -> NDArray[np.float64]:
+    """Return the taps between t_min and t_max."""
+    first, last = (int(np.ceil(round(t, 9))) for t in ((q.t_min - 1) / q.step, (q.t_max - 1) / q.step))
+    last -= 1 + last * q.step > q.t_max + 1e-9
+    return 1 + np.arange(first, last + 1) * q.step
+
+
 def _tap(q: Any, high: complex, current: complex) -> float:
     """Return the tap with which the regulated voltage is nearest to the middle of its band."""
     if q.x_xf == 0:
         return 1.0
     compensating = (q.r_cmp + 1j * q.x_cmp) * q.s_base / q.s_mva
-    first, last = (int(np.ceil(round(t, 9))) for t in ((q.t_min - 1) / q.step, (q.t_max - 1) / q.step))
-    last -= 1 + last * q.step > q.t_max + 1e-9
-    taps = 1 + np.arange(first, last + 1) * q.step
+    taps = positions(q)
     a = taps * q.tfixls / q.tfixhs
     regulated = np.abs(a * high - compensating * current / a)
     return float(taps[np.argmin(np.abs(regulated - (q.v_min + q.v_max) / 2))])
@@ -146,8 +155,10 @@ def _feeder(q: Any, low: complex, into: complex) -> tuple[float, float, complex]
     b_f = -value / abs(low) ** 2
     for _ in range(ITERATIONS):
         now, shrink, u = lacking(b_f)
-        if abs(now) <= TOLERANCE or now == value:
+        if abs(now) <= TOLERANCE or (now == value and abs(now) <= STALLED):
             return b_f, shrink, u
+        if now == value:
+            break
         b_f, previous, value = b_f - now * (b_f - previous) / (now - value), b_f, now
     raise CaseError(
         f"no susceptance of the feeder makes up for the reactive power q = {q.q_0:g} pu of the power flow"

@@ -172,6 +172,8 @@ def steady_slip(p: Any, k: str, voltage: float) -> float:
 def at_rest(p: Any, k: str, u: complex) -> tuple[dict[str, float], float, complex]:
     """Return the states of motor k at rest, its torque at synchronous speed, and its current on its base."""
     slip = steady_slip(p, k, abs(u))
+    if np.isnan(slip) and getattr(p, f"fm_{k}") == 0:
+        slip = 0.0  # no part of the load: it idles
     if np.isnan(slip):
         raise CaseError(
             f"motor {k.upper()}: lf_{k} = {getattr(p, f'lf_{k}'):g}: it cannot take that at {abs(u):.4f} pu,"
