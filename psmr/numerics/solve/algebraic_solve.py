@@ -81,7 +81,9 @@ def algebraic_solve(block: Block, w: Reals, what: str) -> None:
     failure = _solve_from(block, last, w, what)
     if failure is not None:
         ends = [w.copy()]
-        if not (_begun_again(block, last, w, ends) or _continued(block, last, w) or _undamped(block, ends, w)):
+        if not (
+            _begun_again(block, last, w, ends) or _continued(block, last, w) or _undamped(block, ends, w)
+        ):
             raise failure
     if block.first is None:
         block.first = w.copy()
