@@ -116,22 +116,22 @@ class Mistakes:
 
     def finish(self) -> None:
         """Raise the error with everything that was found, if anything was."""
-        if len(self.found) == 1:
-            raise self.error(self.found[0])
         if self.found:
-            more = len(self.found) - SHOWN
-            rest = [f"... and {more} more"] if more > 0 else []
-            error = self.error("\n  ".join([f"{len(self.found)} mistakes:", *self.found[:SHOWN], *rest]))
-            error.mistakes = tuple(self.found)
-            raise error
+            raise self.made()
+
+    def made(self) -> InputError:
+        """Return the error with everything that was found, which is not nothing."""
+        if len(self.found) == 1:
+            return self.error(self.found[0])
+        more = len(self.found) - SHOWN
+        rest = [f"... and {more} more"] if more > 0 else []
+        error = self.error("\n  ".join([f"{len(self.found)} mistakes:", *self.found[:SHOWN], *rest]))
+        error.mistakes = tuple(self.found)
+        return error
 
 
 def placed(error: InputError, kind: type[InputError], place: str) -> InputError:
     """Return an error of a kind that says the same, every mistake with its place before it."""
     mistakes = Mistakes(kind)
     mistakes.found = [f"{place}: {words}" if place else words for words in error.mistakes or (str(error),)]
-    try:
-        mistakes.finish()
-    except InputError as made:
-        return made
-    return error
+    return mistakes.made()

@@ -64,7 +64,7 @@ def heed_signals() -> None:
     def swallowed(unraisable: Any) -> None:
         # Raised where nothing can be: while an object is cleared away. It comes once more, a moment later.
         error = unraisable.exc_value
-        if not isinstance(error, KeyboardInterrupt):
+        if not isinstance(error, KeyboardInterrupt) or os.getpid() != owner:
             usual(unraisable)
             return
         number = error.number if isinstance(error, Ended) else signal.SIGINT

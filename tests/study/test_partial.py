@@ -194,3 +194,36 @@ def test_pipes_are_no_input(tmp_path):
         psmr.load_run(pipe)
     with pytest.raises(psmr.PsmrError, match="no regular file"):
         psmr.TimeSeries(pipe, "p", "load5.p")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the modes of a machine without inertia
+@pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
+def test_a_run_that_fails_in_its_first_step_leaves_its_part(failing, tmp_path, capsys):
+    """Its points are all at t = 0, so that the axis of time has no length of its own."""
+    out = tmp_path / "out"
+    light = '[[event]]\ntype = "parameter"\ndevice = "G1"\nname = "h"\nvalue = 1e-40\nstart = 0.0\n\n[output]'
+    text = failing.read_text().replace("start = 0.1", "start = 0.0")
+    failing.write_text(text.replace("[output]", light))
+    assert main(["run", str(failing), "-o", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert "What was computed up to t = 0 s is kept, marked as partial: " in said
+    assert files(out) == ["report.partial.html", "run.partial.csv"]
+
+
+@pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
+def test_a_page_that_cannot_be_drawn_hides_no_failure(failing, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "out"
+    assert main(["run", str(failing), "-o", str(out)]) == 1
+    (out / "run.partial.psmr").write_text("of the first")
+
+    def wrong(*_, **__):
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr("psmr.study.output.report.run_page", wrong)
+    capsys.readouterr()
+    assert main(["run", str(failing), "-o", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert "no quantity is beyond" in said
+    assert "could not be drawn: ZeroDivisionError: by nothing" in said
+    # Of the first failure nothing is left.
+    assert files(out) == ["run.partial.csv"]

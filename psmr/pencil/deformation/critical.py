@@ -133,12 +133,9 @@ def critical_step(
         raise SchemeError(f"vary = {vary!r}: must be one of {', '.join(map(repr, VARY))}")
     if vary == "ratio" and not scheme.has_ratio:
         raise SchemeError("vary = 'ratio': a single-rate scheme has none; leave it out")
+    last = _positive("last", last)
     smallest = scheme.h_fast if vary == "ratio" else max(1e-3 * last, scheme.shortest_step)
-    first = smallest if first is None else first
-    last, first = plain(last), plain(first)
-    for name, value in (("last", last), ("first", first)):
-        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-            raise InputError(f"{name} = {value!r}: must be a finite number > 0 in s")
+    first = _positive("first", smallest if first is None else first)
     if first > last:
         raise InputError(f"first = {first:g} s is beyond last = {last:g} s")
     judge: StepJudge
@@ -149,6 +146,13 @@ def critical_step(
         refuse_unstable(modes)
         judge = StepJudge(linear, modes, scheme, vary)
     return _by_ratio(judge, first, last) if vary == "ratio" else _by_step(judge, first, last)
+
+
+def _positive(name: str, given: Any) -> float:
+    value = plain(given)
+    if isinstance(value, bool) or not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        raise InputError(f"{name} = {value!r}: must be a finite number > 0 in s")
+    return value
 
 
 def _by_step(judge: StepJudge, first: float, last: float) -> CriticalStep:

@@ -72,6 +72,14 @@ class Outcome:
     acted: tuple[tuple[float, str], ...] = ()
 
     @property
+    def out_of_step(self) -> LostSynchronism | Slip | None:
+        """What lost synchronism first: machines against others, or a converter against its bus."""
+        first = min(self.slips, key=lambda slip: slip.t, default=None)
+        if self.lost is None or first is None:
+            return self.lost or first
+        return first if first.t < self.lost.t else self.lost
+
+    @property
     def headline(self) -> str:
         """The outcome in one sentence."""
         if self.lost is not None:

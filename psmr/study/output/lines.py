@@ -144,6 +144,8 @@ def label_ends(ax: Axes, right: float, ends: Iterable[tuple[str, float, float, s
 
 def _label_leaving(ax: Axes, ends: Sequence[tuple[str, float, float, str]]) -> None:
     """Write the names of lines that leave the panel above or below, those of close ones one under another."""
+    if not ends:
+        return
     figure = ax.get_figure(root=True)
     assert figure is not None
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()

@@ -98,9 +98,9 @@ def parquet_table(
             rows = slice(first, first + step)
             waiting.append(np.column_stack([t[rows], values[rows]]))
             if sum(map(len, waiting)) >= step:
-                together = np.concatenate(waiting)
-                put(together[:step])
-                waiting[:] = [together[step:]]
+                held = np.concatenate(waiting)
+                put(held[:step])
+                waiting[:] = [held[step:]]
 
     with placed(path, together) as temporary, pyarrow.parquet.ParquetWriter(temporary, schema) as writer:
         yield write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from psmr.dae.system.system import System
@@ -104,17 +104,35 @@ PARTIAL = ".partial"
 def write_partial(run: Run, output: Output, page: Page, stage: Callable[[str], None] | None = None) -> str:
     """Write what a run that failed came to, under names that say so, and return a sentence on it.
 
-    What an earlier run left whole stays as it is.
+    What an earlier run left whole stays as it is; what one that failed left and this one does not is removed.
+    Nothing that goes wrong here hides what the run failed by: where its page cannot be drawn, that is said.
     """
+    undrawn = ""
     try:
-        with Together(StudyError) as together:
-            files = write_outputs(run, output, page, together, stage=stage, mark=PARTIAL)
-    except PsmrError as error:
-        return f"What was computed up to there could not be written: {error}"
+        try:
+            files = _written_partial(run, output, page, stage)
+        except PsmrError:
+            raise
+        except Exception as error:
+            undrawn = f" The page and the figure could not be drawn: {type(error).__name__}: {error}"
+            files = _written_partial(run, replace(output, html=False, figure="none"), page, stage)
+    except Exception as error:
+        return f"What was computed up to there could not be written: {error}{undrawn and '.'}{undrawn}"
     if not files:
-        return f"Nothing is written: {output.folder} was to have no file."
+        return undrawn.strip() or f"Nothing is written: {output.folder} was to have no file."
     listed = ", ".join(str(path) for path in files)
-    return f"What was computed up to t = {run.t[-1]:.6g} s is kept, marked as partial: {listed}"
+    kept = f"What was computed up to t = {run.t[-1]:.6g} s is kept, marked as partial: {listed}"
+    return f"{kept}.{undrawn}" if undrawn else kept
+
+
+def _written_partial(
+    run: Run, output: Output, page: Page, stage: Callable[[str], None] | None
+) -> tuple[Path, ...]:
+    """Write the files of a run that failed, in the place of those that an earlier one left."""
+    place = Path(output.folder)
+    instead = [_marked(place / name, PARTIAL) for name in (*NAMES, REPORT)]
+    with Together(StudyError, instead=instead) as together:
+        return write_outputs(run, output, page, together, stage=stage, mark=PARTIAL)
 
 
 def _marked(path: Path, mark: str) -> Path:

@@ -30,6 +30,9 @@ has for them. IDA is SUNDIALS' BDF of variable order on the same kernels and the
 called through scikit-sundae. One thread; all schemes take turns in one process; medians of what a column
 says. Set-up of the blocks, the same for all, is in every time.
 
+The rows were measured on 2026-11-22, with up to three versions of the code, which differ in the location of
+limits and in Newton's starts; the schemes of one table were measured together, with one version.
+
 ## Cost at equal error
 
 Ratio of processor times at the error that `VariableStep` has at tolerances 1e-3 and 1e-4, costs between

@@ -142,6 +142,22 @@ def test_a_worker_without_psmr_is_said_before_a_run(monkeypatch):
         cluster.Cluster(Client(), None)
 
 
+def test_a_worker_that_cannot_be_asked_is_not_said_to_lack_psmr(monkeypatch):
+    pytest.importorskip("distributed")
+    from psmr.study.sweep.crews import cluster
+
+    class Client:
+        class scheduler:
+            address = "tcp://host:8786"
+
+        def run(self, function):
+            raise OSError("connection lost")
+
+    monkeypatch.setattr(cluster.Cluster, "_first_workers", lambda self: 1)
+    with pytest.raises(StudyError, match=r"a worker cannot be asked \(connection lost\), nothing was run"):
+        cluster.Cluster(Client(), None)
+
+
 def test_workers_of_other_versions_are_said_before_a_run():
     pytest.importorskip("distributed")
     from psmr.study.sweep.crews.cluster import _check_versions

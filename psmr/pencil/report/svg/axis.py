@@ -65,14 +65,21 @@ class Axis:
     def ends(self) -> tuple[float, float]:
         """Return the values at both ends."""
         if self.limits is not None:
-            return self.limits
-        low, high = (self.low, self.high) if self.low <= self.high else (0.0, 1.0)
-        if low == high:
-            low, high = low - 0.05 * max(abs(low), 1.0), high + 0.05 * max(abs(high), 1.0)
+            return self._apart(*self.limits)
+        low, high = self._apart(*((self.low, self.high) if self.low <= self.high else (0.0, 1.0)))
         a, b = self.scale.forward([low, high])
         room = self.margin * (b - a)
         first, last = self.scale.inverse([a - room, b + room])
         return float(first), float(last)
+
+    def _apart(self, low: float, high: float) -> tuple[float, float]:
+        """Return two ends that differ, around one value where both are that."""
+        if low != high:
+            return low, high
+        if isinstance(self.scale, Log):
+            return 0.9 * low, 1.1 * high
+        room = 0.05 * max(abs(low), 1.0)
+        return low - room, high + room
 
     def parts(self, values: ArrayLike) -> np.ndarray:
         """Return where values stand between both ends, 0 to 1."""

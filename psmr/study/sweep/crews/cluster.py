@@ -113,10 +113,13 @@ class Cluster:
         try:
             found: Mapping[str, Mapping[str, str]] = self.client.run(_versions)
         except Exception as error:  # Dask wraps what a worker raises in errors of many kinds
-            raise StudyError(
-                f"{self.client.scheduler.address}: a worker cannot load psmr ({error}); install psmr "
-                f"{__version__} with the extra sweep on all machines, nothing was run"
-            ) from error
+            address = self.client.scheduler.address
+            if _without_module(error):
+                raise StudyError(
+                    f"{address}: a worker cannot load psmr ({error}); install psmr {__version__} with the "
+                    "extra sweep on all machines, nothing was run"
+                ) from error
+            raise StudyError(f"{address}: a worker cannot be asked ({error}), nothing was run") from error
         return found
 
     def _present(self) -> int:
@@ -197,6 +200,16 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[name] = "none"
     return found
+
+
+def _without_module(error: BaseException) -> bool:
+    """Return whether what a worker answered is that it lacks a module."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, ImportError):
+            return True
+        found = found.__cause__ or found.__context__
+    return "ModuleNotFoundError" in str(error) or "No module named" in str(error)
 
 
 def _check_versions(

@@ -11,6 +11,7 @@ from psmr.errors import SchemeError, SimulationError, SingularError, StudyError
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.study.events import Event, Fault
 from psmr.study.monitors.monitors import AngleSpread
+from psmr.study.outcome.slip import Slip
 from psmr.study.outcome.synchronism import STEP_OUT_DEG
 from psmr.study.run.run import Run
 from psmr.study.sweep.measures.measure import Column, Start, needs_simulation
@@ -171,7 +172,7 @@ def _tried(start: Start, fault: Fault, clear: float) -> tuple[Run | None, str]:
         run = start.run(events, monitors=(AngleSpread(limit_deg=STEP_OUT_DEG),))
     except (SimulationError, SingularError) as error:
         return None, f"no solution: {error}"
-    lost = run.outcome.lost
+    lost = run.outcome.out_of_step
     if lost is not None:
-        return run, str(lost)
+        return run, f"lost synchronism: {lost}" if isinstance(lost, Slip) else str(lost)
     return run, "" if run.stopped is None else str(run.stopped)

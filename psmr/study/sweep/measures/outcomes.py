@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from psmr.study.outcome.extreme import Extreme
+from psmr.study.outcome.slip import Slip
 from psmr.study.record.certificate import Certificate
 from psmr.study.run.run import Run
 from psmr.study.sweep.measures.measure import Column, Start, needs_simulation
@@ -40,7 +41,9 @@ class Outcomes:
 OUTCOME = (
     Column("synchronism", "text", "", "kept, lost, or none where fewer than two sources have an angle"),
     Column("lost_at", "number", "s", "time at which synchronism was lost"),
-    Column("lost_machines", "text", "", "the machines on the smaller side then"),
+    Column(
+        "lost_machines", "text", "", "the machines on the smaller side then, or the converter that slipped"
+    ),
     Column("angle_spread", "number", "deg", "largest difference of two rotor angles in an island"),
     Column("angle_spread_at", "number", "s", "when that was"),
     Column("lowest_voltage", "number", "pu", "lowest voltage of a bus without a fault at it"),
@@ -77,8 +80,9 @@ WORK = (
 
 def _outcome(run: Run) -> dict[str, Any]:
     outcome = run.outcome
-    lost = outcome.lost
-    synchronism = "none" if outcome.machines < 2 else "kept" if lost is None else "lost"
+    lost = outcome.out_of_step
+    synchronism = "lost" if lost is not None else "none" if outcome.machines < 2 else "kept"
+    losers = () if lost is None else (lost.converter,) if isinstance(lost, Slip) else lost.first
 
     def value(extreme: Extreme | None) -> float | None:
         return None if extreme is None else extreme.value
@@ -92,7 +96,7 @@ def _outcome(run: Run) -> dict[str, Any]:
     return {
         "synchronism": synchronism,
         "lost_at": None if lost is None else lost.t,
-        "lost_machines": None if lost is None else ", ".join(lost.first),
+        "lost_machines": ", ".join(losers) or None,
         "angle_spread": value(outcome.angle_spread),
         "angle_spread_at": when(outcome.angle_spread),
         "lowest_voltage": value(outcome.lowest_voltage),
