@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from psmr.errors import InputError
+from psmr.uninterrupted import uninterrupted
 
 if sys.platform != "win32":  # there an open file can neither be renamed nor removed
     import fcntl
@@ -94,7 +95,8 @@ class Together:
         ready, self._ready = self._ready, []
         try:
             if kind is None:
-                self._replace(ready)
+                with uninterrupted():
+                    self._replace(ready)
         finally:
             for handle, temporary, _ in ready:
                 _drop(handle, temporary)

@@ -57,6 +57,13 @@ def test_powers_balance_at_every_bus_whatever_the_tolerance(system):
     assert np.array_equal(run["bus5.v"], kept["bus5.v"])
 
 
+def test_points_that_stay_as_they_were_are_told(system, monkeypatch):
+    run = psmr.simulate(system, psmr.VariableStep(1e-3), 0.1, certify=False)
+    monkeypatch.setattr("psmr.study.record.settled.Settled._solve", lambda self, w: False)
+    with pytest.warns(psmr.errors.PsmrWarning, match=rf"at {len(run.t)} points, the first at t = 0 s"):
+        assert np.array_equal(run.algebraic(), run.y)
+
+
 def test_a_tripped_line_carries_nothing(run):
     after = run.t > 0.3
     assert np.all(run.values(["line5-7.p_from", "line5-7.i_to"])[after] == 0.0)

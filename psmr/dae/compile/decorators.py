@@ -9,7 +9,7 @@ import numba
 
 from psmr.dae.compile.cache.kept_code import KeptCode
 from psmr.dae.compile.part import part
-from psmr.dae.compile.uninterrupted import uninterrupted
+from psmr.uninterrupted import uninterrupted
 
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:

@@ -10,7 +10,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from psmr.dae.compile.emit import DECLARATIONS
-from psmr.dae.compile.uninterrupted import uninterrupted
+from psmr.uninterrupted import uninterrupted
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()

@@ -9,7 +9,7 @@ from typing import Any
 from psmr.dae.compile.cache.kept_code import KeptCode
 from psmr.dae.compile.notice import Notice
 from psmr.dae.compile.numba_internals import CFunc, sigutils
-from psmr.dae.compile.uninterrupted import uninterrupted
+from psmr.uninterrupted import uninterrupted
 
 
 class Unit:

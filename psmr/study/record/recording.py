@@ -15,7 +15,7 @@ from psmr.study.monitors.watching import Stop, Watching
 from psmr.study.outcome.observer import Observer
 from psmr.study.record.kept import Kept
 from psmr.study.record.record import Record
-from psmr.study.record.settled import Settled
+from psmr.study.record.settled import Settled, warn_of
 from psmr.study.record.signals import Signals, quantity
 from psmr.study.record.spans import Span, Spans
 from psmr.study.record.values import values_of_devices
@@ -73,6 +73,7 @@ class Recording:
         self._written = [place[name] for name in self.names]
         states = set(system.names_x)
         self._exact = exact and any(name not in states for name in (*columns, *self.names))
+        self._left: list[float] = []
         self._spans = Spans(system, changes)
         self._observer = Observer(system)
         self.usual = usual
@@ -86,7 +87,7 @@ class Recording:
         self._flush()
         span = self._spans.begin(t)
         self._columns.begin(span)
-        self._settled = Settled(self.system, span)
+        self._settled = Settled(self.system, span, self._left)
         self._observer.begin(span)
         if self.usual.stop is None:
             self.usual.begin(t)
@@ -123,6 +124,7 @@ class Recording:
     def finish(self) -> None:
         """Keep the last point, which is always kept."""
         self._flush()
+        warn_of(self._left)
 
     def _flush(self) -> None:
         if self._pending is not None:

@@ -8,12 +8,14 @@ to rounding, one or two iterations a point with the matrix kept over a whole spa
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
+from psmr.errors import PsmrWarning
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.newton import VERY_DISHONEST
 from psmr.numerics.solve.records import VALID
@@ -26,17 +28,26 @@ Reals = NDArray[np.float64]
 
 
 class Settled:
-    """Solves 0 = g(x, y) at the points of one span."""
+    """Solves 0 = g(x, y) at the points of one span.
 
-    def __init__(self, system: System, span: Span) -> None:
-        self.system, self.span = system, span
+    Parameters
+    ----------
+    system, span
+        The DAE, and the span.
+    left
+        Gets the times in s of the points that stay as they were accepted, since no solution is found near
+        them; see `warn_of`.
+    """
+
+    def __init__(self, system: System, span: Span, left: list[float]) -> None:
+        self.system, self.span, self.left = system, span, left
         self._block: Block | None = None  # once there is a point
         self._w = system.w0.copy()
 
     def points(self, t: Reals, points: Reals) -> Reals:
         """Return (K, n + m) points at (K,) times in s with their algebraic variables solved from the states.
 
-        A point where that does not converge from what was accepted is returned as it is.
+        A point where that does not converge from what was accepted stays as it is, and goes into `left`.
         """
         n, size = self.system.n, self.system.n + self.system.m
         if n == size or not len(t):
@@ -49,6 +60,8 @@ class Settled:
             w[:size], w[size:-1], w[-1] = points[k], held[k], time
             if self._solve(w):
                 out[k] = w[:size]
+            else:
+                self.left.append(float(time))
         return out
 
     def _solve(self, w: Reals) -> bool:
@@ -65,10 +78,22 @@ class Settled:
 def settled(system: System, spans: Sequence[Span], t: Reals, x: Reals, y: Reals, rows: slice) -> Reals:
     """Return the algebraic variables of some rows of a run's points, solved from their states."""
     first, last, _ = rows.indices(len(t))
-    found = [y[first:first]]
+    found, left = [y[first:first]], list[float]()
     for span in spans:
         own = slice(max(first, span.rows.start), min(last, span.rows.stop))
         if own.start < own.stop:
             points = np.hstack([x[own], y[own]])
-            found.append(Settled(system, span).points(t[own], points)[:, x.shape[1] :])
+            found.append(Settled(system, span, left).points(t[own], points)[:, x.shape[1] :])
+    warn_of(left)
     return np.concatenate(found)
+
+
+def warn_of(left: Sequence[float]) -> None:
+    """Warn of the points at these times, in s, that stayed as they were accepted; say nothing of none."""
+    if left:
+        warnings.warn(
+            f"at {len(left)} points, the first at t = {left[0]:.6g} s, no solution of the algebraic equations"
+            " was found near the accepted one: their powers are as exact as the tolerance",
+            PsmrWarning,
+            stacklevel=3,
+        )

@@ -1,4 +1,4 @@
-"""Signals that would end a process, held back while machine code is made and loaded."""
+"""Signals that would end a process, held back over what must not be left half done."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
 def uninterrupted() -> Iterator[None]:
     """Let a signal that comes inside have its effect when what is inside is done, a few seconds at most.
 
-    LLVM calls back into Python while it makes and loads code. An exception that a signal raises there is
-    lost, or leaves a library without its object. Signals that are ignored or end the process at once stay as
-    they are; a thread other than the main one gets none.
+    For the files of a run, which appear together, and for machine code: LLVM calls back into Python while it
+    makes and loads it, and an exception that a signal raises there is lost, or leaves a library without its
+    object. Signals that are ignored or end the process at once stay as they are; a thread other than the main
+    one gets none.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from psmr.dae.compile.uninterrupted import ENDING, uninterrupted
+from psmr.uninterrupted import ENDING, uninterrupted
 
 
 @pytest.mark.parametrize("number", ENDING)
