@@ -107,7 +107,11 @@ def test_streams_that_lead_nowhere(wscc9, ends):
 def started(study, folder, *words):
     """Return a run in its own process that has begun to write its signals."""
     child = subprocess.Popen(
-        [*PSMR, "run", str(study), "-o", str(folder), *words], stderr=subprocess.PIPE, text=True
+        [*PSMR, "run", str(study), "-o", str(folder), *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests that run under nohup ignore it, and a run that inherits this goes on, as it should.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not (folder.exists() and any(name.startswith(".run") for name in files(folder))):
