@@ -83,7 +83,7 @@ class SelfAdjusting(Scheme):
     @property
     def longest_step(self) -> float:
         """See `Scheme`."""
-        return math.inf if self.h_max is None else self.h_max
+        return self.together.longest_step
 
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: the step of any level, with the rates that the estimate needs."""

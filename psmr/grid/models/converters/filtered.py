@@ -47,6 +47,7 @@ import numpy as np
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
 from psmr.grid.models.blocks import lag, limit_with_priority, rotate
 from psmr.grid.models.converters.following import PU
+from psmr.grid.models.converters.lcl import lcl_filter
 from psmr.grid.models.machines import F_N, S_BASE, S_N
 
 # By how many w_n each voltage beside the fundamental turns in the network's frame.
@@ -126,12 +127,7 @@ class FilteredConverter(Component):
             p.ki_i * (q_cmd - v.i_q),
             lag(u_d, v.e_d, p.t_d),
             lag(u_q, v.e_q, p.t_d),
-            w_n * ((v.e_d - v.v_cd - p.r_f * v.i_d) / p.x_f + w * v.i_q),
-            w_n * ((v.e_q - v.v_cq - p.r_f * v.i_q) / p.x_f - w * v.i_d),
-            w_n * ((v.i_d - v.i_od) / p.b_f + w * v.v_cq),
-            w_n * ((v.i_q - v.i_oq) / p.b_f - w * v.v_cd),
-            w_n * ((v.v_cd - v_d - p.r_g * v.i_od) / p.x_g + w * v.i_oq),
-            w_n * ((v.v_cq - v_q - p.r_g * v.i_oq) / p.x_g - w * v.i_od),
+            *lcl_filter(v, p, w, (v.e_d, v.e_q), (v_d, v_q), (p.r_g, p.x_g)),
         )
         base = p.s_n / p.s_base
         i_re, i_im = rotate(m, v.i_od, v.i_oq, -v.theta)

@@ -47,6 +47,7 @@ import numpy as np
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
 from psmr.grid.models.blocks import lag, limit_magnitude, rotate
 from psmr.grid.models.converters.following import PU
+from psmr.grid.models.converters.lcl import lcl_filter
 from psmr.grid.models.machines import F_N, S_BASE, S_N
 
 
@@ -108,12 +109,7 @@ class GridFormingConverter(Component):
             p.ki_v * e_q + p.k_aw * (q_cmd - q_ref),
             p.ki_i * (d_cmd - v.i_d),
             p.ki_i * (q_cmd - v.i_q),
-            w_n * ((u_d - v.v_cd - p.r_f * v.i_d) / p.x_f + w * v.i_q),
-            w_n * ((u_q - v.v_cq - p.r_f * v.i_q) / p.x_f - w * v.i_d),
-            w_n * ((v.i_d - v.i_od) / p.b_f + w * v.v_cq),
-            w_n * ((v.i_q - v.i_oq) / p.b_f - w * v.v_cd),
-            w_n * ((v.v_cd - v_d - p.r_c * v.i_od) / p.x_c + w * v.i_oq),
-            w_n * ((v.v_cq - v_q - p.r_c * v.i_oq) / p.x_c - w * v.i_od),
+            *lcl_filter(v, p, w, (u_d, u_q), (v_d, v_q), (p.r_c, p.x_c)),
         )
         base = p.s_n / p.s_base
         i_re, i_im = rotate(m, v.i_od, v.i_oq, -v.theta)
