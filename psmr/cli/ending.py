@@ -39,6 +39,9 @@ AGAIN = 0.05
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
+# What signals have raised. A library may make another exception of it: C code that imports a module, say.
+heard: list[KeyboardInterrupt] = []
+
 
 def heed_signals() -> None:
     """Let the signals that end a process end it like an interrupt, so that what is begun is cleared away.
@@ -52,8 +55,15 @@ def heed_signals() -> None:
         if os.getpid() != owner:
             os.kill(os.getpid(), number)
             return
-        raise Ended(number)
+        heard.append(Ended(number))
+        raise heard[-1]
 
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        heard.append(KeyboardInterrupt())
+        raise heard[-1]
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
     heeded = [number for number in ENDING if signal.getsignal(number) == signal.SIG_DFL]
     if not heeded:  # it is heeded already, or none is to be
         return

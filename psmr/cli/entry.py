@@ -29,7 +29,7 @@ from psmr.cli.commands import (
     tune,
     warmup,
 )
-from psmr.cli.ending import LEFT, Ended, disregard_signals, heed_signals, say, silence
+from psmr.cli.ending import LEFT, Ended, disregard_signals, heard, heed_signals, say, silence
 from psmr.errors import InputError, PsmrError, PsmrWarning
 
 # In the order in which the help lists them.
@@ -64,30 +64,41 @@ def _ended(argv: Sequence[str] | None) -> int:
             finally:
                 if sys.stdout is not None:  # closed by who started us
                     sys.stdout.flush()
-        except InputError as error:
+        except BaseException as error:
+            told = _told(heard[-1] if heard else error)
+            if told is None:
+                raise
+            return told
+    return code or 0
+
+
+def _told(error: BaseException) -> int | None:
+    """Say what a command ended by and return its exit code; None for what is not ours to say."""
+    match error:
+        case InputError():
             return _fail(error, 2)
-        except PsmrError as error:
+        case PsmrError():
             return _fail(error, 1)
-        except Ended as end:
-            return _fail(end, end.code)
-        except KeyboardInterrupt:
+        case Ended():
+            return _fail(error, error.code)
+        case KeyboardInterrupt():
             return _fail(f"interrupted; {LEFT}", 130)
-        except BrokenPipeError:  # the reader of our output (`head`) has gone
+        case BrokenPipeError():  # the reader of our output (`head`) has gone
             silence(sys.stdout)
             return 1
-        except MemoryError as error:
+        case MemoryError():
             more = f" ({error})" if str(error) else ""
             return _fail(
                 f"the memory of this machine is not enough{more}; record fewer signals or every k-th step, "
                 "take a smaller case, or a larger machine",
                 1,
             )
-        except OSError as error:
+        case OSError():
             # Files say themselves what is wrong with them.
             silence(sys.stdout)
             place = f"{error.filename}: " if error.filename else "standard output: "
             return _fail(f"{place}{error.strerror or error}; what was to be written there is lost", 1)
-    return code or 0
+    return None
 
 
 def parser() -> argparse.ArgumentParser:

@@ -225,3 +225,34 @@ def test_a_signal_while_an_object_is_cleared_away_is_not_lost(name, kind):
     """What is raised there goes nowhere: it is raised once more, and no traceback is shown."""
     done = subprocess.run([sys.executable, "-c", SWALLOWED, name], capture_output=True, text=True, timeout=60)
     assert (done.stdout.strip(), done.stderr) == (kind, "")
+
+
+TRANSLATED = """
+import os, signal, sys, time
+from psmr.cli import entry
+
+name = sys.argv.pop()
+
+def command(arguments):
+    try:
+        os.kill(os.getpid(), getattr(signal, name))
+        time.sleep(5.0)
+    except KeyboardInterrupt:  # as numpy does while it is imported
+        raise ImportError("could not import a module")
+
+entry.warmup.command = command
+sys.argv.insert(1, "warmup")
+sys.exit(entry.main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("SIGTERM", "ended by SIGTERM"), ("SIGINT", "interrupted; every")]
+)
+def test_a_signal_that_a_library_makes_another_error_of_is_what_is_told(name, words):
+    done = subprocess.run(
+        [sys.executable, "-c", TRANSLATED, name], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 128 + getattr(signal, name)
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
