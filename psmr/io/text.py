@@ -139,7 +139,8 @@ def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise CaseError(f"{path}: is not valid TOML: {error}") from error
+        place = f"{path}:{found[1]}" if (found := re.search(r"\(at line (\d+), ", str(error))) else str(path)
+        raise CaseError(f"{place}: is not valid TOML: {error}") from error
     except RecursionError as error:
         raise CaseError(
             f"{path}: is not valid TOML: brackets are nested too deep; close some of them"

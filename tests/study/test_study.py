@@ -197,7 +197,7 @@ def test_the_studies_in_the_repository_are_right(wscc9, name):
             ('folder = "out"', 'folder = "out"\nfigure = "jpg"'),
             r'figure = \'jpg\': must be one of "png", "svg", "pdf", "none"',
         ),
-        (("version = 1", "version = "), r"study.toml: is not valid TOML: .*line 2"),
+        (("version = 1", "version = "), r"study.toml:2: is not valid TOML: .*line 2"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(write, change, message):
