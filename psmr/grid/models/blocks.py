@@ -13,6 +13,20 @@ from typing import Any
 
 import numpy as np
 
+GATE = 1e-3
+"""Band in pu over which `gate` opens: a thousandth of the voltage, less than a file gives of a threshold."""
+
+
+def gate(m: Any, margin: Any) -> Any:
+    """Return 0 where a margin in pu is below 0, 1 where it is above `GATE`, and straight between.
+
+    A rate that stops at once where a voltage crosses a threshold, and moves that voltage itself, has no
+    solution at the threshold; over a band it has the one that keeps to it (Filippov, Differential Equations
+    with Discontinuous Righthand Sides, 1988, section 4).
+    """
+    # No limiter, which a start would be warned of.
+    return m.where(m.le(margin, 0), 0, m.where(m.ge(margin, GATE), 1, margin / GATE))
+
 
 def lag(u: Any, x: Any, t: Any) -> Any:
     """First-order lag 1 / (1 + s t): return the derivative of its state x, which is also its output."""

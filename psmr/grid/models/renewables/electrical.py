@@ -17,7 +17,7 @@ from psmr.dae.declare.component import (
     positive,
     whole,
 )
-from psmr.grid.models.blocks import dead_band, lag, limited_where, remaining, through_points
+from psmr.grid.models.blocks import dead_band, gate, lag, limited_where, remaining, through_points
 from psmr.grid.models.renewables.regca1 import NONE, PU, V_0
 
 V_LEAST = 0.01
@@ -110,8 +110,7 @@ class ElectricalControl(Component):
 
 def at_rest(m: Any, v: Any, p: Any, rate: Any) -> Any:
     """Return the rate of a state that rests while the voltage is outside [v_dip, v_up]."""
-    voltage = m.sqrt(v.v_re**2 + v.v_im**2)
-    return m.where(m.ge(voltage, p.v_dip), m.where(m.le(voltage, p.v_up), rate, 0), 0)
+    return rate * gate(m, -outside(m, v, p))
 
 
 def outside(m: Any, v: Any, p: Any) -> Any:

@@ -18,7 +18,15 @@ from psmr.dae.declare.component import (
     positive,
     whole,
 )
-from psmr.grid.models.blocks import dead_band, error_band, lag, lead_lag, limited_where, phasor_frequency
+from psmr.grid.models.blocks import (
+    dead_band,
+    error_band,
+    gate,
+    lag,
+    lead_lag,
+    limited_where,
+    phasor_frequency,
+)
 from psmr.grid.models.machines import F_N, S_BASE
 from psmr.grid.models.renewables.electrical import V_LEAST
 from psmr.grid.models.renewables.regca1 import PU
@@ -140,7 +148,7 @@ class REPCA1(Component):
         order = limited_where(m, with_power, p.k_pg * error_p + v.x_p, p.p_min, p.p_max)
         derivatives = (
             lag(_held(m, v, p, voltage, measured), v.y_m, p.t_fltr),
-            m.where(m.ge(voltage, p.v_frz), p.k_i * limited, 0),
+            p.k_i * limited * gate(m, voltage - p.v_frz),
             d_l,
             lag(measured[0], v.p_m, p.t_p),
             p.k_ig * error_p,
