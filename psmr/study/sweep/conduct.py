@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,13 +44,17 @@ class Pace:
         """Return the points of the next batch, of those that are left for a number of workers.
 
         It takes no less than the shortest time, and half of an equal share while that is longer: towards the
-        end batches become short, so that all workers end together.
+        end batches become short. What no longer makes two of them for each worker is divided evenly, so that
+        all workers end together.
         """
         if self.seconds is None:
             return 1
-        least = 1.2 * self.shortest / self.seconds
-        share = min(left / (2 * workers), 10.0 * least)
-        return max(1, min(self.most, round(max(least, share))))
+        least = 1.1 * self.shortest / self.seconds
+        wanted = min(left / (2 * workers), 10.0 * least)
+        if wanted < least:
+            rounds = max(1, math.floor(left / (workers * least)))
+            wanted = max(math.ceil(left / (workers * rounds)), min(least, left))
+        return max(1, min(self.most, round(wanted)))
 
 
 def conduct(
