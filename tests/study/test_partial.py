@@ -133,6 +133,7 @@ def test_memory_that_runs_out_ends_a_run_with_its_part(system, monkeypatch):
     from psmr.numerics.run import memory
 
     scheme = psmr.VariableStep(h_max=1e-4)
+    monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: 3e5)
     with pytest.raises(
         SimulationError, match=r"points of the run so far take .*KiB.*no room for more"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -103,15 +104,16 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
     solved = np.delete(block.records.matrix.variables, block.held_columns)
     draw = np.random.default_rng(0).standard_normal
     starts = [block.first[solved]]
-    direction, _ = singular_direction(matrix_at(block, w))
+    direction = singular_direction(matrix_at(block, w))
     starts += [w[solved] + size * np.delete(direction, block.held_columns) for size in ALONG]
     starts += [w[solved] * (1.0 + spread * draw(solved.size)) for spread in SPREADS]
     known = [w.copy()]
-    for start in starts:
+    # Damped steps keep to the valley of the solution that ends; full ones leave it.
+    for start, effort in itertools.product(starts, (DAMPED, ALL)):
         there = w.copy()
         there[solved] = start
         block.forget()
-        if _solve(block, there) != DONE:
+        if _solve(block, there, effort) != DONE:
             continue
         if all(np.abs(there[solved] - other[solved]).max() > APART for other in known):
             known.append(there)

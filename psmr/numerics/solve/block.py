@@ -241,7 +241,9 @@ def _matrix(kernels: Kernels, w: Reals) -> Matrix:
 
 def _limits(kernels: Kernels) -> Limits:
     indices, count = kernels.indices.astype(np.int64), len(kernels.bounded)
-    slots = np.flatnonzero(np.isin(indices, kernels.bounded))
+    bounded = np.zeros(kernels.rows, dtype=bool)
+    bounded[kernels.bounded] = True
+    slots = np.flatnonzero(bounded[indices])
     slots = slots[np.argsort(indices[slots], kind="stable")]
     return Limits(
         lower=np.array(kernels.lower),

@@ -89,10 +89,13 @@ def step_failure(block: Block, status: int, w: Reals, h: float, least: float, di
         )
     remedy = _REMEDY[status]
     if status in (NOT_FINITE, NOT_CONVERGED):
-        why = impasse(block, w) if least <= ROUNDING * max(1.0, abs(w[-1])) else ""
+        part = least if least < h else 0.0
+        why = impasse(block, w, part) if part or least <= ROUNDING * max(1.0, abs(w[-1])) else ""
         last = f"At the start of the step the largest algebraic residual is {worst_residual(block, w)}."
         details.append(why or last)
-        remedy = "look at that equation, its limits, and what it reads" if why else remedy
+        if why:
+            remedy = "look at that equation, its limits, and what it reads"
+            remedy = f"take a smaller step or psmr.VariableStep; {remedy}" if part else remedy
     return SimulationError(f"{where}: {' '.join(details)} Remedy: {remedy}")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -23,14 +25,16 @@ JUMP = "jumps there"
 # A value that no quantity has, in its unit: it has grown without bound.
 UNBOUNDED = 1e9
 
-# A fold is where the algebraic matrix makes less than this share of its largest entry of some direction.
-FOLD = 1e-3
+# A fold is near where the algebraic variables, moved so far along the direction that the matrix makes
+# smallest (relative to max(1, |w|) of the one that moves most), are beyond it. A step that vanished is nearer
+# by far.
+NEAR = 1e-3
 
 # Inverse iterations for a singular direction: at a fold its eigenvalue is far below all others.
 ITERATIONS = 4
 
 
-def impasse(block: Block, w: Reals) -> str:
+def impasse(block: Block, w: Reals, least: float = 0.0) -> str:
     """Return a sentence that names the equation or the limiter that a run cannot pass.
 
     Parameters
@@ -39,6 +43,8 @@ def impasse(block: Block, w: Reals) -> str:
         The equations that have no solution beyond the point, states among them.
     w
         Buffer at the point; the block's variables solve the algebraic equations there.
+    least
+        The shortest step in s that was tried: what cannot be passed lies within it.
     """
     states, variables = block.kernels.states, block.records.matrix.variables
     here = _residual(block, w)
@@ -50,10 +56,11 @@ def impasse(block: Block, w: Reals) -> str:
         return f"The equation of {block.rows[bad[0]]} has no value there."
     rates = here[:states]
     pace = float(np.max(np.abs(rates) / np.maximum(1.0, np.abs(values[:states])), initial=1.0))
-    changes = []
-    for part in (1.0, 0.1):
-        ahead, dt = w.copy(), part * AHEAD * max(1.0, abs(w[-1])) / pace
-        ahead[variables[:states]] += dt * rates
+    farthest = max(AHEAD * max(1.0, abs(w[-1])) / pace, 20.0 * least)
+    moves, changes = _tangent(block, w, rates), []
+    for dt in (farthest, 0.1 * farthest):
+        ahead = w.copy()
+        ahead[variables] += dt * moves
         ahead[-1] += dt
         changes.append(_residual(block, ahead) - here)
     far, near = changes
@@ -68,8 +75,8 @@ def impasse(block: Block, w: Reals) -> str:
             f"The equation of {block.rows[at]} {JUMP}, from {here[at]:.4g} to {here[at] + near[at]:.4g}"
             f": a limiter or a comparison in it changes its side{_limit(block, w, at)}."
         )
-    variable, row, size = _weakest(block, w)
-    if variable and size < FOLD:
+    if (fold := _fold(block, w)) is not None:
+        variable, row = fold
         return (
             f"The algebraic equations come to a fold: {variable} changes ever faster, and the equation of "
             f"{row} has no solution near the last one beyond; a voltage collapse looks like this."
@@ -83,34 +90,52 @@ def _residual(block: Block, w: Reals) -> Reals:
     return out[:-1]
 
 
+def _tangent(block: Block, w: Reals, rates: Reals) -> Reals:
+    """Return how fast the block's variables move: the states as they do, the algebraic ones with them.
+
+    Only the states where the algebraic equations are singular.
+    """
+    moves, states = np.zeros(block.size), block.kernels.states
+    moves[:states] = rates
+    if states < block.size:
+        matrix = matrix_at(block, w)[states:]
+        with contextlib.suppress(RuntimeError):  # singular to the last digit
+            moves[states:] = -splu(matrix[:, states:].tocsc()).solve(matrix[:, :states] @ rates)
+    return np.where(np.isfinite(moves), moves, 0.0)
+
+
 def _limit(block: Block, w: Reals, row: int) -> str:
     """Return words for the limit that the state of an equation is at, "" where it is at none."""
     if row >= block.kernels.states:
         return ""
     value, limits = w[block.records.matrix.variables[row]], block.records.limits
     for name, bound in (("lower", limits.lower[row]), ("upper", limits.upper[row])):
-        if abs(value - bound) <= AHEAD * max(1.0, abs(bound)):
+        if np.isfinite(bound) and abs(value - bound) <= AHEAD * max(1.0, abs(bound)):
             return f"; {block.columns[row]} is at its {name} limit {bound:.6g}"
     return ""
 
 
-def _weakest(block: Block, w: Reals) -> tuple[str, str, float]:
-    """Return the algebraic variable and equation that are nearest to singular, and how near.
+def _fold(block: Block, w: Reals) -> tuple[str, str] | None:
+    """Return the algebraic variable and equation that a fold near w shows in most; None where there is none.
 
-    Without names where the matrix is singular to the last digit: no direction is found then.
+    With r and l the directions that the algebraic matrix g_y makes smallest from the right and from the left,
+    l g_y r changes its sign where w passes a fold along r: two solutions meet there. How large the entries of
+    g_y are plays no part, so that a branch of next to no impedance is not taken for a fold.
     """
-    states, size = block.kernels.states, block.size
-    if states == size:
-        return "", "", np.inf
-    equations = matrix_at(block, w)[states:]
-    matrix = equations[:, states:].tocsc()
-    column, weak = singular_direction(matrix)
-    row, _ = singular_direction(matrix.T.tocsc())
-    if not column.any() or not row.any():
-        return "", "", np.inf
-    scale = float(np.abs(equations.data).max(initial=0.0)) or 1.0
-    columns, rows = block.columns[states:], block.rows[states:]
-    return columns[int(np.abs(column).argmax())], rows[int(np.abs(row).argmax())], weak / scale
+    states, variables = block.kernels.states, block.records.matrix.variables
+    if states == block.size:
+        return None
+    matrix = matrix_at(block, w)[states:, states:]
+    column, row = singular_direction(matrix), singular_direction(matrix.T.tocsc())
+    most = int(np.abs(column).argmax())
+    reach = NEAR * max(1.0, abs(w[variables[states + most]]))
+    here = row @ (matrix @ column)
+    for way in (reach, -reach):
+        there = w.copy()
+        there[variables[states:]] += way * column
+        if here * (row @ (matrix_at(block, there)[states:, states:] @ column)) < 0.0:
+            return block.columns[states + most], block.rows[states + int(np.abs(row).argmax())]
+    return None
 
 
 def matrix_at(block: Block, w: Reals) -> sparse.csc_matrix:
@@ -121,18 +146,15 @@ def matrix_at(block: Block, w: Reals) -> sparse.csc_matrix:
     return sparse.csc_matrix(parts, shape=(block.size, block.size))
 
 
-def singular_direction(matrix: sparse.csc_matrix) -> tuple[Reals, float]:
-    """Return the vector of largest entry 1 that a matrix makes smallest, and what it makes of it.
-
-    Zero and infinity where none is found.
-    """
-    direction, made = np.random.default_rng(0).standard_normal(matrix.shape[0]), np.inf
+def singular_direction(matrix: sparse.csc_matrix) -> Reals:
+    """Return the vector of largest entry 1 that a matrix makes smallest; zero where none is found."""
+    none = np.zeros(matrix.shape[0])
+    direction = np.random.default_rng(0).standard_normal(matrix.shape[0])
     try:
         factors = splu(matrix)
     except RuntimeError:  # singular to the last digit
-        return np.zeros(matrix.shape[0]), 0.0
+        return none
     for _ in range(ITERATIONS):
         direction = factors.solve(direction)
-        made = 1.0 / float(np.abs(direction).max())
-        direction *= made
-    return (direction, made) if np.isfinite(direction).all() else (np.zeros(matrix.shape[0]), np.inf)
+        direction /= float(np.abs(direction).max())
+    return direction if np.isfinite(direction).all() else none

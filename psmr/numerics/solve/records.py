@@ -250,10 +250,12 @@ def solver_of(block):  # type: ignore[no-untyped-def]
 
 def row_of(records: Records, solver: int) -> np.ndarray:
     """Return the row of addresses and lengths that compiled code opens; the arrays must outlive it."""
-    row = np.zeros(ROW, np.int64)
     parts = (*records.matrix, *records.limits, *records.ramps, *records.work, *records.lu, *records.search)
-    for k, array in enumerate((*parts, *records.kept)):
+    places = []
+    for array in (*parts, *records.kept):
         assert array.flags.c_contiguous
-        row[2 * k : 2 * k + 2] = array.ctypes.data, len(array)
+        places += [array.__array_interface__["data"][0], len(array)]
+    row = np.zeros(ROW, np.int64)
+    row[: len(places)] = places
     row[SOLVER] = solver
     return row
