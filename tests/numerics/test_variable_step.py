@@ -8,6 +8,8 @@ from psmr.errors import InputError, SchemeError, SimulationError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.implicit_pairs import PAIRS
+from psmr.numerics.solve.algebraic_solve import algebraic_block
+from psmr.numerics.solve.impasse import impasse
 from psmr.study.record.dense import dense_points
 from psmr.study.record.spans import spans_of
 from tests import systems
@@ -120,6 +122,29 @@ def test_a_limit_that_moves_holds():
     held = (run.t > MET + 0.01) & (run.t < LEFT - 0.01)
     assert held.any()
     np.testing.assert_allclose(run.x[held, 0], run.y[held, 0], rtol=1e-9)
+
+
+def test_converters_in_a_fault_take_no_step_for_each_tolerance_that_a_limit_moves(wscc9):
+    """The active current rides on what the reactive one leaves of the rating: 20,945 steps ended there."""
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9-renewable.toml"))
+    fault = psmr.Fault(bus="bus6", start=1.994, clear=2.244, trip="line6-9", x=1e-4)
+    ends = []
+    for tolerance in (1e-5, 1e-6):
+        run = psmr.simulate(system, psmr.VariableStep(tolerance), 3.0, [fault], certify=False)
+        assert len(run.t) < 400
+        ends.append(run.x[-1])
+    assert np.abs(ends[0] - ends[1]).max() < 5e-4
+
+
+def test_a_voltage_that_rests_at_the_dip_of_a_converter_is_passed(wscc9):
+    """Its controls rest below 0.85 pu and lift the voltage above: no step led on from there."""
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9-renewable.toml"))
+    fault = psmr.Fault(bus="bus9", start=0.143, clear=0.432, trip="line6-9", x=1e-4)
+    schemes = psmr.SingleRate("TM", 5e-3), psmr.SingleRate("SDIRK2", 1e-3), psmr.VariableStep(1e-6)
+    runs = [psmr.simulate(system, scheme, 1.0, [fault], certify=False) for scheme in schemes]
+    coarse, fine, true = (run["EC-W3.x_v"].iloc[-1] for run in runs)
+    assert runs[0].t[-1] == 1.0
+    assert abs(fine - true) < 1e-3 < abs(coarse - true)
 
 
 def test_a_run_that_does_not_end_names_the_variable():
@@ -285,3 +310,26 @@ def test_a_step_that_vanishes_names_the_equation(equations, start, words):
     system = psmr.assemble([psmr.Device("E", component, {})], dict(zip(("E.x", "E.y"), start, strict=True)))
     with pytest.raises(SimulationError, match=f"(?i){words}"):
         psmr.simulate(system, psmr.VariableStep(1e-4), 3.0, certify=False)
+
+
+@pytest.mark.parametrize(
+    ("power", "current", "voltage", "is_fold"),
+    [(0.25, 0.0, 0.5 + 1e-5, True), (0.24, 0.0, 0.6, False), (0.0, 0.25, 0.75, False)],
+)
+def test_a_branch_of_next_to_no_impedance_is_no_fold(power, current, voltage, is_fold):
+    """A source behind 1 pu feeds a load over 1e-6 pu: constant power has its nose at 0.25 pu."""
+
+    def equations(m, v, p):
+        through = 1e6 * (v.y - v.z)
+        return (), (1.0 - v.y - through, v.z * (through - p.current) - p.power), ()
+
+    parts = {"algebraic": ("y", "z"), "equations": staticmethod(equations)}
+    parts |= {name: psmr.Parameter(unit="pu", doc=f"constant {name}") for name in ("power", "current")}
+    component = type("Fed", (psmr.Component,), parts)
+    system = psmr.assemble(
+        [psmr.Device("E", component, {"power": power, "current": current})], {"E.y": 0.75, "E.z": 0.75}
+    )
+    w = system.buffer()
+    block = algebraic_block(system, system.parameters, w)
+    w[: block.size] = voltage + 1e-6 * (1.0 - voltage), voltage
+    assert ("fold" in impasse(block, w)) == is_fold

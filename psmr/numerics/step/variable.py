@@ -17,7 +17,7 @@ from psmr.numerics.schemes.implicit_pairs import ImplicitPair
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.impasse import JUMP, impasse
-from psmr.numerics.solve.records import VALID, kept_of, limits_of, matrix_of
+from psmr.numerics.solve.records import BOUNDED, LOWER_AT, UPPER_AT, VALID, kept_of, limits_of, matrix_of
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
 from psmr.numerics.step.controller import (
@@ -110,39 +110,58 @@ def first_corner(machine, control, h, w):  # type: ignore[no-untyped-def]
     """Return at which part of the step in w a state first met or left its limit, 1 where none did so far.
 
     A state that meets its limit is without it the parabola through its start with its rate there and the raw
-    one at the end. One that leaves does so where its raw rate, a straight line,
-    changes its sign. What is away from the limit by less than `BEYOND` tolerances is left to the error.
+    one at the end. One that leaves does so where its raw rate, a straight line, changes its sign; so does one
+    that the step holds to its end though it should have left. Rates are those beside a limit that moves. What
+    is away from the limit by less than `BEYOND` tolerances is left to the error.
     """
     block = machine.blocks[0]
     matrix, limits = matrix_of(block), limits_of(block)
-    start, part, ready = machine.points[AT_START], 1.0, False
+    start, part, ready, row = machine.points[AT_START], 1.0, 0, 0
     for b in range(limits.bounded.size):
         i, side = limits.bounded[b], limits.held[b]
-        at = matrix.variables[i]
+        at, lower, upper, slack = matrix.variables[i], limits.lower[i], limits.upper[i], 0.0
+        if row < limits.moving.shape[0] and limits.moving[row, BOUNDED] == b:
+            low, high = limits.moving[row, LOWER_AT], limits.moving[row, UPPER_AT]
+            lower, upper = start[low] if low >= 0 else lower, start[high] if high >= 0 else upper
+            slack = control.tolerance * max(1.0, abs(start[at]))  # Newton puts a state there, to its accuracy
+            row += 1
         if side == 0:
-            if not (start[at] == limits.upper[i] or start[at] == limits.lower[i]):
+            if lower + slack < start[at] < upper - slack:
                 continue
-            side = 1 if start[at] == limits.upper[i] else -1
-        limit = limits.upper[i] if side > 0 else limits.lower[i]
+            side = 1 if start[at] >= upper - slack else -1
+        begin, limit = (upper, limits.upper[i]) if side > 0 else (lower, limits.lower[i])
         least = control.tolerance * max(1.0, abs(limit))
-        meets = limits.held[b] != 0 and (start[at] - limit) * side < -least
+        meets = limits.held[b] != 0 and (start[at] - begin) * side < -least
         leaves = limits.held[b] == 0 and (w[at] - limit) * side < -BEYOND * least
-        if not (meets or leaves):
+        if limits.held[b] == 0 and not leaves:
             continue
-        if not ready:
+        if ready == 0:
+            kept_of(block).memory[VALID] = 0.0
+            evaluate(block, w)
+            ready = 1
+        # How far the limit moves, and would at its first pace: that of the state, which it held. Along a
+        # parabola its last pace follows.
+        drift = ahead = (limit - begin) * side
+        if not meets and slack > 0.0:
+            ahead = h * machine.rates[0, at] * side
+        last = h * matrix.F[i] * side - (2.0 * drift - ahead)
+        if not (meets or leaves) and -0.5 * last <= BEYOND * least:  # it stays
+            continue
+        if ready == 1:
             kept_of(block).memory[VALID] = 0.0
             evaluate(block, start)
             copy(matrix.F, control.raw)
             kept_of(block).memory[VALID] = 0.0
             evaluate(block, w)
-            ready = True
-        if leaves:
-            first, last = control.raw[i] * side, matrix.F[i] * side
-            if first > 0.0 > last:
-                part = min(part, first / (first - last))
+            ready = 2
+        if not meets:
+            first = h * control.raw[i] * side - ahead
+            left = first / (first - last) if first > 0.0 > last else 1.0
+            if leaves or -0.5 * last * (1.0 - left) > BEYOND * least:
+                part = min(part, left)
             continue
-        slope, gap = h * machine.rates[0, at] * side, (limit - start[at]) * side
-        bend = 0.5 * (h * matrix.F[i] * side - slope)
+        slope, gap = h * machine.rates[0, at] * side - drift, (begin - start[at]) * side
+        bend = 0.5 * (last - slope)
         if abs(slope + bend - gap) < BEYOND * least:  # met at the end
             continue
         if slope + bend < gap:  # the parabola does not meet what was met
