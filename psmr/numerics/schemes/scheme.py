@@ -163,7 +163,8 @@ class Scheme:
         from psmr.numerics.step.engine import Choices, ProgramEngine
 
         choices = Choices(self.newton, self.tolerance)
-        return ProgramEngine(system, self.program, self.step, choices, self.split, parameters, w, every)
+        engine = ProgramEngine(system, self.program, self.step, choices, self.split, parameters, w, every)
+        return engine.compiled(w)
 
     def operator(self, linear: LinearDae) -> Reals | None:
         """Return the step operator (n + m, n + m) of a scheme whose step is no program; None where it is one.

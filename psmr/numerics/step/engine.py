@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,9 +123,6 @@ class ProgramEngine:
             policy=POLICIES[choices.newton],
             tolerance=float(choices.tolerance),
         )
-        # No step: the loop is compiled, or loaded, before the clock runs.
-        none = np.zeros(1, np.int64)
-        advance(self.machine, step, np.zeros(1), none, 0, 0, w, np.zeros((1, self._size)))
         self.forget(False)
 
     def _program(self, h: float, before: tuple[float, ...]) -> Encoded:
@@ -200,6 +197,15 @@ class ProgramEngine:
             self._make_answer(block.loaded[0], w)
             self.machine = self.machine._replace(answers=self._answers())
         self._late = False
+
+    def compiled(self, w: Reals) -> Self:
+        """Compile or load the loop over steps, before the clock of a run begins; return the engine.
+
+        `VariableStep` has a loop of its own and does not need it.
+        """
+        none = np.zeros(1, np.int64)
+        advance(self.machine, 1.0, np.zeros(1), none, 0, 0, w, np.zeros((1, self._size)))
+        return self
 
     def ready(self) -> Machine:
         """Return the machine with the addresses of the blocks as they are."""
