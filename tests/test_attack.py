@@ -6,7 +6,7 @@ import pytest
 
 from psmr.errors import CaseError
 from psmr.io.psse.conventions import circuit_number
-from tests.attack import mutations, processes, runs
+from tests.attack import forbidden, mutations, processes, runs
 from tests.attack.tally import Tally, Wrong
 
 
@@ -27,6 +27,17 @@ def test_damaged_fields(tmp_path):
     counts = sum(tally.counts.values(), start=type(next(iter(tally.counts.values())))())
     assert counts["refused"] > 10
     assert counts["run"] > 10
+
+
+def test_what_the_documentation_forbids_is_refused_by_line(tmp_path):
+    deck = [breach for breach in forbidden.breaches() if not breach.kind.startswith("TOML")]
+    toml = [breach for breach in forbidden.breaches() if breach.kind.startswith("TOML")]
+    assert len(deck) > 60
+    assert len(toml) > 20_000
+    tally = Tally()
+    for breach in (*deck, *random.Random(1).sample(toml, 60)):
+        forbidden.attack(tally, tmp_path, breach)
+    assert not tally.found
 
 
 def test_random_events():

@@ -8,17 +8,18 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import random
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.attack import andes, mutations, processes, runs
+from tests.attack import andes, forbidden, mutations, processes, runs
 from tests.attack.tally import Tally
 
 # Shares of the time.
-SHARES = {"fields": 0.5, "runs": 0.25, "kills": 0.25}
+SHARES = {"fields": 0.4, "rules": 0.1, "runs": 0.25, "kills": 0.25}
 
 
 def main() -> int:
@@ -62,6 +63,13 @@ def carry_out(part: str, tally: Tally, folder: Path, seed: int, numbers: Iterato
             if number % 50 == 25:
                 processes.together(commands, tally, seed, number)
         processes.tidy(commands, tally)
+        return
+    if part == "rules":
+        # A shuffled deck: whoever has little time sees some of each format.
+        deck = list(forbidden.breaches())
+        random.Random(seed).shuffle(deck)
+        for _, breach in zip(numbers, deck, strict=False):
+            forbidden.attack(tally, folder, breach)
         return
     for number in numbers:
         if part == "fields":

@@ -100,6 +100,7 @@ def kill(commands: Commands, tally: Tally, seed: int, number: int) -> None:
         entries = [f for f in (commands.folder / "cache").rglob("*") if f.is_file()]
         for file in rng.sample(entries, min(len(entries), 3)):
             file.unlink()
+    before = set(out.glob(".*")) if out.exists() else set()  # of one that was killed
     child = commands.start(out)
     number_of = rng.choice(SIGNALS)
     time.sleep(rng.uniform(0.0, 1.1) * commands.seconds)
@@ -119,8 +120,8 @@ def kill(commands: Commands, tally: Tally, seed: int, number: int) -> None:
         return
     trouble = commands.unsound(out) or commands.unsound_cache()
     if not trouble and number_of != signal.SIGKILL and child.returncode != -number_of:
-        trouble = ", ".join(file.name for file in out.glob(".*")) if out.exists() else ""
-        trouble = f"{trouble} was left" if trouble and number % 10 == 0 else ""
+        left = set(out.glob(".*")) - before if out.exists() else set()
+        trouble = f"{', '.join(file.name for file in left)} was left" if left else ""
     tally.add("kills", "lost" if trouble else "run", f"{words}: {trouble}")
 
 
