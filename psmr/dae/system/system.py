@@ -19,7 +19,7 @@ from scipy import sparse
 from psmr.dae.compile.codegen import CompiledComponent
 from psmr.dae.compile.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual
 from psmr.dae.compile.restrict import restrict
-from psmr.dae.declare.component import parameters_of
+from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR
 from psmr.dae.system.linear import LinearDae
@@ -143,6 +143,18 @@ class System:
     def _kernels(self) -> Kernels:
         return self.kernels()
 
+    @functools.cached_property
+    def _limit_columns(self) -> tuple[tuple[int, int, int, Indices], ...]:
+        """(side, group, column, states) of each parameter that is a limit; side 0 is the lower one."""
+        found = []
+        for g, group in enumerate(self.groups):
+            component = group.compiled.component
+            variables, names = local_variables(component), tuple(parameters_of(component))
+            for state, bounds in component.limits.items():
+                places = group.index[:, variables.index(state)]
+                found += [(k, g, names.index(name), places) for k, name in enumerate(bounds) if name in names]
+        return tuple(found)
+
     def __getstate__(self) -> dict[str, Any]:
         # What is derived is made anew: the table of the kernels holds addresses and pointers of this process.
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
@@ -211,6 +223,13 @@ class System:
     def limits_move(self) -> NDArray[np.bool_]:
         """(n,) whether a limit of the state moves with a variable."""
         return np.asarray((self.lower_at >= 0) | (self.upper_at >= 0))
+
+    def constant_limits(self, parameters: Sequence[Reals]) -> tuple[Reals, Reals]:
+        """Return the (n,) lower and upper non-windup limits that do not move, for the given parameters."""
+        both = self.lower.copy(), self.upper.copy()
+        for side, group, column, places in self._limit_columns:
+            both[side][places] = parameters[group][:, column]
+        return both
 
     def limits(self, w: Reals, constant: tuple[Reals, Reals] | None = None) -> tuple[Reals, Reals]:
         """Return the (n,) lower and upper non-windup limits at a buffer w.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.declare.algebraic_form import form_for
-from psmr.dae.declare.component import Component, local_variables, parameters_of
+from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.system.system import System
 from psmr.errors import EventError, SimulationError, nearest
 from psmr.numerics.run.trajectory import Change
@@ -126,12 +126,12 @@ def apply_changes(
         When the algebraic equations have no solution after the change.
     """
     what = ", ".join(map(str, changes))
-    before = limits(system, parameters)
+    before = system.constant_limits(parameters)
     for change in changes:
         for device, parameter, value in change.parameters:
             group, row, column = system.parameter_place(device, parameter)
             parameters[group][row, column] = value
-    lower, upper = limits(system, parameters)
+    lower, upper = system.constant_limits(parameters)
     for i in np.flatnonzero(lower > upper):
         raise EventError(
             f"{what}: the lower limit {lower[i]:g} of {system.names_x[i]} is above the upper one {upper[i]:g}"
@@ -208,21 +208,6 @@ def _set_inputs(system: System, changes: list[Change], w: Reals, now: Now) -> No
             now.ramps.pop(place, None)
             if rate != 0:
                 now.ramps[place] = (float(w[place]), rate, t)
-
-
-def limits(system: System, parameters: Sequence[Reals]) -> tuple[Reals, Reals]:
-    """Return (n,) lower and upper constant non-windup limits for the given parameter matrices."""
-    lower, upper = system.lower.copy(), system.upper.copy()
-    for group, matrix in zip(system.groups, parameters, strict=True):
-        component = group.compiled.component
-        variables, names = local_variables(component), tuple(parameters_of(component))
-        for state, (low, high) in component.limits.items():
-            places = group.index[:, variables.index(state)]
-            if low in names:
-                lower[places] = matrix[:, names.index(low)]
-            if high in names:
-                upper[places] = matrix[:, names.index(high)]
-    return lower, upper
 
 
 def autonomous(system: System, parameters: Sequence[Reals]) -> bool:

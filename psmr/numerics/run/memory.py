@@ -7,6 +7,9 @@ from pathlib import Path
 # So much stays free for what is done with a table, or as much as the table has, if that is less.
 RESERVE = 2**28
 
+# So few bytes are never what a machine lacks; to ask whether they are there takes longer than to use them.
+SMALL = 2**22
+
 # Where Linux has its groups of processes.
 GROUPS = Path("/sys/fs/cgroup")
 
@@ -51,6 +54,8 @@ def _reclaimable(group: Path) -> int:
 
 def room_for_more(taken: float, wanted: float) -> float:
     """Return how many bytes, up to `wanted`, something that has `taken` bytes may take in addition."""
+    if taken + wanted <= SMALL:
+        return wanted
     free = available_memory()
     return wanted if free is None else min(wanted, max(0.0, free - min(RESERVE, taken)))
 

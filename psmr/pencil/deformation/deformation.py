@@ -13,9 +13,9 @@ from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.deformation.at_size import deformation_at_size
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.columns import deformation_columns, spurious_columns
-from psmr.pencil.modes.matching import ZERO_MODE, Match, match
+from psmr.pencil.modes.matching import Match, match
 from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers_of
-from psmr.pencil.modes.verdict import judge, stable_and_radius
+from psmr.pencil.modes.verdict import excess_of, judge, stable_and_radius
 from psmr.pencil.operator.exact import correction_rate, step_operator
 from psmr.pencil.operator.published import WARNING, published_multipliers
 from psmr.pencil.report.report import Columns, Deformation, Pencil, dominant_position
@@ -108,8 +108,9 @@ def report_of(
     rate
         Factor by which a correction of a macro step reduces its error, where that decides.
     """
-    stable, radius = stable_and_radius(known, numerical, matched, step)
-    verdict, warnings = judge(known, numerical, matched, step, rate, names)
+    excess = excess_of(known, numerical, matched, step)
+    stable, radius = stable_and_radius(excess)
+    verdict, warnings = judge(known, numerical, matched, excess, step, rate, names)
     columns, multipliers = _columns(known, numerical, matched)
     left = matched.spurious
     return Deformation(
@@ -148,7 +149,7 @@ def spectral_radius(linear: LinearDae, scheme: Scheme) -> float:
         When an equation of the step has no unique solution.
     """
     modes, numerical, step, _ = _spectra(linear, scheme, "exact")
-    return stable_and_radius(modes, numerical, match(modes, numerical, step), step)[1]
+    return stable_and_radius(excess_of(modes, numerical, match(modes, numerical, step), step))[1]
 
 
 def _spectra(linear: LinearDae, scheme: Scheme, pencil: Pencil) -> tuple[Modes, Multipliers, float, float]:
@@ -162,7 +163,8 @@ def _spectra(linear: LinearDae, scheme: Scheme, pencil: Pencil) -> tuple[Modes, 
 
 
 def _columns(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[Columns, np.ndarray]:
-    zero = np.array([status == ZERO_MODE for status in matched.status])
+    zero = np.zeros(len(modes.s), dtype=bool)
+    zero[matched.zero] = True
     rows = np.flatnonzero((modes.s.imag >= 0.0) | zero)
     s = np.where(zero, 0.0, modes.s)[rows]
     s_hat = matched.s_numerical[rows]

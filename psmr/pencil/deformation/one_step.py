@@ -19,7 +19,7 @@ from psmr.errors import SchemeError
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
 from psmr.pencil.deformation.deformation import report_of
-from psmr.pencil.modes.matching import NOT_REPRESENTED, Match, statuses, unwrapped_logarithm
+from psmr.pencil.modes.matching import Match, statuses, unwrapped_logarithm
 from psmr.pencil.modes.spectrum import EPS, Modes, Multipliers, modes_of
 from psmr.pencil.report.report import Deformation
 
@@ -37,11 +37,14 @@ class OneStepModes:
         of two.
     names
         The variables, states before algebraic ones.
+    shares
+        (n + m, n) participation of each variable in each mode: the algebraic ones have none.
     """
 
     modes: Modes
     error: NDArray[np.float64]
     names: tuple[str, ...]
+    shares: NDArray[np.float64]
 
     @classmethod
     def of(cls, linear: LinearDae) -> OneStepModes:
@@ -60,9 +63,9 @@ class OneStepModes:
             worst = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=0)
         except np.linalg.LinAlgError:
             worst = np.full(n, np.inf)
-        return cls(
-            modes, np.minimum(n * EPS * worst, np.sqrt(n * EPS)) * size, linear.names_x + linear.names_y
-        )
+        error = np.minimum(n * EPS * worst, np.sqrt(n * EPS)) * size
+        shares = np.vstack([modes.participation, np.zeros((linear.m, n))])
+        return cls(modes, error, linear.names_x + linear.names_y, shares)
 
     def deformation(self, scheme: SingleRate) -> Deformation:
         """Return the report on a scheme that `psmr.deformation` gives.
@@ -78,14 +81,13 @@ class OneStepModes:
         z = stability_function(TABLEAUX[scheme.method], h * np.asarray(modes.s, dtype=np.complex128))
         partner = np.where(z == 0.0, -1, np.arange(len(z)))
         status = statuses(modes.s, z, h, modes.zero)
-        shown = np.array([not words.startswith(NOT_REPRESENTED) for words in status])
         s_hat = np.full(len(z), np.nan + 0j)
-        s_hat[shown] = unwrapped_logarithm(z[shown], modes.s[shown], h)
-        shares = np.zeros((len(self.names), len(z)))
-        shares[: len(z)] = modes.participation
-        error = np.abs(z) * h * self.error + len(z) * EPS
-        numerical = Multipliers(z, modes.vectors, shares, error)
         matched = Match(partner, s_hat, status, np.zeros(0, dtype=int))
+        shown = np.ones(len(z), dtype=bool)
+        shown[matched.lost] = False
+        s_hat[shown] = unwrapped_logarithm(z[shown], modes.s[shown], h)
+        error = np.abs(z) * h * self.error + len(z) * EPS
+        numerical = Multipliers(z, modes.vectors, self.shares, error)
         return report_of(scheme, "exact", h, modes, numerical, matched, self.names)
 
 

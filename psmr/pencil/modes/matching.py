@@ -7,6 +7,7 @@ factors) as much as its place.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,17 @@ class Match:
     s_numerical: np.ndarray
     status: tuple[str, ...]
     spurious: np.ndarray
+
+    @functools.cached_property
+    def zero(self) -> np.ndarray:
+        """Positions of the zero modes."""
+        return np.array([k for k, words in enumerate(self.status) if words == ZERO_MODE], dtype=int)
+
+    @functools.cached_property
+    def lost(self) -> np.ndarray:
+        """Positions of the modes that are not represented."""
+        rest = (k for k, words in enumerate(self.status) if words not in (REPRESENTED, ZERO_MODE))
+        return np.array(list(rest), dtype=int)
 
 
 def match(modes: Modes, numerical: Multipliers, step: float) -> Match:

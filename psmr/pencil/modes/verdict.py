@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from psmr.pencil.modes.matching import NOT_REPRESENTED, ZERO_MODE, Match
+from psmr.pencil.modes.matching import Match
 from psmr.pencil.modes.spectrum import Modes, Multipliers
 
 
-def stable_and_radius(
-    modes: Modes, numerical: Multipliers, matched: Match, step: float
-) -> tuple[bool, float]:
-    """Return whether no multiplier is outside the unit circle, and the largest |z|.
-
-    A multiplier on the unit circle within its rounding error counts as on it; so does that of a zero mode (z
-    = 1) within what rounding has done to s itself.
-    """
-    excess = excess_of(modes, numerical, matched, step)
+def stable_and_radius(excess: np.ndarray) -> tuple[bool, float]:
+    """Return whether no multiplier is outside the unit circle, and the largest |z|; see `excess_of`."""
     if not len(excess):
         return True, 0.0
     return bool((excess <= 0.0).all()), float((1.0 + excess).max())
 
 
 def judge(
-    modes: Modes, numerical: Multipliers, matched: Match, step: float, rate: float, names: tuple[str, ...]
+    modes: Modes,
+    numerical: Multipliers,
+    matched: Match,
+    excess: np.ndarray,
+    step: float,
+    rate: float,
+    names: tuple[str, ...],
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the verdict (one sentence) and what else must be said."""
-    excess = excess_of(modes, numerical, matched, step)
-    owner = {int(j): k for k, j in enumerate(matched.partner) if j >= 0}
-    growing = [k for k, s in enumerate(modes.s) if s.real > modes.zero and s.imag >= 0.0]
-    outside = [j for j in np.argsort(-excess) if excess[j] > 0.0 and numerical.z[j].imag >= 0.0]
+    """Return the verdict (one sentence) and what else must be said; `excess` as of `excess_of`."""
+    upper = modes.s.imag >= 0.0
+    growing = np.flatnonzero((modes.s.real > modes.zero) & upper).tolist()
+    outside = np.flatnonzero((excess > 0.0) & (numerical.z.imag >= 0.0))
+    outside = outside[np.argsort(-excess[outside], kind="stable")].tolist()
+    owner = {int(j): k for k, j in enumerate(matched.partner) if j >= 0} if outside else {}
     blamed = [j for j in outside if owner.get(int(j)) not in growing]
     notes = []
     if growing:
@@ -38,14 +38,11 @@ def judge(
         hidden = [k for k in growing if excess[matched.partner[k]] <= 0.0 or matched.partner[k] < 0]
         if hidden:
             notes.append(f"The scheme hides this: it damps mode {mode_text(modes.s[hidden[0]])}.")
-    if any(status == ZERO_MODE for status in matched.status):
-        count = sum(status == ZERO_MODE for status in matched.status)
+    if count := len(matched.zero):
         notes.append(
             f"{count} zero mode{'s' if count > 1 else ''} (z = 1): common angle or speed, not an instability."
         )
-    lost = [
-        k for k, s in enumerate(matched.status) if s.startswith(NOT_REPRESENTED) and modes.s[k].imag >= 0.0
-    ]
+    lost = matched.lost[upper[matched.lost]].tolist()
     if lost:
         fastest = ", ".join(mode_text(modes.s[k]) for k in lost[:3])
         more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
@@ -75,12 +72,15 @@ def mode_text(s: complex) -> str:
 
 
 def excess_of(modes: Modes, numerical: Multipliers, matched: Match, step: float) -> np.ndarray:
-    """Return |z| - 1 of each multiplier, and 0 where rounding explains the difference."""
+    """Return |z| - 1 of each multiplier, and 0 where rounding explains the difference.
+
+    A multiplier on the unit circle within its rounding error counts as on it; so does that of a zero mode (z
+    = 1) within what rounding has done to s itself.
+    """
     allowance = numerical.error.copy()
-    for k, status in enumerate(matched.status):
-        if status == ZERO_MODE and matched.partner[k] >= 0:
-            j = matched.partner[k]
-            allowance[j] = max(allowance[j], np.expm1(modes.zero * step))
+    zero = matched.partner[matched.zero]
+    zero = zero[zero >= 0]
+    allowance[zero] = np.maximum(allowance[zero], np.expm1(modes.zero * step))
     excess = np.abs(numerical.z) - 1.0
     return np.where(np.abs(excess) <= allowance, 0.0, excess)
 

@@ -19,7 +19,7 @@ from psmr.study.outcome.outcome import LOW_VOLTAGE, Limit, Outcome
 from psmr.study.outcome.slip import Followers
 from psmr.study.outcome.sources import Source, angles_of, centre_of_inertia, sources_of, together
 from psmr.study.outcome.synchronism import Synchronism
-from psmr.study.record.spans import Span, limits_in
+from psmr.study.record.spans import Span
 from psmr.study.record.terminals import nominal_frequency
 from psmr.study.topology.network import buses
 
@@ -80,7 +80,7 @@ class Observer:
         groups = together(self.system, span, self.sources)
         self._groups = [self._group(members, len(groups) > 1) for members in groups]
         self._counted = ~_faulted(self.system, span)
-        self._bounds = limits_in(self.system, span)
+        self._bounds = self.system.constant_limits(span.parameters)
 
     def _group(self, members: list[Source], several: bool) -> _Group:
         turning = [s for s in members if f"{s.name}.omega" in self._speeds]

@@ -21,7 +21,7 @@ from psmr.numerics.solve.newton import VERY_DISHONEST
 from psmr.numerics.solve.records import VALID
 from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE
-from psmr.study.record.spans import Span, limits_in
+from psmr.study.record.spans import Span
 
 Reals = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def dense_points(
 def _within(system: System, span: Span, t: Reals, points: Reals, times: Reals) -> Reals:
     """Return the points at times within one span."""
     n, size = system.n, system.n + system.m
-    limits = limits_in(system, span)
+    limits = system.constant_limits(span.parameters)
     rates = _Rates(system, span, limits)
     network = block_of(system, span, limits, np.arange(n, size), "event")
     first = np.searchsorted(t, times, side="right") - 1

@@ -22,7 +22,7 @@ from psmr.numerics.solve.records import VALID
 from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE, NO_ROOM
 from psmr.study.record.dense import TOLERANCE, block_of
-from psmr.study.record.spans import Span, limits_in
+from psmr.study.record.spans import Span
 
 Reals = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class Settled:
         if n == size or not len(t):
             return points
         if self._block is None:
-            limits = limits_in(self.system, self.span)
+            limits = self.system.constant_limits(self.span.parameters)
             self._block = block_of(self.system, self.span, limits, np.arange(n, size), "event")
         held, w, out = self.span.held(t), self._w, points.copy()
         for k, time in enumerate(t):

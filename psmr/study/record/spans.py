@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
-from psmr.numerics.run.changes import limits
 from psmr.numerics.run.trajectory import Change
 from psmr.study.topology.network import out_of_service
 
@@ -165,8 +164,3 @@ def system_in(system: System, span: Span, x: Reals, y: Reals, t: float | None = 
     }
     left = assemble(devices, start, name=system.name)
     return replace(left, w0=left.buffer(t=t))
-
-
-def limits_in(system: System, span: Span) -> tuple[Reals, Reals]:
-    """Return the (n,) lower and upper non-windup limits of a span that do not move."""
-    return limits(system, span.parameters)

@@ -25,7 +25,7 @@ from psmr.pencil.modes.outermost import outermost
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import SAME, ShiftInvert
 from psmr.pencil.modes.spectrum import Modes, modes_of, multipliers_of
-from psmr.pencil.modes.verdict import mode_text, stable_and_radius
+from psmr.pencil.modes.verdict import excess_of, mode_text, stable_and_radius
 from psmr.pencil.operator.exact import step_operator
 from psmr.pencil.operator.step_map import step_map
 from psmr.study.tuning.tuning import Target
@@ -109,7 +109,7 @@ class EveryMode:
         except SingularError:
             return Found(LOST, complex(s[0]), False)
         matched = match(modes, numerical, scheme.step)
-        stable = stable_and_radius(modes, numerical, matched, scheme.step)[0]
+        stable = stable_and_radius(excess_of(modes, numerical, matched, scheme.step))[0]
         status = [matched.status[k] for k in np.flatnonzero(band)]
         missing = [k for k, words in enumerate(status) if words != REPRESENTED]
         if missing:
@@ -125,7 +125,7 @@ class EveryMode:
         except SingularError:
             return False
         matched = match(self.modes, numerical, scheme.step)
-        return stable_and_radius(self.modes, numerical, matched, scheme.step)[0]
+        return stable_and_radius(excess_of(self.modes, numerical, matched, scheme.step))[0]
 
 
 def _band(modes: Modes, target: Target) -> NDArray[np.bool_]:

@@ -11,7 +11,6 @@ from sksundae.ida import IDA
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
 from psmr.errors import SimulationError
-from psmr.numerics.run.changes import limits
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.algebraic_solve import algebraic_solve
 from psmr.numerics.solve.block import Block, column_indices, make_block
@@ -65,7 +64,7 @@ class IdaRun:
             self.w[self.system.index(name)] = value
 
     def _load(self) -> None:
-        lower, upper = limits(self.system, self.parameters)
+        lower, upper = self.system.constant_limits(self.parameters)
         for block in (self.all, self.network):
             block.load(self.parameters, lower, upper, {}, self.w)
 
