@@ -152,7 +152,9 @@ def _read(
     if psse:
         from psmr.io.psse.raw import read_raw
 
-        return read_raw(path, dynamics, skip_unknown_models, net_unmodelled, mechanical)
+        return read_raw(
+            path, dynamics, skip_unknown_models, net_unmodelled, mechanical, rawx=suffix == ".rawx"
+        )
     if suffix == ".m":
         from psmr.io.matpower.read import read_matpower
 
@@ -164,9 +166,9 @@ def _read(
     except CaseError as error:
         if str(path) != STANDARD_INPUT or format is not None:
             raise
-        raise CaseError(
-            f"{error}; standard input is taken for TOML unless --format (format=) says else"
-        ) from error
+        told = CaseError(f"{error}; standard input is taken for TOML unless --format (format=) says else")
+        told.mistakes = error.mistakes
+        raise told from error
 
 
 def _prepared(

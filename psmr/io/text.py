@@ -112,9 +112,11 @@ def _standard_input(stream: TextIO | None) -> bytes:
     if stream is None or stream.closed:
         raise CaseError("-: standard input is closed; give a file, or pipe one in")
     try:
-        raw = stream.buffer.read(LONGEST + 1)
+        given = getattr(stream, "buffer", stream).read(LONGEST + 1)
     except OSError as error:
         raise CaseError(f"-: standard input cannot be read: {error.strerror}; give a file") from error
+    # A stream in its place, of a notebook or a test, has text alone.
+    raw = given.encode("utf-8") if isinstance(given, str) else given
     if len(raw) > LONGEST:
         raise CaseError("-: standard input has more than 1 GiB; is it the right one?")
     return raw

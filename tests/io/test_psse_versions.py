@@ -130,6 +130,16 @@ def test_rawx_says_the_same(tmp_path):
     assert read_case(tmp_path / "case.rawx") == read_case(tmp_path / "case.raw")
 
 
+def test_a_format_that_is_said_stands_in_place_of_the_suffix(tmp_path):
+    (tmp_path / "case.rawx").write_text(raw_text(35))
+    assert read_case(tmp_path / "case.rawx", format="raw").buses
+    (tmp_path / "case.raw").write_text(as_rawx(read_sections(tmp_path / "case.rawx")))
+    assert read_case(tmp_path / "case.raw", format="rawx").buses
+    (tmp_path / "case.raw").write_text(raw_text(35))
+    with pytest.raises(CaseError, match=r"case\.raw:1: is no(t| valid) JSON"):
+        read_case(tmp_path / "case.raw", format="rawx")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

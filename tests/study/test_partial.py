@@ -175,6 +175,16 @@ def test_cases_from_standard_input_say_their_format(wscc9, monkeypatch, capsys):
     assert "standard input is one file" in capsys.readouterr().err
 
 
+def test_mistakes_of_a_case_from_a_stream_of_text_stand_each_for_itself(wscc9, monkeypatch):
+    """A notebook has such a stream in the place of standard input."""
+    damaged = (wscc9 / "wscc9.toml").read_text().replace("\nh = ", "\nh = -", 2)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(damaged))
+    with pytest.raises(psmr.PsmrError) as error:
+        psmr.read_case("-")
+    assert len(error.value.mistakes) == 2
+    assert all("h = -" in words for words in error.value.mistakes)
+
+
 def test_standard_input_that_does_not_end_or_is_closed(monkeypatch, capsys):
     from psmr.io import text
 

@@ -50,6 +50,7 @@ def read_raw(
     skip_unknown_models: bool = False,
     net_unmodelled: bool = False,
     mechanical: str | None = None,
+    rawx: bool = False,
 ) -> Case:
     """Return the case in a RAW file, with the plants of a DYR file if one is given.
 
@@ -64,13 +65,15 @@ def read_raw(
         Leave generators without a machine in the DYR file without devices, for `net_generators`.
     mechanical
         What drives GENROU and its family; None: a power where there is a DYR file, as in PSS/E.
+    rawx
+        Whether the file is RAWX, PSS/E's JSON.
 
     Raises
     ------
     CaseError
         For everything the standard forbids and for what psmr cannot model; names file and line.
     """
-    raw = read_sections(path)
+    raw = read_sections(path, rawx)
     mistakes = Mistakes()
     tables = _Tables(raw, skip_unknown_models, mistakes)
     generators, frequency = tables.generators, _frequency(raw.head)

@@ -48,8 +48,17 @@ class RawFile:
     records: Mapping[str, tuple[tuple[Record, ...], ...]]
 
 
-def read_sections(path: str | Path) -> RawFile:
+def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
     """Cut a RAW file into its sections and records.
+
+    One that begins with a brace is RAWX, whatever it is called.
+
+    Parameters
+    ----------
+    path
+        The file, or ``-`` for standard input.
+    rawx
+        Whether it is said to be RAWX, so that one that is not is told what a RAWX file is like.
 
     Raises
     ------
@@ -57,10 +66,10 @@ def read_sections(path: str | Path) -> RawFile:
         For a file that is no text, a version that is not known, a section that is missing or not ended, a
         quotation mark that is not closed; with file and line.
     """
-    if Path(path).suffix.lower() == ".rawx":
+    if rawx:
         return RawFile(*read_rawx(path))
     text = read_text(path, WINDOWS)
-    if "".join(text[:10]).lstrip().startswith("{"):  # RAWX under another name
+    if "".join(text[:10]).lstrip().startswith("{"):
         return RawFile(*read_rawx(path))
     lines = [(i, line) for i, line in enumerate(text, start=1) if not line.startswith("@!")]
     if not lines:
