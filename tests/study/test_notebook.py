@@ -117,6 +117,11 @@ def test_schemes_print_as_the_call_that_makes_them(split):
 
 def test_a_saved_run_is_the_run(fault_run, tmp_path):
     fault_run.save(tmp_path / "fault.run")
+    size = (tmp_path / "fault.run").stat().st_size
+    assert fault_run.spans
+    assert fault_run["G*.p"].size
+    fault_run.save(tmp_path / "fault.run")
+    assert (tmp_path / "fault.run").stat().st_size == size
     again = psmr.load_run(tmp_path / "fault.run")
     assert np.array_equal(again.x, fault_run.x)
     assert again.scheme == fault_run.scheme

@@ -127,6 +127,11 @@ class Run:
                         "left the finite numbers, take a smaller step"
                     )
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What the points give again is not written a second time.
+        again = {"signals", "spans"}
+        return {k: v for k, v in self.__dict__.items() if k not in again and not k.startswith("_")}
+
     def __repr__(self) -> str:
         return f"Run({self.name!r}, {len(self.t)} points to t = {self.t[-1]:g} s: {self.outcome.headline})"
 
