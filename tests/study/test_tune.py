@@ -8,13 +8,14 @@ import pytest
 
 import psmr
 from psmr import cli
+from psmr.dae.system.linear_system import linear_system
 from psmr.errors import InputError, SchemeError
 from psmr.grid.case.tables import LineRow
 from psmr.grid.synthetic.chain import chain
 from psmr.io.read import CaseFile
 from psmr.study.file.study import read_study
 from psmr.study.run.execute import prepare
-from psmr.study.tuning import candidates
+from psmr.study.tuning import candidates, cost
 from psmr.study.tuning import tune as tune_module
 from psmr.study.tuning.judges import ChosenModes, EveryMode
 from psmr.study.tuning.tune import tune
@@ -125,9 +126,25 @@ def test_band_without_modes(system):
         tune(system, up_to=1e-4, accuracy=0.01)
 
 
-def test_unstable_system_is_named(wscc9):
-    from psmr.dae.system.linear_system import linear_system
+@pytest.mark.parametrize("large", [False, True])
+def test_a_system_in_which_nothing_oscillates_is_tuned(large, monkeypatch):
+    """Three lags of 1.1 and 2 and 5 per second: their slowest mode is kicked for the clock."""
+    monkeypatch.setattr(tune_module, "families", lambda linear: some(linear, gaps=0))
+    if large:
+        monkeypatch.setattr(tune_module, "families_at_size", lambda linear: some(linear, gaps=0))
+        for module in (tune_module, cost):
+            monkeypatch.setattr(module, "LARGEST", 1)
+    tuning = tune(linear_system(ode(np.diag([-1.1, -2.0, -5.0]))), up_to=2.0, accuracy=0.01)
+    assert tuning.winner.meets
+    assert tuning.modes == 3
 
+
+def test_zero_modes_alone_are_nothing_to_tune_for():
+    with pytest.raises(InputError, match="2 states and no mode but zero ones"):
+        tune(linear_system(ode(np.zeros((2, 2)))), up_to=2.0, accuracy=0.01)
+
+
+def test_unstable_system_is_named():
     system = linear_system(ode(np.array([[0.0, 1.0], [-64.0, 0.4]])))
     with pytest.raises(InputError, match=r"unstable to begin with: mode 0\.2 ± j7\.997"):
         tune(system, up_to=2.0, accuracy=0.01)

@@ -7,6 +7,9 @@ import numpy as np
 from psmr.pencil.modes.matching import Match
 from psmr.pencil.modes.spectrum import Modes, Multipliers
 
+# Relative to its size: a sparse search leaves so small an imaginary part to a real mode.
+ROUNDED = 1e-13
+
 
 def stable_and_radius(excess: np.ndarray) -> tuple[bool, float]:
     """Return whether no multiplier is outside the unit circle, and the largest |z|; see `excess_of`."""
@@ -68,7 +71,8 @@ def judge(
 
 def mode_text(s: complex) -> str:
     """Write a mode, ``-0.196 ± j8.373 1/s``."""
-    return f"{s.real:.4g} ± j{abs(s.imag):.4g} 1/s" if s.imag else f"{s.real:.4g} 1/s"
+    oscillates = abs(s.imag) > ROUNDED * abs(s)
+    return f"{s.real:.4g} ± j{abs(s.imag):.4g} 1/s" if oscillates else f"{s.real:.4g} 1/s"
 
 
 def excess_of(modes: Modes, numerical: Multipliers, matched: Match, step: float) -> np.ndarray:

@@ -43,6 +43,12 @@ Terms = tuple[float, float, float]
 # enough that no limit is reached (the largest variable moves by a hundredth).
 KICK = 1e-2
 
+# In a large system it is one of those nearest to 1 Hz, in 1/s: one factorisation finds them.
+AMONG = 2j * math.pi
+
+# Magnitude in 1/s below which an eigenvalue is that of a common angle, and a frequency none.
+NO_MODE = 1e-6
+
 NEVER = (math.inf, math.inf, math.inf)
 
 # Steps of a timed run, repetitions, and the ratios from which start and fast steps are told apart.
@@ -123,23 +129,28 @@ def kicked(system: System, near: complex | None = None, size: float = KICK) -> R
 
 
 def _shape(system: System, near: complex | None) -> NDArray[np.complex128]:
-    """Return the vector of the mode nearest to a value, or of the least damped oscillation."""
+    """Return the vector of the mode nearest to a value, or of a mode of little damping; see `_liveliest`."""
     linear = system.linearise()
     if system.n + system.m > LARGEST:
-        choice = ModeChoice(least_damped=1) if near is None else ModeChoice(near=(near,))
-        found = find(ShiftInvert(linear), choice).vectors[:, 0]
+        pencil = ShiftInvert(linear)
+        if near is None:
+            s, vectors, _ = pencil.near(AMONG)
+            found = vectors[:, _liveliest(s, NO_MODE)]
+        else:
+            found = find(pencil, ModeChoice(near=(near,))).vectors[:, 0]
         # Turned so that its largest entry is real: a vector is known but for a factor.
         return np.asarray(found / found[np.abs(found).argmax()])
     modes = modes_of(linear)
-    s = modes.s
-    if near is not None:
-        return np.asarray(modes.vectors[:, int(np.abs(s - near).argmin())])
-    oscillating = s.imag > 1e-6
-    ratio = np.where(oscillating, -s.real / np.maximum(np.abs(s), 1e-300), np.inf)
-    chosen = int(ratio.argmin())
-    if not oscillating.any():
-        chosen = int(np.argmin(np.where(np.abs(s) > modes.zero, np.abs(s), np.inf)))
+    chosen = _liveliest(modes.s, modes.zero) if near is None else int(np.abs(modes.s - near).argmin())
     return np.asarray(modes.vectors[:, chosen])
+
+
+def _liveliest(s: NDArray[np.complex128], zero: float) -> int:
+    """Return the position of the least damped oscillation; of the slowest mode where nothing oscillates."""
+    oscillating = s.imag > NO_MODE
+    if not oscillating.any():
+        return int(np.argmin(np.where(np.abs(s) > zero, np.abs(s), np.inf)))
+    return int(np.where(oscillating, -s.real / np.maximum(np.abs(s), NO_MODE), np.inf).argmin())
 
 
 def measured(system: System, scheme: Scheme, t_end: float) -> float:

@@ -132,6 +132,8 @@ def _band(modes: Modes, target: Target) -> NDArray[np.bool_]:
     size = np.abs(modes.s)
     band = (size <= 2.0 * np.pi * target.up_to) & (size > modes.zero) & (modes.s.imag >= 0.0)
     if not band.any():
+        if not (size > modes.zero).any():
+            raise InputError(f"{len(size)} states and no mode but zero ones: there is nothing to tune for")
         slowest = modes.s[int(np.argmin(np.where(size > modes.zero, size, np.inf)))]
         raise InputError(
             f"up_to = {target.up_to:g} Hz: no mode of the system is that slow; the slowest is "

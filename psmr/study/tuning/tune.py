@@ -164,5 +164,5 @@ def _out_of_reach(tried: list[Candidate], target: Target) -> str:
     return (
         f"no scheme that was tried reaches {target}. The best one misses it by a factor {miss(best):.3g}: "
         f"{best}. "
-        f"Ask for less, or take a step below {1e3 * GRID[0]:g} ms"
+        f"Ask for less; steps below {1e3 * GRID[0]:g} ms are not tried, but a scheme can be given one"
     )
