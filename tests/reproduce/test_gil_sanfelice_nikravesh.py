@@ -14,6 +14,7 @@ from psmr.reproduce.gil_sanfelice_nikravesh.pendulum import H, pendulum_runs
 from psmr.reproduce.papers import reproduce
 from psmr.reproduce.systems import linear_two_scales as two_scales
 from psmr.reproduce.systems import pendulum
+from tests.reproduce.mutated import assert_followed
 
 
 def test_the_test_equation_is_the_complex_one():
@@ -81,6 +82,7 @@ def test_the_pendulum_keeps_its_energy_and_its_joint_in_a_tight_run():
 
 def test_the_reproduction_writes_tables_figures_and_a_page(tmp_path):
     result = reproduce("gil-sanfelice-nikravesh", tmp_path)
+    assert_followed("gil-sanfelice-nikravesh", result)
     files = result.write(tmp_path)
     assert all(path.stat().st_size > 0 for path in files)
     assert {path.suffix for path in files} == {".csv", ".svg", ".html"}

@@ -27,6 +27,7 @@ from psmr.reproduce.huang_tzounas.tables import (
     table_1,
     table_2,
 )
+from tests.reproduce.mutated import assert_followed
 
 
 @pytest.fixture(scope="module")
@@ -252,6 +253,7 @@ def test_the_whole(tmp_path):
 
     words = []
     result = reproduce("huang-tzounas", tmp_path, words.append)
+    assert_followed("huang-tzounas", result)
     assert tuple(words) == PARTS
     assert [path.name for path in result.figures.values()] == [f"figure-{k:02d}.png" for k in range(2, 14)]
     assert all(path.stat().st_size > 20_000 for path in result.figures.values())

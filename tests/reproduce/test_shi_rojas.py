@@ -7,6 +7,7 @@ from psmr.reproduce.shi_rojas import tables
 from psmr.reproduce.shi_rojas.evidence import exact, smfe, square_error
 from psmr.reproduce.shi_rojas.reproduce import reproduce
 from psmr.reproduce.shi_rojas.tables import TABLE_I, naive_runge_kutta
+from tests.reproduce.mutated import assert_followed
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,7 @@ def test_plain_composition_fails():
 @pytest.mark.slow
 def test_reproduction(tmp_path):
     result = reproduce(tmp_path)
+    assert_followed("shi-rojas", result)
     assert result.count("misprint") == 1
     verdicts = {finding.claim: finding.verdict for finding in result.findings}
     # N = 140 at Delta = 0.2 is 0.42 % away, and grids from 1,001 times on move it by 0.31 %.
