@@ -20,7 +20,7 @@ from scipy.sparse.linalg import SuperLU
 
 from psmr.dae.system.linear import LinearDae
 from psmr.numerics.schemes.scheme import Scheme
-from psmr.pencil.operator.rows import implicit
+from psmr.pencil.operator.rows import implicit, matrices
 from psmr.pencil.operator.step_map import StepMap
 
 # Largest search space; a mode that has not converged by then is restarted from its best vector.
@@ -66,7 +66,7 @@ class Refinement:
         self.n, self.step, self.h = linear.n, step, scheme.step
         method = getattr(scheme, "solution", None) or getattr(scheme, "method", "TM")
         self.theta = 1.0 if method == "BEM" else 0.5
-        self.left = implicit(linear, self.theta * self.h)
+        self.left = implicit(matrices(linear), self.theta * self.h)
 
     def multiplier(self, s: complex, w: np.ndarray, lu: SuperLU, shift: complex) -> Pair:
         """Return the pair of T that grows out of the mode (s, w); lu are the factors of J - shift E."""

@@ -25,6 +25,7 @@ from psmr.numerics.step.program import (
     Rate,
     Repeat,
     Restore,
+    Side,
     Stage,
     Until,
     value,
@@ -129,6 +130,30 @@ def step_equations(linear: LinearDae, scheme: Scheme) -> StepEquations:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What the equations of a side's stages are made of.
+
+    Attributes
+    ----------
+    own
+        Positions of its rows.
+    others
+        What takes the variables of the other side out of w.
+    mass, rates
+        The side's rows of E and of f, above empty ones for the other side's variables.
+    picked, older
+        `others` below empty rows, on w and on the remembered variables.
+    """
+
+    own: np.ndarray
+    others: sp.csr_array
+    mass: sp.csr_array
+    rates: sp.csr_array
+    picked: sp.csr_array
+    older: sp.csr_array
+
+
 class _Writer:
     """Follows a program and writes an equation for each stage.
 
@@ -144,13 +169,13 @@ class _Writer:
         self.linear, self.rows, self.h = linear, rows, h
         # What takes the remembered variables to their places in w.
         self.place = sp.eye_array(linear.n + linear.m, format="csr")[remembered].T.tocsr()
-        self.mass, self.rates_matrix, _ = matrices(linear)
+        self.matrices = self.mass, self.rates_matrix, _ = matrices(linear)
         self.points: dict[str, str] = {NOW: STATE, OLDER[0]: KEPT[0], OLDER[1]: KEPT[1]}
         self.rates: dict[str, str] = {}
         self.present = STATE
         self.iterated = False
         self._equations: list[Equation] = []
-        self._others: sp.csr_array | None = None
+        self._parts: dict[tuple[Side, bool], _Parts] = {}
         self._left: dict[tuple[str, float], sp.csr_array] = {}  # one object a matrix: it is factorised once
 
     def equations(self) -> list[Equation]:
@@ -231,28 +256,37 @@ class _Writer:
         spread = sp.eye_array(rows.sigma.size, format="csr")[np.searchsorted(rows.sigma, read)]
         return (rows.pick_slow - spread.T @ gains @ rows.pick_fast).tocsr()
 
+    def _parts_of(self, side: Side, answered: bool) -> _Parts:
+        """Return what the stages of a side are made of; the same for each of its fast steps."""
+        if (side, answered) not in self._parts:
+            own, _, others = self.rows.of(side)
+            if answered:
+                others = self._answering()
+            size, older = self.mass.shape[1], others @ self.place
+            below = sp.csr_array((others.shape[0], size))
+            self._parts[side, answered] = _Parts(
+                own,
+                others,
+                mass=_on_top(self.mass[own], below),
+                rates=_on_top(self.rates_matrix[own], below),
+                picked=_on_top(sp.csr_array((len(own), size)), others),
+                older=_on_top(sp.csr_array((len(own), older.shape[1])), older),
+            )
+        return self._parts[side, answered]
+
     def _stage(self, stage: Stage, label: str, i: int) -> None:
         side, h = stage.rows, self.h
-        own, _, others = self.rows.of(side)
-        if stage.answered:
-            others = self._others = self._others if self._others is not None else self._answering()
-        nothing = sp.csr_array((others.shape[0], self.mass.shape[1]))
-
-        def on_rows(matrix: sp.sparray) -> sp.sparray:
-            return sp.vstack([matrix[own], nothing], format="csr") if others.shape[0] else matrix
-
-        terms: list[Term] = [(self.points[stage.base], on_rows(self.mass))]
-        terms += [(self.rates[name], on_rows(h * weight * self.rates_matrix)) for name, weight in stage.rates]
+        parts = self._parts_of(side, stage.answered)
+        terms: list[Term] = [(self.points[stage.base], parts.mass)]
+        terms += [(self.rates[name], h * weight * parts.rates) for name, weight in stage.rates]
         outside = [(self.points[name], value(weights, i), name) for name, weights in stage.outside]
         for block, weight, name in outside or [(self.present, 1.0, "")]:
-            if others.shape[0] and weight:
-                pick = others @ self.place if name in OLDER else others
-                empty = sp.csr_array((len(own), pick.shape[1]))
-                terms.append((block, sp.vstack([empty, weight * pick], format="csr")))
+            if parts.others.shape[0] and weight:
+                terms.append((block, weight * (parts.older if name in OLDER else parts.picked)))
         key = (side, h * stage.gamma)
         if key not in self._left:
-            left = implicit(self.linear, h * stage.gamma)
-            self._left[key] = sp.vstack([left[own], others], format="csr") if others.shape[0] else left
+            left = implicit(self.matrices, h * stage.gamma)
+            self._left[key] = _on_top(left[parts.own], parts.others) if parts.others.shape[0] else left
         unknown = f"{stage.to}{label}"
         posed = " (is the partition well posed?)" if side != "all" else ""
         words = f"{stage.role}, step {h:g} s, f at the new point times {h * stage.gamma:g} s{posed}"
@@ -260,6 +294,10 @@ class _Writer:
         self.present = self.points[stage.to] = unknown
         if stage.rate is not None:
             self.rates[stage.rate] = unknown
+
+
+def _on_top(above: sp.csr_array, below: sp.csr_array) -> sp.csr_array:
+    return sp.vstack([above, below], format="csr")
 
 
 def _needed(equations: list[Equation], last: str) -> list[Equation]:

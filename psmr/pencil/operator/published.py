@@ -97,7 +97,7 @@ def _blocks(linear: LinearDae, scheme: Scheme) -> tuple[list[sp.sparray], list[s
     """Z_i, B_i and C_i for i = 1..r, equations (B.12) and (B.13)."""
     scheme = _checked(scheme)
     rows = Rows.of_partition(linear, scheme.split)
-    mass, rates, _ = matrices(linear)
+    parts = mass, rates, _ = matrices(linear)
     n, m, r = linear.n, linear.m, scheme.ratio
     a, a_star = (scheme.h_slow * x for x in COEFFICIENTS[scheme.predictor])
     b, b_star = (scheme.h_fast * x for x in COEFFICIENTS[scheme.solution])
@@ -110,16 +110,16 @@ def _blocks(linear: LinearDae, scheme: Scheme) -> tuple[list[sp.sparray], list[s
     from_now = (onto_slow @ (mass + a * rates)[:n]).tocsr()  # slow rows of P_t
     from_next = (onto_slow @ (a_star * rates)[:n]).tocsr()  # slow rows of P_s
 
-    fast_left = implicit(linear, b_star)[rows.fast]
+    fast_left = implicit(parts, b_star)[rows.fast]
     fast_right = (mass + b * rates).tocsr()[rows.fast]
     no_fast = sp.csr_array((len(rows.fast), n + m))
     no_slow = sp.csr_array((len(rows.slow), n + m))
-    z, right, coupling = [], [], []
+    z = [sp.vstack([fast_left, rows.pick_slow], format="csr")] * (r - 1)
+    right, coupling = [], []
     for i in range(1, r):
-        z.append(sp.vstack([fast_left, rows.pick_slow], format="csr"))
         right.append(sp.vstack([fast_right, (1 - i / r) * rows.pick_slow + (i / r) * from_now], format="csr"))
         coupling.append(sp.vstack([no_fast, (i / r) * from_next], format="csr"))
-    z.append(sp.vstack([fast_left, implicit(linear, c_star)[rows.slow]], format="csr"))
+    z.append(sp.vstack([fast_left, implicit(parts, c_star)[rows.slow]], format="csr"))
     right.append(sp.vstack([fast_right, no_slow], format="csr"))
     coupling.append(sp.vstack([no_fast, (mass + c * rates).tocsr()[rows.slow]], format="csr"))
     return z, right, coupling

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,7 +85,7 @@ def matrices(linear: LinearDae) -> tuple[sp.csr_array, sp.csr_array, sp.csr_arra
     return mass, rates, constraints
 
 
-def implicit(linear: LinearDae, a_star: float) -> sp.csr_array:
-    """E - [a* J_f; J_g]."""
-    mass, rates, constraints = matrices(linear)
+def implicit(parts: Sequence[sp.csr_array], a_star: float) -> sp.csr_array:
+    """E - [a* J_f; J_g], of the three `matrices`."""
+    mass, rates, constraints = parts
     return (mass - a_star * rates - constraints).tocsr()
