@@ -247,7 +247,9 @@ def beyond_the_load_limiter():
 
 
 def test_a_dispatch_beyond_the_load_limiter_is_an_error(beyond_the_load_limiter):
-    with pytest.raises(InitialisationError, match=r"GOV102.valve = 1\.1 is 0\.1 above load_max = 1; GOV102.temp"):
+    with pytest.raises(
+        InitialisationError, match=r"GOV102.valve = 1\.1 is 0\.1 above load_max = 1; GOV102.temp"
+    ):
         psmr.build(beyond_the_load_limiter)
 
 
