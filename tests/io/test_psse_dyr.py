@@ -321,6 +321,29 @@ def test_voltage_sources(read, name):
     assert np.abs(system.residual(system.w0)).max() < 1e-9
 
 
+def test_plant_control_of_a_grid_forming_converter(read):
+    """REPCA1 gives REGFMA1 a power and a reactive power; with QVflag = 1 that one takes a voltage."""
+
+    plant = PLANT.format(bus=0, branch="0 0").replace("0.4 -0.4", "0.9 -0.9")
+
+    def with_plant(qv_flag):
+        records = f"2 'REGFMA1' 'G1' 1 {qv_flag} {FORMING}{plant}"
+        return read(GOOD.replace("2 'GENCLS' 'G1' 4.0, 0.0 /   a comment\n", records))
+
+    system = build(with_plant(0))
+    assert np.abs(system.residual(system.w0)).max() < 1e-9
+    assert {"G2-G1.p_ref", "G2-G1.q_ext"}.isdisjoint(system.names_u)
+    held = system.u0[system.names_u.index("PPC-G2-G1.ref")]
+    step = psmr.SetPoint("PPC-G2-G1", "ref", held - 0.005, 1.0)
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=0.01), 20.0, events=[step], certify=False)
+    assert run.values("PPC-G2-G1.y_m")[-1] == pytest.approx(held - 0.005, abs=5e-4)
+    taken = (
+        r"dyr:5 \(PPC-G2-G1\): nothing in G2-G1 takes the q_ext of REPCA1; REGFMA1 as it is set takes p_ref,"
+    )
+    with pytest.raises(CaseError, match=f"{taken} v_ref"):
+        build(with_plant(1))
+
+
 def test_trips_of_distributed_generation(read):
     record = (
         "2 'DERA1' 'G1' 1 0 0 1 1 1 0.02 0.02 -99 99 5.0 0 0.02 0.02 20 0 -0.0006 0.0006 99 -99 1.1 0 0.5"

@@ -153,7 +153,10 @@ def _holding(generator: GeneratorRow, row: DeviceRow, port: str) -> str:
 
 
 def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -> None:
-    """Raise CaseError where an exciter, governor or stabiliser acts on nothing: it would change nothing."""
+    """Raise CaseError where an exciter, governor or stabiliser acts on nothing: it would change nothing.
+
+    A plant control has two references, and both must be taken.
+    """
     roles = {row.role for row in generator.devices}
     for row in generator.devices:
         component = kinds[row.name]
@@ -165,4 +168,13 @@ def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -
                 f"{row.place}: no device of {generator.name} reads the output of {row.type}; remove it, or"
                 " choose a"
                 " machine (or exciter) that has this input"
+            )
+        if row.role == "plant_control" and (lost := [n for n in component.algebraic if n not in read]):
+            source = next(device for device in generator.devices if device.role in SOURCES)
+            own = kinds[source.name].inputs
+            takes = ", ".join(port for port in own if port not in terminal_wires(""))
+            raise CaseError(
+                f"{row.place}: nothing in {generator.name} takes the {' and '.join(lost)} of {row.type};"
+                f" {source.type} as it is set takes {takes}: choose another mode of it, or take {row.type}"
+                " out"
             )
