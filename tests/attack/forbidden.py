@@ -271,7 +271,7 @@ def _dyr() -> Iterator[Breach]:
         ("a value that is not finite", "1 'TGOV1' 1  0.05 nan 1.0 0.0 2.0 6.0 0.0 /"),
         ("a time constant below zero", "1 'TGOV1' 1  0.05 -0.5 1.0 0.0 2.0 6.0 0.0 /"),
         ("crossed limits", "1 'TGOV1' 1  0.05 0.5 0.0 1.0 2.0 6.0 0.0 /"),
-        ("a compensation beside an exciter that the terminal voltage feeds", "1 'IEEEVC' 1  0.0 0.05 /"),
+        ("two compensators", "1 'IEEEVC' 1  0.0 0.05 /\n1 'COMP' 1  0.05 /"),
         ("a transfer trip of LDS3BL",
          f"7 'LDS3BL' 1 2 '1' 1 {' '.join(['0'] * 20)} 0.02 /"),
         ("a power control of GGOV1 without droop",

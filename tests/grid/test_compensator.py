@@ -1,11 +1,18 @@
 """The voltage compensator: what the exciter regulates, at rest, in a run, and where it cannot be."""
 
+from itertools import chain
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import psmr
+from psmr.dae.declare.mathematics import NumericMath
 from psmr.errors import CaseError, PsmrWarning
+from psmr.grid.models.catalogue import ROLES
+from psmr.grid.models.exciters.compensator import compensated as regulating
 from psmr.study.events.schedule import after
+from tests.grid.library import PARAMETERS
 from tests.io.psse.traces import HERE, TRACES, trapezoidal
 from tests.sundials import solver
 
@@ -63,16 +70,64 @@ def test_records(tmp_path, record, message):
             read(tmp_path, record)
 
 
-def test_beside_an_exciter_that_the_bus_feeds(tmp_path):
+def test_comp_looks_into_the_network(tmp_path):
+    (one, other) = (
+        next(d for row in read(tmp_path, record).generators for d in row.devices if d.role == "compensator")
+        for record in ("102 'COMP' 1 0.06 /", "102 'IEEEVC' 1 0 -0.06 /")
+    )
+    assert (one.type, one.parameters) == (other.type, other.parameters)
+
+
+FED = {
+    "EXST1": "0.01 5 -5 1 5 50 0.01 6 -6 0.05 0.01 1",
+    "SCRX": "0.1 10 100 0.05 -4 5 0 10",
+    "ESDC2A": "0.01 40 0.05 1 0.5 3 -3 0 0.5 0.05 1 0 2.5 0.05 3.5 0.2",
+    "EXDC2": "0 40 0 1 0.5 3 -3 0 0.5 0.05 1 0 2.5 0.05 3.5 0.2",
+}
+
+
+@pytest.mark.parametrize("model", FED)
+def test_beside_an_exciter_that_the_terminal_voltage_feeds(tmp_path, model):
+    """It regulates the compensated voltage, and the terminal voltage is its supply."""
     text = (HERE / TRACE.dyr).read_text()
     first, _, rest = text.partition("'SEXS'")
     ahead = first[: first.rindex("\n") + 1]
-    after = rest.partition("/")[2]
-    exst1 = "102 'EXST1' 1 0.01 5 -5 1 5 50 0.01 6 -6 0.05 0.01 1 /"
     path = tmp_path / "case.dyr"
-    path.write_text(f"{ahead}{exst1}\n{after}\n102 'IEEEVC' 1 0 -0.05 /\n")
-    with pytest.raises(CaseError, match=r"IEEEVC' beside EXST1, which the terminal voltage feeds as well"):
-        psmr.build(psmr.read_case(HERE / TRACE.raw, path, loads="impedance"))
+    path.write_text(f"{ahead}102 '{model}' 1 {FED[model]} /\n{rest.partition('/')[2]}\n102 'COMP' 1 0.08 /\n")
+    system = psmr.build(psmr.read_case(HERE / TRACE.raw, path, loads="impedance"))
+    assert np.abs(system.f(system.x0, system.y0)).max() < 1e-8
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=0.002), t_end=8.0, events=TRACE.events, certify=False)
+    seen = np.hypot(run["VC102.u_re"].to_numpy(), run["VC102.u_im"].to_numpy())
+    assert np.abs(seen - compensated(run, 0.0, -0.08)).max() < 1e-9
+    v = run["bus102.v"].to_numpy()
+    assert np.ptp(v) > 5e-3
+    device = next(d for d in system.devices if d.name == "AVR102")
+    assert {device.connections["v_re"], device.connections["u_re"]} == {"bus102.v_re", "VC102.u_re"}
+    if model == "SCRX":
+        # Its field voltage, and that alone, is the terminal voltage times the regulator's signal.
+        assert np.abs(run["AVR102.v_f"].to_numpy() - v * run["AVR102.v_a"].to_numpy()).max() < 1e-9
+    if model == "EXST1":
+        lagging = np.abs(run["AVR102.v_m"].to_numpy() - seen)
+        assert lagging[-1] < 1e-4 < np.abs(seen - v)[-1]
+    if model == "ESDC2A":
+        assert np.abs(run["AVR102.v_r_high"].to_numpy() - 3 * v).max() < 1e-9
+
+
+def test_every_exciter_takes_a_compensator():
+    """Zero compensation is none, term by term: only the regulated voltage is another name."""
+    generator = np.random.default_rng(5)
+    for exciter in ROLES["exciter"]:
+        names = (*exciter.states, *exciter.algebraic, *exciter.inputs)
+        values = dict(zip(names, generator.uniform(0.5, 1.5, len(names)), strict=True))
+
+        def terms(kind, u_re, values=values, p=PARAMETERS[exciter]):
+            v = SimpleNamespace(**values, u_re=u_re, u_im=values["v_im"])
+            return list(chain(*kind.equations(NumericMath, v, SimpleNamespace(**p))))
+
+        free = SimpleNamespace(**values)
+        plain = list(chain(*exciter.equations(NumericMath, free, SimpleNamespace(**PARAMETERS[exciter]))))
+        assert terms(regulating(exciter), values["v_re"]) == plain
+        assert terms(regulating(exciter), values["v_re"] + 0.1) != plain
 
 
 def test_without_an_exciter(tmp_path):

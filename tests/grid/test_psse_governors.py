@@ -225,25 +225,31 @@ def test_what_cannot_be_is_refused(component, change, message):
 BEYOND = {"t_rate": 0.0, "l_dref": 0.8, "k_imw": 0.0, "v_max": 1.5, "rselect": 0.0}
 
 
-@pytest.fixture(scope="module")
-def beyond_the_load_limiter():
+def with_governor(model, given):
+    """A plant of PSS/E's traces, dispatched at 1 pu, with a governor of its own."""
     from tests.io.psse.traces import HERE, TRACES
 
     case = next(trace for trace in TRACES if trace.name == "TGOV1, ESAC1A").case(HERE)
-    given = {k: v for k, v in PARAMETERS[GGOV1].items() if k != "s_n"} | BEYOND
-    given |= {"s_n": 100.0, "k_turb": 1.25, "w_fnl": 0.3}
 
     def swapped(row):
         if row.role != "governor":
             return row
-        return DeviceRow(row.name, "governor", "GGOV1", given)
+        return DeviceRow(row.name, "governor", model, given)
 
     rows = (replace(row, devices=tuple(map(swapped, row.devices))) for row in case.generators)
     return replace(case, generators=tuple(rows))
 
 
+@pytest.fixture(scope="module")
+def beyond_the_load_limiter():
+    given = {k: v for k, v in PARAMETERS[GGOV1].items() if k != "s_n"} | BEYOND
+    return with_governor("GGOV1", given | {"s_n": 100.0, "k_turb": 1.25, "w_fnl": 0.3})
+
+
 def test_a_dispatch_beyond_the_load_limiter_is_an_error(beyond_the_load_limiter):
-    with pytest.raises(InitialisationError, match=r"GOV102.valve = 1\.1 is 0\.1 above 1; GOV102.temp"):
+    with pytest.raises(
+        InitialisationError, match=r"GOV102.valve = 1\.1 is 0\.1 above load_max = 1; GOV102.temp"
+    ):
         psmr.build(beyond_the_load_limiter)
 
 
@@ -251,3 +257,17 @@ def test_a_dispatch_beyond_the_load_limiter_can_be_adjusted(beyond_the_load_limi
     with pytest.warns(PsmrWarning, match=r"load_max = 1 set to 1\.1; .*l_dref = 0\.8 set to 1"):
         system = psmr.build(beyond_the_load_limiter, start_at_limits="adjust")
     assert np.abs(system.f(system.x0, system.y0)).max() < 1e-9
+
+
+def test_a_dispatch_beyond_the_load_limit_of_gast():
+    """At rest its gate passes a_t; the limit moves, or holds and the turbine slows down."""
+    given = {"r": 0.05, "t_1": 0.2, "t_2": 0.2, "t_3": 2.0, "a_t": 0.9, "k_t": 2.5}
+    case = with_governor("GAST", given | {"v_max": 1.1, "v_min": 0.0, "d_turb": 0.0})
+    with pytest.raises(InitialisationError, match=r"GOV102\.temperature = 1 is 0\.1 above a_t = 0\.9"):
+        psmr.build(case)
+    with pytest.warns(PsmrWarning, match=r"above a_t = 0\.9: a_t = 0\.9 set to 1"):
+        system = psmr.build(case, start_at_limits="adjust")
+    assert np.abs(system.f(system.x0, system.y0)).max() < 1e-9
+    with pytest.warns(PsmrWarning, match="exceeded at the start and held"):
+        held = psmr.build(case, start_at_limits="hold")
+    assert held.f(held.x0, held.y0).min() == pytest.approx((0.9 - 2.5 * 0.1 - 1) / 0.2, rel=1e-6)

@@ -10,7 +10,7 @@ from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.monitored import monitored_branches
 from psmr.grid.models.catalogue import role_parameters
 from psmr.grid.start.initialise import build
-from psmr.io.psse.dyr_layout import MODELS, component_for
+from psmr.io.psse.dyr_layout import MODELS, component_for, parameters
 from psmr.io.read import read_case
 from tests.io.raw import raw_text
 
@@ -63,10 +63,9 @@ def test_names_are_parameters(model):
     _, component = component_for(model)
     declared = role_parameters(component)
     names = {name for name in MODELS[model].split() if name[0] not in "-@" and "=" not in name}
-    names = {"t_a" if name == "ta_tb" else name.removesuffix("_deg") for name in names}
-    assert names <= declared.keys()
-    needed = {name for name, parameter in declared.items() if parameter.default is None}
-    assert needed - names <= {"s_n", "r_a", "x_d1", "r_e", "x_e"}
+    given = set(parameters(component, dict.fromkeys(names, 1.0), 1.0, 0.0, 0.0))
+    assert given <= declared.keys()
+    assert {name for name, parameter in declared.items() if parameter.default is None} <= given
 
 
 WRONG = {
@@ -319,6 +318,29 @@ def test_voltage_sources(read, name):
         assert (source.parameters["t_qf"], source.parameters["k_iv"]) == (0.03, 6.0)
     system = build(case)
     assert np.abs(system.residual(system.w0)).max() < 1e-9
+
+
+def test_plant_control_of_a_grid_forming_converter(read):
+    """REPCA1 gives REGFMA1 a power and a reactive power; with QVflag = 1 that one takes a voltage."""
+
+    plant = PLANT.format(bus=0, branch="0 0").replace("0.4 -0.4", "0.9 -0.9")
+
+    def with_plant(qv_flag):
+        records = f"2 'REGFMA1' 'G1' 1 {qv_flag} {FORMING}{plant}"
+        return read(GOOD.replace("2 'GENCLS' 'G1' 4.0, 0.0 /   a comment\n", records))
+
+    system = build(with_plant(0))
+    assert np.abs(system.residual(system.w0)).max() < 1e-9
+    assert {"G2-G1.p_ref", "G2-G1.q_ext"}.isdisjoint(system.names_u)
+    held = system.u0[system.names_u.index("PPC-G2-G1.ref")]
+    step = psmr.SetPoint("PPC-G2-G1", "ref", held - 0.005, 1.0)
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=0.01), 20.0, events=[step], certify=False)
+    assert run.values("PPC-G2-G1.y_m")[-1] == pytest.approx(held - 0.005, abs=5e-4)
+    taken = (
+        r"dyr:5 \(PPC-G2-G1\): nothing in G2-G1 takes the q_ext of REPCA1; REGFMA1 as it is set takes p_ref,"
+    )
+    with pytest.raises(CaseError, match=f"{taken} v_ref"):
+        build(with_plant(1))
 
 
 def test_trips_of_distributed_generation(read):

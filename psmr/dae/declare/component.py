@@ -194,7 +194,7 @@ class Component:
 
     @staticmethod
     def rest_limits(p: Mapping[str, float]) -> Mapping[str, float]:
-        """Return the highest values that states can have at rest, where a gate with an integrator holds them.
+        """Return the highest values that states can have at rest, where a gate holds them.
 
         Initialisation has such gates open (``m.opened``), as it has limiters.
         """

@@ -153,5 +153,5 @@ def _margins(system: System, device: Device) -> Iterator[Margin]:
         for limit, side in ((lower, "lower"), (upper, "upper")):
             if np.isfinite(limit):
                 yield Margin(device.name, state, value, float(limit), side, getattr(limit, "name", ""))
-    for state, limit in component.rest_limits(device.parameters).items():
-        yield Margin(device.name, state, float(v[state]), float(limit), "upper")
+    for state, limit in component.rest_limits(p).items():
+        yield Margin(device.name, state, float(v[state]), float(limit), "upper", getattr(limit, "name", ""))

@@ -157,12 +157,6 @@ FOLLOWERS: tuple[type[Component], ...] = (
 )
 """Converters that follow the voltage at their bus: something else has to hold the island that they are in."""
 
-BUS_FED = (
-    *(ESAC6A, ESST3A, ESST4B, EXDC2, ESDC2A, DC4B, EXPIC1),
-    *(ESST1A, SCRX, EXST1, StaticExciter),
-)
-"""Exciters that read the terminal voltage for more than what they regulate: as their supply."""
-
 PREFIXES: Mapping[str, str] = {
     "compensator": "VC",
     **{"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"},

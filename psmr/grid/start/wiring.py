@@ -19,7 +19,8 @@ from psmr.grid.case.rows import (
     shunt_parameters,
 )
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, LoadRow
-from psmr.grid.models.catalogue import BUS_FED, SOURCES
+from psmr.grid.models.catalogue import SOURCES
+from psmr.grid.models.exciters.compensator import compensated
 from psmr.grid.models.network import Bus, Shunt
 from psmr.grid.powerflow.powerflow import PowerFlow
 
@@ -80,6 +81,10 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
     """
     bus = case.bus(generator.bus).name
     kinds = {row.name: component_of(row) for row in generator.devices}
+    if any(row.role == "compensator" for row in generator.devices):
+        for row in generator.devices:
+            if row.role == "exciter":
+                kinds[row.name] = compensated(kinds[row.name])  # type: ignore[arg-type]  # a class is hashable
     takes_power = any(
         row.role in SOURCES and "mechanical_power" in parameters_of(kinds[row.name])
         for row in generator.devices
@@ -88,8 +93,6 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
     for row in generator.devices:
         component = kinds[row.name]
         wires = terminal_wires(bus, component) | _measured_at(case, row, component, bus)
-        if row.role == "exciter":
-            wires |= _compensated(generator, row)
         for port in component.inputs:
             offering = [name for name, kind in kinds.items() if name != row.name and port in _offered(kind)]
             if len(offering) > 1:
@@ -106,20 +109,6 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
         devices.append(Device(row.name, component, values, wires))
     _check_used(generator, kinds)
     return devices
-
-
-def _compensated(generator: GeneratorRow, row: DeviceRow) -> dict[str, str]:
-    """Return the connections of an exciter to the compensator of its plant, if there is one."""
-    given = [device for device in generator.devices if device.role == "compensator"]
-    if not given:
-        return {}
-    if row.type in (kind.__name__ for kind in BUS_FED):
-        raise CaseError(
-            f"{given[0].place}: {given[0].type}: beside {row.type}, which the terminal voltage feeds as well:"
-            " psmr has a compensator only where the exciter reads nothing but the voltage that it regulates;"
-            " take it out, or choose another exciter"
-        )
-    return {"v_re": f"{given[0].name}.u_re", "v_im": f"{given[0].name}.u_im"}
 
 
 def _measured_at(case: Case, row: DeviceRow, component: type[Component], own: str) -> dict[str, str]:
@@ -153,11 +142,13 @@ def _holding(generator: GeneratorRow, row: DeviceRow, port: str) -> str:
 
 
 def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -> None:
-    """Raise CaseError where an exciter, governor or stabiliser acts on nothing: it would change nothing."""
-    roles = {row.role for row in generator.devices}
+    """Raise CaseError where an exciter, governor or stabiliser acts on nothing: it would change nothing.
+
+    A plant control has two references, and both must be taken.
+    """
     for row in generator.devices:
         component = kinds[row.name]
-        if component.outputs or (row.role == "compensator" and "exciter" in roles):
+        if component.outputs:
             continue
         read = {port for name, kind in kinds.items() if name != row.name for port in kind.inputs}
         if not read & set(_offered(component)):
@@ -165,4 +156,13 @@ def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -
                 f"{row.place}: no device of {generator.name} reads the output of {row.type}; remove it, or"
                 " choose a"
                 " machine (or exciter) that has this input"
+            )
+        if row.role == "plant_control" and (lost := [n for n in component.algebraic if n not in read]):
+            source = next(device for device in generator.devices if device.role in SOURCES)
+            own = kinds[source.name].inputs
+            takes = ", ".join(port for port in own if port not in terminal_wires(""))
+            raise CaseError(
+                f"{row.place}: nothing in {generator.name} takes the {' and '.join(lost)} of {row.type};"
+                f" {source.type} as it is set takes {takes}: choose another mode of it, or take {row.type}"
+                " out"
             )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from psmr.errors import CaseError, Mistakes, PsmrWarning
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, device_name
-from psmr.grid.models.catalogue import BUS_FED, SOURCES
+from psmr.grid.models.catalogue import SOURCES
 from psmr.grid.models.governors import IEEEG1CC
 from psmr.grid.models.machines import InfiniteBus
 from psmr.io.psse.conventions import NO_MODELS, circuit_number, meant
@@ -41,8 +41,6 @@ class Unit:
 
 SECOND = 3
 """Place of the bus of a second machine in a record of IEEEG1."""
-
-_BUS_FED = tuple(kind.__name__ for kind in BUS_FED)
 
 
 class _Skip:
@@ -143,13 +141,6 @@ def read_dyr(
             lone = plant.pop("stabiliser")
             what = f"{lone.where}: {lone.type}: its generator has no exciter"
             mistakes.attempt(skip, what, "add one, or take the record out")
-        if "compensator" in plant and "exciter" in plant and plant["exciter"].type in _BUS_FED:
-            lone, fed = plant.pop("compensator"), plant["exciter"].type
-            what = (
-                f"{lone.where}: psmr has no model {lone.type!r} beside {fed}, "
-                "which the terminal voltage feeds as well"
-            )
-            mistakes.attempt(skip, what, "take the record out, or choose another exciter")
         yield replace(unit.row, devices=tuple(plant.values()))
 
 

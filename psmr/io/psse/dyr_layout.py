@@ -35,6 +35,7 @@ MODELS: Mapping[str, str] = {
     "GENROE": "t_d01 t_d02 t_q01 t_q02 h d x_d x_q x_d1 x_q1 x_2 x_l s_10 s_12",
     "GENSAE": "t_d01 t_d02 t_q02 h d x_d x_q x_d1 x_2 x_l s_10 s_12",
     "GENCLS": "h d",
+    "COMP": "x_comp",
     "IEEEVC": "r_c x_c",
     "SEXS": "ta_tb t_b k t_e e_min e_max",
     "IEEET1": f"t_r k_a t_a v_r_max v_r_min k_e t_e k_f t_f {_SATURATION}",
@@ -120,7 +121,7 @@ def names_of(model: str, count: int) -> list[str]:
 ALIASES = {"IEEEG1CC": "IEEEG1"}
 """Names that psmr gives to what a record with other values is; files have the name after it."""
 
-_COMPONENTS = {"GENCLS": ("GENCLS", "ClassicalMachine")}
+_COMPONENTS = {"GENCLS": ("GENCLS", "ClassicalMachine"), "COMP": ("IEEEVC",)}
 
 
 def component_for(model: str) -> tuple[str, type[Component]] | None:
@@ -146,6 +147,8 @@ def parameters(
     found = dict(values)
     if "ta_tb" in found:
         found["t_a"] = found.pop("ta_tb") * found["t_b"]
+    if "x_comp" in found:
+        found |= {"r_c": 0.0, "x_c": -found.pop("x_comp")}
     for name in [name for name in found if name.endswith("_deg")]:
         found[name.removesuffix("_deg")] = math.radians(found.pop(name))
     declared = role_parameters(component)

@@ -14,7 +14,7 @@ to 5e-5 through a rise of 0.6 pu, where Adams-Bashforth and the exact solution a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,13 +53,23 @@ class Stepped:
         return np.abs(voltage) if part == "v" else np.unwrap(np.angle(voltage))
 
 
-def stepped(system: System, events: Sequence[Any], t_end: float, h: float) -> Stepped:
-    """Return the run of a system with one event, which lasts, in PSS/E's steps."""
+def stepped(
+    system: System,
+    events: Sequence[Any],
+    t_end: float,
+    h: float,
+    given: Mapping[str, Reals] | None = None,
+) -> Stepped:
+    """Return the run of a system with one event, which lasts, in PSS/E's steps.
+
+    States in `given` are not stepped: they have (K + 1,) values, one for each instant of the K steps.
+    """
     (change,) = (change for event in events for change in event.changes(system))
     x, y = system.x0.copy(), system.y0.copy()
     t, xs, ys = [0.0], [x], [y]
     now, solve, last = system, _Network(system), None
     devices = [_Device(system, d.name) for d in system.devices if d.component.__name__ in IMPLICIT]
+    taken = {system.names_x.index(name): values for name, values in (given or {}).items()}
     for k in range(round(t_end / h)):
         if k == round(change.t / h):
             now = _after(system, change)
@@ -72,6 +82,8 @@ def stepped(system: System, events: Sequence[Any], t_end: float, h: float) -> St
         new = x + h * (rate if last is None else 1.5 * rate - 0.5 * last)
         for device in devices:
             new[device.states] = device.step(now, x, y, rate, limits, h)
+        for place, values in taken.items():
+            new[place] = values[k + 1]
         x, last = np.clip(new, *limits), rate
         y = solve(x, y)
         t.append((k + 1) * h)

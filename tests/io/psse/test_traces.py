@@ -33,8 +33,8 @@ OWN_STEP: dict[str, dict[str, float]] = {
 # That project drives with a torque where the mechanical input is constant, and divides HYGOV's power by the
 # speed.
 POWER = ("EXST1, HYGOV", "TGOV1, ESAC1A", "GAST, ESAC1A")
-# What is left in PSS/E's step. GAST stands in that corner: 1e-5 pu more of the load limit make it 4.9e-3.
-# DERA1: 6e-3 degrees just after the event, 4e-4 at the end; not explained.
+# What is left in PSS/E's step. GAST: its trace is of a turbine with damping (test_gast_trace). DERA1: that of
+# PSS/E's network solution (test_network_tolerance).
 LEFT = {"GAST, ESAC1A": {"deg": 5.5e-3}, "DERA1": {"deg": 7e-3}}
 
 

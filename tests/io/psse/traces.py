@@ -181,6 +181,7 @@ _FLOWS = (
     field_voltage(6, "AVR102"),
 )
 _FOUR = (*(voltage(k, k) for k in (1, 2, 3, 4)), speed(5, "G2"), field_voltage(6, "AVR2"))
+_FIVE = tuple(enumerate((1, 2, 3, 6, 8), start=1))
 _RENEWABLE = "RENA/ThreeBusRenewable.raw"
 _P_Q_V = (voltage(3, 103),)
 _ANGLE = (
@@ -220,6 +221,17 @@ TRACES: tuple[Trace, ...] = (
     _three(
         *("GAST, ESAC1A", "GAST", "ThreeBus_GAST.dyr", "GAST_TEST.csv"),
         *(angle(1, "G102"), field_voltage(2, "AVR102")),
+    ),
+    *(
+        Trace(
+            *(f"GAST, ESAC1A, IEEE 14: {words}", "GAST/14bus.raw", "GAST/dyn_data.dyr", f"GAST/{csv}.csv"),
+            columns,
+            (psmr.LineTrip("line2-4", 1.0),),
+        )
+        for words, csv, columns in (
+            ("speeds", "GAST_SPD", tuple(speed(k, f"G{bus}") for k, bus in _FIVE)),
+            ("voltages", "GAST_ESAC1A_TEST", tuple(voltage(k, bus) for k, bus in _FIVE)),
+        )
     ),
     _three(
         *("TGOV1, ESAC1A", "TGOV1", "ThreeBus_TGOV1.dyr", "TEST_TGOV1.csv"),

@@ -10,6 +10,7 @@ import numpy as np
 from psmr.dae.declare.component import Parameter, Terms, crossed, improper, nonnegative, positive
 from psmr.grid.models.blocks import lag, lead_lag, rectified, washout
 from psmr.grid.models.exciters.alternator import Alternator, alternator_at_start, alternator_current
+from psmr.grid.models.exciters.compensator import regulated_voltage
 
 
 class ESAC1A(Alternator):
@@ -54,7 +55,7 @@ class ESAC1A(Alternator):
         washed, d_f = washout(v_fe, v.x_f, p.t_f)
         led, d_l = lead_lag(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, v.x_l, p.t_c, p.t_b)
         derivatives = (
-            lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_r),
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
             d_l,
             lag(p.k_a * led, v.v_a, p.t_a),
             (m.clip(v.v_a, p.v_r_min, p.v_r_max) - v_fe) / p.t_e,
@@ -120,7 +121,7 @@ class EXAC2(Alternator):
         led, d_l = lead_lag(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, v.x_l, p.t_c, p.t_b)
         lower = m.min(v.v_a - p.k_h * v_fe, p.k_l * (p.v_lr - v_fe))
         derivatives = (
-            lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_r),
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
             d_l,
             lag(p.k_a * led, v.v_a, p.t_a),
             (m.clip(p.k_b * lower, p.v_r_min, p.v_r_max) - v_fe) / p.t_e,
@@ -190,7 +191,7 @@ class ESAC6A(Alternator):
         beyond = m.min(m.max(p.k_h * (v_fe - p.v_fe_lim), 0), p.v_h_max)
         held, d_h = lead_lag(beyond, v.x_h, p.t_j, p.t_h)
         v_r = m.clip(led - held, magnitude * p.v_r_min, magnitude * p.v_r_max)
-        derivatives = (lag(magnitude, v.v_m, p.t_r), d_a, d_l, d_h, (v_r - v_fe) / p.t_e)
+        derivatives = (lag(regulated_voltage(m, v), v.v_m, p.t_r), d_a, d_l, d_h, (v_r - v_fe) / p.t_e)
         return derivatives, (rectified(m, v.v_e, p.k_c * v.i_f) - v.v_f,), ()
 
     @staticmethod

@@ -17,6 +17,7 @@ from psmr.grid.models.blocks import (
     unrectified,
     washout,
 )
+from psmr.grid.models.exciters.compensator import regulated_voltage
 
 
 class AC8B(Component):
@@ -83,7 +84,7 @@ class AC8B(Component):
         washed, d_d = washout(error, v.x_d, p.t_dr)
         regulated = m.clip(p.k_pr * error + v.x_i + p.k_dr / p.t_dr * washed, p.v_pid_min, p.v_pid_max)
         derivatives = (
-            lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_r),
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
             p.k_ir * error,
             d_d,
             lag(p.k_a * regulated, v.v_r, p.t_a),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,8 +21,9 @@ class IEEEVC(Component):
 
     i is the current that the machine sends out, per unit on its base. With x_c > 0 the machine shares
     reactive power with others at its bus, with x_c < 0 it regulates a point in the network, as beyond a part
-    of its transformer. Source: IEEE Std 421.5-2005, section 4, load compensator; PSS/E, Model Library,
-    IEEEVC; for the sign OpenIPSL.
+    of its transformer. Where the terminal voltage also feeds the exciter, the supply stays |v|. The record
+    COMP is |v - j x_e i|: r_c = 0, x_c = -x_e. Source: IEEE Std 421.5-2005, section 4, load compensator;
+    PSS/E, Model Library, IEEEVC and COMP; for the signs OpenIPSL and STEPS.
     """
 
     algebraic = ("u_re", "u_im")
@@ -44,3 +46,21 @@ class IEEEVC(Component):
         """Return the terminal voltage, from which the compensated one is not far."""
         voltage = np.asarray(terminal.voltage)
         return {"u_re": voltage.real, "u_im": voltage.imag}
+
+
+def regulated_voltage(m: Any, v: Any) -> Any:
+    """Return the voltage that an exciter regulates: of its terminals, or the compensated one if it has it."""
+    re, im = (v.u_re, v.u_im) if hasattr(v, "u_re") else (v.v_re, v.v_im)
+    return m.sqrt(re**2 + im**2)
+
+
+@functools.cache
+def compensated(exciter: type[Component]) -> type[Component]:
+    """Return an exciter beside a compensator: it regulates |u|, and what feeds it stays |v|."""
+    attributes: dict[str, Any] = {
+        "__doc__": exciter.__doc__,
+        "__module__": exciter.__module__,
+        "made_by": (compensated, exciter),
+        "inputs": (*exciter.inputs, "u_re", "u_im"),
+    }
+    return type(f"{exciter.__name__}_compensated", (exciter,), attributes)

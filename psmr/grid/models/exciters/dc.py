@@ -11,6 +11,7 @@ import numpy as np
 from psmr.dae.declare.component import Component, Parameter, Terms, improper, nonnegative, positive
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.grid.models.blocks import lag, lead_lag, quadratic_saturation, saturation_conflict, washout
+from psmr.grid.models.exciters.compensator import regulated_voltage
 
 
 class DirectCurrent(Component):
@@ -53,7 +54,7 @@ def _voltage_error(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any]:
     """Return (error less rate feedback, derivative of the transducer, derivative of the feedback)."""
     washed, d_f = washout(v.v_f, v.x_f, p.t_f)
     error = v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed
-    return error, lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_r), d_f
+    return error, lag(regulated_voltage(m, v), v.v_m, p.t_r), d_f
 
 
 def exciter_slope(m: Any, v: Any, p: Any) -> Any:

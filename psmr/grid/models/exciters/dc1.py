@@ -7,6 +7,7 @@ from typing import Any
 
 from psmr.dae.declare.component import Parameter, Terms, nonnegative
 from psmr.grid.models.blocks import lag, washout
+from psmr.grid.models.exciters.compensator import regulated_voltage
 from psmr.grid.models.exciters.dc import (
     IEEEX1,
     DirectCurrent,
@@ -73,7 +74,7 @@ class IEEET2(DirectCurrent):
         """Return the derivatives of transducer, regulator, exciter and both lags of the feedback."""
         washed, d_f = washout(v.v_r, v.x_f, p.t_f)
         derivatives = (
-            lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_r),
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
             lag(p.k_a * (v.v_ref + v.v_s - v.v_m - v.x_f2), v.v_r, p.t_a),
             exciter_slope(m, v, p),
             d_f,

@@ -9,6 +9,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Parameter, Terms, crossed, nonnegative
 from psmr.grid.models.blocks import lag, washout
+from psmr.grid.models.exciters.compensator import regulated_voltage
 from psmr.grid.models.exciters.dc import DirectCurrent, exciter_slope, guess_direct_current
 
 
@@ -62,7 +63,7 @@ class DC4B(DirectCurrent):
         direct = p.k_a * (p.k_pr * error + p.k_dr / p.t_dr * washed)
         regulated = m.clip(direct + v.x_i, p.v_r_min, p.v_r_max)
         derivatives = (
-            lag(magnitude, v.v_m, p.t_r),
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
             p.k_a * p.k_ir * error,
             d_d,
             lag(magnitude * regulated, v.v_r, p.t_a),

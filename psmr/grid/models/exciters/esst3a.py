@@ -9,6 +9,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Parameter, Terms, crossed, improper, nonnegative, positive
 from psmr.grid.models.blocks import lag, lead_lag
+from psmr.grid.models.exciters.compensator import regulated_voltage
 from psmr.grid.models.exciters.compound import Compound, source_at_start, source_now
 
 
@@ -59,7 +60,7 @@ class ESST3A(Compound):
         led, d_c = lead_lag(error, v.x_c, p.t_c, p.t_b)
         feedback = m.min(p.k_g * v.v_f, p.v_g_max)
         derivatives = (
-            lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_r),
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
             d_c,
             lag(p.k_a * led, v.v_r, p.t_a),
             lag(p.k_m * (v.v_r - feedback), v.v_inner, p.t_m),

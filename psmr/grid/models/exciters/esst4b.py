@@ -9,6 +9,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Parameter, Terms, crossed, nonnegative
 from psmr.grid.models.blocks import lag
+from psmr.grid.models.exciters.compensator import regulated_voltage
 from psmr.grid.models.exciters.compound import Compound, source_at_start, source_now
 
 
@@ -60,7 +61,7 @@ class ESST4B(Compound):
         inner_error = v.v_a - p.k_g * v.v_f
         inner = m.clip(p.k_pm * inner_error + v.x_m, p.v_m_min, p.v_m_max)
         derivatives = (
-            lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_r),
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
             p.k_ir * error,
             lag(regulated, v.v_a, p.t_a),
             p.k_im * inner_error,

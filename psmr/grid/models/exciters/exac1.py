@@ -10,6 +10,7 @@ import numpy as np
 from psmr.dae.declare.component import Parameter, Terms, improper, nonnegative, positive
 from psmr.grid.models.blocks import lag, lead_lag, rectified, washout
 from psmr.grid.models.exciters.alternator import Alternator, alternator_at_start, alternator_current
+from psmr.grid.models.exciters.compensator import regulated_voltage
 
 
 class EXAC1(Alternator):
@@ -52,7 +53,7 @@ class EXAC1(Alternator):
         washed, d_f = washout(v_fe, v.x_f, p.t_f)
         led, d_l = lead_lag(v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed, v.x_l, p.t_c, p.t_b)
         derivatives = (
-            lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_r),
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
             d_l,
             lag(p.k_a * led, v.v_r, p.t_a),
             (v.v_r - v_fe) / p.t_e,

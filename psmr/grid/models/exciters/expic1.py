@@ -18,6 +18,7 @@ from psmr.grid.models.blocks import (
     saturation_conflict,
     washout,
 )
+from psmr.grid.models.exciters.compensator import regulated_voltage
 
 
 class EXPIC1(Component):
@@ -99,7 +100,7 @@ class EXPIC1(Component):
         saturated = quadratic_saturation(m, v.v_f, p.e_1, p.se_1, p.e_2, p.se_2)
         washed, d_f1 = washout(v.v_f, v.x_f1, p.t_f1)
         derivatives = (
-            lag(m.sqrt(v.v_re**2 + v.v_im**2), v.v_m, p.t_r),
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
             p.k_a * error,
             lag(regulated, v.x_2, p.t_a2),
             d_4,

@@ -9,6 +9,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, improper, nonnegative, positive
 from psmr.grid.models.blocks import lag, lead_lag
+from psmr.grid.models.exciters.compensator import regulated_voltage
 
 
 class SEXS(Component):
@@ -42,7 +43,7 @@ class SEXS(Component):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of lead-lag and exciter."""
-        error = v.v_ref + v.v_s - m.sqrt(v.v_re**2 + v.v_im**2)
+        error = v.v_ref + v.v_s - regulated_voltage(m, v)
         led, d_l = lead_lag(error, v.x_l, p.t_a, p.t_b)
         return (d_l, lag(p.k * led, v.v_f, p.t_e)), (), ()
 

@@ -19,6 +19,7 @@ from psmr.dae.declare.component import (
     whole,
 )
 from psmr.grid.models.blocks import lag, lead_lag, washout
+from psmr.grid.models.exciters.compensator import regulated_voltage
 
 
 class ESST1A(Component):
@@ -81,7 +82,13 @@ class ESST1A(Component):
         first, d_l = lead_lag(m.clip(error, p.v_i_min, p.v_i_max), v.x_l, p.t_c, p.t_b)
         second, d_l1 = lead_lag(first, v.x_l1, p.t_c1, p.t_b1)
         limited = m.clip(summed, magnitude * p.v_r_min, magnitude * p.v_r_max - p.k_c * v.i_f)
-        derivatives = (lag(magnitude, v.v_m, p.t_r), d_l, d_l1, lag(p.k_a * second, v.v_a, p.t_a), d_f)
+        derivatives = (
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
+            d_l,
+            d_l1,
+            lag(p.k_a * second, v.v_a, p.t_a),
+            d_f,
+        )
         return derivatives, (limited - v.v_f,), ()
 
     @staticmethod
@@ -132,7 +139,7 @@ class SCRX(Component):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of lead-lag and exciter, and the field voltage."""
         magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
-        led, d_l = lead_lag(v.v_ref + v.v_s - magnitude, v.x_l, p.t_a, p.t_b)
+        led, d_l = lead_lag(v.v_ref + v.v_s - regulated_voltage(m, v), v.x_l, p.t_a, p.t_b)
         fed = m.where(m.ge(p.c_switch, 1), 1, magnitude) * v.v_a
         crowbar = m.where(m.le(p.rc_rfd, 0), fed, -p.rc_rfd * v.i_f)
         v_f = m.where(m.ge(v.i_f, 0), fed, crowbar)

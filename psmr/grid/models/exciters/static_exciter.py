@@ -9,6 +9,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, crossed, improper, nonnegative, positive
 from psmr.grid.models.blocks import lag, lead_lag, washout
+from psmr.grid.models.exciters.compensator import regulated_voltage
 
 
 class StaticExciter(Component):
@@ -70,7 +71,7 @@ def bus_fed(m: Any, v: Any, p: Any, drop: Any) -> tuple[Terms, Terms, Terms]:
     led, d_l = lead_lag(error, v.x_l, p.t_c, p.t_b)
     limited = m.clip(v.v_a, magnitude * p.v_r_min - drop, magnitude * p.v_r_max - drop)
     return (
-        (lag(magnitude, v.v_m, p.t_r), d_l, lag(p.k_a * led, v.v_a, p.t_a), d_f),
+        (lag(regulated_voltage(m, v), v.v_m, p.t_r), d_l, lag(p.k_a * led, v.v_a, p.t_a), d_f),
         (limited - v.v_f,),
         (),
     )

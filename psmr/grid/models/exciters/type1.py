@@ -9,6 +9,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative, positive
 from psmr.grid.models.blocks import exponential_saturation, lag
+from psmr.grid.models.exciters.compensator import regulated_voltage
 
 
 def _regulator(m: Any, v: Any, p: Any, v_m: Any) -> tuple[Any, Any, Any]:
@@ -71,8 +72,7 @@ class ExciterType1(_Type1):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of transducer, regulator, rate feedback and exciter."""
-        magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
-        return (lag(magnitude, v.v_m, p.t_r), *_regulator(m, v, p, v.v_m)), (), ()
+        return (lag(regulated_voltage(m, v), v.v_m, p.t_r), *_regulator(m, v, p, v.v_m)), (), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -92,7 +92,7 @@ class ExciterType1Direct(_Type1):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of regulator, rate feedback and exciter."""
-        return _regulator(m, v, p, m.sqrt(v.v_re**2 + v.v_im**2)), (), ()
+        return _regulator(m, v, p, regulated_voltage(m, v)), (), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:

@@ -27,6 +27,7 @@ class GAST(Component):
     inputs = ("omega", "p_ref")
     limits = {"fuel": ("v_min", "v_max")}
     lags = {"fuel": ("t_1",), "flow": ("t_2",), "temperature": ("t_3",)}
+    references = ("a_t",)
 
     r = Parameter("pu speed per pu power on machine base", "droop", positive)
     t_1 = Parameter("s", "time constant of the fuel valve", nonnegative)
@@ -39,10 +40,16 @@ class GAST(Component):
     d_turb = Parameter("pu on machine base", "damping of the turbine", nonnegative)
 
     @staticmethod
+    def rest_limits(p: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the most that the gate lets pass at rest, where fuel and temperature are the same."""
+        return {"temperature": p["a_t"]}
+
+    @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of fuel valve, turbine and temperature, and the torque."""
         slip = v.omega - 1
-        demand = m.min(v.p_ref - slip / p.r, p.a_t + p.k_t * (p.a_t - v.temperature))
+        asked, load_limit = v.p_ref - slip / p.r, p.a_t + p.k_t * (p.a_t - v.temperature)
+        demand = asked if getattr(m, "opened", False) else m.min(asked, load_limit)
         derivatives = (
             lag(demand, v.fuel, p.t_1),
             lag(v.fuel, v.flow, p.t_2),

@@ -35,14 +35,12 @@ from typing import Any
 import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative, positive, whole
+from psmr.grid.models.loads import running_branch
 from psmr.grid.models.loads.motors import PU
 from psmr.grid.models.machines import F_N, S_BASE, S_N
 
 LEAST_SPEED = 0.01
 """Speed in pu below which a power of it is not taken: a motor that turns back is not modelled."""
-
-SLIPS = np.concatenate([[0.0], np.logspace(-7, 0, 1401)])
-"""Slips among which the running branch of a motor is looked for."""
 
 
 class CageMotor(Component):
@@ -87,8 +85,7 @@ class CageMotor(Component):
     @staticmethod
     def most_power(p: Any, voltage: float) -> float:
         """Return the most power that the running motor takes at a voltage, pu on the motor base."""
-        power = voltage**2 * (1 / impedance(p, SLIPS)).real
-        return float(power[_top(power)])
+        return running_branch.most(lambda slip: voltage**2 * (1 / impedance(p, slip)).real)
 
 
 class CIM5(CageMotor):
@@ -206,29 +203,6 @@ def impedance(p: Any, slip: Any) -> Any:
     return p.r_s + 1j * p.x_s + 1 / (1 / (1j * p.x_m) + rotor)
 
 
-def _top(power: Any) -> int:
-    """Return where a power that rises from slip 0 has its first maximum."""
-    falls = np.flatnonzero(np.diff(power) < 0)
-    return int(falls[0]) if falls.size else len(power) - 1
-
-
-def _slip(p: Any, power: float, voltage: float) -> float:
-    """Return the slip on the running branch at which the motor takes a power; NaN where there is none."""
-
-    def taken(slip: Any) -> Any:
-        return voltage**2 * (1 / impedance(p, slip)).real
-
-    along = taken(SLIPS)
-    top = _top(along)
-    if not along[0] <= power <= along[top]:
-        return float("nan")
-    low, high = 0.0, float(SLIPS[top])
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if taken(middle) < power else (low, middle)
-    return (low + high) / 2
-
-
 def running(terminal: Any, p: Any, load: Callable[[Any], Any]) -> Mapping[str, Any]:
     """Return the steady state of a motor that takes the active power of its terminal."""
     power = -(terminal.voltage * np.conj(terminal.current))
@@ -239,7 +213,11 @@ def running(terminal: Any, p: Any, load: Callable[[Any], Any]) -> Mapping[str, A
     each = [
         SimpleNamespace(**{k: np.broadcast_to(x, count)[i] for k, x in given.items()}) for i in range(count)
     ]
-    found = np.array([_slip(one, asked[i], size[i]) for i, one in enumerate(each)])
+
+    def slip_of(one: Any, power: float, voltage: float) -> float:
+        return running_branch.slip_at(lambda slip: voltage**2 * (1 / impedance(one, slip)).real, power)
+
+    found = np.array([slip_of(one, asked[i], size[i]) for i, one in enumerate(each)])
     slip = found if np.ndim(terminal.voltage) else found[0]
     current = terminal.voltage / impedance(p, slip)
     psi_s = (terminal.voltage - p.r_s * current) / 1j

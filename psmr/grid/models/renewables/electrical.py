@@ -109,7 +109,10 @@ class ElectricalControl(Component):
 
 
 def at_rest(m: Any, v: Any, p: Any, rate: Any) -> Any:
-    """Return the rate of a state that rests while the voltage is outside [v_dip, v_up]."""
+    """Return the rate of a state that rests while the voltage is outside [v_dip, v_up].
+
+    It is whole where the voltage is `GATE` or more inside, and in proportion between (see `gate`).
+    """
     return rate * gate(m, -outside(m, v, p))
 
 
@@ -253,11 +256,15 @@ class REECB1(ElectricalControl):
         pq_flag = 0: iq_max = i_max,                       ip_max = sqrt(i_max^2 - iq_cmd^2)
         pq_flag = 1: iq_max = sqrt(i_max^2 - ip_cmd^2),    ip_max = i_max;      iq_min = -iq_max
 
-    While |v| is outside [v_dip, v_up], both integrators, i_qv and p_ord rest. The set-point q_ext is a
-    reactive power; the tangent of the power factor's angle with pf_flag = 1; a voltage with v_flag = 0 and
-    q_flag = 1. Source: EPRI 3002027129, Model User Guide for Generic Renewable Energy System Models (2023),
-    REEC_B; PSS/E Model Library, REECB1; WECC, Solar Photovoltaic Power Plant Modeling and Validation
-    Guideline (2019).
+    While |v| is outside [v_dip, v_up], both integrators, i_qv and p_ord rest. Over the first 1e-3 pu inside,
+    their rates grow in proportion from 0 to the whole: a rate that stops at once where the voltage crosses a
+    threshold, and moves that voltage, has no solution there; over a band it has the one that keeps to the
+    threshold (A. F. Filippov, Differential Equations with Discontinuous Righthand Sides, 1988, section 4).
+
+    The set-point q_ext is a reactive power; the tangent of the power factor's angle with pf_flag = 1; a
+    voltage with v_flag = 0 and q_flag = 1. Source: EPRI 3002027129, Model User Guide for Generic Renewable
+    Energy System Models (2023), REEC_B; PSS/E Model Library, REECB1; WECC, Solar Photovoltaic Power Plant
+    Modeling and Validation Guideline (2019).
     """
 
     @staticmethod

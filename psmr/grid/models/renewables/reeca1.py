@@ -88,7 +88,8 @@ class REECA1(ElectricalControl):
 
     VDL1 is the polygon through (vq1, iq1) to (vq4, iq4), VDL2 through (vp1, ip1) to (vp4, ip4), both constant
     beyond their ends; points at the end that are (0, 0) are left out, and a table of such points alone is
-    no limit. omega_g is the speed of a turbine's generator, 1 where no device of the plant gives it. Another
+    no limit. What rests does so as in REECB1, and the injection changes over the same 1e-3 pu inside [v_dip,
+    v_up]. omega_g is the speed of a turbine's generator, 1 where no device of the plant gives it. Another
     dip ends a hold. Source: EPRI 3002027129, Model User Guide for Generic Renewable Energy System Models
     (2023), REEC_A; PSS/E Model Library, REECA1; for the holds PowerWorld, REEC_A, and OpenIPSL, REECA1.
     """

@@ -94,6 +94,7 @@ class REECD1(ElectricalControl):
 
     i = (p_e - j q_e)/conj(v) is the converter's current. VDLq is the polygon through (vq1, iq1) to (vq10,
     iq10), VDLp through (vp1, ip1) to (vp10, ip10), as in REECA1. v_blkh not above v_blkl blocks nothing.
+    What rests does so as in REECB1, over the same band of 1e-3 pu.
     omega_g is the speed of a turbine's generator, 1 where no device of the plant gives it. Source: EPRI
     3002027129, Model User Guide for Generic Renewable Energy System Models (2023), REEC_D; PowerWorld,
     REEC_D; the record REECD1 as GridPACK reads it.

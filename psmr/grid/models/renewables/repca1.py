@@ -55,9 +55,10 @@ class REPCA1(Component):
     v_r is the voltage of the regulated bus. Where a branch is monitored, i is the current into it at the bus
     from_bus, whose voltage is v_b; otherwise p and q are the plant's own powers p_e and q_e, v_b is the
     voltage of its bus, and i follows. All are per unit on the base s_n. The integrator of the voltage control
-    rests while |v_r| is below v_frz. The frequency f is that of the regulated bus: s/(1 + s t_f) on its
-    angle. The set-point ref is a voltage with
-    ref_flag = 1 and a reactive power otherwise. Source: EPRI 3002027129, Model User Guide for Generic
+    rests while |v_r| is below v_frz; over the 1e-3 pu above that its rate grows in proportion from 0 to the
+    whole, as those of REECB1 do, and for the same reason. The frequency f is that of the regulated bus:
+    s/(1 + s t_f) on its angle. The set-point ref is a voltage with ref_flag = 1 and a reactive power
+    otherwise. Source: EPRI 3002027129, Model User Guide for Generic
     Renewable Energy System Models (2023), REPC_A; PSS/E Model Library, REPCA1.
     """
 

@@ -22,8 +22,9 @@ import numpy as np
 from psmr.dae.declare.action import Action
 from psmr.dae.declare.component import Parameter, fraction, nonnegative, positive
 from psmr.errors import CaseError
-from psmr.grid.models.loads.cages import LEAST_SPEED, SLIPS
+from psmr.grid.models.loads.cages import LEAST_SPEED
 from psmr.grid.models.loads.motors import PU
+from psmr.grid.models.loads.running_branch import slip_at
 
 LETTERS = ("a", "b", "c")
 
@@ -150,23 +151,7 @@ def impedance(p: Any, k: str, slip: Any) -> Any:
 def steady_slip(p: Any, k: str, voltage: float) -> float:
     """Return the slip at which motor k takes its load on the running branch; NaN where there is none."""
     wanted = getattr(p, f"lf_{k}") / voltage**2
-
-    def taken(slip: Any) -> Any:
-        return (1 / impedance(p, k, slip)).real
-
-    along = taken(SLIPS)
-    falls = np.flatnonzero(np.diff(along) < 0)
-    top = int(falls[0]) if falls.size else len(SLIPS) - 1
-    place = int(np.searchsorted(along[: top + 1], wanted))
-    if place == 0 or place > top:
-        return float("nan")
-    low, high = float(SLIPS[place - 1]), float(SLIPS[place])
-    while high - low > 4e-16 * high:
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if taken(middle) < wanted else (low, middle)
-    return (low + high) / 2
+    return slip_at(lambda slip: (1 / impedance(p, k, slip)).real, wanted)
 
 
 def at_rest(p: Any, k: str, u: complex) -> tuple[dict[str, float], float, complex]:
