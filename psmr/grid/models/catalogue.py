@@ -157,6 +157,9 @@ FOLLOWERS: tuple[type[Component], ...] = (
 )
 """Converters that follow the voltage at their bus: something else has to hold the island that they are in."""
 
+FORMERS: tuple[type[Component], ...] = (GridFormingConverter, REGFMA1)
+"""Converters that form the voltage at their bus, with a state `theta` that is its angle."""
+
 BUS_FED = (
     *(ESAC6A, ESST3A, ESST4B, EXDC2, ESDC2A, DC4B, EXPIC1),
     *(ESST1A, SCRX, EXST1, StaticExciter),

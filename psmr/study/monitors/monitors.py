@@ -27,13 +27,13 @@ class Monitor(Protocol):
 
 @dataclass(frozen=True)
 class AngleSpread:
-    """End the run when two machines fall out of step.
+    """End the run when two machines, or a machine and a grid-forming converter, fall out of step.
 
     Parameters
     ----------
     limit_deg
-        Largest difference in degrees between the rotor angles of two machines that are in service and in one
-        island.
+        Largest difference in degrees between the angles of two sources that are in service and in one island:
+        rotor angles of machines, the angles of converters that form the voltage, that of an infinite bus.
 
     Raises
     ------
