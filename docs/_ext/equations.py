@@ -1,4 +1,4 @@
-"""Sphinx extension: a page for each module of components, written from their declarations."""
+"""Sphinx extension: the list of models, a page for each module of them, and the glossary of reports."""
 
 import inspect
 import sys
@@ -11,6 +11,7 @@ from latex import equations, parameter_rows, symbol
 
 from psmr.dae.declare.component import Component
 from psmr.grid.models.catalogue import components
+from psmr.pencil.report.glossary import GLOSSARY
 
 INTRODUCTION = """\
 # Models and their equations
@@ -62,6 +63,8 @@ def write(folder: Path) -> None:
         PAGES.format(names="\n".join(page.removesuffix(".md") for page in dict.fromkeys(pages.values())))
     )
     _put(folder / "index.md", "".join(parts))
+    words = "\n\n".join(f"{word}\n: {sentence}" for word, sentence in GLOSSARY)
+    _put(folder / "glossary.inc", f"{words}\n")
 
 
 def _noun(kind: type[Component]) -> str:

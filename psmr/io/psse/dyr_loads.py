@@ -205,7 +205,7 @@ def numbers(entry: Entry, names: Sequence[str]) -> dict[str, float]:
     Raises
     ------
     CaseError
-        Where there are too few or too many, or one is no number.
+        Where there are too few or too many, or one is not a number.
     """
     words = entry.words[3:]
     if len(words) != len(names):

@@ -38,7 +38,7 @@ class AngleSpread:
     Raises
     ------
     InputError
-        For a limit that is no number above zero.
+        For a limit that is not a number above zero.
     """
 
     limit_deg: float = 180.0
@@ -67,7 +67,7 @@ class VoltageCollapse:
     Raises
     ------
     InputError
-        For a voltage that is no number above zero and a duration that is no number, or below zero.
+        For a voltage that is not a number above zero and a duration that is not a number, or below zero.
     """
 
     v_min: float = 0.7

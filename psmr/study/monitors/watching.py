@@ -35,7 +35,7 @@ class Stop:
     what
         Which machines, bus or buses.
     value, limit, unit
-        What was seen there and where the monitor draws the line, in its unit; None where it is no number.
+        What was seen there and where the monitor draws the line, in its unit; None where it is not a number.
     """
 
     t: float
