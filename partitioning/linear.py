@@ -82,7 +82,7 @@ def group_labels(linear: Linear) -> Array:
 
 
 def check_finite(linear: Linear) -> None:
-    """Refuse a linearisation with a value that is no number.
+    """Refuse a linearisation with a value that is not a number.
 
     Raises
     ------

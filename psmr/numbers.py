@@ -9,7 +9,7 @@ from typing import Any
 def plain(value: Any) -> Any:
     """Return a number of any kind as an int or a float, and everything else as it is.
 
-    A Boolean is no number; an array of no dimension is the number in it.
+    A Boolean is not a number; an array of no dimension is the number in it.
     """
     if type(value) in (int, float, bool):
         return value

@@ -1,4 +1,4 @@
-"""Sphinx extension: a page for each module of components, written from their declarations."""
+"""Sphinx extension: the list of models, a page for each module of them, and the glossary of reports."""
 
 import inspect
 import sys
@@ -6,21 +6,42 @@ import textwrap
 from itertools import groupby
 from pathlib import Path
 
+import model_list
 from latex import equations, parameter_rows, symbol
 
 from psmr.dae.declare.component import Component
 from psmr.grid.models.catalogue import components
+from psmr.pencil.report.glossary import GLOSSARY
 
 INTRODUCTION = """\
-# Components
+# Models and their equations
 
-Every page here is written from the declarations that the kernels are compiled from: what is read here is what
-runs. Derivatives come first, then the algebraic equations, then what the device adds to the balances of its
-bus ($\\mathrel{+}=$); abbreviations $c_i$ stand below. Units are per unit on the system base unless stated.
+All models that a case can use: {components} components, and {records} kinds of PSS/E record that become one
+of them. Each name links to its equations, its parameters with units and defaults, and its sources. This
+page and those behind it are written from the declarations that the kernels are compiled from: what is read
+here is what runs.
 
-```{toctree}
-:maxdepth: 2
+How to read the tables: *states* is the number of differential variables as declared; an option may add or
+remove some. *Switches* are the parameters that choose between parts of a model. *Limits of the record* says
+which values of the PSS/E record must be as given, because psmr has the model only in that form, and which
+have no effect here. Records with a star exist for one load (BL), and for the loads of an owner (OW), a zone
+(ZN), an area (AR) or for all (AL): CIM5BL, CIM5OW, ... GENCLS with H = 0 is an `InfiniteBus`; IEEEG1 with a
+second machine is an `IEEEG1CC`. What psmr makes of the network sections of a RAW file, and of single values
+of the records: [](../formats.md).
 
+On the pages of the equations derivatives come first, then the algebraic equations, then what the device
+adds to the balances of its bus ($\\mathrel{{+}}=$); abbreviations $c_i$ stand below. Units are per unit on
+the system base unless stated.
+"""
+
+PAGES = """
+## Pages
+
+```{{toctree}}
+:maxdepth: 1
+
+{names}
+```
 """
 
 
@@ -33,8 +54,17 @@ def write(folder: Path) -> None:
         merged.setdefault(module, []).extend(kinds)
     for module, kinds in merged.items():
         _put(folder / f"{module.rpartition('.')[2]}.md", _page(module, kinds))
-    names = "\n".join(module.rpartition(".")[2] for module in merged)
-    _put(folder / "index.md", f"{INTRODUCTION}{names}\n```\n")
+    pages = {kind: f"{module.rpartition('.')[2]}.md" for module, kinds in merged.items() for kind in kinds}
+    parts = [INTRODUCTION.format(components=len(pages), records=model_list.count())]
+    for title, kinds in model_list.groups().items():
+        head = title.replace("_", " ")
+        parts.append(f"\n## {head[0].upper()}{head[1:]}\n\n{model_list.table(kinds, pages)}\n")
+    parts.append(
+        PAGES.format(names="\n".join(page.removesuffix(".md") for page in dict.fromkeys(pages.values())))
+    )
+    _put(folder / "index.md", "".join(parts))
+    words = "\n\n".join(f"{word}\n: {sentence}" for word, sentence in GLOSSARY)
+    _put(folder / "glossary.inc", f"{words}\n")
 
 
 def _noun(kind: type[Component]) -> str:

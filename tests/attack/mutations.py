@@ -163,7 +163,7 @@ def run_case(case: psmr.Case) -> str:
     for table in (case.buses, case.branches, case.shunts, case.loads, case.generators):
         for row in table:
             if any(isinstance(value, float) and np.isnan(value) for value in vars(row).values()):
-                raise Wrong(f"{row} has a value that is no number")
+                raise Wrong(f"{row} has a value that is not a number")
     toml_text(case)
     system = psmr.build(case)
     check_residual(system)

@@ -135,7 +135,9 @@ def test_equal_reactances_are_the_limit_of_unequal_ones(read, equal, near):
 
 
 def test_toggle_is_left_out(read):
-    with pytest.warns(PsmrWarning, match=r"case\.dyr:2: TOGGLE: is an event of the program ANDES .*left out"):
+    with pytest.warns(
+        PsmrWarning, match=r"case\.dyr:2: TOGGLE: is an event of the program ANDES, not a model.*left out"
+    ):
         read(f"1 'GENROU' 1 {ROUND} 0.0 0.0 /\n1 'TOGGLE' 1 'Line' 3 1.0 /\n")
 
 

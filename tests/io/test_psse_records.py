@@ -5,6 +5,8 @@ ESDC1A, DC4B and PSS2B those of OpenIPSL's validation against PSS/E, STAB1 that 
 have values of the same kind.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -77,7 +79,20 @@ def test_static_expic1_needs_no_exciter(tmp_path):
     assert (given["t_e"], given["k_e"], given["se_2"]) == (0.0, 1.0, 0.0)
 
 
-def test_the_list_of_records_in_the_docs_is_current():
-    from tests.benchmarks.psse import MODELS_TARGET, models
+def test_the_list_of_models_has_every_component_and_record(monkeypatch):
+    from psmr.grid.models.catalogue import components
+    from psmr.io.psse.dyr_layout import ALIASES, MODELS
+    from psmr.io.psse.dyr_relays import RelayRecords
+    from psmr.io.psse.load_layout import RECORDS
 
-    assert MODELS_TARGET.read_text() == models(), "python -m tests.benchmarks.psse --models writes it"
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "_ext"))
+    import model_list
+
+    listed = [kind for kinds in model_list.groups().values() for kind in kinds]
+    assert sorted(listed, key=str) == sorted(components(), key=str)
+    names = {name for names in model_list.records().values() for name in names}
+    assert names == {*MODELS, *RECORDS, *RelayRecords((), {}).takers()} - {*ALIASES}
+    table = model_list.table(listed, dict.fromkeys(listed, "page.md"))
+    assert table.count("\n") == len(listed) + 1
+    assert "only with `bus2 = 0`" in table
+    assert "passed over: `r_up`, `r_down`" in table

@@ -112,7 +112,7 @@ def test_an_event_that_cannot_be_is_refused_when_made(make, message):
             SetPoint("AVR1", "v_rf", 1.0, 1.0),
             r"AVR1 has no set-point 'v_rf'; did you mean 'v_ref'\?; its set-points: v_ref",
         ),
-        (SetPoint("G1", "v_f", 1.0, 1.0), r"G1.v_f is no set-point, AVR1.v_f provides it"),
+        (SetPoint("G1", "v_f", 1.0, 1.0), r"G1.v_f is not a set-point, AVR1.v_f provides it"),
         (Fault(5, 2.0, 2.1), r"'fault at bus5' at t = 2 s would never be seen, the run ends at t_end = 2 s"),
         (Fault(5, 1.9, 2.1), r"'fault at bus5 cleared' at t = 2.1 s would never be seen"),
         (GeneratorTrip("G9", 1.0), r"trip of generator G9: there is no generator 'G9'; did you mean 'G"),

@@ -168,6 +168,61 @@ def test_an_infinite_bus_is_what_others_fall_out_of_step_with(wscc9, tmp_path):
     assert "Kept synchronism" in (tmp_path / "report.html").read_text()
 
 
+# Droops of 2 and 5 %, and limits of power and current that a dispatch of 163 MW and a fault reach.
+REGFM_A1 = {
+    **{"s_n": 192.0, "r_e": 0.0015, "x_e": 0.15, "v_flag": 1.0, "qv_flag": 1.0},
+    **{"t_pf": 0.02, "t_qf": 0.02, "t_vf": 0.02, "i_max": 1.2, "e_max": 1.15, "e_min": 0.0},
+    **{"p_max": 1.0, "p_min": 0.0, "q_max": 0.6, "q_min": -0.6, "m_p": 0.02, "m_q": 0.05},
+    **{"k_ppmax": 0.01, "k_ipmax": 0.1, "k_pqmax": 3.0, "k_iqmax": 20.0, "k_pv": 0.01, "k_iv": 5.86},
+}
+
+
+@pytest.fixture(scope="module")
+def droop(wscc9):
+    """The 9-bus system with a droop-controlled grid-forming converter of the WECC in place of G2."""
+    case = psmr.read_case(wscc9 / "wscc9.toml")
+    first, second, third = case.generators
+    source = dataclasses.replace(
+        second.devices[0], name="C2", role="converter", type="REGFMA1", parameters=REGFM_A1
+    )
+    forming = dataclasses.replace(second, name="C2", devices=(source,))
+    return psmr.build(dataclasses.replace(case, generators=(first, forming, third)))
+
+
+def test_every_converter_follows_or_forms():
+    from psmr.grid.models.catalogue import FOLLOWERS, FORMERS, ROLES
+
+    assert {*FOLLOWERS, *FORMERS} == set(ROLES["converter"])
+    assert not {*FOLLOWERS} & {*FORMERS}
+    assert all("theta" in kind.states for kind in FORMERS)
+
+
+def test_a_droop_controlled_converter_loses_synchronism_like_a_machine(droop):
+    run = psmr.simulate(droop, psmr.VariableStep(), 3.0, [psmr.Fault(7, 1.0, 1.5)], certify=False)
+    assert run.outcome.machines == 3
+    lost = run.outcome.lost
+    assert (lost.first, lost.second) == (("G1",), ("C2", "G3"))
+    angles = np.degrees(run.values(["G1.delta", "C2.theta", "G3.delta"]))
+    wide = np.ptp(angles, axis=1)
+    k = int(np.flatnonzero(run.t == lost.t)[-1])
+    assert wide[k] > 180 >= wide[:k].max()
+    assert judge_run(run.outcome, None, None).colour == "red"
+    short = psmr.simulate(droop, psmr.VariableStep(), 3.0, [psmr.Fault(7, 1.0, 1.3)], certify=False)
+    assert short.outcome.lost is None
+
+
+def test_a_droop_controlled_converter_alone_falls_out_of_step(droop):
+    # With G3 tripped in the fault, only the converter's angle tells that the two sources part.
+    events = [psmr.Fault(7, 1.0, 1.5), psmr.GeneratorTrip("G3", start=1.1)]
+    run = psmr.simulate(droop, psmr.VariableStep(), 3.0, events, certify=False)
+    assert run.outcome.headline.startswith("Lost synchronism: G1 against C2 at t = 1.5")
+    stopped = psmr.simulate(
+        droop, psmr.VariableStep(), 3.0, events, certify=False, monitors=[psmr.AngleSpread(150.0)]
+    )
+    assert stopped.outcome.stopped.what == "C2 - G1"
+    assert stopped.t[-1] < run.outcome.lost.t
+
+
 @pytest.fixture(scope="module")
 def following(wscc9):
     """A system of which two converters follow bus 3."""

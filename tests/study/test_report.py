@@ -20,7 +20,7 @@ def test_a_page_without_system_or_certificate(system, tmp_path):
     run = psmr.simulate(system, psmr.SingleRate("TM", h=0.01), 0.1, certify=False)
     run.to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "No certificate" in page
+    assert "There is no certificate" in page
     # Speeds, voltages, rotor angles: nothing of modes and no partition.
     assert page.count("<svg") == 3
 

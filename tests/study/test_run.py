@@ -85,7 +85,7 @@ def test_work_stands_beside_single_rate(fault_run):
     stats = fault_run.stats
     text = str(stats)
     assert f"{stats.counters.macro_steps} macro steps" in text
-    assert "of single rate at 0.005 s (estimate, matrix rows)" in text
+    assert "beside single rate at 0.005 s (estimated, weighted with matrix rows)" in text
     # 3 of 63 variables take the fast steps: the work must be well below that of single rate.
     assert stats.volume.factorisations < 0.5 * stats.single_rate.factorisations
     assert stats.record()["counters"]["steps"] == stats.counters.steps

@@ -1,4 +1,4 @@
-"""``psmr check``: say whether a case starts at rest, and what is off; return 1 where it cannot start."""
+"""``psmr check``: check whether a case starts in equilibrium; return 1 where it cannot start."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add(subparsers: Any) -> None:
         subparsers,
         "check",
         command,
-        "say whether a case starts at rest, and what is off: power flow, set-points, limits, residuals",
+        "check whether a case starts in equilibrium: power flow, set-points, limits, residuals",
         "psmr check cases/wscc9/wscc9.toml",
     )
     case_options(check, "CASE|STUDY", "case file, or study file for its case")
@@ -39,7 +39,7 @@ def add(subparsers: Any) -> None:
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Say whether a case starts at rest, and what is off; return 1 where it cannot start."""
+    """Check whether a case starts in equilibrium; return 1 where it cannot start."""
     from psmr.study.check import check
     from psmr.study.file.study import read_study
 

@@ -29,5 +29,8 @@ def command(arguments: argparse.Namespace) -> None:
 
     system = load_system(case_file(arguments))
     table = modes(system.linearise())
-    head = f"{system.name}: {system.n} states, {system.m} algebraic variables, eigenvalues in 1/s and rad/s"
+    head = (
+        f"{system.name}: {system.n} states, {system.m} algebraic variables; eigenvalues in 1/s and rad/s, one"
+        " row for both of a conjugate pair"
+    )
     give_table(arguments, table, head)

@@ -1,4 +1,4 @@
-"""``psmr run``: run a study and show what came of it."""
+"""``psmr run``: run a study and show the result."""
 
 from __future__ import annotations
 
@@ -38,17 +38,24 @@ def add(subparsers: Any) -> None:
         metavar="NAME",
         help="keep these signals only, written while the run goes, in place of the study's record",
     )
-    run.add_argument("--every", type=int, metavar="K", help="keep and write every K-th accepted step only")
-    run.add_argument("--memory", type=float, metavar="MIB", help="memory in MiB for what is kept")
+    run.add_argument("--every", type=int, metavar="K", help="keep and write only every K-th accepted step")
+    run.add_argument(
+        "--memory",
+        type=float,
+        metavar="MIB",
+        help="memory in MiB for what is kept; the rest goes to a temporary file",
+    )
     run.add_argument("--save", action="store_true", help="write run.psmr, the whole run for `psmr plot`")
     run.add_argument(
-        "--yes", action="store_true", help="begin even where the run is estimated too large for this machine"
+        "--yes",
+        action="store_true",
+        help="run even if the estimate says that it is too large for this machine",
     )
     output_option(run, "FOLDER", "write the results here, in place of the study's own folder or results/NAME")
 
 
 def command(arguments: argparse.Namespace) -> None:
-    """Run a study and show what came of it."""
+    """Run a study and show the result."""
     from psmr.study.file.study import read_study
     from psmr.study.run.execute import default_folder, run_study
 

@@ -30,9 +30,7 @@ def add(subparsers: Any) -> None:
         "--signals", nargs="+", metavar="NAME", help="signals to keep of every run, in place of the file's"
     )
     sweep.add_argument("--worst", type=int, metavar="N", help="runs of which reports are written (default 5)")
-    sweep.add_argument(
-        "--yes", action="store_true", help="begin even where there are more than 10,000 points"
-    )
+    sweep.add_argument("--yes", action="store_true", help="run even if there are more than 10,000 points")
     sweep.add_argument("--no-report", action="store_true", help="leave out figures, page and reports")
     output_option(
         sweep, "FOLDER", "write the results here, in place of the file's own folder or results/NAME; a sweep "
@@ -41,7 +39,7 @@ def add(subparsers: Any) -> None:
 
 
 def command(arguments: argparse.Namespace) -> None:
-    """Carry out a sweep and show what came of it."""
+    """Run a sweep and show the result."""
     from psmr.study.sweep.carry_out import sweep
 
     with Progress(None, unit=" points") as bar:

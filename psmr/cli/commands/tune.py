@@ -15,7 +15,7 @@ def add(subparsers: Any) -> None:
         subparsers,
         "tune",
         command,
-        "find the cheapest scheme that bends the modes of a band by less than asked",
+        "find the cheapest scheme that deforms the modes of a band by no more than allowed",
         "psmr tune cases/wscc9/wscc9.toml --accuracy 1% --up-to 2Hz -o out",
     )
     case_options(tune)
@@ -52,7 +52,7 @@ def add(subparsers: Any) -> None:
 
 
 def command(arguments: argparse.Namespace) -> None:
-    """Search the cheapest scheme that is accurate enough."""
+    """Search for the cheapest scheme that is accurate enough."""
     from psmr.study.output.files import check_writable
     from psmr.study.run.execute import load_system
     from psmr.study.tuning.tune import tune

@@ -110,7 +110,7 @@ class Component:
     rows
         Names of the algebraic residual rows; the names in `algebraic` when left out.
     optional
-        Constants for inputs that nothing provides and that are no set-points.
+        Constants for inputs that nothing provides and that are not set-points.
     limits
         Non-windup limits: state -> names of the (lower, upper) bounds, None where that side is open. A bound
         is a parameter, or a variable that the device reads: then the limit moves with it. `equations` returns

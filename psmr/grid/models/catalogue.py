@@ -157,6 +157,9 @@ FOLLOWERS: tuple[type[Component], ...] = (
 )
 """Converters that follow the voltage at their bus: something else has to hold the island that they are in."""
 
+FORMERS: tuple[type[Component], ...] = (GridFormingConverter, REGFMA1)
+"""Converters that form the voltage at their bus, with a state `theta` that is its angle."""
+
 PREFIXES: Mapping[str, str] = {
     "compensator": "VC",
     **{"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"},

@@ -42,7 +42,7 @@ def read_fields(path: str | Path) -> tuple[dict[str, Line], dict[str, list[Line]
     ------
     CaseError
         For another version, a field that is missing or given twice, a bracket without its partner, a value
-        that is no number, a statement that does more than assign.
+        that is not a number, a statement that does more than assign.
     """
     scalars: dict[str, Line] = {}
     matrices: dict[str, list[Line]] = {}
@@ -78,7 +78,7 @@ def read_fields(path: str | Path) -> tuple[dict[str, Line], dict[str, list[Line]
 
 def _number(place: str, name: str, text: str) -> float:
     if not _NUMBER.fullmatch(text):
-        raise CaseError(f"{place} (mpc.{name}): {text[:30]!r} is no number; psmr computes no expressions")
+        raise CaseError(f"{place} (mpc.{name}): {text[:30]!r} is not a number; psmr computes no expressions")
     value = float(text.replace("D", "e").replace("d", "e"))
     if value in (float("inf"), float("-inf")) and "nf" not in text:
         raise CaseError(f"{place} (mpc.{name}): {text[:30]!r} is too large for a number")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-NO_MODELS = {"TOGGLE": "is an event of the program ANDES and no model; give events to the run"}
+NO_MODELS = {"TOGGLE": "is an event of the program ANDES, not a model; give events to the run"}
 """Records in DYR files that describe no device."""
 
 MACHINES = ("GENROU", "GENSAL", "GENROE", "GENSAE")
@@ -18,7 +18,7 @@ LONGEST = 9
 
 
 def circuit_number(ident: str) -> int:
-    """Return the circuit of a branch as a number: 1 for an identifier that is no number above zero."""
+    """Return the circuit of a branch as a number: 1 for an identifier that is not a number above zero."""
     ident = ident.strip()
     return (int(ident) if ident.isdecimal() and len(ident) <= LONGEST else 1) or 1
 

@@ -85,7 +85,7 @@ def read_dyr(
     net_unmodelled
         Leave a generator without a machine as it is, without devices.
     others
-        Models that are no device of a plant, and what takes their records.
+        Models that are not a device of a plant, and what takes their records.
 
     Raises
     ------

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 from psmr.errors import CaseError, Mistakes
 from psmr.grid.case.tables import DeviceRow, LoadRow, RelayRow
-from psmr.grid.models.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
 from psmr.grid.models.loads.composite.three_phase import LETTERS
 from psmr.grid.models.protection import NO_VOLTAGE
-from psmr.io.psse.load_layout import KINDS, RECORDS, SCOPES
+from psmr.io.psse.load_layout import COMPONENTS, KINDS, RECORDS, SCOPES
 from psmr.io.psse.record import Record, name_part
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class LoadRecords:
         def made(row: LoadRow) -> LoadRow:
             _constant_power(entry, row)
             own = values | {"s_n": base or times * row.p_mw, "cages": 2.0 if double else 1.0}
-            device = DeviceRow(row.name, "motor", kind.rstrip("*"), own, where=entry.where)
+            device = DeviceRow(row.name, "motor", COMPONENTS[kind][0], own, where=entry.where)
             if low > 0:
                 cycles = {"pickup": wait / self.frequency_hz, "breaker": breaker / self.frequency_hz}
                 trip = DeviceRow(
@@ -158,8 +157,9 @@ def _constant_power(entry: Entry, row: LoadRow) -> None:
 def _characteristic(entry: Entry) -> Callable[[LoadRow], LoadRow]:
     """Return what makes a load one of the characteristic in a record."""
     values = numbers(entry, RECORDS["IEEL*"].split())
-    component = FrequencyCharacteristic if values["a_7"] or values["a_8"] else LoadCharacteristic
-    if component is LoadCharacteristic:
+    steady, following = COMPONENTS["IEEL*"]
+    component = following if values["a_7"] or values["a_8"] else steady
+    if component == steady:
         values = {k: v for k, v in values.items() if k not in ("a_7", "a_8")}
 
     def made(row: LoadRow) -> LoadRow:
@@ -169,7 +169,7 @@ def _characteristic(entry: Entry) -> Callable[[LoadRow], LoadRow]:
             # Parts of nothing may be nothing.
             if power == 0 and sum(given[part] for part in parts) == 0:
                 given[parts[0]] = 1.0
-        device = DeviceRow(row.name, "characteristic", component.__name__, given, where=entry.where)
+        device = DeviceRow(row.name, "characteristic", component, given, where=entry.where)
         return replace(row, p_zip=(), q_zip=(), v_0=None, characteristic=device)
 
     return made
@@ -193,7 +193,7 @@ def _composite(entry: Entry) -> Callable[[LoadRow], LoadRow]:
 
     def made(row: LoadRow) -> LoadRow:
         _constant_power(entry, row)
-        device = DeviceRow(row.name, "composite", "CMLD", values, where=entry.where)
+        device = DeviceRow(row.name, "composite", COMPONENTS["CMLD*U2"][0], values, where=entry.where)
         return replace(row, p_zip=(), q_zip=(), v_0=None, composite=device)
 
     return made
@@ -205,7 +205,7 @@ def numbers(entry: Entry, names: Sequence[str]) -> dict[str, float]:
     Raises
     ------
     CaseError
-        Where there are too few or too many, or one is no number.
+        Where there are too few or too many, or one is not a number.
     """
     words = entry.words[3:]
     if len(words) != len(names):

@@ -36,6 +36,15 @@ if TYPE_CHECKING:
 Values = dict[str, float]
 
 
+RECORDS: Mapping[str, str] = {
+    **dict.fromkeys(("LDSHBL", "LDS3BL", "UFLSBL"), "UnderFrequencyShedding"),
+    "LVSHBL": "UnderVoltageShedding",
+    **dict.fromkeys(("FRQTPAT", "FRQTPA"), "FrequencyTrip"),
+    **dict.fromkeys(("VTGTPAT", "VTGTPA"), "VoltageTrip"),
+}
+"""Model to the component that it becomes."""
+
+
 class RelayRecords:
     """The relay records of a DYR file and the relays that they are.
 
@@ -66,7 +75,7 @@ class RelayRecords:
         names = [f"{name}{k}" for k in (1, 2, 3) for name in ("f", "t", "frac")]
         given = numbers(entry, [*names, "TB"])
         stages = [(given[f"f{k}"], given[f"t{k}"], given["TB"], given[f"frac{k}"]) for k in (1, 2, 3)]
-        self._shedding(entry, "UnderFrequencyShedding", stages)
+        self._shedding(entry, stages)
 
     def _lds3bl(self, entry: Entry) -> None:
         names = [f"{name}{k}" for k in range(1, 6) for name in ("f", "t", "tb", "frac")]
@@ -78,13 +87,13 @@ class RelayRecords:
                     " without a transfer trip; make it 0"
                 )
         stages = [tuple(given[f"{name}{k}"] for name in ("f", "t", "tb", "frac")) for k in range(1, 6)]
-        self._shedding(entry, "UnderFrequencyShedding", stages)
+        self._shedding(entry, stages)
 
     def _lvshbl(self, entry: Entry) -> None:
         names = [f"{name}{k}" for k in (1, 2, 3) for name in ("v", "t", "frac")]
         given = numbers(entry, ["JBUS", *names, "TB"])
         stages = [(given[f"v{k}"], given[f"t{k}"], given["TB"], given[f"frac{k}"]) for k in (1, 2, 3)]
-        self._shedding(entry, "UnderVoltageShedding", stages, int(given["JBUS"]))
+        self._shedding(entry, stages, int(given["JBUS"]))
 
     def _uflsbl(self, entry: Entry) -> None:
         count = max(len(entry.words) - 5, 0) // 3
@@ -96,18 +105,17 @@ class RelayRecords:
             (given[f"f{k}"], given[f"t{k}"], given["TB"], given[f"frac{k}"]) for k in range(1, count + 1)
         ]
         own = {"t_f": given["TF"]} if given["TF"] else {}
-        self._shedding(entry, "UnderFrequencyShedding", stages, own=own)
+        self._shedding(entry, stages, own=own)
 
     def _frqtpa(self, entry: Entry) -> None:
-        self._trip(entry, "FrequencyTrip", "F")
+        self._trip(entry, "F")
 
     def _vtgtpa(self, entry: Entry) -> None:
-        self._trip(entry, "VoltageTrip", "V")
+        self._trip(entry, "V")
 
     def _shedding(
         self,
         entry: Entry,
-        kind: str,
         stages: Sequence[tuple[float, ...]],
         bus: int = 0,
         own: Mapping[str, float] | None = None,
@@ -135,9 +143,9 @@ class RelayRecords:
         for k, (level, pickup, breaker, part) in enumerate(used, start=1):
             given |= {f"set_{k}": level, f"pickup_{k}": pickup, f"breaker_{k}": breaker, f"shed_{k}": part}
         for row in mine:
-            self._add(entry, f"shed-{row}", bus or number, row, kind, given)
+            self._add(entry, f"shed-{row}", bus or number, row, given)
 
-    def _trip(self, entry: Entry, kind: str, letter: str) -> None:
+    def _trip(self, entry: Entry, letter: str) -> None:
         """Add the relay of a generator; one that is out of service has none."""
         words = entry.words[2:]
         names = ("BUS", "GENBUS", "GENID", f"{letter}L", f"{letter}U", "TP", "TB")
@@ -163,12 +171,12 @@ class RelayRecords:
             **{"pickup": record.real("TP"), "breaker": record.real("TB")},
         }
         bus = record.whole("BUS", 0) or key[0]
-        self._add(entry, f"trip-{unit.row.name}", bus, unit.row.name, kind, given)
+        self._add(entry, f"trip-{unit.row.name}", bus, unit.row.name, given)
 
-    def _add(self, entry: Entry, name: str, bus: int, acts_on: str, kind: str, given: Values) -> None:
+    def _add(self, entry: Entry, name: str, bus: int, acts_on: str, given: Values) -> None:
         taken = {row.name for row in self.rows}
         name = next(label for label in _numbered(name) if label not in taken)
-        device = DeviceRow(name, "relay", kind, given, where=entry.where)
+        device = DeviceRow(name, "relay", RECORDS[entry.model], given, where=entry.where)
         self.rows.append(RelayRow(name, bus, acts_on, device, where=entry.where))
 
 

@@ -36,6 +36,14 @@ RECORDS: Mapping[str, str] = {
 }
 """Model with a star for whom it is for, to the names of its values after number, name and identifier."""
 
+COMPONENTS: Mapping[str, tuple[str, ...]] = {
+    "IEEL*": ("LoadCharacteristic", "FrequencyCharacteristic"),
+    "CIM5*": ("CIM5",),
+    "CIM6*": ("CIM6",),
+    "CMLD*U2": ("CMLD",),
+}
+"""Model with a star to the component that it becomes; IEEL to the second one where it reads the frequency."""
+
 KINDS: Mapping[str, tuple[str, str]] = {
     model.replace("*", scope): (model, scope) for model in RECORDS for scope in SCOPES
 }

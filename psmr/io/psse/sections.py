@@ -63,7 +63,7 @@ def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
     Raises
     ------
     CaseError
-        For a file that is no text, a version that is not known, a section that is missing or not ended, a
+        For a file that is not a text, a version that is not known, a section that is missing or not ended, a
         quotation mark that is not closed; with file and line.
     """
     if rawx:

@@ -10,11 +10,11 @@ from psmr.grid.case.tables import LoadRow, RelayRow
 from psmr.grid.models.catalogue import component_named, defaults
 from psmr.grid.models.protection import NO_VOLTAGE, STAGES
 from psmr.io.psse.dyr_loads import THREE_PHASE
-from psmr.io.psse.load_layout import RECORDS
+from psmr.io.psse.load_layout import COMPONENTS, RECORDS
 
 Place = tuple[int, str]
 
-CHARACTERISTICS = ("LoadCharacteristic", "FrequencyCharacteristic")
+CHARACTERISTICS = COMPONENTS["IEEL*"]
 
 
 def load_records(

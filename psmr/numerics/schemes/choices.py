@@ -26,7 +26,7 @@ def positive(field: str, value: float, unit: str = "") -> None:
 
 
 def whole(field: str, value: object, what: str) -> None:
-    """Raise SchemeError for a value that is no whole number above zero."""
+    """Raise SchemeError for a value that is not a whole number above zero."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise SchemeError(f"{field} = {value!r}: {what}")
 

@@ -61,7 +61,7 @@ class VariableStep(Scheme):
     Raises
     ------
     SchemeError
-        For an unknown choice, or a tolerance that is no number in (0, 1) or below what double precision
+        For an unknown choice, or a tolerance that is not a number in (0, 1) or below what double precision
         allows the method; it says the least.
     """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from psmr.pencil.modes.matching import Match
@@ -47,9 +49,11 @@ def judge(
         )
     lost = matched.lost[upper[matched.lost]].tolist()
     if lost:
-        fastest = ", ".join(mode_text(modes.s[k]) for k in lost[:3])
-        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
-        notes.append(f"Not represented at this step: {fastest}{more}.")
+        texts = Counter(mode_text(modes.s[k]) for k in lost)
+        shown = [text if count == 1 else f"{text} ({count} modes)" for text, count in texts.items()][:3]
+        rest = len(lost) - sum(list(texts.values())[:3])
+        more = f" and {rest} more" if rest else ""
+        notes.append(f"Not represented at this step: {', '.join(shown)}{more}.")
 
     if rate >= 1.0:
         verdict = (

@@ -64,6 +64,15 @@ def eigenvalue_map(report: Reported, ax: Axes | None = None) -> Figure:
     return figure
 
 
+# Where the word beside a mode may stand: alignment, shift in points, what it covers in parts of the panel.
+SIDES = (
+    ("right", "center", (-12, 0), (-0.32, -0.03), (-0.035, 0.035)),
+    ("left", "center", (12, 0), (0.03, 0.32), (-0.035, 0.035)),
+    ("center", "bottom", (0, 8), (-0.15, 0.15), (0.025, 0.085)),
+    ("center", "top", (0, -8), (-0.15, 0.15), (-0.085, -0.025)),
+)
+
+
 def oscillations(report: Reported) -> PageFigure:
     """Return a figure of the oscillatory modes alone, of a size for a narrow page."""
     return _alone(report, _oscillations)
@@ -95,29 +104,32 @@ def _oscillations(report: Reported, ax: Axes) -> None:
     ax.set_ylim(-0.05 * top, 1.15 * top)
     _damping_rays(ax, np.linspace(0.0, 1.15 * top, 50))
     _points(report, ax)
-    hidden = int((s.real < left - 0.15 * width).sum())
-    if hidden:
-        ax.annotate(
-            f"\N{LEFTWARDS ARROW} {hidden} faster",
-            (0.01, 0.015),
-            xycoords="axes fraction",
-            fontsize=8,
-            color=GREY,
-        )
     if report.dominant_at is not None:
-        dominant = s[report.dominant_at]
-        ax.annotate(
-            "least damped",
-            (dominant.real, dominant.imag),
-            xytext=(-12, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            fontsize=8.5,
-            color=EXACT,
-            bbox={"fc": "white", "ec": "none", "pad": 0.8},
-        )
-    ax.set_title(f"Oscillations, {report.pencil} pencil", loc="left", fontsize=11)
+        _name_dominant(ax, s[report.dominant_at], np.concatenate([s, s_hat[~np.isnan(s_hat)]]))
+    hidden = int((s.real < left - 0.15 * width).sum())
+    more = f"; {hidden} faster modes further left" if hidden else ""
+    ax.set_title(f"Oscillations, {report.pencil} pencil{more}", loc="left", fontsize=11)
+
+
+def _name_dominant(ax: Axes, mode: complex, others: np.ndarray) -> None:
+    """Write "least damped" beside a mode, on a side where the word covers no other one if there is one."""
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+
+    def part(s: Any) -> tuple[Any, Any]:
+        return (s.real - left) / (right - left), (s.imag - low) / (high - low)
+
+    x, y = part(mode)
+    near = np.stack(part(others), axis=-1) - (x, y)
+    free = []
+    for ha, va, shift, (x_0, x_1), (y_0, y_1) in SIDES:
+        covered = (near[:, 0] > x_0) & (near[:, 0] < x_1) & (near[:, 1] > y_0) & (near[:, 1] < y_1)
+        if not covered.any() and x + x_0 > 0.0 and x + x_1 < 1.0 and y + y_1 < 1.0:
+            free.append((ha, va, shift))
+    ha, va, shift = (free or [SIDES[0][:3]])[0]
+    ax.annotate(
+        "least damped", (mode.real, mode.imag), xytext=shift, textcoords="offset points", ha=ha, va=va,
+        fontsize=8.5, color=EXACT, bbox={"fc": "white", "ec": "none", "pad": 0.8},
+    )  # fmt: skip
 
 
 def _whole_spectrum(report: Reported, ax: Axes) -> None:

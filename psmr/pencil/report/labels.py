@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+
+def unbroken(text: str) -> str:
+    """Return a text in which no line ends within ``h = 0.05 s``: between a name, its number and its unit."""
+    hard = "\N{NO-BREAK SPACE}"
+    return re.sub(r"(?<=\d) (?=(s|1/s|%)(?![\w/]))", hard, text.replace(" = ", f"{hard}={hard}"))
 
 
 def spread(places: Sequence[float], gap: float) -> list[float]:

@@ -104,7 +104,7 @@ def _row(report: Reported, k: int, dominant_states: Mapping[complex, str]) -> Ro
     numerical = complex_text(row.real_numerical, row.imag_numerical)
     cells = [
         complex_text(row.real, row.imag),
-        f"{row.frequency_hz:.3f}",
+        f"{row.frequency_hz:.3f}" if row.imag else "",
         percent_text(row.damping_ratio),
         numerical if row.status == REPRESENTED else "",
         percent_text(row.relative_deformation),

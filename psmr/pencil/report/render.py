@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from psmr.pencil.report.glossary import GLOSSARY
 from psmr.pencil.report.svg.figure import PageFigure
 from psmr.pencil.report.svg.ink import THEME
 
@@ -44,7 +45,7 @@ def render(template: str, package: str = HOME, **values: Any) -> str:
 def _environment(package: str) -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         bytecode_cache=_kept_templates(),
         loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, HOME))]),
         autoescape=True,
@@ -52,6 +53,8 @@ def _environment(package: str) -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
+    environment.globals["words"] = GLOSSARY
+    return environment
 
 
 @cache
@@ -137,6 +140,10 @@ def _sized(attributes: str) -> str:
     return f'{kept} style="width: {points:.0f}pt"'
 
 
+SMALLEST = 1e-4
+"""Percentage below which its size says nothing more."""
+
+
 def complex_text(real: float, imag: float) -> str:
     """Return a number of the complex plane to four decimals."""
     if imag == 0.0:
@@ -146,4 +153,11 @@ def complex_text(real: float, imag: float) -> str:
 
 def percent_text(fraction: float, sign: str = "", unit: str = "%") -> str:
     """Return a fraction as a percentage to three digits; nothing where it is not a number."""
-    return "" if fraction != fraction else f"{100.0 * fraction:{sign}.3g}\N{NO-BREAK SPACE}{unit}"
+    if fraction != fraction:
+        return ""
+    percent = 100.0 * fraction
+    if 0.0 < abs(percent) < SMALLEST:
+        text = "0" if sign else f"< {SMALLEST:g}"
+    else:
+        text = f"{percent:{sign if percent else ''}.3g}"
+    return f"{text}\N{NO-BREAK SPACE}{unit}"

@@ -7,6 +7,7 @@ import textwrap
 import numpy as np
 
 from psmr.pencil.modes.matching import REPRESENTED
+from psmr.pencil.report.render import percent_text
 from psmr.pencil.report.reported import Reported
 
 WIDTH = 110
@@ -25,9 +26,8 @@ def terminal_report(report: Reported) -> str:
     )
     for position, row in report.table.iterrows():
         mark = "*" if report.dominant is not None and position == report.dominant.name else " "
-        head = (
-            f"{_complex(row.real, row.imag)} {row.frequency_hz:8.3f} {_percent(row.damping_ratio, 8)} {mark}"
-        )
+        hertz = f"{row.frequency_hz:.3f}" if row.imag else ""
+        head = f"{_complex(row.real, row.imag)} {hertz:>8} {_percent(row.damping_ratio, 8)} {mark}"
         if row.status == REPRESENTED:
             tail = (
                 f"{_complex(row.real_numerical, row.imag_numerical)} "
@@ -59,10 +59,8 @@ def _complex(real: float, imag: float) -> str:
 
 
 def _percent(fraction: float, width: int, sign: bool = False, unit: str = "%") -> str:
-    """Four significant digits are enough to tell schemes apart; the CSV has them all."""
-    if np.isnan(fraction):
-        return " " * width
-    text = f"{100.0 * fraction:{'+' if sign else ''}.3g} {unit}"
+    """Three significant digits are enough to tell schemes apart; the CSV has them all."""
+    text = percent_text(fraction, "+" if sign else "", unit).replace("\N{NO-BREAK SPACE}", " ")
     return f"{text:>{width}}"
 
 

@@ -22,7 +22,7 @@ def parameter_sets(folder: Path) -> dict[str, dict[str, float]]:
     Raises
     ------
     InputError
-        For a value that is no number.
+        For a value that is not a number.
     """
     table = pd.read_csv(folder / SETS).set_index("set")
     for name, row in table.iterrows():

@@ -69,7 +69,7 @@ class SetPoint(_Step):
         provider = devices[self.device].connections.get(self.name)
         if provider:
             raise EventError(
-                f"{self}: {full} is no set-point, {provider} provides it; step a reference of that device"
+                f"{self}: {full} is not a set-point, {provider} provides it; step a reference of that device"
             )
         raise EventError(
             f"{self}: {self.device} has no set-point {self.name!r}{nearest(self.name, held)}; "

@@ -27,18 +27,18 @@ class Monitor(Protocol):
 
 @dataclass(frozen=True)
 class AngleSpread:
-    """End the run when two machines fall out of step.
+    """End the run when two machines, or a machine and a grid-forming converter, fall out of step.
 
     Parameters
     ----------
     limit_deg
-        Largest difference in degrees between the rotor angles of two machines that are in service and in one
-        island.
+        Largest difference in degrees between the angles of two sources that are in service and in one island:
+        rotor angles of machines, the angles of converters that form the voltage, that of an infinite bus.
 
     Raises
     ------
     InputError
-        For a limit that is no number above zero.
+        For a limit that is not a number above zero.
     """
 
     limit_deg: float = 180.0
@@ -67,7 +67,7 @@ class VoltageCollapse:
     Raises
     ------
     InputError
-        For a voltage that is no number above zero and a duration that is no number, or below zero.
+        For a voltage that is not a number above zero and a duration that is not a number, or below zero.
     """
 
     v_min: float = 0.7

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.numerics.run.trajectory import Change
+from psmr.study.outcome.sources import sources_of
 from psmr.study.topology.islands import absent, first_dead_island, islands
 from psmr.study.topology.network import buses
-from psmr.study.topology.plants import plants
 
 Reals = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class Stop:
     what
         Which machines, bus or buses.
     value, limit, unit
-        What was seen there and where the monitor draws the line, in its unit; None where it is no number.
+        What was seen there and where the monitor draws the line, in its unit; None where it is not a number.
     """
 
     t: float
@@ -66,9 +66,10 @@ class Look(Protocol):
 
 
 class AngleLook:
-    """Looks for two machines in one island whose angles differ by more than a limit in rad.
+    """Looks for two sources in one island whose angles differ by more than a limit in rad.
 
-    An infinite bus is one of them, at the angle that it keeps.
+    Machines count by their rotors, converters that form the voltage by their frames, and an infinite bus at
+    the angle that it keeps.
     """
 
     def __init__(self, limit: float, system: System, changes: Sequence[Change]) -> None:
@@ -78,12 +79,11 @@ class AngleLook:
             for change in changes
             if change.out or any(name == "status" for _, name, _ in change.parameters)
         ]
-        known = plants(system).values()
-        self.machines = [plant for plant in known if plant.machine]
+        states = set(system.names_x)
         kept = dict(zip(system.names_u, system.u0, strict=True))
-        self.still = {
-            plant: float(kept[f"{plant.name}.delta"]) for plant in known if f"{plant.name}.delta" in kept
-        }
+        known = sources_of(system)
+        self.turning = [source for source in known if source.angle in states]
+        self.still = {source: float(kept[source.angle]) for source in known if source.angle not in states}
         self.groups: list[tuple[tuple[str, ...], NDArray[np.intp], Reals]] = []
         self.out: frozenset[str] | None = None
 
@@ -94,9 +94,10 @@ class AngleLook:
             return
         self.out, self.groups = out, []
         for island in islands(self.system, out):
-            names = tuple(p.name for p in self.machines if p.bus in island and p.name not in out)
-            places = np.array([self.system.index(f"{name}.delta") for name in names], dtype=np.intp)
-            still = {p.name: x for p, x in self.still.items() if p.bus in island and p.name not in out}
+            here = [s for s in self.turning if s.bus in island and s.name not in out]
+            names = tuple(source.name for source in here)
+            places = np.array([self.system.index(source.angle) for source in here], dtype=np.intp)
+            still = {s.name: x for s, x in self.still.items() if s.bus in island and s.name not in out}
             if names and len(names) + len(still) > 1:
                 self.groups.append(((*names, *still), places, np.array(list(still.values()))))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 
 from psmr.study.monitors.watching import Stop
 from psmr.study.outcome.extreme import Extreme
@@ -137,9 +138,11 @@ class Outcome:
     def _limits(self) -> str:
         if not self.limits:
             return "none"
-        shown = [f"{limit.state} ({limit.side}, t = {limit.t:.4g} s)" for limit in self.limits[:6]]
-        more = len(self.limits) - len(shown)
-        return ", ".join(shown) + (f" and {more} more" if more else "")
+        # Regulators that meet the same limit at one instant are said together.
+        met = groupby(self.limits[:6], key=lambda limit: f"({limit.side}, t = {limit.t:.4g} s)")
+        shown = [f"{', '.join(limit.state for limit in same)} {words}" for words, same in met]
+        more = len(self.limits) - 6
+        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
     def lines(self) -> tuple[str, ...]:
         """Return the outcome as lines of text, the sentence first."""

@@ -70,11 +70,11 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
         c is not None and c.stable for c in (before, after)
     ):
         reasons.append(
-            "A certificate speaks of small motions about an equilibrium, which this run left: a stable one "
-            "says nothing against the loss of synchronism."
+            "A certificate is a statement about small motions around an equilibrium, which this run left: a "
+            "stable one does not contradict the loss of synchronism."
         )
     if before is None:
-        reasons.append("There is no certificate: it was not asked for.")
+        reasons.append("There is no certificate: none was requested.")
     if outcome.acted:
         listed = "; ".join(f"{words} at t = {t:.4g} s" for t, words in outcome.acted[:3])
         more = f" and {len(outcome.acted) - 3} more" if len(outcome.acted) > 3 else ""

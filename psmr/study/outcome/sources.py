@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.grid.models.converters.forming import GridFormingConverter
+from psmr.grid.models.catalogue import FORMERS
 from psmr.study.record.spans import Span
 from psmr.study.topology.islands import islands
 from psmr.study.topology.plants import plants
@@ -57,7 +57,7 @@ def sources_of(system: System) -> tuple[Source, ...]:
             found.append(Source(plant.name, plant.bus, f"{plant.name}.delta", weight, True))
         elif f"{plant.name}.delta" in held:
             found.append(Source(plant.name, plant.bus, f"{plant.name}.delta", math.inf, True))
-        elif issubclass(component, GridFormingConverter):
+        elif issubclass(component, FORMERS):
             found.append(Source(plant.name, plant.bus, f"{plant.name}.theta", values["s_n"], False))
     return tuple(found)
 

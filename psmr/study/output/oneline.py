@@ -13,6 +13,7 @@ import numpy as np
 from partitioning import Partition
 from psmr.dae.system.system import System
 from psmr.errors import InputError
+from psmr.pencil.report.labels import unbroken
 from psmr.pencil.report.svg.figure import PageFigure
 from psmr.study.output.canvas import FAINT, FAST, INK, SLOW, bare, page_figure, plain_figure, styled
 from psmr.study.output.stress import stress_layout
@@ -106,7 +107,7 @@ def _draw(figure: Any, system: System, split: Partition, where: dict[str, Point]
         _plant(ax, plant, where[plant.bus], centre, scale, turn, small, len(where) <= ROOMY)
     ax.margins(0.06)
     _legend(ax)
-    title = "\n".join(filter(None, (system.name, textwrap.fill(str(split), letters))))
+    title = "\n".join(filter(None, (system.name, textwrap.fill(unbroken(str(split)), letters))))
     figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psmr.errors import InputError
+from psmr.pencil.report.labels import unbroken
 from psmr.pencil.report.svg.figure import PageFigure
 from psmr.study.events import Fault
 from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, page_figure, styled
@@ -121,7 +122,9 @@ def trajectories(
         axes[-1].set_xlabel("time [s]")
         text = _title(run) if title is None else title
         # A title wider than the figure would widen the picture; about 13 letters of this size fit an inch.
-        figure.suptitle(textwrap.fill(text, int(13 * width)), x=0.01, ha="left", fontsize=10, color=INK)
+        figure.suptitle(
+            textwrap.fill(unbroken(text), int(13 * width)), x=0.01, ha="left", fontsize=10, color=INK
+        )
     return figure
 
 
@@ -184,7 +187,9 @@ def comparison(
         axes[-1].set_xlabel("time [s]")
         full, dashed = labels or (_title(run), _title(other))
         words = f"full: {full}\ndashed: {dashed}; difference: dashed less full"
-        lines = [part for line in words.split("\n") for part in textwrap.wrap(line, int(13 * width))]
+        lines = [
+            part for line in words.split("\n") for part in textwrap.wrap(unbroken(line), int(13 * width))
+        ]
         figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=9, color=INK)
     return figure
 

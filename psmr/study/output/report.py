@@ -14,6 +14,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError
 from psmr.files import Together
+from psmr.pencil.report.labels import unbroken
 from psmr.pencil.report.svg.figure import PageFigure
 from psmr.study.output.files import placed
 from psmr.study.record.certificate import Certificate
@@ -34,7 +35,7 @@ SHAPES = 3
 OVERDAMPED = 0.5
 """A pair with a larger damping ratio has no period that anybody sees."""
 
-BADGES = {"green": "in order", "amber": "with reservations", "red": "failed"}
+BADGES = {"green": "in order", "amber": "with reservations", "red": "not in order"}
 """What a colour means, for readers who see no colours."""
 
 
@@ -130,7 +131,7 @@ def run_page(
         "psmr.study.output",
         explore=explore,
         title=title or run.name or "Run",
-        subtitle=f"{run.name}: {run.scheme}; {len(run.t)} points to t = {run.t[-1]:g} s",
+        subtitle=unbroken(f"{run.name}: {run.scheme}; {len(run.t)} points to t = {run.t[-1]:g} s"),
         colour=judgement.colour,
         badge=BADGES[judgement.colour],
         headline=judgement.headline,
@@ -294,4 +295,9 @@ def _versions(origin: Origin | None) -> list[tuple[str, str]]:
     own = f"psmr {__version__}, Python {platform.python_version()}"
     kept = f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}"
     case = [] if origin is None else [("case", origin.case)]
-    return [*case, ("made with", own), ("and", f"{kept}; {platform.machine()}, {platform.system()}")]
+    return [
+        *case,
+        ("version", own),
+        ("libraries", kept),
+        ("machine", f"{platform.machine()}, {platform.system()}"),
+    ]

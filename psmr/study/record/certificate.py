@@ -295,10 +295,9 @@ def _reported(report: Report, scheme: Scheme, partition: str, warn: bool) -> Cer
 
 
 def show(s: complex) -> str:
-    """Return an eigenvalue as text, to six digits."""
-    if abs(s.imag) < 1e-9:
-        return f"{s.real:.6g}"
-    return f"{s.real:.6g} {'+' if s.imag >= 0 else '-'} {abs(s.imag):.6g}j"
+    """Return an eigenvalue, with its conjugate where it has one, as text to six digits."""
+    oscillates = abs(s.imag) >= 1e-9
+    return f"{s.real:.6g} ± j{abs(s.imag):.6g} 1/s" if oscillates else f"{s.real:.6g} 1/s"
 
 
 def percent(fraction: float) -> str:

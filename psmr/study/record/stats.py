@@ -106,17 +106,20 @@ class Stats:
         if self.single_rate is not None:
             steps = f"{c.macro_steps} macro steps, {c.steps} fast steps, {c.corrections} corrections"
         if c.rejected or c.reversals:
-            steps += f" and {c.rejected} rejected, {100 * c.chatter:.0f} % turned back"
+            steps += f", {c.rejected} rejected"
+            if c.reversals:
+                steps += f", {100 * c.chatter:.0f} % of them against the direction of the one before"
         if c.refined:
             steps += f", {c.refined} smaller ones of {c.refined_rows / c.refined:.0f} rows on average"
-        lines = [f"{steps}, {c.refreshes} refreshed factorisations, {c.seconds:.3f} s"]
+        lines = [f"{steps}, {c.refreshes} refreshed factorisations; integrated in {c.seconds:.3f} s"]
         lines += _helped(c)
         if self.single_rate is not None:
             parts = [
-                f"{name} {_ratio(getattr(self.volume, name), getattr(self.single_rate, name))}"
+                f"{_ratio(getattr(self.volume, name), getattr(self.single_rate, name))} of its {name}"
                 for name in ("residuals", "factorisations", "solves")
             ]
-            lines.append(f"of single rate at {self.h_fast:g} s (estimate, matrix rows): {', '.join(parts)}")
+            beside = f"beside single rate at {self.h_fast:g} s (estimated, weighted with matrix rows)"
+            lines.append(f"{beside}: {', '.join(parts)}")
         return tuple(lines)
 
     def lines(self) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def _kind(value: object) -> str:
 
 
 def checked_monitors(monitors: Iterable[Monitor]) -> tuple[Monitor, ...]:
-    """Return the monitors of a run; raise InputError where something is no monitor."""
+    """Return the monitors of a run; raise InputError where something is not a monitor."""
     if not isinstance(monitors, Iterable):
         raise InputError(
             f"monitors: {monitors!r} is not a list of monitors; write [monitor] for a single one"

@@ -31,7 +31,7 @@ def between(t: Reals, values: Reals, times: ArrayLike, side: Side = "after") -> 
     Raises
     ------
     InputError
-        For a time outside the run or that is no number.
+        For a time outside the run or that is not a number.
     """
     if side not in SIDES:
         raise InputError(

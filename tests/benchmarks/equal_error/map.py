@@ -11,13 +11,16 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psmr.study.output.canvas import new_figure, save, styled
+from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, save, styled
 from tests.benchmarks.equal_error.measure import Measured, ratio
 from tests.benchmarks.equal_error.stays_fast import BOTH, COUPLINGS, REFINED, SINGLE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 DOCS = Path(__file__).parents[3] / "docs"
 FIGURE = "when-multirate-pays.svg"
@@ -28,7 +31,10 @@ NAMES = {
     "case9241pegase": "9241 buses",
     "npcc_full": "NPCC",
 }
-SIGNS = {"new-england": "s", "case1354pegase": "o", "case9241pegase": "^"}
+# Marker, and the side on which the gains stand: those of the two large cases lie close together.
+SIGNS = {"new-england": ("s", 1), "case1354pegase": ("o", 1), "case9241pegase": ("^", -1)}
+LEVELS = (1.0, 3.0, 10.0, 30.0)
+COVERS = 0.03  # ratios that differ by less lie on one another
 
 
 def main() -> None:
@@ -108,35 +114,56 @@ def _fit(points: Sequence[Any]) -> tuple[float, float]:
 def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
     """Draw the gains over both axes, with the lines of equal gain of the fit."""
     a, b = fit
-    share, steps = np.logspace(-3.6, 0.0, 200), np.logspace(0.0, 1.5, 200)
+    share, steps = np.logspace(-3.0, 0.0, 300), np.logspace(0.0, 1.5, 300)
     gain = 1.0 / (a / steps[:, None] + b * share[None, :])
     with styled():
-        figure = new_figure(6.4, 4.2)
+        figure = new_figure(7.6, 5.2)
         ax = figure.subplots()
-        lines = ax.contour(
-            share, steps, gain, levels=[1, 3, 10, 30], colors="0.45", linewidths=[2.0, 0.8, 0.8, 0.8]
-        )
-        ax.clabel(lines, fmt="%g", fontsize=7, inline=False)
-        for name, sign in SIGNS.items():
+        ax.contourf(share, steps, gain, levels=[0.0, 1.0], colors=[COLOURS[1]], alpha=0.1)
+        ax.contour(share, steps, gain, levels=LEVELS, colors=FAINT, linewidths=[2.2, 0.9, 0.9, 0.9])
+        for level in LEVELS:
+            _name_line(ax, level, 1.0 / level, a, b)
+        ax.text(0.62, 1.15, "one rate\nis cheaper", ha="center", va="bottom", fontsize=9, color=FAINT)
+        for (name, (sign, side)), colour in zip(SIGNS.items(), COLOURS, strict=False):
             own = [p for p in points if p["case"] == name]
             if not own:
                 continue
-            ax.scatter(
-                [p["share"] for p in own], [p["ratio"] for p in own], marker=sign, s=14, label=NAMES[name]
-            )
-            for p in own:
+            places = [p["share"] for p in own], [p["ratio"] for p in own]
+            ax.scatter(*places, marker=sign, s=34, color=colour, label=NAMES[name], zorder=3)
+            for (x, y), words in _labels(own).items():
                 ax.annotate(
-                    f"{p['gain']:.2g}",
-                    (p["share"], p["ratio"]),
-                    xytext=(3, 2),
-                    textcoords="offset points",
-                    fontsize=6,
-                )
-        ax.set(xscale="log", yscale="log")
-        ax.set_xlabel("share of fast rows")
-        ax.set_ylabel("macro step / step of one rate at equal error")
-        ax.legend(frameon=False, fontsize=7)
+                    words, (x, y), xytext=(6 * side, 0), textcoords="offset points", va="center",
+                    ha="left" if side > 0 else "right", fontsize=9, color=colour,
+                )  # fmt: skip
+        ax.set(xscale="log", yscale="log", xlim=(share[0], share[-1]), ylim=(steps[0], steps[-1]))
+        ax.set_xticks([1e-3, 1e-2, 1e-1, 1.0], ["0.1 %", "1 %", "10 %", "100 %"])
+        ax.set_yticks([1, 2, 5, 10, 20, 30], ["1", "2", "5", "10", "20", "30"])
+        ax.minorticks_off()
+        ax.set_xlabel("rows in the fast set, of all rows")
+        ax.set_ylabel("macro step over the step of one rate with the same error")
+        ax.set_title("Processor time of one rate over that of two, at equal error", loc="left", fontsize=11)
+        ax.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.11), ncols=3)
         save(figure, DOCS / "figures" / FIGURE)
+
+
+def _name_line(ax: Axes, level: float, inverse: float, a: float, b: float) -> None:
+    """Write the gain of a line of the fit on it: at its foot, or where it leaves the panel on the left."""
+    foot = (inverse - a) / b  # its share of fast rows where the ratio is 1
+    x, y = (foot, 1.0) if foot > 1e-3 else (1e-3, a / (inverse - b * 1e-3))
+    ax.annotate(
+        f"gain {level:g}", (x, y), xytext=(5, 3), textcoords="offset points", va="bottom", ha="left",
+        fontsize=9, color=INK, bbox={"fc": "white", "ec": "none", "pad": 1.0, "alpha": 0.8},
+    )  # fmt: skip
+
+
+def _labels(points: Sequence[Any]) -> dict[tuple[float, float], str]:
+    """Return the gains by place; those of points that cover one another together."""
+    found: dict[tuple[float, float], str] = {}
+    for p in points:
+        near = [at for at in found if at[0] == p["share"] and abs(at[1] / p["ratio"] - 1.0) < COVERS]
+        at = near[0] if near else (p["share"], p["ratio"])
+        found[at] = ", ".join(filter(None, [found.get(at), f"{p['gain']:.2g}"]))
+    return found
 
 
 def _gains(studies: Sequence[Any]) -> str:

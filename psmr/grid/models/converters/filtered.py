@@ -28,7 +28,7 @@ v_2, v_5 and v_7 are voltages of the network beside the one that the phasors car
 an unbalanced load nearby, the 5th and the 7th harmonic (of negative and of positive sequence). In a frame
 that turns at nominal frequency w_n they turn at -2, -6 and +6 w_n. They are zero at rest; an event sets them.
 What they do to the converter is right. The network answers their currents with its impedance for the
-fundamental, which is not theirs: its ripple is no study of unbalance or harmonics.
+fundamental, which is not theirs: its ripple is not a study of unbalance or harmonics.
 
 Sources: A. Yazdani and R. Iravani, Voltage-Sourced Converters in Power Systems (2010), chapter 8
 (phase-locked loop, current control, averaged bridge); S. D'Arco, J. A. Suul and O. B. Fosso, A Virtual
