@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -119,7 +120,7 @@ class VariableStep(Scheme):
 
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: the step that is tried, with the rates that the estimate needs."""
-        return tableau_program(self.pair.tableau, keep_last=True, starts=self.pair.starts)
+        return _program(self.name)
 
     def with_step(self, h: float) -> NoReturn:
         """See `Scheme`: there is none to set."""
@@ -148,3 +149,9 @@ class VariableStep(Scheme):
     def __str__(self) -> str:
         longest = "" if self.h_max is None else f", steps up to {self.h_max:g} s"
         return f"variable step {self.name}, tolerance {self.tolerance:g}{longest}"
+
+
+@functools.cache
+def _program(name: str) -> Program:
+    pair = PAIRS[name]
+    return tableau_program(pair.tableau, keep_last=True, starts=pair.starts)

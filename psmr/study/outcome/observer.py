@@ -135,7 +135,8 @@ class Observer:
 
     def _voltages(self, t: Reals, x: Reals, y: Reals) -> None:
         """Look for the lowest voltage, the longest time of a low one, and the lowest at the end."""
-        v = np.hypot(y[:, self._re], y[:, self._im])
+        voltages = y[:, self._re] + 1j * y[:, self._im]
+        v = np.abs(voltages)
         seen = v if self._counted.all() else np.where(self._counted, v, np.inf)
         k, bus = map(int, np.unravel_index(int(seen.argmin()), seen.shape))
         if self._lowest is None or seen[k, bus] < self._lowest.value:
@@ -143,7 +144,6 @@ class Observer:
         last = int(v[-1].argmin())
         self._end = Extreme(float(v[-1, last]), f"at {self.buses[last]}", float(t[-1]))
         self._low.take(t, seen)
-        voltages = y[:, self._re] + 1j * y[:, self._im]
         self._followers.take(t, x, voltages, self._counted, self._span.out)
 
     def _limits(self, t: Reals, x: Reals, y: Reals) -> None:
@@ -151,7 +151,11 @@ class Observer:
         at = (self.system.lower_at, self.system.upper_at)
         found = []
         for side, bounds, moving, sign in zip(SIDES, self._bounds, at, (1.0, -1.0), strict=True):
-            open_ = [i for i in self._limited.tolist() if (i, side) not in self._met]
+            open_ = np.array([i for i in self._limited.tolist() if (i, side) not in self._met], dtype=np.intp)
+            # Most stay away from limits that do not move; the others are looked at point by point.
+            nearest = sign * (sign * x[:, open_]).min(axis=0)
+            away = sign * (nearest - bounds[open_]) > AT_LIMIT * np.maximum(1.0, np.abs(bounds[open_]))
+            open_ = open_[(moving[open_] >= 0) | ~away].tolist()
             bound = np.broadcast_to(bounds[open_], (len(t), len(open_))).copy()
             for column, i in enumerate(open_):
                 if moving[i] >= 0:

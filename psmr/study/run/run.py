@@ -119,6 +119,8 @@ class Run:
         for table, names in tables:
             for first in range(0, len(table), PIECE):
                 values = table[first : first + PIECE]
+                if np.isfinite(values.sum()):
+                    continue
                 bad = ~np.isfinite(values)
                 if bad.any():
                     row, column = np.argwhere(bad)[0]
