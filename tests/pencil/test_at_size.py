@@ -16,7 +16,7 @@ from psmr.pencil.modes.outermost import outermost
 from psmr.pencil.operator.step_map import step_map
 from tests.pencil.oracle import linear_dae, ode, partition, random_dae
 
-COPIES = 8
+COPIES = 5
 TIE = LineRow(from_bus=8, to_bus=5, r=0.01, x=0.1)
 
 
@@ -29,7 +29,7 @@ def transducers(linear):
 
 
 @pytest.fixture(scope="module")
-def row_of_eight(wscc9):
+def row_of_five(wscc9):
     return coupled(wscc9, COPIES).linearise()
 
 
@@ -56,13 +56,13 @@ def assert_equal_to_dense(sparse, dense):
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-def test_equal_to_the_dense_result(row_of_eight, name):
-    scheme = Multirate(transducers(row_of_eight), 0.05, 10, **SCHEMES[name])
-    report = deformation(row_of_eight, scheme, modes=20)
+def test_equal_to_the_dense_result(row_of_five, name):
+    scheme = Multirate(transducers(row_of_five), 0.05, 10, **SCHEMES[name])
+    report = deformation(row_of_five, scheme, modes=20)
     assert len(report.table) == 20
     assert report.table["residual"].max() < 1e-12
     assert report.table["mode_residual"].max() < 1e-14
-    dense = deformation(row_of_eight, scheme)
+    dense = deformation(row_of_five, scheme)
     assert_equal_to_dense(report, dense)
     # The 20 least damped of the whole spectrum in the band, none left out.
     band = dense.table[dense.table["frequency_hz"].between(0.1, 3.0)]
@@ -71,15 +71,15 @@ def test_equal_to_the_dense_result(row_of_eight, name):
 
 
 @pytest.mark.parametrize("method", ["TM", "BEM", "SDIRK2", "RK4", "FEM"])
-def test_single_rate_equal_to_the_dense_result(row_of_eight, method):
+def test_single_rate_equal_to_the_dense_result(row_of_five, method):
     scheme = SingleRate(method, 0.001)
-    sparse = deformation(row_of_eight, scheme, modes={"band_hz": (1.0, 2.0), "damping_below": 0.1})
-    assert_equal_to_dense(sparse, deformation(row_of_eight, scheme))
+    sparse = deformation(row_of_five, scheme, modes={"band_hz": (1.0, 2.0), "damping_below": 0.1})
+    assert_equal_to_dense(sparse, deformation(row_of_five, scheme))
     assert sparse.stable
 
 
-def test_unstable_multiplier_is_found_and_named(row_of_eight):
-    report = deformation(row_of_eight, SingleRate("RK4", 0.01), modes=5)
+def test_unstable_multiplier_is_found_and_named(row_of_five):
+    report = deformation(row_of_five, SingleRate("RK4", 0.01), modes=5)
     assert not report.stable
     # R(-10) of the classical method: 1 - 10 + 50 - 1000/6 + 10000/24.
     assert report.spectral_radius == pytest.approx(291.0, rel=1e-6)
@@ -96,28 +96,28 @@ def test_step_map_is_the_step_operator(options):
     np.testing.assert_allclose(step.apply(state), matrix @ state, rtol=0, atol=1e-11 * np.abs(state).max())
 
 
-def test_near_takes_the_nearest_mode(row_of_eight):
+def test_near_takes_the_nearest_mode(row_of_five):
     scheme = SingleRate("TM", 0.01)
-    report = deformation(row_of_eight, scheme, modes=(-0.2 + 8.2j, -0.2 - 8.2j))
+    report = deformation(row_of_five, scheme, modes=(-0.2 + 8.2j, -0.2 - 8.2j))
     first, second = report.table["imag"]
     assert first == pytest.approx(second)
     assert report.table["status"].str.startswith("not represented: its multiplier is that of").sum() == 1
 
 
-def test_mode_that_is_not_represented_is_said(row_of_eight):
-    report = deformation(row_of_eight, SingleRate("TM", 0.5), modes=(-0.2 + 8.2j,))
+def test_mode_that_is_not_represented_is_said(row_of_five):
+    report = deformation(row_of_five, SingleRate("TM", 0.5), modes=(-0.2 + 8.2j,))
     assert report.table["status"][0].startswith("not represented: |Im s| h = 4.")
     assert np.isnan(report.table["real_numerical"][0])
 
 
-def test_mode_that_does_not_exist(row_of_eight):
+def test_mode_that_does_not_exist(row_of_five):
     with pytest.raises(InputError, match=r"near = -50\+90j: no mode within 10 % of it; the nearest is -"):
-        deformation(row_of_eight, SingleRate("TM", 0.01), modes=(-50 + 90j,))
+        deformation(row_of_five, SingleRate("TM", 0.01), modes=(-50 + 90j,))
 
 
-def test_band_without_modes(row_of_eight):
+def test_band_without_modes(row_of_five):
     with pytest.raises(InputError, match=r"from 40 to 50 Hz: there are none.*widen the band"):
-        deformation(row_of_eight, SingleRate("TM", 0.001), modes={"band_hz": (40.0, 50.0)})
+        deformation(row_of_five, SingleRate("TM", 0.001), modes={"band_hz": (40.0, 50.0)})
 
 
 def test_large_case_takes_the_sparse_path_and_says_so(wscc9):
@@ -225,13 +225,14 @@ def test_command_with_chosen_modes(wscc9, capsys):
     ],
     ids=["TM", "RK4 far outside", "RK4 just outside", "spline"],
 )
-def test_outermost_multipliers_bound_the_others(row_of_eight, scheme):
+def test_outermost_multipliers_bound_the_others(row_of_five, scheme):
     """Against the whole spectrum of the step operator."""
-    made = scheme(transducers(row_of_eight))
-    z = np.linalg.eigvals(step_operator(row_of_eight, made))
-    outer = outermost(step_map(row_of_eight, made), made.step)
+    made = scheme(transducers(row_of_five))
+    z = np.linalg.eigvals(step_operator(row_of_five, made))
+    outer = outermost(step_map(row_of_five, made), made.step)
     for value, residual in zip(outer.z, outer.residuals, strict=True):
-        assert np.abs(z - value).min() < 1e-6
+        # Common angle and speed are one vector of a double z = 1: what Arnoldi leaves moves it by its root.
+        assert np.abs(z - value).min() < (1e-4 if abs(value - 1.0) < 1e-3 else 1e-6)
         assert residual < 1e-4
     largest = np.abs(z).max()
     if largest > 1.0 + 1e-3:
