@@ -8,6 +8,7 @@ def raw_text(version: int = 33, **changed: str) -> str:
     """Return a RAW file; `changed` gives other text for a section (bus, load, ... with _ for blanks)."""
     new, newest = version >= 34, version >= 35
     rates = TWELVE if new else RATES
+    rated = "'A SET'" if version >= 36 else rates
     name = "'a name, with a comma'," if new else ""
     bounds = "" if version == 32 else ",1.1,0.9,1.1,0.9"
     node = "0," if newest else ""
@@ -33,7 +34,7 @@ def raw_text(version: int = 33, **changed: str) -> str:
         f"1,2,'2 ',0.01,0.10,0.02,{name}{rates},0.001,0.02,0.001,0.02,1\n"
         f"2,1,'X ',0.01,0.10,0.02,{name}{rates},0.0,0.01,0.0,0.0,0\n"
         f"1,5,'1 ',0.01,0.10,0.02,{name}{rates}",
-        "switching device": f"1,2,'S ',0.0002,{rates},0,1,1,1,'A SWITCH'" if new else "",
+        "switching device": f"1,2,'S ',0.0002,{rated},0,1,1,1,'A SWITCH'" if new else "",
         "transformer": "\n".join(
             [
                 "2,3,0,'1 ',1,1,1,0.001,-0.01,2,'T             ',1,1,1.0",
@@ -60,6 +61,13 @@ def raw_text(version: int = 33, **changed: str) -> str:
         sections = {"system-wide": "GENERAL, THRSHZ=0.0001\nRATING, 1, 'RATE1 ', 'RATING 1'"} | sections
     else:
         del sections["switching device"]
+    if version >= 36:
+        sections |= {"load type": "'RES','RESIDENTIAL'", "interface": "", "interface element": ""}
+        sections = _after(
+            sections, "fixed shunt", "voltage droop control", "'DROOP',1,1,0.0,-9.0,9.0,0.99,1.01"
+        )
+        ratings = f"'A SET','OF A SWITCH',{TWELVE}"
+        sections = _after(sections, "generator", "switching device rating set", ratings)
     if newest:
         sections["substation"] = ""
     sections |= {key.replace("_", " "): text for key, text in changed.items()}
@@ -71,3 +79,13 @@ def raw_text(version: int = 33, **changed: str) -> str:
         begin = f", BEGIN {following.upper()} DATA" if following else ""
         lines.append(f"0 / END OF {section.upper()} DATA{begin}")
     return "\n".join([*lines, "Q", ""])
+
+
+def _after(sections: dict[str, str], name: str, new: str, text: str) -> dict[str, str]:
+    """Return the sections with a new one behind another."""
+    found = {}
+    for section, own in sections.items():
+        found[section] = own
+        if section == name:
+            found[new] = text
+    return found

@@ -53,6 +53,25 @@ def test_two_terminal(read, mode, set_point, compounded):
         assert load.q_mvar == pytest.approx(abs(load.p_mw) * np.tan(np.arccos(factor)))
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        "'LINE 1' 'CDC4T' 5 15 0.05 0.05 0.6 0.65 0.1 0.6 0.65 0.1 15 .1 .2 .2 .1 .2 .5 .6 .9 1 1.1 .1 /",
+        "1 'VSCDCT' 0 0 0 0 0 0.05 0.05 /",
+    ],
+)
+def test_the_control_of_a_line_is_left_out(read, record):
+    """The line is held, which its own warning says; its record has nothing to act on."""
+    first = "'LINE 1',1,5.0,30.0,25.0,0,0.0,0.1,R"
+    model = record.split("'")[-2]
+    with pytest.warns(PsmrWarning) as warned:
+        case = read(f"{DYR}{record}\n", two_terminal_dc=f"{first}\n{ENDS}")
+    assert len([load for load in case.loads if load.held]) == 2
+    words = [str(warning.message) for warning in warned]
+    assert any("a DC line, held at its powers in a run" in word for word in words)
+    assert any(f"case.dyr:3: {model}: the control of a DC line" in word for word in words)
+
+
 def test_blocked(read):
     case = read(two_terminal_dc=f"'LINE 1',0,5.0,30.0,25.0,0,0.0,0.1,R\n{ENDS}")
     assert not any(load.held for load in case.loads)

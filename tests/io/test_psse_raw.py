@@ -33,7 +33,7 @@ def test_wscc9_is_the_textbook_case(wscc9):
         np.testing.assert_allclose(power_flow(case).voltage, textbook.voltage, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("version", [32, 33, 34, 35])
+@pytest.mark.parametrize("version", [32, 33, 34, 35, 36])
 def test_every_version_says_the_same(read, version):
     case = read(raw_text(version))
     assert (case.name, case.base_mva, case.frequency_hz) == ("A SMALL SYSTEM", 100.0, 50.0)

@@ -118,3 +118,19 @@ def test_no_stage_at_all_is_left_out(read):
 def test_what_is_wrong_is_refused(read, records, message):
     with pytest.raises(CaseError, match=message):
         read(records)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ("1 'VTGDCAT' 102 102 '1' 0.5 1.2 1 0.05 /", "psmr has no model 'VTGDCAT': it disconnects a bus"),
+        ("102 'COMPCC' 1 1 2 3 4 /", "no model 'COMPCC': it compensates for a second machine as well"),
+        ("102 'USRMDL' 1 'MYGOV' 5 0 0 2 1 1 0.5 0.1 /", "no model 'USRMDL' 'MYGOV'; take it out"),
+        ("0 'USRMSC' 'MYREL' 512 0 1 1 0 0 7 0.1 /", "no model 'USRMSC' 'MYREL'; take it out"),
+    ],
+)
+def test_what_is_not_there_is_named(read, record, message):
+    with pytest.raises(CaseError, match=rf"dyr:\d+: .*{message}"):
+        read(record)
+    with pytest.warns(PsmrWarning, match="psmr has no model .*; left out"):
+        read(record, skip_unknown_models=True)

@@ -8,6 +8,7 @@ import pytest
 
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.powerflow.powerflow import power_flow
+from psmr.io.psse.raw_layout import sections
 from psmr.io.psse.rawx import _SECTIONS
 from psmr.io.psse.sections import read_sections
 from psmr.io.read import read_case
@@ -170,3 +171,34 @@ def test_line_of_a_rawx_row(tmp_path):
     lines = text.splitlines()
     assert lines[line - 1].strip() == "["
     assert '"x"' in "\n".join(lines[line - 1 : line + 15])
+
+
+MULTI = {
+    30: "1,2,2,1,{mdc},2,400.0,0\n2,4,10,8,0,19,500,0.22,1,1.1,0.9,0.01,321,1,0.15,3\n"
+    "3,4,20,18,0,10,230,0.45,1,1.1,0.9,0.01,-321,1,0,1\n1,2,1,1,'DC1 ',0,0,1\n2,3,1,1,'DC2 ',0,0,1\n"
+    "1,2,'1',29.0,0",
+}
+MULTI[33] = MULTI[30].replace("1,2,2,1,", "'MTDC',2,2,1,", 1)
+
+
+@pytest.mark.parametrize("version", [30, 33])
+def test_a_multi_terminal_line_is_one_record(tmp_path, version):
+    """Its converters, buses and links are no lines of their own; blocked it says nothing."""
+    path = tmp_path / "case.raw"
+    lines = text_of(version).split("\n")
+    ends = [k for k, line in enumerate(lines) if line == "0"]
+    before = ends[sections(version).index("multi-terminal dc") - 1] + 1
+    for mdc, right in (
+        (0, None),
+        (1, r"multi-terminal dc\): psmr has no model of multi-terminal dc: (1|MTDC);"),
+    ):
+        text = "\n".join([*lines[:before], MULTI[version].format(mdc=mdc), *lines[before:]])
+        path.write_text(text)
+        if right is None:
+            assert len(read_case(path).buses) == 3
+        else:
+            with pytest.raises(CaseError, match=right) as caught:
+                read_case(path)
+            assert str(caught.value).count("multi-terminal dc:") == 1
+            with pytest.warns(PsmrWarning, match="multi-terminal dc.*left out"):
+                read_case(path, skip_unknown_models=True)

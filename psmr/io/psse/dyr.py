@@ -177,11 +177,11 @@ def _device(
         return None
     known = None if model in ALIASES else component_for(model)
     if known is None and not skip.allowed:
-        first, count = skip.unknown.get(model, (entry, 0))
-        skip.unknown[model] = first, count + 1
+        first, count = skip.unknown.get(entry.name, (entry, 0))
+        skip.unknown[entry.name] = first, count + 1
         return None
     if known is None:
-        skip(f"{entry.where}: psmr has no model {model!r}", "")
+        skip(f"{entry.where}: psmr has no model {entry.name}", "")
         return None
     bus, ident = head.bus("bus"), name_part(head.text("id", "1"))
     unit = units.get((bus, ident))

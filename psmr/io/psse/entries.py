@@ -14,6 +14,14 @@ from psmr.io.psse.record import Record
 COUNTS = slice(4, 11)
 """Where the counts of a user-written load's record are."""
 
+_OF_A_BUS = "disconnects a bus with all that is on it; FRQTPAT and VTGTPAT trip one generator"
+BESIDE = {
+    **dict.fromkeys(("FRQDCAT", "FRQDCA", "VTGDCAT", "VTGDCA"), _OF_A_BUS),
+    "COMPCC": "compensates for a second machine as well; COMP and IEEEVC for one",
+    "REPCGFMC1": "is the plant control of hybrid plants; REPCA1 is that of plants of one kind",
+}
+"""What a model that psmr has not does, and which others are near: more than a name that is spelled alike."""
+
 _TOKEN = re.compile(r"'([^']*)'|\"([^\"]*)\"|(/)|([^\s,'\"/]+)|[\s,]+")
 
 
@@ -35,11 +43,21 @@ class Entry:
         """Name of the model in capitals."""
         return self.head().text("model").upper()
 
+    @property
+    def name(self) -> str:
+        """Name of the model, with that of a user-written one behind it, as messages quote it."""
+        if not self.model.startswith("USR"):
+            return repr(self.model)
+        place = 3 if self.model in ("USRMDL", USER_WRITTEN) else 2
+        inner = self.words[place][1] if place < len(self.words) else ""
+        return f"{self.model!r} {inner!r}" if inner else repr(self.model)
+
     def refuse(self, also: str) -> None:
         """Raise CaseError for a model that psmr does not have."""
-        hint = nearest(self.model, (*filter(component_for, MODELS), *KINDS))
+        near = BESIDE.get(self.model)
+        hint = f": it {near}" if near else nearest(self.model, (*filter(component_for, MODELS), *KINDS))
         raise CaseError(
-            f"{self.where}: psmr has no model {self.model!r}{also}{hint}; take it out, or skip unknown models"
+            f"{self.where}: psmr has no model {self.name}{also}{hint}; take it out, or skip unknown models"
             " with a warning (--skip-unknown-models)"
         )
 

@@ -3,10 +3,14 @@
 Version 23 has loads and shunts in the bus record and transformers among the branches; 29 and 30 have shunts
 in the bus record and switched shunts before the impedance correction; 31 to 33 have fixed shunts of their own
 and three ratings to a branch; from 34 on there are system-wide data, switching devices, twelve ratings and
-names on branches; 35 and 36 number the nodes of substations. Fields after those that psmr reads are left out
-here. Areas, zones, transfers, owners, groups of line sections and substations say nothing about the equations
-of the network and are passed over; so is the system-wide data, which sets the solver of the program that
-wrote it. Source: Siemens PTI, PSS/E Program Operation Manual, and for 23 to 31 also MATPOWER's psse_parse.
+names on branches; 35 and 36 number the nodes of substations; 36 has voltage droop controls, ratings of
+switching devices in sets of their own, types of loads, and interfaces. Fields after those that psmr reads are
+left out here. Areas, zones, transfers, owners, groups of line sections, ratings, types of loads, interfaces
+and substations say nothing about the equations of the network and are passed over; so is the system-wide
+data, which sets the solver of the program that wrote it. Voltage droop controls move the voltages that
+generators hold in a power flow, and a solved file has stored those. Source: Siemens PTI, PSS/E Program
+Operation Manual; for 23 to 31 also MATPOWER's psse_parse, for 36 the titles of columns that PSS/E itself
+writes into a file.
 """
 
 from __future__ import annotations
@@ -20,10 +24,14 @@ _REST = (
     *("transformer", "area", "two-terminal dc", "vsc dc", *_EARLY, "inter-area transfer", "owner", "facts"),
     "switched shunt",
 )
+_FIRST = ("bus", "load", "fixed shunt")
 CASE = "IC SBASE REV XFRRAT NXFRAT BASFRQ"
 
 LINES = {"two-terminal dc": 3, "vsc dc": 3}
-"""Sections whose records have several lines; a transformer's number is in its record."""
+"""Sections whose records have as many lines."""
+
+COUNTED = ("transformer", "multi-terminal dc")
+"""Sections whose records say in their first line how many lines they have."""
 
 
 def sections(version: int) -> tuple[str, ...]:
@@ -38,14 +46,17 @@ def sections(version: int) -> tuple[str, ...]:
             *("bus", "load", "generator", "branch", "transformer", "area", "two-terminal dc", "vsc dc"),
             *("switched shunt", *_EARLY, "inter-area transfer", "owner", "facts"),
         )
-    first = ("bus", "load", "fixed shunt", "generator", "branch")
+    machines = ("gne", "induction machine")
     if version < 34:
-        more = () if version == 31 else ("gne", "induction machine")
-        return (*first, *_REST, *more)
-    return (
-        *("system-wide", *first, "switching device", *_REST, "gne", "induction machine"),
-        "substation",
-    )
+        return (*_FIRST, "generator", "branch", *_REST, *(() if version == 31 else machines))
+    if version < 36:
+        between: tuple[str, ...] = ("generator",)
+        after: tuple[str, ...] = ()
+    else:
+        between = ("voltage droop control", "generator", "switching device rating set")
+        after = ("load type", "interface", "interface element")
+    first = ("system-wide", *_FIRST, *between, "branch", "switching device")
+    return (*first, *_REST, *machines, *after, "substation")
 
 
 def needed(version: int) -> str:
@@ -70,7 +81,7 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
         "generator": f"I ID PG QG QT QB VS IREG {'NREG ' if newest else ''}MBASE ZR ZX RT XT GTAP STAT RMPCT"
         f" PT PB {'BASLOD ' if newest else ''}{owners} WMOD WPF",
         "branch": f"I J CKT R X B {names}{rates} {turned}GI BI GJ BJ ST {meter}LEN",
-        "switching device": f"I J CKT X {rates} STAT NSTAT MET STYPE NAME",
+        "switching device": f"I J CKT X {rates if version < 36 else 'RSETNAM'} STAT NSTAT MET STYPE NAME",
         "transformer": f"I J K CKT CW CZ CM MAG1 MAG2 NMETR NAME STAT {owners} VECGRP ZCOD",
         "transformer 1": "R1-2 X1-2 SBASE1-2 R2-3 X2-3 SBASE2-3 R3-1 X3-1 SBASE3-1 VMSTAR ANSTAR",
         "transformer 2": f"WINDV NOMV ANG {rates} COD CONT {'NODE ' if newest else ''}RMA RMI VMA VMI NTP TAB"
@@ -85,6 +96,7 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
         "vsc dc 1": "IBUS TYPE MODE DCSET ACSET ALOSS BLOSS MINLOSS",
         "vsc dc 2": "IBUS TYPE MODE DCSET ACSET ALOSS BLOSS MINLOSS",
         "multi-terminal dc": f"{line} NCONV NDCBS NDCLN MDC",
+        **dict.fromkeys(("multi-terminal dc 1", "multi-terminal dc 2"), "IB"),
         "facts": f"{'N' if version < 31 else 'NAME'} I J MODE",
         "gne": "NAME MODEL",
         "induction machine": "I ID STAT",

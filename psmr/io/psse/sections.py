@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from psmr.errors import CaseError
-from psmr.io.psse.raw_layout import CASE, LINES, VERSIONS, fields, needed, sections
+from psmr.io.psse.raw_layout import CASE, COUNTED, LINES, VERSIONS, fields, needed, sections
 from psmr.io.psse.rawx import read_rawx
 from psmr.io.psse.record import Record, split
 from psmr.io.text import WINDOWS, read_text
@@ -39,7 +39,7 @@ class RawFile:
     version
         23, or 29 to 36.
     records
-        Section to its records; a transformer or a DC line is a tuple of its lines, everything else one line.
+        Section to its records; a transformer or a DC line is a tuple of its lines, everything else of one.
     """
 
     head: Record
@@ -127,7 +127,7 @@ def _cut(
                 raise CaseError(f"{place}: ends within the {section} of line {held[0].line}")
             _check_labels(place, line, section, order[at + 1] if at + 1 < len(order) else None, order)
             at += 1
-        elif section == "transformer" or section in LINES:
+        elif section in COUNTED or section in LINES:
             held.append(Record(path, number, section, names[_kind(section, len(held))], values))
             if len(held) == _length(held[0]):
                 found[section].append(tuple(held))
@@ -144,7 +144,13 @@ def _kind(section: str, count: int) -> str:
 
 
 def _length(first: Record) -> int:
-    """Return how many lines a record has: a transformer four with two windings, five with three."""
+    """Return how many lines a record has.
+
+    A transformer has four with two windings and five with three; a multi-terminal DC line one for itself, and
+    one for each of its converters, DC buses and DC links.
+    """
+    if first.section == "multi-terminal dc":
+        return 1 + sum(max(first.whole(name, 0), 0) for name in ("NCONV", "NDCBS", "NDCLN"))
     return LINES.get(first.section) or (4 if first.whole("K", 0) == 0 else 5)
 
 
@@ -174,7 +180,8 @@ def _named(label: str, order: Sequence[str]) -> str | None:
     words = " ".join(label.lower().split())
     for alias, section in _ALIASES.items():
         words = section if words.startswith(alias) else words
-    return next((section for section in order if re.match(rf"{re.escape(section)}\b", words)), None)
+    longest = sorted(order, key=len, reverse=True)
+    return next((section for section in longest if re.match(rf"{re.escape(section)}\b", words)), None)
 
 
 def _check_end(path: str, line: int, order: Sequence[str], at: int, last: str, within: bool) -> None:
@@ -199,7 +206,7 @@ _STATUS = {
 def unmodelled(raw: RawFile) -> Iterator[Record]:
     """Yield the first lines of the devices in service that psmr has no model of."""
     for section, status in _STATUS.items():
-        for (record,) in raw.records.get(section, ()):
+        for record, *_ in raw.records.get(section, ()):
             # Lines after a device's first begin with a number, the first with its name.
             if "NAME" in fields(raw.version)[section] and _number(record.text("NAME")):
                 continue

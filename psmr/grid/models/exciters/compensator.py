@@ -23,7 +23,7 @@ class IEEEVC(Component):
     reactive power with others at its bus, with x_c < 0 it regulates a point in the network, as beyond a part
     of its transformer. Where the terminal voltage also feeds the exciter, the supply stays |v|. The record
     COMP is |v - j x_e i|: r_c = 0, x_c = -x_e. Source: IEEE Std 421.5-2005, section 4, load compensator;
-    PSS/E, Model Library, IEEEVC and COMP; for the signs OpenIPSL and STEPS.
+    PSS/E, Model Library, IEEEVC and COMP; for the signs OpenIPSL, STEPS and PowerWorld.
     """
 
     algebraic = ("u_re", "u_im")
