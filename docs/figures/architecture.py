@@ -80,15 +80,15 @@ def draw() -> None:
             (x1 + 0.25 * (x0 - x1), y1 + 0.42),
             (x0 + 0.05 * (x1 - x0), y0 - 0.42),
             arrowprops={"arrowstyle": "-|>", "color": "#9aa3af", "lw": 0.5 + 0.025 * min(count, 60)},
+            zorder=1,
         )
     for name, (x, y) in places.items():
-        folder = ROOT / ("partitioning" if name == "partitioning" else f"psmr/{name}")
-        lines = sum(len(p.read_text(encoding="utf-8").splitlines()) for p in folder.rglob("*.py"))
-        box = FancyBboxPatch((x - 1.85, y - 0.4), 3.7, 0.8, "round,pad=0.03", fc="#eef3f9", ec="#2b5c8a")
+        box = FancyBboxPatch(
+            (x - 1.85, y - 0.4), 3.7, 0.8, "round,pad=0.03", fc="#eef3f9", ec="#2b5c8a", zorder=2
+        )
         axes.add_patch(box)
-        size = f"   {lines:,} lines" if lines else ""
-        axes.text(x, y + 0.14, f"{name}{size}", ha="center", va="center", fontsize=10.5, weight="bold")
-        axes.text(x, y - 0.17, WORDS[name], ha="center", va="center", fontsize=8.5, color="#3b4453")
+        axes.text(x, y + 0.14, name, ha="center", va="center", fontsize=10.5, weight="bold", zorder=3)
+        axes.text(x, y - 0.17, WORDS[name], ha="center", va="center", fontsize=8.5, color="#3b4453", zorder=3)
     axes.set_xlim(-4.6, 4.6)
     axes.set_ylim(-0.7, 1.5 * len(FLOORS) - 0.8)
     axes.set_axis_off()

@@ -104,8 +104,8 @@ def radii(linear: object) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]
 
 def draw(found: dict, fault: dict, ripple: dict) -> None:
     with styled():
-        figure = new_figure(9.0, 3.1)
-        pencil, swing, wave = figure.subplots(1, 3)
+        figure = new_figure(7.4, 8.6)
+        pencil, swing, wave = figure.subplots(3, 1)
         for ((fast, predictor), (steps, radius)), colour, style in zip(
             found.items(),
             (COLOURS[1], COLOURS[0], COLOURS[3], COLOURS[2]),
@@ -114,10 +114,12 @@ def draw(found: dict, fault: dict, ripple: dict) -> None:
         ):
             pencil.plot(1e3 * steps, radius, style, color=colour, label=f"{predictor}, fast: {fast}")
         pencil.set(
-            xlabel="h_slow [ms], h_fast = 50 us", ylabel="spectral radius of the macro step", ylim=(0.9, 3)
+            xlabel="macro step [ms], with fast steps of 50 us",
+            ylabel="spectral radius of the macro step",
+            ylim=(0.9, 3),
         )
-        pencil.set_title("what the pencil says")
-        pencil.legend(fontsize=6.5)
+        pencil.set_title("What the pencil says", loc="left")
+        pencil.legend(fontsize=9, frameon=False)
         bus = "fast: the converter and its bus"
         lines = {
             "exact": ("SDIRK2, 10 us", COLOURS[0], "-"),
@@ -126,10 +128,10 @@ def draw(found: dict, fault: dict, ripple: dict) -> None:
         }
         for name, (label, colour, style) in lines.items():
             voltage = fault[name]["bus3.v"]
-            swing.plot(voltage.index, voltage, style, color=colour, label=label, linewidth=1.0)
-        swing.set(xlabel="t [s]", ylabel="voltage at bus 3 [pu]", xlim=(0.98, 1.5))
-        swing.set_title("the fault")
-        swing.legend(fontsize=6.5)
+            swing.plot(voltage.index, voltage, style, color=colour, label=label, linewidth=1.2)
+        swing.set(xlabel="time [s]", ylabel="voltage at bus 3 [pu]", xlim=(0.98, 1.5))
+        swing.set_title("The fault", loc="left")
+        swing.legend(fontsize=9, frameon=False)
         for name, (label, colour, _) in lines.items():
             current = ripple[name]["C3.i_od"]
             # Between two macro points the ripple turns more than once: a line would say something else.
@@ -141,13 +143,13 @@ def draw(found: dict, fault: dict, ripple: dict) -> None:
             shown = label if name == "exact" else f"{label}: macro points"
             wave.plot(1e3 * current.index, current, color=colour, label=shown, **look)
         wave.set(
-            xlabel="t [ms]",
+            xlabel="time [ms]",
             ylabel="current of the converter, d axis [pu]",
             xlim=(1000, 1050),
-            ylim=(0.625, 0.7),
+            ylim=(0.625, 0.72),
         )
-        wave.set_title("3 % negative sequence")
-        wave.legend(fontsize=6.5, loc="upper right")
+        wave.set_title("3 % negative sequence", loc="left")
+        wave.legend(fontsize=9, loc="upper right", frameon=False)
         save(figure, HERE / "emt.svg")
         close(figure)
 

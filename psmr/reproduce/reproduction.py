@@ -26,6 +26,15 @@ solid #b9bec6 } .agrees { color: #2a7f62; font-weight: 600 } .differs { color: #
 .not-decided { color: #5b6472; font-weight: 600 }"""
 
 
+COUNTED = {
+    "agrees": ("agrees", "agree"),
+    "differs": ("differs", "differ"),
+    "misprint": ("is a misprint", "are misprints"),
+    "not decided": ("is not decided", "are not decided"),
+}
+"""A verdict as the verb of one finding, and of several or none."""
+
+
 @dataclass(frozen=True, eq=False)
 class Reproduction:
     """The reproduction of one paper.
@@ -68,7 +77,8 @@ class Reproduction:
         return sum(finding.verdict == verdict for finding in self.findings)
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in VERDICTS)
+        numbers = {verdict: self.count(verdict) for verdict in VERDICTS}
+        counts = ", ".join(f"{n} {COUNTED[verdict][n != 1]}" for verdict, n in numbers.items())
         tables = [
             f"{title}\n{table.to_string(index=False, na_rep='')}" for title, table in self.tables.items()
         ]

@@ -1,4 +1,4 @@
-"""March through a span with a method that finds its own points."""
+"""Integrate over a span with a method that finds its own points."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ LARGEST = 1e30
 
 
 class Sink(Protocol):
-    """What takes the points of a march as they come; it copies what it keeps."""
+    """What takes the points of an integration as they come; it copies what it keeps."""
 
     def begin(self, t: float) -> None:
         """Take note that a span begins at t in s, with the next point taken."""
@@ -86,7 +86,7 @@ class Recorder:
         self._until = math.nan
 
     def stopped(self) -> bool:
-        """Return whether `watch` has ended the march; the last point is the one at which it did."""
+        """Return whether `watch` has ended the integration; the last point is the one at which it did."""
         return self._stopped
 
     def instant(self, t: float, same: float) -> float:
@@ -94,7 +94,7 @@ class Recorder:
         return self._until if abs(t - self._until) <= same else t
 
     def stop(self) -> None:
-        """End the march at the last point."""
+        """End the integration at the last point."""
         self._stopped = True
 
     def paused(self) -> bool:
@@ -102,14 +102,14 @@ class Recorder:
         return self._paused
 
     def go_on(self) -> tuple[float, Reals]:
-        """Return the time in s and the (n + m,) values of the last point, from which the march goes on."""
+        """Return the time in s and the (n + m,) values of the last point, from which it goes on."""
         self._paused = False
         return self._last
 
     def chunk(self, by_the_clock: int) -> int:
         """Return how many steps to take before they are looked at.
 
-        Where that may end the march, not as many as the clock suggests but always as many: the work of the
+        Where that may end the run, not as many as the clock suggests but always as many: the work of the
         steps beyond the end is counted too, and a run repeated must count the same.
         """
         if self._watch is None and self._acting is None:
@@ -196,7 +196,7 @@ class Recorder:
         )
 
     def trajectory(self, counters: Counters, h: float) -> Trajectory:
-        """Return everything so far; of a march into a sink the first point alone."""
+        """Return everything so far; of an integration into a sink the first point alone."""
         rows = self._table.rows()
         states = 1 + self.states
         return Trajectory(rows[:, 0].copy(), rows[:, 1:states], rows[:, states:], counters, h)

@@ -1,4 +1,4 @@
-"""What goes into a march beside system and scheme, and what comes out."""
+"""What goes into an integration beside system and scheme, and what comes out."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Change:
 
 
 class Watch(Protocol):
-    """What looks at the accepted points of a march and may end it."""
+    """What looks at the accepted points of an integration and may end it."""
 
     def begin(self, t: float) -> None:
         """Take note that the changes at t in s, if any, are made."""
@@ -85,7 +85,7 @@ class Watch(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """The result of a march: a row per accepted step, and two at the instant of a change.
+    """The result of an integration: a row per accepted step, and two at the instant of a change.
 
     Attributes
     ----------

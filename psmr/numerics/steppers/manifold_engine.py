@@ -1,4 +1,4 @@
-"""The slow-manifold scheme on a system, ready to march."""
+"""The slow-manifold scheme on a system, ready to integrate."""
 
 from __future__ import annotations
 

@@ -137,7 +137,8 @@ def label_ends(ax: Axes, right: float, ends: Iterable[tuple[str, float, float, s
             name, (t, value), xytext=(1.035, place), textcoords="axes fraction", va="center", ha="left",
             fontsize=8, color=INK, annotation_clip=False,
             arrowprops={
-                "arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)
+                "arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5),
+                "patchA": None,  # a steep line, cut at a frame around the word, would end beside another one
             },
         )  # fmt: skip
 

@@ -141,7 +141,7 @@ def run_page(
         events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
         more_events=len(run.instants) - len(shown),
         certificates=[_entries(c) for c in (run.certificate, run.certificate_after) if c is not None],
-        unaltered=bool(run.instants) and run.certificate_after is None,
+        unaltered=_judged(run.certificate) and bool(run.instants) and run.certificate_after is None,
         modes=_modes(run, system),
         partition=_partition(run, system),
         activity=_activity(run),
@@ -160,6 +160,10 @@ def write_page(path: str | os.PathLike[str], page: str, together: Together | Non
     """Write an HTML page, whole or not at all; at once, or with other files."""
     with placed(path, together) as temporary:
         temporary.write_text(page, encoding="utf-8")
+
+
+def _judged(certificate: Certificate | None) -> bool:
+    return certificate is not None and certificate.stable is not None
 
 
 def _lettered() -> int:

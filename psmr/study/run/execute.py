@@ -171,8 +171,8 @@ def _check_output(study: Study, output: Output, system: System, record: Record |
         lost = [name for name in chosen if name not in kept] if output.signals is not None else ()
         if lost:
             raise StudyError(
-                f"the outputs ask for {lost[0]}, which the run does not keep; add it to record, or leave "
-                "signals out of the outputs"
+                f"the outputs ask for {lost[0]}, which the run does not keep; add it to record "
+                "(--record), or choose signals that are kept (--signals)"
             )
     if output.parquet:
         require_pyarrow()

@@ -1,4 +1,4 @@
-"""A run from a system, a scheme and events: checked, certified, marched."""
+"""A run from a system, a scheme and events: checked, certified, integrated."""
 
 from __future__ import annotations
 

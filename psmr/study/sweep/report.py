@@ -80,8 +80,12 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str]) -> str:
     worst = swept.ranked()
     table = shown(worst, swept.labels, swept.sweep.measure.kind, ROWS)
     units = {"clearing": "s"} | {c.name: c.unit for c in swept.sweep.measure.columns}
-    heads = [f"{name.replace('_', ' ')} [{units[name]}]" if units.get(name) else name.replace("_", " ")
-             for name in table.columns]  # fmt: skip
+    # The names of what was swept are those of the file; only measures are words.
+    words = [name if "." in name else name.replace("_", " ") for name in table.columns]
+    heads = [
+        f"{word} [{units[name]}]" if units.get(name) else word
+        for word, name in zip(words, table.columns, strict=True)
+    ]
     left = [k for k, name in enumerate(table.columns) if not pd.api.types.is_numeric_dtype(table[name])]
     rows = [
         {

@@ -168,33 +168,34 @@ def _labels(points: Sequence[Any]) -> dict[tuple[float, float], str]:
 
 def _gains(studies: Sequence[Any]) -> str:
     lines = [
-        "| case | plants | variables, fast | error | VariableStep | Schur, mean | gain "
-        "| SelfAdjusting: gain |",
-        "|---|---|---|---|---|---|---|---|",
+        "| case | plants | variables | fast | error | VariableStep [s] | Schur, mean [s] | gain |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
+    notes = []
     for study in studies:
         rows = study["rows"]
-        refined = [_gain(rows, row) for row in _family(study, REFINED)]
-        for k, row in enumerate(_family(study, BOTH)):
+        if refined := [_gain(rows, row) for row in _family(study, REFINED)]:
+            where = f"{NAMES[study['case']]} with {study['plants']} plants"
+            notes.append(f"`SelfAdjusting` on {where} has a gain of {', '.join(refined)}.")
+        for row in _family(study, BOTH):
             words = ratio(rows, [SINGLE], row.family, getattr(row, BY), BY)
             if words == "-":
                 continue
             cost = float(words.lstrip("<>")) * row.seconds
             mark = words[0] if words[0] in "<>" else ""
-            own = "; ".join(refined) if k == 0 else ""
             lines.append(
-                f"| {NAMES[study['case']]} | {study['plants']} | {study['size']}, {study['fast']} | "
-                f"{getattr(row, BY):.1e} | {mark}{cost:.3f} s | {row.seconds:.4f} s | {words} | {own} |"
+                f"| {NAMES[study['case']]} | {study['plants']} | {study['size']:,} | {study['fast']:,} | "
+                f"{getattr(row, BY):.1e} | {mark}{cost:.3f} | {row.seconds:.4f} | {words} |"
             )
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *notes])
 
 
 def _gain(rows: Sequence[Measured], row: Measured) -> str:
-    return f"{ratio(rows, [SINGLE], row.family, getattr(row, BY), BY)} at {getattr(row, BY):.1e}"
+    return f"{ratio(rows, [SINGLE], row.family, getattr(row, BY), BY)} at an error of {getattr(row, BY):.1e}"
 
 
 def _couplings(studies: Sequence[Any]) -> str:
-    lines = ["| case | plants | scheme | cost | largest error | rms |", "|---|---|---|---|---|---|"]
+    lines = ["| case | plants | scheme | cost [s] | largest error | rms |", "|---|--:|---|--:|--:|--:|"]
     for study in studies:
         if study["plants"] != 5:
             continue
@@ -203,7 +204,7 @@ def _couplings(studies: Sequence[Any]) -> str:
                 steps = row.label.partition("h_slow")[2].partition(",")
                 lines.append(
                     f"| {NAMES[study['case']]} | {study['plants']} | {family}, h_slow{steps[0]}, "
-                    f"ratio {_ratio(row)} | {row.seconds:.4f} s | {row.largest_watched:.1e} | "
+                    f"ratio {_ratio(row)} | {row.seconds:.4f} | {row.largest_watched:.1e} | "
                     f"{row.rms_watched:.1e} |"
                 )
     return "\n".join(lines)

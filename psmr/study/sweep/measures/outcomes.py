@@ -74,7 +74,7 @@ WORK = (
     Column("rejected", "count", "", "steps that were tried and taken back"),
     Column("iterations", "count", "", "Newton iterations"),
     Column("factorisations", "count", "", "factorised matrices"),
-    Column("seconds", "number", "s", "wall time of the march"),
+    Column("seconds", "number", "s", "wall time of the integration"),
 )
 
 
