@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-<<<<<<< HEAD
-NO_MODELS = {"TOGGLE": "is an event of the program ANDES, not a model; give events to the run"}
-"""Records in DYR files that describe no device."""
-=======
 _HELD = "the control of a DC line, which psmr holds at the powers of the power flow"
 NO_MODELS = {
-    "TOGGLE": "is an event of the program ANDES and no model; give events to the run",
+    "TOGGLE": "is an event of the program ANDES, not a model; give events to the run",
     **dict.fromkeys(("CDC4T", "CDC6T", "VSCDCT"), _HELD),
 }
 """Records in DYR files that describe no device, or none of one that psmr models."""
->>>>>>> hc
 
 MACHINES = ("GENROU", "GENSAL", "GENROE", "GENSAE")
 
