@@ -49,7 +49,7 @@ def test_start_and_fault(name):
     unknown = {match[1] or match[2] for w in warned if (match := re.search(_LEFT_OUT, str(w.message)))}
     assert unknown == set(pair.left_out)
     # A stabiliser is left out with its exciter.
-    expected = "no model|has no exciter|saturation curve one point|v_r_m.. = 0 stands for"
+    expected = "no model|not a model|has no exciter|saturation curve one point|v_r_m.. = 0 stands for"
     assert all(re.search(expected, str(w.message)) for w in warned)
     system = psmr.build(case)
     assert np.abs(system.residual(system.w0)).max() < 1e-10

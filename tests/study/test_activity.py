@@ -27,8 +27,8 @@ def test_the_table_has_a_column_for_each_common_step(run):
 def test_map_and_page_show_the_devices(run):
     above, below, scale = run.plot_activity().axes
     assert [label.get_text() for label in below.get_yticklabels()] == ["R20", "R45"]
-    assert above.get_ylabel() == "common step\n/ s"
-    assert "step of the device" in scale.get_ylabel()
+    assert above.get_ylabel() == "common\nstep [s]"
+    assert scale.get_ylabel() == "step of a device [s]"
     assert "What was fast, and when" in run_page(run)
     assert "refined devices" in str(run.stats)
 

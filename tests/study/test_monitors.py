@@ -180,7 +180,7 @@ def test_a_stop_is_shown_everywhere(system, tmp_path):
     words = f"Stopped at t = {run.stopped.t:g} s by angle spread: G2 - G1 = 15"
     assert words in run.summary()
     run.to_html(tmp_path / "run.html")
-    assert words in (tmp_path / "run.html").read_text()
+    assert words in (tmp_path / "run.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
     figure = run.plot("G*.omega")
     assert any("stopped by angle spread" in text.get_text() for text in figure.axes[0].texts)
 

@@ -45,7 +45,8 @@ def judge(
             notes.append(f"The scheme hides this: it damps mode {mode_text(modes.s[hidden[0]])}.")
     if count := len(matched.zero):
         notes.append(
-            f"{count} zero mode{'s' if count > 1 else ''} (z = 1): common angle or speed, not an instability."
+            f"{count} zero mode{'s' if count > 1 else ''} (z = 1): a common angle or speed, or an integrator"
+            " at rest, not an instability."
         )
     lost = matched.lost[upper[matched.lost]].tolist()
     if lost:

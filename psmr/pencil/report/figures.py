@@ -21,6 +21,7 @@ EXACT = "#1f4e79"  # dark blue: the system
 NUMERICAL = "#d1495b"  # red: the scheme
 GREY = "#8a8f98"
 RAYS = (0.02, 0.05, 0.1, 0.2, 0.4)  # damping ratios drawn in the map
+LABEL = 0.065  # width of the value of a ray in parts of the panel
 # A deformation that the eye can tell from none in a bar chart of all modes; smaller ones are a bar of this
 # length.
 SMALLEST = 1e-6
@@ -301,13 +302,18 @@ def _drawn(report: Reported, most: int | None) -> tuple[np.ndarray, int]:
 
 def _damping_rays(ax: Axes, imag: np.ndarray, labels: bool = True) -> None:
     """Draw lines of equal damping ratio, straight on linear scales, with their values at the edge."""
-    left, top = ax.get_xlim()[0], ax.get_ylim()[1]
+    (left, right), (_, top) = ax.get_xlim(), ax.get_ylim()
+    last = np.inf
     for ratio in RAYS:
         real = -ratio / np.sqrt(1.0 - ratio**2) * imag
         ax.plot(real, imag, color="#b9bec6", lw=0.7, ls=(0, (4, 3)), zorder=1)
         inside = np.flatnonzero((imag < 0.96 * top) & (real > 0.97 * left))
-        if labels and len(inside):
-            k = inside[-1]
+        if not labels or not len(inside):
+            continue
+        k = inside[-1]
+        # Of rays that lie close together the one of least damping has its value.
+        if last - real[k] > LABEL * (right - left):
+            last = real[k]
             ax.annotate(
                 f"{100 * ratio:g} %", (real[k], imag[k]), fontsize=7.5, color=GREY, ha="center", va="center",
                 bbox={"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none"}, zorder=1,

@@ -36,18 +36,19 @@ def activity_figure(run: Recorded, width: float = 7.2) -> Figure:
             f"{run.scheme}: no device had a step of its own in this run; there is no map to draw"
         )
     from matplotlib.colors import LogNorm
+    from matplotlib.ticker import LogLocator
 
     steps, devices, more = _busiest(activity)
     edges = np.append(activity.intervals[:, 0], activity.intervals[-1, 1])
     common = np.diff(activity.intervals, axis=1)[:, 0]
     own = np.ma.masked_where(steps <= 1, common / np.maximum(steps, 1))
     with styled():
-        height = 1.6 + 0.17 * len(devices)
+        height = 1.9 + 0.17 * len(devices)
         figure = new_figure(width, height)
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.0, max(1.0, 0.17 * len(devices))])
         above.stairs(common, edges, color=SLOW, baseline=None)
         above.set_yscale("log")
-        above.set_ylabel("common step\n/ s")
+        above.set_ylabel("common\nstep [s]")
         norm = LogNorm(float(own.min()), float(common.max()))
         mesh = below.pcolormesh(
             edges, np.arange(len(devices) + 1), own, cmap="YlOrRd_r", norm=norm, rasterized=True
@@ -55,7 +56,7 @@ def activity_figure(run: Recorded, width: float = 7.2) -> Figure:
         below.set_yticks(np.arange(len(devices)) + 0.5, devices, fontsize=7.0)
         below.invert_yaxis()
         below.grid(visible=False)
-        below.set_xlabel("time / s")
+        below.set_xlabel("time [s]")
         if more:
             below.annotate(
                 f"and {more} more",
@@ -69,7 +70,10 @@ def activity_figure(run: Recorded, width: float = 7.2) -> Figure:
         for t, _ in run.instants:
             for axes in (above, below):
                 axes.axvline(t, color=INK, linewidth=0.6, linestyle=":")
-        figure.colorbar(mesh, ax=(above, below), label="step of the device / s", fraction=0.04, pad=0.02)
+        figure.colorbar(
+            mesh, ax=(above, below), label="step of a device [s]", fraction=0.04, pad=0.02,
+            ticks=LogLocator(subs=(1.0, 2.0, 5.0)), format="%g",
+        ).minorticks_off()  # fmt: skip
     return figure
 
 

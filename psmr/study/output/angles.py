@@ -44,9 +44,12 @@ def angle_figure(run: Recorded) -> PageFigure | None:
     draw_lines(ax, run, names, degrees)
     if run.outcome.lost is not None:
         ax.axvline(run.outcome.lost.t, color="#d1495b", lw=1.0)
+        # Beside the axis there is no room to the left; above, the lines part.
+        early = run.outcome.lost.t - run.t[0] < 0.25 * (run.t[-1] - run.t[0])
         ax.annotate(
-            f"{STEP_OUT_DEG:g}° apart", (run.outcome.lost.t, 0.93), xycoords=("data", "axes fraction"),
-            xytext=(-4, 0), textcoords="offset points", fontsize=8, color=FAINT, ha="right",
+            f"{STEP_OUT_DEG:g}° apart", (run.outcome.lost.t, 0.07 if early else 0.93),
+            xycoords=("data", "axes fraction"), xytext=(4 if early else -4, 0), textcoords="offset points",
+            fontsize=8, color=FAINT, ha="left" if early else "right",
             bbox={"fc": "white", "ec": "none", "pad": 0.5},
         )  # fmt: skip
     letter_events(ax, run)

@@ -134,9 +134,9 @@ def run_page(
         subtitle=unbroken(f"{run.name}: {run.scheme}; {len(run.t)} points to t = {run.t[-1]:g} s"),
         colour=judgement.colour,
         badge=BADGES[judgement.colour],
-        headline=judgement.headline,
-        reasons=judgement.reasons,
-        facts=run.outcome.facts(),
+        headline=unbroken(judgement.headline),
+        reasons=[unbroken(reason) for reason in judgement.reasons],
+        facts=[(what, unbroken(words)) for what, words in run.outcome.facts()],
         trajectories=_trajectories(run, signals),
         events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
         more_events=len(run.instants) - len(shown),
@@ -203,7 +203,7 @@ def _entries(certificate: Certificate) -> dict[str, Any]:
     pairs = [line.partition(": ") for line in rest]
     return {
         "subject": certificate.subject,
-        "entries": [("verdict", first), *((key, value) for key, _, value in pairs)],
+        "entries": [("verdict", unbroken(first)), *((key, unbroken(value)) for key, _, value in pairs)],
     }
 
 

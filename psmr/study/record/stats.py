@@ -108,7 +108,7 @@ class Stats:
         if c.rejected or c.reversals:
             steps += f", {c.rejected} rejected"
             if c.reversals:
-                steps += f", {100 * c.chatter:.0f} % of them against the direction of the one before"
+                steps += f", {100 * c.chatter:.0f} % of the steps turned back"
         if c.refined:
             steps += f", {c.refined} smaller ones of {c.refined_rows / c.refined:.0f} rows on average"
         lines = [f"{steps}, {c.refreshes} refreshed factorisations; integrated in {c.seconds:.3f} s"]

@@ -47,14 +47,14 @@ def damping(laid: Layout) -> Figure:
     """Draw the damping ratio of the least damped mode over two parameters, with the lines of 0 and 5 %."""
     table = laid.table.assign(_percent=100 * laid.table["damping_ratio"])
     table["_bad"] = table["_percent"] < 0
-    figure = _map(
-        laid, table, "_percent", "damping ratio of the least damped mode [%]", "red: grows; line: 5 %",
-        reverse=True,
-    )  # fmt: skip
-    axes = figure.axes[0]
     _, _, grid, _ = _gridded(laid, table, "_percent")
-    if min(grid.shape) > 1 and np.nanmin(grid) < 5 < np.nanmax(grid):
-        axes.contour(
+    crossed = min(grid.shape) > 1 and bool(np.nanmin(grid) < 5 < np.nanmax(grid))
+    notes = ["red: grows"] * bool(table["_bad"].any()) + ["line: 5 %"] * crossed
+    figure = _map(
+        laid, table, "_percent", "damping ratio of the least damped mode [%]", "; ".join(notes), reverse=True
+    )
+    if crossed:
+        figure.axes[0].contour(
             np.arange(grid.shape[1]), np.arange(grid.shape[0]), grid, [5.0], colors=[INK], linewidths=1.2
         )
     return figure
