@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from psmr.pencil.modes.participation import participation
     from psmr.pencil.modes.ringdown import fit_mode
     from psmr.pencil.modes.shapes import mode_shapes
-    from psmr.pencil.operator.exact import step_operator
+    from psmr.pencil.operator.step_operator import step_operator
     from psmr.study.check import check
     from psmr.study.events import (
         Fault,
@@ -209,7 +209,7 @@ _HOMES = {
     "read_study": "psmr.study.file.study",
     "read_sweep": "psmr.study.sweep.file",
     "simulate": "psmr.study.run.simulate",
-    "step_operator": "psmr.pencil.operator.exact",
+    "step_operator": "psmr.pencil.operator.step_operator",
     "sweep": "psmr.study.sweep.carry_out",
     "tune": "psmr.study.tuning.tune",
     "write_case": "psmr.io.write",

@@ -29,12 +29,12 @@ from psmr.grid.case.tables import (
     RelayRow,
     ShuntRow,
 )
+from psmr.io.psse.branches import Lines
 from psmr.io.psse.dc_lines import two_terminal, voltage_source
 from psmr.io.psse.dyr import Unit, read_dyr
 from psmr.io.psse.dyr_loads import LoadRecords
 from psmr.io.psse.dyr_relays import RelayRecords
 from psmr.io.psse.joined import Rows, join
-from psmr.io.psse.lines import Lines
 from psmr.io.psse.loads import Loads
 from psmr.io.psse.places import Places, suffix
 from psmr.io.psse.record import Record, name_part

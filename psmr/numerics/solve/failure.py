@@ -71,12 +71,11 @@ def step_failure(block: Block, status: int, w: Reals, h: float, least: float, di
     where = f"t = {w[-1]:.6g} s, step {h:.3g} s, {block.purpose} ({block.size} unknowns)"
     if least < h:
         where += f", in parts down to {least:.3g} s"
-    sentence = Status(status).sentence
     if status == SINGULAR:
         return SingularError(f"{where}: {block.singular(status)}")
-    details = [sentence]
+    details = [Status(status).sentence]
     if status == NOT_FINITE:
-        details = [f"{worst_variable(block)} left the finite numbers."]
+        details.append(f"It is {worst_variable(block)}.")
     if status == NOT_CONVERGED:
         update = block.records.kept.memory[WORST]
         details.append(

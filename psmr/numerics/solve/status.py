@@ -23,22 +23,19 @@ class Status(IntEnum):
 
     @property
     def sentence(self) -> str:
-        """What happened, without saying where."""
+        """What happened, without saying where; of a way in which a run can end."""
         return _SENTENCES[self]
 
 
+# A singular matrix names what cannot be determined (`lu.why_singular`). Whoever is told NO_ROOM (of factors),
+# FULL (of points) or STALE (a linearisation) makes room or another one and goes on.
 _SENTENCES = {
-    Status.DONE: "Solved.",
-    Status.SINGULAR: "The matrix is singular: a variable cannot be determined from the equations.",
-    Status.NO_ROOM: "The factors need more room than was kept for them.",
     Status.NOT_FINITE: "A variable left the finite numbers.",
     Status.NOT_CONVERGED: "No solution was found: not with an honest matrix, not with damping.",
     Status.NOT_AGREED: "The corrections of a macro step do not converge: the difference grows.",
     Status.NOT_SETTLED: "A state and its limit, of which one moves the other, have not settled.",
     Status.VANISHED: "The step that the tolerance asks for has become rounding.",
-    Status.SPENT: "The steps allowed are spent.",
-    Status.FULL: "The room for points is full; the run goes on.",
-    Status.STALE: "The linearisation does not suit the step; it is made anew.",
+    Status.SPENT: "The run does not end within the steps that it may take.",
     Status.SLOW_TO_AGREE: "The corrections of a macro step converge too slowly: too many did not suffice.",
 }
 

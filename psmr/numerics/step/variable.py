@@ -19,7 +19,7 @@ from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.impasse import JUMP, impasse
 from psmr.numerics.solve.records import BOUNDED, LOWER_AT, UPPER_AT, VALID, kept_of, limits_of, matrix_of
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
-from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
+from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED, Status
 from psmr.numerics.step.controller import (
     NONE_BEFORE,
     after_accepted,
@@ -304,17 +304,15 @@ class VariableEngine:
         accepted, rejected = (int(count) for count in self.control.counts)
         name = block.columns[int(block.records.kept.counts[LARGEST_AT])]
         where = f"t = {w[-1]:.9g} s of {end:g} s after {accepted} steps ({rejected} rejected)"
+        sentence = Status(status).sentence
         if status == SPENT:
             return SimulationError(
-                f"{where}: the run does not end within most_steps = {self.control.most}; the error of {name} "
-                f"keeps the step at {h:.3g} s: raise most_steps or loosen the tolerance"
+                f"{where}: {sentence} It has most_steps = {self.control.most}; the error of {name} keeps "
+                f"the step at {h:.3g} s. Remedy: raise most_steps or loosen the tolerance"
             )
         found = impasse(block, w)
         why = found or f"The error of {name} asks for it: the tolerance is too small."
         remedy = "look at that equation, its limits, and what it reads"
         if not found or JUMP in found:
             remedy = "a larger tolerance, or an equation without a jump"
-        return SimulationError(
-            f"{where}: the step that the tolerance asks for has become rounding ({h:.3g} s). "
-            f"{why} Remedy: {remedy}"
-        )
+        return SimulationError(f"{where}, with a step of {h:.3g} s: {sentence} {why} Remedy: {remedy}")

@@ -14,7 +14,7 @@ from psmr.errors import PsmrError, SchemeError, SimulationError
 from psmr.numerics.schemes.runge_kutta import EXPLICIT, PAIRS
 from psmr.numerics.solve.block import Block, make_block
 from psmr.numerics.solve.newton import POLICIES
-from psmr.numerics.solve.status import DONE, SPENT
+from psmr.numerics.solve.status import DONE, SPENT, Status
 from psmr.numerics.steppers.adams import empty_history, restart, run_adams
 from psmr.numerics.steppers.embedded import first_step, run_runge_kutta
 from psmr.numerics.steppers.flow import (
@@ -172,6 +172,7 @@ class Following:
         count, h = self.progress.counts, self.progress.h
         spent = f"{count[ACCEPTED]} steps ({count[REJECTED]} rejected, {count[EVALUATED]} evaluations)"
         where = f"t = {w[-1]:.9g} s of {end:g} s"
+        sentence = Status(status).sentence
         turned = count[REVERSALS] / max(1, count[ACCEPTED])
         if status == SPENT:
             advice = (
@@ -184,10 +185,9 @@ class Following:
                 if turned > 0.1:
                     advice += f"; {100 * turned:.0f} % of the steps turned back: the run chatters"
             return SimulationError(
-                f"{where} after {spent}: the run does not end within most_steps = {self.rules.most}; {advice}"
+                f"{where} after {spent}: {sentence} It has most_steps = {self.rules.most}. Remedy: {advice}"
             )
         return SimulationError(
-            f"{where} after {spent}: the step that the tolerance asks for has become rounding"
-            f" ({h[0]:.3g}); the solution jumps "
-            "or runs to infinity here, or rtol and atol are too small"
+            f"{where} after {spent}, with a step of {h[0]:.3g}: {sentence} The solution jumps or runs to "
+            "infinity here, or rtol and atol are too small"
         )

@@ -16,8 +16,8 @@ from psmr.pencil.modes.columns import deformation_columns, spurious_columns
 from psmr.pencil.modes.matching import Match, match
 from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers_of
 from psmr.pencil.modes.verdict import excess_of, judge, stable_and_radius
-from psmr.pencil.operator.exact import correction_rate, step_operator
 from psmr.pencil.operator.published import WARNING, published_multipliers
+from psmr.pencil.operator.step_operator import correction_rate, step_operator
 from psmr.pencil.report.report import Columns, Deformation, Pencil, dominant_position
 
 PENCILS = ("exact", "published")

@@ -15,8 +15,8 @@ from psmr.pencil.modes.search import along_axis
 from psmr.pencil.modes.shift_invert import ShiftInvert
 from psmr.pencil.modes.spectrum import Modes, Multipliers, multipliers_of
 from psmr.pencil.modes.verdict import excess_of, mode_text
-from psmr.pencil.operator.exact import correction_rate, step_operator
 from psmr.pencil.operator.step_map import step_map
+from psmr.pencil.operator.step_operator import correction_rate, step_operator
 
 # The search goes up by this factor until it meets an unstable step; a window of instability narrower than
 # that, below the step it returns, can be missed.

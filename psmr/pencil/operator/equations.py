@@ -2,7 +2,7 @@
 
 On x' = fx x + fy y, 0 = gx x + gy y the program of a step is a short list of linear equations, each for one
 unknown point in terms of the points before it and of the state at t. Here the program is turned into that
-list; `psmr.pencil.operator.exact` stacks it into the pencil or substitutes it into the step operator.
+list; `psmr.pencil.operator.step_operator` stacks it into the pencil or substitutes it into the step operator.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.operator.equations import NEW, StepEquations, step_equations
-from psmr.pencil.operator.exact import factorised
+from psmr.pencil.operator.step_operator import factorised
 
 # Corrections to convergence stop when one of them changes the slow values by less than this share: above the
 # rounding of a few solves, far below the residual asked of a mode.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import partitioning
 from psmr.numerics.schemes.slow_manifold import SlowManifold
-from psmr.pencil.operator.exact import step_operator
+from psmr.pencil.operator.step_operator import step_operator
 from psmr.reproduce.gil_sanfelice_nikravesh import formulas
 from psmr.reproduce.systems import linear_two_scales as two_scales
 

@@ -26,8 +26,8 @@ from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import SAME, ShiftInvert
 from psmr.pencil.modes.spectrum import Modes, modes_of, multipliers_of
 from psmr.pencil.modes.verdict import excess_of, mode_text, stable_and_radius
-from psmr.pencil.operator.exact import step_operator
 from psmr.pencil.operator.step_map import step_map
+from psmr.pencil.operator.step_operator import step_operator
 from psmr.study.tuning.tuning import Target
 
 NAMES = ("relative_deformation", "damping_error", "frequency_error")
