@@ -1,7 +1,8 @@
 """From a declaration to machine code, kept on disk under the hash of what was traced.
 
-A component has three kernels of one signature, ``(n, index, target, P, w, out)``: the residual, the varying
-entries of its Jacobian and the constant ones (those that depend on parameters only, written once per span).
+A component has kernels of one signature, ``(n, index, target, P, w, out)``: the residual, the varying entries
+of its Jacobian and the constant ones (those that depend on parameters only, written once per span); where its
+equations switch, also their margins and the shares of its rows (`psmr.dae.compile.switches`).
 The equations are traced in every process, which takes a fraction of a millisecond: whatever they reach, a
 constant in a table or a helper in another file, shapes the hash, and no kernel can be stale.
 """
@@ -46,6 +47,13 @@ class CompiledComponent:
         Number of entries that depend on variables.
     timed
         Whether an equation reads the time.
+    margins, shares
+        Addresses of the kernels of margins and shares, 0 where nothing switches. The index table of the
+        second has a column more for each margin.
+    switches
+        Number of margins.
+    switched
+        Rows that have a share, in the order of the target table.
     """
 
     component: type[Component]
@@ -55,6 +63,10 @@ class CompiledComponent:
     entries: tuple[tuple[int, int], ...]
     varying: int
     timed: bool
+    margins: int
+    shares: int
+    switches: int
+    switched: tuple[int, ...]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Addresses are of this process: another one finds its own.
@@ -63,7 +75,7 @@ class CompiledComponent:
 
 @dataclass(frozen=True, eq=False)
 class _Kernels:
-    """The three kernels of a component before they are machine code."""
+    """The kernels of a component before they are machine code."""
 
     component: type[Component]
     traced: Trace
@@ -75,8 +87,10 @@ class _Kernels:
         """Return the hash of all that shapes the machine code."""
         derivatives = [e for _, _, e in (*self.varying, *self.constant)]
         places = [(row, column) for row, column, _ in (*self.varying, *self.constant)]
-        digest = hashlib.sha256(self.traced.digest(derivatives))
-        digest.update(repr((places, len(self.varying), _emitter(), machine.description())).encode())
+        switches = self.traced.switches
+        digest = hashlib.sha256(self.traced.digest([*derivatives, *switches.margins, *switches.shares]))
+        shape = places, len(self.varying), len(switches.margins), switches.rows
+        digest.update(repr((shape, _emitter(), machine.description())).encode())
         return digest.hexdigest()[:24]
 
     @property
@@ -87,19 +101,24 @@ class _Kernels:
     def text(self) -> str:
         """Return the kernels as LLVM's text."""
         traced, width = self.traced, len(self.varying) + len(self.constant)
+        own, switches = traced.variables, traced.switches
+        with_margins = own + len(switches.margins)
         parts = (
-            ("residual", traced.expressions, len(traced.expressions), 0),
-            ("jacobian", [e for _, _, e in self.varying], width, 0),
-            ("constant", [e for _, _, e in self.constant], width, len(self.varying)),
+            ("residual", traced.expressions, own, len(traced.expressions), 0),
+            ("jacobian", [e for _, _, e in self.varying], own, width, 0),
+            ("constant", [e for _, _, e in self.constant], own, width, len(self.varying)),
+            ("margins", switches.margins, own, len(switches.margins), 0),
+            ("shares", switches.shares, with_margins, len(switches.shares), 0),
         )
         return "".join(
-            kernel(f"{name}_{self.key}", nodes, traced.variables, traced.parameters, columns, first)
-            for name, nodes, columns, first in parts
+            kernel(f"{name}_{self.key}", nodes, variables, traced.parameters, columns, first)
+            for name, nodes, variables, columns, first in parts
             if nodes
         )
 
     def loaded(self) -> CompiledComponent:
         """Return the component with the addresses of its kernels, which are loaded."""
+        switches = self.traced.switches
         return CompiledComponent(
             self.component,
             machine.address(f"residual_{self.key}") if self.traced.expressions else 0,
@@ -108,6 +127,10 @@ class _Kernels:
             tuple((row, column) for row, column, _ in (*self.varying, *self.constant)),
             len(self.varying),
             self.traced.timed,
+            machine.address(f"margins_{self.key}") if switches.margins else 0,
+            machine.address(f"shares_{self.key}") if switches.shares else 0,
+            len(switches.margins),
+            switches.rows,
         )
 
 

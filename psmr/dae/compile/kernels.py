@@ -12,7 +12,7 @@ entry takes what a block does not want, so that a device that owns one fast row 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,8 @@ class Kernels:
         Jacobian entries that are 1: they keep the algebraic variables of devices out of service.
     keep
         Arrays that the table points to.
+    shared
+        What all kernels of this block have in common and was asked for, by name.
     """
 
     table: NDArray[np.int64]
@@ -81,6 +83,7 @@ class Kernels:
     parameters: tuple[Reals, ...]
     ones: Indices
     keep: tuple[Any, ...]
+    shared: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __reduce__(self) -> Any:
         raise TypeError("kernels hold addresses of this process: pickle the system and make them anew")
@@ -104,6 +107,25 @@ class Kernels:
         return replace(
             self, table=table, parameters=values, lower=lower, upper=upper, keep=(*self.keep, values)
         )
+
+    def with_target(
+        self, row: int, kernel: int, target: Indices, index: Indices | None = None
+    ) -> NDArray[np.int64]:
+        """Return a row of the table for another kernel of its devices, evaluated by `residual`.
+
+        `target` names the entries that it adds to, `index` what it reads where that is something else.
+        """
+        new = self.table[row].copy()
+        new[[_RESIDUAL, _ROW]] = kernel, target.ctypes.data
+        if index is not None:
+            new[_INDEX] = index.ctypes.data
+        return new
+
+    def with_parameters(self, table: NDArray[np.int64], of: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return a table that other kernels of this block made of the rows `of`, with its own parameters."""
+        new = table.copy()
+        new[:, _PARAMETERS] = self.table[of, _PARAMETERS]
+        return new
 
     def load(self, parameters: Sequence[Reals]) -> None:
         """Copy the parameter matrices of the system, one a component, into the table's own."""

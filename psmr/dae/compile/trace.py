@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 from psmr.dae.compile.derivative import dependence, derivatives, reachable, substituted
 from psmr.dae.compile.expression import Graph, Node
+from psmr.dae.compile.switches import Switches, switches
 from psmr.dae.declare.component import Component, local_rows, local_variables, parameters_of
 from psmr.errors import InputError
 
@@ -37,6 +39,11 @@ class Trace:
     variables: int
     parameters: int
     timed: bool
+
+    @functools.cached_property
+    def switches(self) -> Switches:
+        """Where the equations switch."""
+        return switches(self.graph, self.expressions, self.variables)
 
     def digest(self, more: Sequence[Node] = ()) -> bytes:
         """Return a hash of the equations, and of further expressions in their variables and parameters."""

@@ -68,6 +68,8 @@ class Encoded:
         How many points, rates and loop counters it needs.
     outliving
         (k, 2) places of the points that outlive the step, in it and after it.
+    places
+        Place of each point that is kept, by its name.
     """
 
     code: NDArray[np.int64]
@@ -76,6 +78,7 @@ class Encoded:
     rates: int
     loops: int
     outliving: NDArray[np.int64]
+    places: Mapping[str, int]
 
 
 def blocks_of(program: Program) -> list[tuple[str, str]]:
@@ -113,6 +116,7 @@ def encode(program: Program, blocks: Mapping[tuple[str, str], int]) -> Encoded:
         len(writer.rates),
         writer.loops,
         np.array(outliving, dtype=np.int64).reshape(-1, 2),
+        dict(writer.points),
     )
 
 

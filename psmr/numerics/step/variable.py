@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.reference import by_reference
+from psmr.dae.compile.switch_tables import switch_tables
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, SimulationError
 from psmr.numerics.schemes.implicit_pairs import ImplicitPair
@@ -28,6 +29,7 @@ from psmr.numerics.step.controller import (
     remembered,
     within,
 )
+from psmr.numerics.step.corners import Corners, accepted, corners_for, first_switch
 from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.engine import Choices, ProgramEngine
 from psmr.numerics.step.estimate import filtered_estimate, largest_error
@@ -77,6 +79,8 @@ class Control(NamedTuple):
         Places of points of a step and of the same after it; see `psmr.numerics.step.encoded`.
     raw
         (n,) room for rates without limits.
+    corners
+        Those of the equations.
     """
 
     difference: np.ndarray
@@ -88,21 +92,15 @@ class Control(NamedTuple):
     counts: np.ndarray
     outliving: np.ndarray
     raw: np.ndarray
+    corners: Corners
 
 
 @lean
-def attempt(machine, difference, tolerance, h, w):  # type: ignore[no-untyped-def]
-    """Take one step of h in s from w; return (status, error in units of the tolerance).
-
-    The start of the step is kept at AT_START. Where there is no solution the error is infinite.
-    """
-    copy(w, machine.points[AT_START])
-    status = run_program(machine, machine.code, machine.numbers, h, w)
-    if status != DONE:
-        return status, np.inf
+def error_of(machine, difference, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return the estimated error of the step of h in s that ends in w, in units of the tolerance."""
     block = machine.blocks[0]
     filtered_estimate(block, machine.rates, difference, h, w)
-    return status, largest_error(block, w, tolerance)
+    return largest_error(block, w, tolerance)
 
 
 @lean
@@ -179,6 +177,7 @@ def first_corner(machine, control, h, w):  # type: ignore[no-untyped-def]
 def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-untyped-def]
     """Step until t = end or the rows are full; return (rows filled, status)."""
     machine, control = by_reference(machine), by_reference(control)
+    corners = by_reference(control.corners)
     points, steps, counts, order = machine.points, control.steps, control.counts, control.order
     filled, refused, located, before = 0, False, 0, 0.0
     while w[w.size - 1] < end:
@@ -191,20 +190,26 @@ def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-unty
         steps[TRIED] = h
         if not t + h > t:
             return filled, VANISHED
-        status, error = attempt(machine, control.difference, control.tolerance, h, w)
+        copy(w, points[AT_START])
+        status = run_program(machine, machine.code, machine.numbers, h, w)
         if status == DONE and located < MOST_CORNERS:
             part = first_corner(machine, control, h, w)
-            if LEAST_PART < part < 1.0 - LEAST_PART:  # taken again, to where the limit is met or left
+            if not LEAST_PART < part < 1.0 - LEAST_PART:
+                part = 1.0
+            part = min(part, first_switch(machine, corners, control.tolerance, h, w))
+            if part < 1.0 and t + part * h > t:  # taken again, to the corner
                 copy(points[AT_START], w)
                 machine.state[VALID_OF] = -1
                 before, located = max(h, before), located + 1
                 steps[NEXT] = part * h
                 continue
+        error = error_of(machine, control.difference, control.tolerance, h, w) if status == DONE else np.inf
         if error <= 1.0:
             if last:
                 w[w.size - 1] = end
             times[filled] = w[w.size - 1]
             copy(w, rows[filled])
+            accepted(corners)
             filled += 1
             counts[ACCEPTED] += 1
             wanted = after_accepted(order, h, error, steps[PREVIOUS], refused)
@@ -249,7 +254,7 @@ class VariableEngine:
         self.inner = ProgramEngine(
             system, lambda h, before: program, 1.0, choices, None, parameters, w, False
         )
-        self.blocks, self.n = self.inner.blocks, system.n
+        self.blocks, self.n, self.pair = self.inner.blocks, system.n, pair
         self.control = Control(
             difference=np.array(pair.difference),
             order=float(pair.order),
@@ -260,12 +265,20 @@ class VariableEngine:
             counts=np.zeros(2, np.int64),
             outliving=self.inner.outliving,
             raw=np.zeros(system.n),
+            corners=self._corners(system, w),
         )
+
+    def _corners(self, system: System, w: Reals) -> Corners:
+        """Return what is needed to see the corners of the equations of the devices in service."""
+        kernels = self.blocks[0].kernels
+        self._tables = switch_tables(kernels, system.groups, w.size)
+        return corners_for(self._tables, self.pair.tableau, self.inner.encoded.places, w.size, kernels.rows)
 
     def begin(self, end: float, w: Reals) -> int:
         """Start a span at the point in w: the first step follows from the rates there."""
         for _, place in self.control.outliving:
             self.inner.machine.points[place, -1] = np.nan
+        self.control.corners.ahead[:] = 0
         block = self.blocks[0]
         block.evaluate(w)
         rates = block.records.matrix.F[: self.n]
@@ -289,6 +302,7 @@ class VariableEngine:
     def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
         """See `Engine`."""
         self.inner.take_out(system, parameters, w, out)
+        self.control = self.control._replace(corners=self._corners(system, w))
 
     def counted(self) -> dict[str, int]:
         """See `Engine`."""

@@ -1,0 +1,297 @@
+"""Corners of the equations within a step: a limiter that is met, a comparison that turns; compiled.
+
+An equation with a corner is smooth on each side of it, and a method of high order over it is one of low
+order. A step sees the margins of all devices (`psmr.dae.compile.switches`) at its start, its stages and its
+end. Of those that change their signs it asks what they make of the step: the shares D of the rows, which are
+what the rows are less what they would be with the sides of the start, change the rates of the states by what
+the Newton matrix makes of them, and a quadrature over the corner misses a part of h times that. Where it is
+more than the error allows, the step ends at the first corner that matters.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from psmr.dae.compile.decorators import lean
+from psmr.dae.compile.kernels import residual
+from psmr.dae.compile.switch_tables import SwitchTables
+from psmr.numerics.schemes.tableaux import Tableau
+from psmr.numerics.solve.lu import solve
+from psmr.numerics.solve.records import limits_of, lu_of, work_of
+from psmr.numerics.step.estimate import largest_error
+
+# Corners that make this much of the tolerance of a step together are left to the error control, and where one
+# ends a step, that much of it is left behind the corner, so that the step does not end before it.
+MATTERS, LEFT = 0.3, 0.1
+
+# A corner nearer than this part of the step to its start is passed as it is. What still matters that near to
+# its end jumps: the step ends ahead of it, and a short one leads over it.
+LEAST_PART = 1e-3
+
+# Places in `Corners.ahead`.
+NOW, BEFORE = range(2)
+
+# Halvings of the interval in which a margin changes its sign.
+HALVINGS = 30
+
+
+class Corners(NamedTuple):
+    """What a step needs to see corners.
+
+    Attributes
+    ----------
+    margins, shares
+        See `psmr.dae.compile.switch_tables.SwitchTables`.
+    stages, parts
+        Places of the points, and at which part of the step they are, ascending: the start, 0, the stages
+        within the step, the end, 1, and a stage behind it.
+    middle, end
+        Which of them is nearest to the middle, and which is the end.
+    values
+        (points, M) margins.
+    place, at
+        (M,) margins that change their signs, and at which part of the step.
+    room
+        Buffer with the margins that decide behind it.
+    rows
+        Shares of the rows; one entry longer than needed.
+    ahead
+        Whether the step ends ahead of a jump, and whether the one before it did.
+    gamma
+        Of the method: the coefficient of the rate at a stage, relative to the step.
+    missed, behind
+        Part of h D that the method misses, see `largest_miss`, and what a stage behind the end adds to it:
+        its weight.
+    """
+
+    margins: np.ndarray
+    shares: np.ndarray
+    stages: np.ndarray
+    parts: np.ndarray
+    middle: int
+    end: int
+    values: np.ndarray
+    place: np.ndarray
+    at: np.ndarray
+    room: np.ndarray
+    rows: np.ndarray
+    ahead: np.ndarray
+    gamma: float
+    missed: float
+    behind: float
+
+
+def corners_for(
+    tables: SwitchTables, tableau: Tableau, places: Mapping[str, int], size: int, rows: int
+) -> Corners:
+    """Return what is needed for a method whose program keeps its stages at `places`.
+
+    `size` is that of the buffer, `rows` the number of equations.
+    """
+    order, parts, end = _points_of(tableau)
+    names = [f"stage {i + 1}" for i in order]
+    names[end - 1] = "now"  # the end is in the buffer
+    return Corners(
+        margins=tables.margins,
+        shares=tables.shares,
+        stages=np.array([places[name] for name in ("now", *names)]),
+        parts=parts,
+        middle=int(np.abs(parts - 0.5).argmin()),
+        end=end,
+        values=np.zeros((parts.size, tables.count)),
+        place=np.zeros(tables.count, np.int64),
+        at=np.zeros(tables.count),
+        room=np.zeros(size + tables.count),
+        rows=np.zeros(rows + 1),
+        ahead=np.zeros(2, np.int64),
+        gamma=float(tableau.gamma),
+        missed=largest_miss(tableau),
+        behind=float(np.abs(tableau.b[:-1][tableau.c[:-1] > 1.0]).sum()),
+    )
+
+
+@functools.cache
+def _points_of(tableau: Tableau) -> tuple[tuple[int, ...], np.ndarray, int]:
+    """Return the stages behind the start in their order, `Corners.parts` and `Corners.end`."""
+    c = np.append(tableau.c[:-1], 1.0)  # rational numbers: the last one is 1 to rounding
+    order = tuple(int(i) for i in np.argsort(c, kind="stable") if c[i] > 0.0)
+    return order, np.array([0.0, *c[list(order)]]), 1 + order.index(len(c) - 1)
+
+
+@functools.cache
+def largest_miss(tableau: Tableau) -> float:
+    """Return the largest error of the quadrature of a rate with a corner, relative to h times D at the end.
+
+    A corner at the part s of the step adds S (c - s) to the rate from there on: the method makes
+    sum_j b_j (c_j - s)_+ of it in place of (1 - s)^2 / 2. A stage behind the end is taken to be there.
+    """
+    s = np.linspace(0.0, 1.0, 1001)[:-1, None]
+    found = np.maximum(np.minimum(tableau.c, 1.0) - s, 0.0) @ tableau.b
+    return float(np.max(np.abs(found - (1.0 - s[:, 0]) ** 2 / 2.0) / (1.0 - s[:, 0])))
+
+
+@lean
+def _crossing(corners, point, k):  # type: ignore[no-untyped-def]
+    """Return at which part of the step margin k changes its sign: between the point before `point` and it.
+
+    It is the parabola through both and the point before them or, where there is none, behind them.
+    """
+    parts, values = corners.parts, corners.values
+    third = point - 2 if point > 1 else point + 1
+    left, right, low, high = parts[point - 1], parts[point], values[point - 1, k], values[point, k]
+    slope, bend = (high - low) / (right - left), 0.0
+    if third < parts.size:
+        bend = (values[third, k] - low) / (parts[third] - left) - slope
+        bend /= parts[third] - right
+    begin, end, side = left, right, low >= 0.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (begin + end)
+        if (low + (middle - left) * (slope + (middle - right) * bend) >= 0.0) == side:
+            begin = middle
+        else:
+            end = middle
+    return end
+
+
+@lean
+def _changed(corners, point):  # type: ignore[no-untyped-def]
+    """List the margins that have another sign at a point than at the start; return how many.
+
+    They ascend in time. For a stage they are those only that have at the end the sign of the start.
+    """
+    values, place, at, end = corners.values, corners.place, corners.at, corners.end
+    count = 0
+    for k in range(values.shape[1]):
+        side = values[0, k] >= 0.0
+        if (values[point, k] >= 0.0) == side or (point != end and (values[end, k] >= 0.0) != side):
+            continue
+        if not np.isfinite(values[0, k] + values[point, k]):
+            continue
+        first = 1
+        while (values[first, k] >= 0.0) == side:
+            first += 1
+        part = _crossing(corners, first, k)
+        if part < LEAST_PART and corners.ahead[BEFORE] == 0:
+            continue
+        q = count
+        while q > 0 and at[q - 1] > part:
+            place[q], at[q] = place[q - 1], at[q - 1]
+            q -= 1
+        place[q], at[q] = k, part
+        count += 1
+    return count
+
+
+@lean
+def _made_of(machine, corners, point, count, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return what the first `count` corners listed make of the step, in units of the tolerance.
+
+    `room` holds the point.
+    """
+    block = machine.blocks[0]
+    values, rows, room = corners.values, corners.rows, corners.room
+    first = w.size
+    for k in range(values.shape[1]):
+        room[first + k] = values[point, k]
+    for q in range(count):
+        room[first + corners.place[q]] = values[0, corners.place[q]]
+    residual(corners.shares, room, rows)
+    work, limits = work_of(block), limits_of(block)
+    defect, update, n = work.defect, work.update, work.known.size
+    # By so much the residual of a stage, x - K - a f and g, differs with the sides of the start.
+    for i in range(n):
+        defect[i] = corners.gamma * h * rows[i]
+    for i in range(n, defect.size):
+        defect[i] = -rows[i]
+    for b in range(limits.bounded.size):
+        if limits.held[b] != 0:
+            defect[limits.bounded[b]] = 0.0
+    missed = corners.missed if point <= corners.end else corners.behind
+    for turn in range(2):  # the rates that follow from the shares, and the error that follows from those
+        if turn == 1:
+            for i in range(n):
+                defect[i] = missed / corners.gamma * update[i]
+            for i in range(n, defect.size):
+                defect[i] = 0.0
+        solve(lu_of(block), defect, update)
+    return largest_error(block, w, tolerance)
+
+
+@lean
+def _first_at(machine, corners, point, source, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return where the step should end for the corners before a point, 1 where they do not matter."""
+    count = _changed(corners, point)
+    if count == 0:
+        return 1.0
+    for i in range(w.size):
+        corners.room[i] = source[i]
+    # The fewest of them, in their order in time, that matter together.
+    below, middle, made = 0, count, 0.0
+    while True:
+        found = _made_of(machine, corners, point, middle, tolerance, h, w)
+        if found > MATTERS:
+            count, made = middle, found
+        elif middle == count:
+            return 1.0
+        else:
+            below = middle
+        if count - below == 1:
+            break
+        middle = (below + count) // 2
+    part, parts = corners.at[count - 1], corners.parts
+    further = parts[parts.size - 1] - 1.0
+    if part > 1.0:
+        return part / (1.0 + further)
+    if part > 1.0 - LEAST_PART:
+        corners.ahead[NOW] = 1
+        return part - LEAST_PART
+    # A step that ends at the corner has its stage behind the end beyond it.
+    if corners.behind / corners.missed * made * further * part * part > MATTERS * (parts[point] - part):
+        return part / (1.0 + further)
+    return part + LEFT / made * (parts[point] - part)
+
+
+@lean
+def _may_turn(corners, middle):  # type: ignore[no-untyped-def]
+    """Return whether a margin turns, or comes as near to it as it moves between start, middle and end."""
+    values, end = corners.values, corners.end
+    for k in range(values.shape[1]):
+        first, second, third = values[0, k], values[middle, k], values[end, k]
+        moves = abs(second - first) + abs(third - second)
+        if moves > 0.0 and not min(abs(first), abs(second), abs(third)) > moves:
+            return True
+    return False
+
+
+@lean
+def first_switch(machine, corners, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return at which part of the step in w it should end for a corner, 1 where none matters.
+
+    The margins at other stages are asked for only where one may turn. The block's `update` is overwritten.
+    """
+    part, points, middle = 1.0, corners.parts.size, corners.middle
+    if corners.values.shape[1] == 0:
+        return part
+    for turn in range(3):
+        for j in range(points):
+            known = j == 0 or j == middle or j == corners.end
+            if (turn < 2 and known != (turn == 0)) or (turn == 2 and j == 0):
+                continue
+            point = w if j == corners.end else machine.points[corners.stages[j]]
+            if turn < 2:
+                residual(corners.margins, point, corners.values[j])
+            else:
+                part = min(part, _first_at(machine, corners, j, point, tolerance, h, w))
+        if turn == 0 and not _may_turn(corners, middle):
+            return part
+    return part
+
+
+@lean
+def accepted(corners):  # type: ignore[no-untyped-def]
+    """Go on to the next step."""
+    corners.ahead[BEFORE], corners.ahead[NOW] = corners.ahead[NOW], 0

@@ -1,0 +1,138 @@
+"""Corners of equations within a step: a limiter that is met, a comparison that turns."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import psmr
+from psmr.dae.compile.switches import switches
+from psmr.dae.compile.trace import trace
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.implicit_pairs import PAIRS
+from tests import systems
+from tests.benchmarks.equal_error.cases import severe_fault
+from tests.benchmarks.equal_error.measure import instants, values_at
+
+CASES = Path(__file__).parents[2] / "cases"
+
+
+def clipped(m, x, p):
+    """A ceiling: met at asin(high), left at pi - asin(high)."""
+    return m.clip(x, -p.high, p.high)
+
+
+def compared(m, x, p):
+    """A comparison that turns, without a corner that a limiter would have: the value jumps."""
+    return m.where(m.ge(x, p.high), 1.0, 0.0)
+
+
+def component_of(output):
+    """Return x' = cos t, y = output(x), z' = gain y."""
+
+    def equations(m, v, p):
+        return (m.cos(v.t), p.gain * v.y), (output(m, v.x, p) - v.y,), ()
+
+    parts = {"states": ("x", "z"), "algebraic": ("y",), "equations": staticmethod(equations)}
+    parts["high"] = psmr.Parameter(unit="pu", doc="where it switches")
+    parts["gain"] = psmr.Parameter(unit="1/s", doc="of z", default=1.0)
+    return type("Cornered", (psmr.Component,), parts)
+
+
+def run_of(output, scheme, t_end=6.0, **parameters):
+    """Return a run from x = z = 0, and z of the exact solution at its end."""
+    system = systems.one(component_of(output), {}, **parameters)
+    high = parameters["high"]
+    exact = {
+        clipped: lambda t: np.clip(np.sin(t), -high, high),
+        compared: lambda t: float(np.sin(t) >= high),
+    }[output]
+    # Between the corners the solution is smooth.
+    met = np.arcsin(high)
+    turns = [t for t in (met, np.pi - met, np.pi + met, 2 * np.pi - met) if t < t_end]
+    ends = [0.0, *turns, t_end]
+    z = sum(quad(exact, a, b, epsabs=1e-13)[0] for a, b in itertools.pairwise(ends))
+    return psmr.simulate(system, scheme, t_end, certify=False), z, np.array(turns)
+
+
+@pytest.mark.parametrize("method", PAIRS)
+@pytest.mark.parametrize("output", [clipped, compared])
+def test_the_error_behind_corners_follows_the_tolerance(output, method):
+    for tolerance in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+        run, z, _ = run_of(output, psmr.VariableStep(tolerance, method), high=0.5)
+        assert abs(run.x[-1, 1] - z) < 3 * tolerance
+
+
+@pytest.mark.parametrize("method", PAIRS)
+def test_a_step_ends_at_a_ceiling(method):
+    """Within what the rest of the tolerance allows: a part LEFT of it, a few times the root of it in time."""
+    run, _, turns = run_of(clipped, psmr.VariableStep(1e-6, method), high=0.5)
+    for turn in turns:
+        assert np.abs(run.t - turn).min() < 5e-3
+
+
+@pytest.mark.parametrize("method", PAIRS)
+def test_a_ceiling_that_only_stages_pass_is_seen(method):
+    """The top of the sine is cut off by 2 % within one step, which ends where it began."""
+    run, z, _ = run_of(clipped, psmr.VariableStep(1e-4, method), t_end=3.0, high=0.98)
+    assert abs(run.x[-1, 1] - z) < 3e-4
+
+
+def test_a_corner_that_does_not_matter_is_passed():
+    steps = [len(run_of(clipped, psmr.VariableStep(1e-4), gain=g, high=0.5)[0].t) for g in (1e-6, 0.0)]
+    assert steps[0] == steps[1]
+
+
+def test_a_margin_is_what_decides():
+    def equations(m, v, p):
+        low = m.min(v.x, p.high)
+        return (m.clip(v.x, -1, p.high), m.where(m.ge(p.high, 0), v.x, 2 * v.z) + low), (low - v.y,), ()
+
+    parts = {"states": ("x", "z"), "algebraic": ("y",), "equations": staticmethod(equations)}
+    parts["high"] = psmr.Parameter(unit="pu", doc="where it switches")
+    traced = trace(type("Margins", (psmr.Component,), parts))
+    found = switches(traced.graph, traced.expressions, traced.variables)
+    # x >= -1 and high >= x, which clip and min have in common; high >= 0 is decided before the run.
+    assert len(found.margins) == 2
+    assert found.rows == (0, 1, 2)
+
+
+def test_equations_without_a_corner_have_no_share():
+    def equations(m, v, p):
+        return (m.where(m.ge(p.high, 0), v.x, -v.x),), (), ()
+
+    parts = {"states": ("x",), "equations": staticmethod(equations)}
+    parts["high"] = psmr.Parameter(unit="pu", doc="where it switches")
+    found = trace(type("Smooth", (psmr.Component,), parts)).switches
+    assert found.margins == found.rows == found.shares == ()
+
+
+def test_the_error_is_proportional_to_the_tolerance_across_ceilings_of_exciters():
+    """Kundur's two areas, bolted fault: the static exciters meet their ceilings and leave them."""
+    system = psmr.build(psmr.read_case(CASES / "kundur" / "kundur.toml"))
+    fault = severe_fault(system, 8)
+    times = instants(fault)
+    fine = integrate(system, psmr.VariableStep(1e-9), fault.t_end, fault.changes)
+    exact = values_at(system, fault, fine, times)
+    scale = np.maximum(1.0, np.abs(exact).max(axis=0))
+    ratios = []
+    for tolerance in (1e-3, 1e-4, 1e-5, 1e-6):
+        run = integrate(system, psmr.VariableStep(tolerance), fault.t_end, fault.changes)
+        off = np.abs(values_at(system, fault, run, times) - exact) / scale
+        ratios.append(float(off.max()) / tolerance)
+    assert max(ratios) < 3**2 * min(ratios)  # c tol / 3 < error < 3 c tol for some c
+    assert max(ratios) < 3
+
+
+def test_a_device_out_of_service_has_no_corners():
+    component = component_of(clipped)
+    devices = [psmr.Device(name, component, {"high": 0.5, "gain": 1.0}) for name in ("A", "B")]
+    start = {f"{name}.{variable}": 0.0 for name in ("A", "B") for variable in "xyz"}
+    system = psmr.assemble(devices, start)
+    w = system.buffer()
+    engine = psmr.VariableStep(1e-4).engine(system, system.parameters, w, False)
+    assert engine.control.corners.values.shape[1] == 4
+    engine.take_out(system, system.parameters, w, ["A"])
+    assert engine.control.corners.values.shape[1] == 2
