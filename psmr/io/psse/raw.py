@@ -90,7 +90,7 @@ def read_raw(
     rows: Rows = {"generators": generators + tables.holding}
     names = ("buses", "lines", "transformers", "shunts", "loads", "relays")
     rows |= {name: getattr(tables, name) for name in names}
-    rows = join(rows, tables.zero)
+    rows = join(rows, tables.zero, tables.base)
     return Case(
         name=raw.title or Path(path).stem,
         base_mva=tables.base,
