@@ -174,3 +174,13 @@ def test_a_voltage_source_that_regulates_another_bus(read, version):
 def test_a_voltage_that_a_generator_holds_otherwise(read):
     with pytest.warns(PsmrWarning, match=r"holds 1\.01 pu; G2-G1 at bus 2 holds 1\.02, which counts"):
         read(vsc_dc=VSC)
+
+
+def test_written_as_raw_it_is_said_that_a_line_is_no_longer_held(read, tmp_path):
+    """A load or generator of a RAW file is converted or netted as any other; the warning names each end."""
+    with pytest.warns(PsmrWarning):
+        case = read(vsc_dc=VSC)
+    with pytest.warns(
+        PsmrWarning, match="vsc-V_1-2, vsc-V_1-1: ends of DC lines become loads and generators"
+    ):
+        write_case(case, tmp_path / "again.raw")
