@@ -52,6 +52,14 @@ def test_devices_of_the_plants(read):
     assert two.devices[0].parameters["x_d1"] == 0.3
 
 
+def test_a_comment_as_in_raw_files(read):
+    """What follows @! at the start of a line is no record, also within one, and may have a quotation mark."""
+    commented = "@! the owner's data\n" + GOOD.replace("   0.55", "@!  x'q ...\n   0.55")
+    assert (
+        read(commented).generators[0].devices[0].parameters == read(GOOD).generators[0].devices[0].parameters
+    )
+
+
 def test_the_case_starts(read):
     system = build(read(GOOD))
     assert "G1.e_q" in system.names_x
