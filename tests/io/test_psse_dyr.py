@@ -133,7 +133,7 @@ def test_each_model_that_is_skipped_is_listed(read):
 
 def test_step_up_transformer(read):
     raw = raw_text().replace("0.0,0.2,0.0,0.0,1.0,1", "0.0,0.2,0.0,0.1,1.0,1")
-    with pytest.raises(CaseError, match=r"case\.raw:18 .*step-up transformer"):
+    with pytest.raises(CaseError, match=r"case\.raw:18 .*step-up transformer.*--skip-unknown-models"):
         read(GOOD, raw)
 
 
@@ -141,7 +141,9 @@ def test_option_that_psmr_does_not_have(read):
     governor = GOOD.replace("1 'TGOV1 ' 1 0.05 0.49 33.0 0.0 2.1 7.0 0.0/\n", "") + (
         "1 'IEEEG1' 1 0 1 20 0 0 0.2 1 -1 33 0 0.3 0.3 0.1 5 0.4 0 0.5 0.3 0 0 0 0 /\n"
     )
-    with pytest.raises(CaseError, match=r"case\.dyr:8 .*k_2 = '0\.1': psmr has this model only with 0"):
+    with pytest.raises(
+        CaseError, match=r"case\.dyr:8 .*k_2 = '0\.1': psmr has this model only with 0.*--skip-unknown-models"
+    ):
         read(governor)
     with pytest.warns(PsmrWarning, match="k_2 = '0.1'"):
         assert len(read(governor, skip_unknown_models=True).generators[0].devices) == 2

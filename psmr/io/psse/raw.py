@@ -224,7 +224,8 @@ class _Tables:
     def leave_out(self, record: Record, what: str) -> None:
         """Warn that something is left out, or raise CaseError where that was not asked for."""
         if not self.skip:
-            raise CaseError(f"{record.where}: {what}; take it out of the file, or skip it with a warning")
+            remedy = "take it out of the file, or skip it with a warning (--skip-unknown-models)"
+            raise CaseError(f"{record.where}: {what}; {remedy}")
         warnings.warn(f"{record.where}: {what}; left out", PsmrWarning, stacklevel=2)
 
     def _bus_row(self, record: Record) -> BusRow | None:
