@@ -7,6 +7,7 @@ import psmr
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.start.initialise import build
 from psmr.io.psse.conventions import proper_filter
+from psmr.io.psse.dyr_layout import MODELS
 from psmr.io.read import read_case
 from tests.io.psse.traces import HERE
 from tests.io.raw import raw_text
@@ -180,6 +181,36 @@ def test_improper_filter(read, numbers, word):
     record = f"1 'IEEEST' 1 1 0 {numbers} 0 0 0 0.02 1.65 1.65 3 0.1 -0.1 0 0 /\n"
     with pytest.raises(CaseError, match=rf"case\.dyr:3.*{word} = 1"):
         read(f"1 'GENROU' 1 {ROUND} 0.0 0.0 /\n1 'SEXS' 1 0.1 10.0 100.0 0.1 0.0 5.0 /\n{record}")
+
+
+NO_FEEDBACK = {
+    "EXST1": "0 .1 -.1 0 0 200 .02 5 -5 0 0 0",
+    "ESST1A": "1 1 0 .1 -.1 0 0 0 0 200 .02 5 -5 5 -5 0 0 0 0 0",
+    "IEEET1": "0 50 .02 5 -5 1 .5 0 0 0 2.8 .04 3.7 .3",
+    "ESAC1A": "0 0 0 400 .02 9 -9 .8 0 0 .1 .3 1 2.8 .04 3.7 .3 9 -9",
+}
+
+
+@pytest.mark.parametrize("model", NO_FEEDBACK)
+def test_no_rate_feedback(read, model):
+    """KF = TF = 0 is an exciter without feedback: TF has no effect where KF is 0, and is needed elsewhere."""
+    words = NO_FEEDBACK[model].split()
+    names = MODELS[model].split()
+    machine = f"1 'GENROU' 1 {ROUND} 0.0 0.0 /\n"
+
+    def record(**changed):
+        given = [changed.get(name, word) for name, word in zip(names, words, strict=True)]
+        return f"{machine}1 '{model}' 1 {' '.join(given)} /\n"
+
+    with pytest.warns(PsmrWarning, match=rf"case\.dyr:2: {model}: k_f = t_f = 0 leave the rate feedback out"):
+        case = read(record())
+    one, other = (build(c) for c in (case, read(record(t_f="0.3"))))
+    values = [psmr.modes(s.linearise()).real.to_numpy() for s in (one, other)]
+    # Only the mode of the feedback itself differs, and that is seen by nothing.
+    rest = [np.delete(v, np.argmin(abs(v + 1 / t))) for v, t in zip(values, (1.0, 0.3), strict=True)]
+    np.testing.assert_allclose(*rest, rtol=1e-9, atol=1e-9)
+    with pytest.raises(CaseError, match=r"t_f = 0\.0: must be > 0"):
+        read(record(k_f="0.03"))
 
 
 @pytest.mark.parametrize("values", ["0.5 0.4", "0.5 0.0"])

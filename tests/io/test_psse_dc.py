@@ -144,3 +144,43 @@ def test_held_is_kept_in_toml(read, tmp_path):
         case = read(vsc_dc=VSC)
     write_case(case, tmp_path / "case.toml")
     assert read_case(tmp_path / "case.toml") == case
+
+
+def test_limits_of_a_voltage_source(read):
+    """The end at bus 3 asks for more than MAXQ: with limits it is held there; SMAX is its rating."""
+    ends = "2,1,2,50.0,0.9,10.0,0.1,5.0\n3,2,1,-20.0,1.05,10.0,0.1,5.0,45.0,900.0,0.1,4.0,-3.0,0,100.0"
+    with pytest.warns(PsmrWarning):
+        case = read(vsc_dc=f"'V 1',1,2.0\n{ends}")
+    row = case.generators[-1]
+    assert (row.name, row.v, row.rating_mva, row.q_min_mvar, row.q_max_mvar) == ("vsc-V_1-2", 1.05, 45, -3, 4)
+    free, limited = power_flow(case), power_flow(case, reactive_limits=True)
+    assert free.q[-1] > 0.04
+    assert limited.q[-1] == pytest.approx(0.04)
+    with pytest.raises(CaseError, match=r"MAXQ = '4\.0': must be at least MINQ = 5"):
+        read(vsc_dc=f"'V 1',1,2.0\n{ends.replace('4.0,-3.0', '4.0,5.0')}")
+
+
+@pytest.mark.parametrize("version", [33, 35])
+def test_a_voltage_source_that_regulates_another_bus(read, version):
+    """It holds its own bus at the stored voltage, as a generator does; without SMAX its rating is unknown."""
+    ends = "2,1,2,50.0,0.9,10.0,0.1,5.0\n3,2,1,-20.0,1.05,10.0,0.1,5.0,0,0,1,40,-30,4,100.0"
+    with pytest.warns(
+        PsmrWarning, match=r"vsc dc\): regulates bus 4; psmr holds its own bus at the stored VM = 1$"
+    ):
+        case = read(version=version, vsc_dc=f"'V 1',1,2.0\n{ends}")
+    assert (case.generators[-1].v, case.generators[-1].rating_mva) == (1.0, case.base_mva)
+
+
+def test_a_voltage_that_a_generator_holds_otherwise(read):
+    with pytest.warns(PsmrWarning, match=r"holds 1\.01 pu; G2-G1 at bus 2 holds 1\.02, which counts"):
+        read(vsc_dc=VSC)
+
+
+def test_written_as_raw_it_is_said_that_a_line_is_no_longer_held(read, tmp_path):
+    """A load or generator of a RAW file is converted or netted as any other; the warning names each end."""
+    with pytest.warns(PsmrWarning):
+        case = read(vsc_dc=VSC)
+    with pytest.warns(
+        PsmrWarning, match="vsc-V_1-2, vsc-V_1-1: ends of DC lines become loads and generators"
+    ):
+        write_case(case, tmp_path / "again.raw")

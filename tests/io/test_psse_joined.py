@@ -53,6 +53,32 @@ def test_a_parallel_branch_is_left_out(tmp_path):
         read(tmp_path, text_with(lines))
 
 
+def test_what_stands_to_ground_stays(tmp_path):
+    """Charging and shunts of a joint, what a branch beside it takes: the solution is that with 2e-6 pu."""
+    joint = f"\n2,6,'Z ',0.0,0.0,0.03,{RATES},0.001,0.02,0.002,0.01,1\n6,7,'Z ',0.0,0.0,0.0,{RATES},0,0,0,0,1"
+    beside = f"\n2,6,'P ',0.01,0.1,0.04,{RATES},0,0,0,0,1\n2,6,'O ',0.01,0.1,0.5,{RATES},0,0,0,0,0"
+    turned = "\n6,2,0,'T ',1,1,1,0.001,-0.01,2,'',1\n0.002,0.05\n1.02,0,3.0\n0.99,0"
+    text = text_with(joint + beside).replace("\n0 / END OF TRANSFORMER", f"{turned}\n0 / END OF TRANSFORMER")
+    with pytest.warns(PsmrWarning) as warned:
+        case = read(tmp_path, text)
+    said = [str(w.message) for w in warned]
+    assert any(
+        "(line2-6-P): joins two" in w and "left out, but for its shunt of 0 MW, 4 Mvar" in w for w in said
+    )
+    assert any("(line2-6-O): joins two" in w and w.endswith("left out") for w in said)
+    left = {row.name: complex(row.g_mw, row.b_mvar) for row in case.shunts if row.bus == 2}
+    assert left["line2-6-Z-at2"] == pytest.approx(0.3 + 6j)
+    # (g + j b) at bus 6, and what circulates in 0.002 + 0.05j behind the ratio 1.02 / 0.99.
+    ratio = 1.02 / 0.99 * np.exp(1j * np.radians(3.0))
+    y = 0.001 - 0.01j + abs(1 - 1 / ratio) ** 2 / ((0.002 + 0.05j) * 0.99**2)
+    assert left["transformer6-2-T-at2"] == pytest.approx(100 * y)
+    small = read(tmp_path, text.replace("'Z ',0.0,0.0,", "'Z ',0.0,2e-6,"))
+    ours, theirs = power_flow(case), power_flow(small)
+    assert np.isclose(abs(ours.by_number()[3]), abs(theirs.by_number()[3]), atol=1e-7)
+    assert ours.q.sum() == pytest.approx(theirs.q.sum(), abs=2e-5)
+    assert ours.p.sum() == pytest.approx(theirs.p.sum(), abs=2e-5)
+
+
 def test_out_of_service(tmp_path):
     """One that is open joins nothing and cannot be closed."""
     lines = ZERO + f"\n2,6,'O ',0.0,0.0,0.0,{RATES},0,0,0,0,0"
@@ -78,6 +104,6 @@ def test_a_second_machine_stays_the_same_one():
     others = ("buses", "lines", "transformers", "shunts", "loads", "relays")
     tables = {"generators": rows} | {name: [] for name in others}
     with pytest.warns(PsmrWarning, match="buses 2 and 6 are one, bus 2"):
-        joined = join(tables, [(2, 6, Record("case.raw", 1, "branch", (), ()))])["generators"]
+        joined = join(tables, [(2, 6, Record("case.raw", 1, "branch", (), ()))], 100.0)["generators"]
     own = joined[0].devices[0].parameters
     assert [row.name for row in joined if row.bus == own["bus2"]][int(own["unit2"]) - 1] == "G4"

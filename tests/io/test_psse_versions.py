@@ -124,6 +124,24 @@ def as_rawx(raw, version=35):
     return json.dumps({"network": sections}, indent=1)
 
 
+def test_rawx_of_a_vsc_line(tmp_path):
+    """The fields of converters are those of RAW with the converter's number; VSREG is REMOT."""
+    (tmp_path / "case.raw").write_text(raw_text(35))
+    content = json.loads(as_rawx(read_sections(tmp_path / "case.raw")))
+    ends = [(2, 2, 1, -20.0, 1.02, 40.0, 4.0, -3.0, 0), (3, 1, 1, 50.0, 1.01, 0.0, 9.0, -8.0, 4)]
+    names = ("ibus", "type", "mode", "dcset", "acset", "smax", "maxq", "minq", "vsreg")
+    content["network"]["vscdc"] = {
+        "fields": ["name", "mdc", "rdc", *(f"{name}{k}" for k in (1, 2) for name in names)],
+        "data": [["V 1", 1, 2.0, *ends[0], *ends[1]]],
+    }
+    (tmp_path / "case.rawx").write_text(json.dumps(content, indent=1))
+    with pytest.warns(PsmrWarning, match="regulates bus 4; psmr holds its own bus at the stored VM = 1$"):
+        case = read_case(tmp_path / "case.rawx")
+    first, second = case.generators[-2:]
+    assert (first.bus, first.v, first.rating_mva, first.q_min_mvar, first.q_max_mvar) == (2, 1.02, 40, -3, 4)
+    assert (second.bus, second.v, second.rating_mva, second.q_min_mvar) == (3, 1.0, 100, -8)
+
+
 def test_rawx_says_the_same(tmp_path):
     """The records of a RAW file of version 35 written as RAWX give the same case."""
     (tmp_path / "case.raw").write_text(raw_text(35))

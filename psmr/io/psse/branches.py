@@ -51,6 +51,10 @@ class Lines:
             return
         if x == 0:
             self._joint(record, i, j, status)
+            if status:
+                # What it has to ground stays, at the one bus.
+                y = complex(g_i + g_j, b + b_i + b_j)
+                self._at(i, y, f"line{i}-{j}{suffix(ident)}", status, record)
             return
         if record.real("RATIO", 0.0):
             self._turn(record, (i, j), f"{i}-{j}{suffix(ident)}", (r, x, b), status)
@@ -61,10 +65,16 @@ class Lines:
         both = (g_i, b_i) == (g_j, b_j)
         g, more = (2 * g_i, 2 * b_i) if both else (0.0, 0.0)
         self.rows.append(LineRow(i, j, x, r, b + more, g, where=record.where, **line))  # type: ignore[arg-type]
-        for bus, g_end, b_end in () if both else ((i, g_i, b_i), (j, g_j, b_j)):
-            if g_end or b_end:
-                mw, mvar = g_end * self._base, b_end * self._base
-                self.shunts.append(ShuntRow(bus, mw, mvar, status, f"{name}-at{bus}", where=record.where))
+        for bus, y in () if both else ((i, complex(g_i, b_i)), (j, complex(g_j, b_j))):
+            self._at(bus, y, name, status, record)
+
+    def _at(self, bus: int, y: complex, name: str, status: int, record: Record) -> None:
+        """Add what stands to ground at an end of a branch, per unit, if anything does."""
+        if y:
+            mva = y * self._base
+            self.shunts.append(
+                ShuntRow(bus, mva.real, mva.imag, status, f"{name}-at{bus}", where=record.where)
+            )
 
     def _joint(self, record: Record, i: int, j: int, status: int) -> None:
         """Keep a branch without impedance for `join`; one out of service does nothing."""
@@ -86,6 +96,4 @@ class Lines:
             i, j, x, r, b / 2, 0.0, status, name=label, tap=ratio, shift_deg=angle, where=record.where
         )
         self.turned.append(row)
-        if b:
-            mvar = b / 2 * self._base
-            self.shunts.append(ShuntRow(j, 0.0, mvar, status, f"{label}-at{j}", where=record.where))
+        self._at(j, complex(0.0, b / 2), label, status, record)

@@ -16,6 +16,8 @@ MACHINES = ("GENROU", "GENSAL", "GENROE", "GENSAE")
 DIRECT_CURRENT = ("IEEET1", "IEEEX1", "EXDC1", "EXDC2", "ESDC1A", "ESDC2A", "IEEET2", "DC4B")
 """Models with a direct-current exciter, whose regulator has to feed the exciter at its second point."""
 
+UNUSED = 1.0
+"""Time constant in s of a rate feedback whose gain is 0: any value above 0 has the same effect, none."""
 
 LONGEST = 9
 """Digits of a circuit that is a number; Python reads none of more than 4,300."""
@@ -34,9 +36,10 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
     without k_e where that is not positive; ``v_r_min``, if 0 too, is the negative of it. ``t_e = 0`` of
     EXPIC1 is a static exciter, whose k_e and saturation have no part. A saturation curve whose first point is
     e_1 = 0, se_1 = 0 has one point only, through which go curves of any curvature: there is no saturation
-    then. ``S(1.0) = 0`` switches the saturation of a machine off, whatever S(1.2) says. The filter of IEEEST
-    is written so that each numerator has the denominators that it needs. Source: PSS/E, Model Library,
-    IEEET1; for the curve of exciters the practice of ANDES; for machines and IEEEST traces of PSS/E
+    then. ``k_f = t_f = 0`` is an exciter without rate feedback. ``S(1.0) = 0`` switches the saturation of a
+    machine off, whatever S(1.2) says. The filter of IEEEST is written so that each numerator has the
+    denominators that it needs. Source: PSS/E, Model Library, IEEET1; for the curve of exciters the practice
+    of ANDES; for machines and IEEEST traces of PSS/E
     (docs/psse.md).
     """
     found, notes = dict(given), []
@@ -51,6 +54,9 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
             " saturation (se_2 = 0)"
         )
         found["se_2"] = 0.0
+    if found.get("t_f") == 0 == found.get("k_f"):
+        notes.append(f"k_f = t_f = 0 leave the rate feedback out; t_f = {UNUSED:g} s is without effect")
+        found["t_f"] = UNUSED
     if model == "EXPIC1" and found["t_e"] == 0:
         found |= {"k_e": 1.0, "se_1": 0.0, "se_2": 0.0}
     if model in DIRECT_CURRENT and found["v_r_max"] == 0:

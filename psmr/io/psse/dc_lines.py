@@ -16,20 +16,28 @@ from dataclasses import dataclass
 
 from psmr.io.psse.record import Record
 
+_FAR = 9999.0
+"""The default of limits of reactive power."""
 _NO_LOAD = 3 * math.sqrt(2) / math.pi
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a converter takes from its bus, in MW and Mvar; q_mvar is None where it holds the voltage `v`."""
+    """What a converter takes from its bus, in MW and Mvar; q_mvar is None where it holds a voltage.
+
+    That is `v`, of its bus or of the one with the number `regulated`; it gives reactive power between the two
+    limits, and its rating is `rating_mva`, 0 where the file has none.
+    """
 
     record: Record
     bus: int
     p_mw: float
     q_mvar: float | None
     v: float = 1.0
+    regulated: int = 0
     q_min_mvar: float = -math.inf
     q_max_mvar: float = math.inf
+    rating_mva: float = 0.0
 
 
 def two_terminal(lines: Sequence[Record], voltage: dict[int, float]) -> list[Drawn]:
@@ -99,7 +107,7 @@ def _converter(line: Record, volts: float, current: float, sign: int, voltage: d
 
 
 def voltage_source(lines: Sequence[Record]) -> list[Drawn]:
-    """Return what the two converters of a VSC line take; nothing where it is out of service (MDC = 0).
+    """Return what the two converters of a VSC line take, in the file's order; nothing where MDC = 0.
 
     The converter that holds the DC voltage takes what the other one gives or takes, and the losses.
     """
@@ -124,10 +132,8 @@ def voltage_source(lines: Sequence[Record]) -> list[Drawn]:
     current = 2 * at_line / (volts + math.sqrt(square))
     into = volts * current
     taken = into + _losses(other, abs(into), volts)
-    return [
-        _source(power_end, -given),
-        _source(other, taken),
-    ]
+    drawn = [_source(power_end, -given), _source(other, taken)]
+    return drawn if ends[0] is power_end else drawn[::-1]
 
 
 def _losses(line: Record, power: float, volts: float) -> float:
@@ -141,7 +147,11 @@ def _source(line: Record, p_mw: float) -> Drawn:
     set_point = line.real("ACSET", 1.0)
     if line.one_of("MODE", (1, 2), 1) == 1:
         line.require(set_point > 0, "ACSET", "must be > 0, the voltage in pu")
-        return Drawn(line, bus, p_mw, None, set_point)
+        high, low = line.real("MAXQ", _FAR), line.real("MINQ", -_FAR)
+        line.require(high >= low, "MAXQ", f"must be at least MINQ = {low:g}")
+        rating = line.real("SMAX", 0.0)
+        line.require(rating >= 0, "SMAX", "must be >= 0 (0: no limit)")
+        return Drawn(line, bus, p_mw, None, set_point, line.whole("REMOT", 0), low, high, rating)
     line.require(0 < abs(set_point) <= 1, "ACSET", "must be a power factor, between 0 and 1")
     # A positive power factor is that of a load that takes reactive power, as the manual signs it.
     reactive = abs(p_mw) * math.sqrt(1 / set_point**2 - 1)

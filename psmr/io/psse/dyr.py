@@ -39,6 +39,8 @@ class Unit:
     where: str
 
 
+_LEAVE = "leave it out with a warning (--skip-unknown-models)"
+
 SECOND = 3
 """Place of the bus of a second machine in a record of IEEEG1."""
 
@@ -199,7 +201,7 @@ def _device(
         return None
     if unit.stepped:
         what = f"{unit.where}: has a step-up transformer of its own (XT), which psmr does not model"
-        skip(what, "make it a transformer, or skip it")
+        skip(what, f"make it a transformer, or {_LEAVE}")
     role, component = known
     if model == "GENCLS" and values["h"] == 0:
         if values["d"]:
@@ -253,6 +255,7 @@ def _values(
         if not fixed:
             values[name] = value
         elif value != float(fixed):
-            skip(str(record.error(name, f"psmr has this model only with {fixed}")), "take it out, or skip it")
+            what = str(record.error(name, f"psmr has this model only with {fixed}"))
+            skip(what, f"take it out, or {_LEAVE}")
             return None
     return values

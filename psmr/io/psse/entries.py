@@ -94,9 +94,11 @@ def as_load(entry: Entry) -> Entry:
 
 
 def entries(path: str, lines: list[str]) -> Iterator[Entry]:
-    """Yield the records of a file."""
+    """Yield the records of a file; a line that begins with ``@!`` is a comment, as in RAW files."""
     held: list[tuple[int, str]] = []
     for number, line in enumerate(lines, start=1):
+        if line.startswith("@!"):
+            continue
         position = 0
         while position < len(line):
             match = _TOKEN.match(line, position)

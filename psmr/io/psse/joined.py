@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cmath
+import math
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from psmr.errors import PsmrWarning
-from psmr.grid.case.tables import DeviceRow, GeneratorRow
+from psmr.grid.case.tables import BranchRow, DeviceRow, GeneratorRow, ShuntRow, TransformerRow
 from psmr.grid.models.catalogue import component_named
 from psmr.io.psse.record import Record
 
@@ -33,7 +35,20 @@ def representatives(zero: Sequence[tuple[int, int, Record]], held: set[int]) -> 
     return {bus: min(buses, key=lambda n: (n not in held, n)) for bus, buses in group.items()}
 
 
-def join(tables: Rows, zero: Sequence[tuple[int, int, Record]]) -> Rows:
+def to_ground(row: BranchRow) -> complex:
+    """Return the admittance to ground of a branch in service whose two ends are one bus, per unit.
+
+    That is the sum of its admittance matrix: g + j b of a line; of a transformer with the complex ratio a
+    (g + j b) / |a|^2 + y |1 - 1/a|^2, where y = 1 / (r + j x) carries what circulates.
+    """
+    own = complex(row.g, row.b)
+    if not isinstance(row, TransformerRow):
+        return own
+    ratio = cmath.rect(row.tap, math.radians(row.shift_deg))
+    return own / row.tap**2 + abs(1 - 1 / ratio) ** 2 / complex(row.r, row.x)
+
+
+def join(tables: Rows, zero: Sequence[tuple[int, int, Record]], base: float) -> Rows:
     """Return the tables of a case with joined buses as one.
 
     Parameters
@@ -42,12 +57,14 @@ def join(tables: Rows, zero: Sequence[tuple[int, int, Record]]) -> Rows:
         Rows by the names of the case's tables.
     zero
         See `representatives`.
+    base
+        System base in MVA.
 
     Warns
     -----
     PsmrWarning
         For every branch without impedance, with the bus that stands for both, and for every other branch
-        between two buses that are one now.
+        between two buses that are one now, with the shunt that is left of it.
     """
     if not zero:
         return tables
@@ -61,13 +78,19 @@ def join(tables: Rows, zero: Sequence[tuple[int, int, Record]]) -> Rows:
     found: Rows = {
         "buses": [row for row in tables["buses"] if stands.get(row.number, row.number) == row.number]
     }
+    left: list[ShuntRow] = []
     for name in ("lines", "transformers"):
         found[name] = []
         for row in tables[name]:
             ends = [stands.get(bus, bus) for bus in (row.from_bus, row.to_bus)]
             if ends[0] == ends[1]:
+                y = to_ground(row) * base if row.status else 0.0
+                if y:
+                    label = f"{row.name}-at{ends[0]}"
+                    left.append(ShuntRow(ends[0], y.real, y.imag, 1, label, where=row.where))
+                kept = f", but for its shunt of {y.real:.4g} MW, {y.imag:.4g} Mvar" if y else ""
                 warnings.warn(
-                    f"{row.place}: joins two buses that are one, bus {ends[0]}; left out",
+                    f"{row.place}: joins two buses that are one, bus {ends[0]}; left out{kept}",
                     PsmrWarning,
                     stacklevel=3,
                 )
@@ -75,6 +98,7 @@ def join(tables: Rows, zero: Sequence[tuple[int, int, Record]]) -> Rows:
             found[name].append(replace(row, from_bus=ends[0], to_bus=ends[1]))
     for name in ("shunts", "loads", "relays"):
         found[name] = [replace(row, bus=stands.get(row.bus, row.bus)) for row in tables[name]]
+    found["shunts"] += left
     places = _places([row.bus for row in tables["generators"]], stands)
     found["generators"] = [_generator(row, stands, places) for row in tables["generators"]]
     return found

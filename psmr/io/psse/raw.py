@@ -30,7 +30,7 @@ from psmr.grid.case.tables import (
     ShuntRow,
 )
 from psmr.io.psse.branches import Lines
-from psmr.io.psse.dc_lines import two_terminal, voltage_source
+from psmr.io.psse.dc_lines import Drawn, two_terminal, voltage_source
 from psmr.io.psse.dyr import Unit, read_dyr
 from psmr.io.psse.dyr_loads import LoadRecords
 from psmr.io.psse.dyr_relays import RelayRecords
@@ -90,7 +90,7 @@ def read_raw(
     rows: Rows = {"generators": generators + tables.holding}
     names = ("buses", "lines", "transformers", "shunts", "loads", "relays")
     rows |= {name: getattr(tables, name) for name in names}
-    rows = join(rows, tables.zero)
+    rows = join(rows, tables.zero, tables.base)
     return Case(
         name=raw.title or Path(path).stem,
         base_mva=tables.base,
@@ -111,6 +111,17 @@ def _frequency(head: Record) -> float:
         return frequency_hz
     warnings.warn(f"{head.where}: gives no frequency; taken as 60 Hz", PsmrWarning, stacklevel=3)
     return 60.0
+
+
+def _stored(record: Record, bus: Record, remote: int) -> float:
+    """Return the voltage that the file stores for the bus of what regulates another one, with a warning."""
+    stored = bus.positive("VM", 1.0)
+    warnings.warn(
+        f"{record.where}: regulates bus {remote}; psmr holds its own bus at the stored VM = {stored:g}",
+        PsmrWarning,
+        stacklevel=3,
+    )
+    return stored
 
 
 class _Tables:
@@ -189,15 +200,16 @@ class _Tables:
                 row = LoadRow(end.bus, end.p_mw, end.q_mvar, whole, whole, name=label, held=True, where=where)
                 self._loads.rows.append(row)
                 continue
-            held = [row.v for row in self.generators if row.bus == end.bus and row.control != "pq"]
             self.holding.append(
                 GeneratorRow(
                     label,
                     end.bus,
                     "pv",
                     -end.p_mw,
-                    v=held[0] if held else end.v,
-                    rating_mva=max(abs(end.p_mw), 1.0),
+                    v=self._held_by(end, bus),
+                    q_min_mvar=end.q_min_mvar,
+                    q_max_mvar=end.q_max_mvar,
+                    rating_mva=end.rating_mva or self.base,
                     held=True,
                     where=where,
                 )
@@ -212,7 +224,8 @@ class _Tables:
     def leave_out(self, record: Record, what: str) -> None:
         """Warn that something is left out, or raise CaseError where that was not asked for."""
         if not self.skip:
-            raise CaseError(f"{record.where}: {what}; take it out of the file, or skip it with a warning")
+            remedy = "take it out of the file, or skip it with a warning (--skip-unknown-models)"
+            raise CaseError(f"{record.where}: {what}; {remedy}")
         warnings.warn(f"{record.where}: {what}; left out", PsmrWarning, stacklevel=2)
 
     def _bus_row(self, record: Record) -> BusRow | None:
@@ -274,13 +287,16 @@ class _Tables:
         held, remote = record.positive("VS", 1.0), record.whole("IREG", 0)
         if remote in (0, record.whole("I")) or bus.whole("IDE", 1) == 1:
             return held
-        stored = bus.positive("VM", 1.0)
-        warnings.warn(
-            f"{record.where}: regulates bus {remote}; psmr holds its own bus at the stored VM = {stored:g}",
-            PsmrWarning,
-            stacklevel=2,
-        )
-        return stored
+        return _stored(record, bus, remote)
+
+    def _held_by(self, end: Drawn, bus: Record) -> float:
+        """Return the voltage that a converter of a VSC line holds: that of a generator at its bus, if any."""
+        own = end.v if end.regulated in (0, end.bus) else _stored(end.record, bus, end.regulated)
+        there = [row for row in self.generators if row.bus == end.bus and row.control != "pq"]
+        if there and there[0].v != own:
+            what = f"holds {own:g} pu; {there[0].name} at bus {end.bus} holds {there[0].v:g}, which counts"
+            warnings.warn(f"{end.record.where}: {what}", PsmrWarning, stacklevel=2)
+        return there[0].v if there else own
 
     def _check_swing(self) -> None:
         """Keep the mistake of each swing bus where no generator is in service."""

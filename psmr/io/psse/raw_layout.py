@@ -73,6 +73,7 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
     meter = "MET " if version > 30 else ""
     turned = "RATIO ANGLE " if version == 23 else ""
     line = "I" if version < 31 else "NAME"
+    source = "IBUS TYPE MODE DCSET ACSET ALOSS BLOSS MINLOSS SMAX IMAX PWF MAXQ MINQ REMOT"
     converter = "IP NB ANMX ANMN RC XC EBAS TR TAP"
     layout = {
         "bus": "I NAME BASKV IDE AREA ZONE OWNER VM VA NVHI NVLO EVHI EVLO",
@@ -93,8 +94,8 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
         "two-terminal dc 1": converter,
         "two-terminal dc 2": converter,
         "vsc dc": "NAME MDC RDC",
-        "vsc dc 1": "IBUS TYPE MODE DCSET ACSET ALOSS BLOSS MINLOSS",
-        "vsc dc 2": "IBUS TYPE MODE DCSET ACSET ALOSS BLOSS MINLOSS",
+        "vsc dc 1": source,
+        "vsc dc 2": source,
         "multi-terminal dc": f"{line} NCONV NDCBS NDCLN MDC",
         **dict.fromkeys(("multi-terminal dc 1", "multi-terminal dc 2"), "IB"),
         "facts": f"{'N' if version < 31 else 'NAME'} I J MODE",

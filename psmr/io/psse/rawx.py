@@ -170,7 +170,8 @@ def _records(
         names = layout["two-terminal dc 1"]
         return (first, *(record("two-terminal dc 1", {k: k + end for k in names}) for end in ("R", "I")))
     if section == "vsc dc":
-        return (first, *(record("vsc dc 1", _numbered(layout["vsc dc 1"], k)) for k in (1, 2)))
+        numbered = [_numbered(layout["vsc dc 1"], k) | {"REMOT": f"VSREG{k}"} for k in (1, 2)]
+        return (first, *(record("vsc dc 1", names) for names in numbered))
     return (first,)
 
 

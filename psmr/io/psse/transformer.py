@@ -81,7 +81,8 @@ class Transformers:
             ratio = self._ratio(first, line, bus)
             windings.append(_Winding(bus, ratio, angle, k not in out and bus in self._connected))
             if line.whole("TAB", 0):
-                self._leave_out(line, f"TAB = {line.text('TAB')}: psmr corrects no impedance with the tap")
+                what = "a correction of the impedance with the tap, which psmr does not model"
+                self._leave_out(line, f"TAB = {line.text('TAB')}: {what}")
         z = [self._impedance(first, second, pair) for pair in _PAIRS[: 1 if two else 3]]
         shunt = self._magnetising(first, second, given[0], buses[0])
         ident = name_part(first.text("CKT", "1"))

@@ -72,6 +72,15 @@ def psse_texts(case: Case) -> tuple[str, str]:
             PsmrWarning,
             stacklevel=3,
         )
+    held = [row.name for row in case.loads if row.held]
+    held += [row.name for row in case.generators if row.held]
+    if held:
+        warnings.warn(
+            f"{case.name}: {', '.join(held)}: ends of DC lines become loads and generators like any other,"
+            " which a run from these files converts or nets",
+            PsmrWarning,
+            stacklevel=3,
+        )
     writer.warn_of_losses()
     return "\n".join([*lines, "Q", ""]), dyr
 
