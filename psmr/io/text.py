@@ -26,7 +26,8 @@ def read_text(path: str | Path, other: str | None = None) -> list[str]:
         For a file that cannot be read, is not in UTF-8, is empty, or has control characters in it; with
         the line.
     """
-    text = decoded(path, other)
+    # Programs of DOS end a text with Ctrl-Z.
+    text = re.sub(r"\x1a\s*\Z", "", decoded(path, other))
     found = _CONTROL.search(text)
     if found:
         line = text.count("\n", 0, found.start()) + 1

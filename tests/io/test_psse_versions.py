@@ -149,6 +149,16 @@ def test_rawx_says_the_same(tmp_path):
     assert read_case(tmp_path / "case.rawx") == read_case(tmp_path / "case.raw")
 
 
+def test_a_file_of_a_dos_program_ends_with_control_z(tmp_path):
+    (tmp_path / "case.raw").write_text(raw_text(33))
+    (tmp_path / "dos.raw").write_bytes((tmp_path / "case.raw").read_bytes() + b"\x1a\r\n")
+    whole, dos = (read_case(tmp_path / name) for name in ("case.raw", "dos.raw"))
+    assert dos.buses == whole.buses
+    (tmp_path / "case.raw").write_text("\x1a" + raw_text(33))
+    with pytest.raises(CaseError, match=r"case\.raw:1: has the control character"):
+        read_case(tmp_path / "case.raw")
+
+
 def test_a_format_that_is_said_stands_in_place_of_the_suffix(tmp_path):
     (tmp_path / "case.rawx").write_text(raw_text(35))
     assert read_case(tmp_path / "case.rawx", format="raw").buses
