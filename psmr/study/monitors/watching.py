@@ -109,7 +109,9 @@ class AngleLook:
         """See `Look`."""
         found: tuple[int, Stop] | None = None
         for names, places, still in self.groups:
-            angles = np.hstack([points[:, places], np.tile(still, (len(points), 1))])
+            angles = points[:, places]
+            if still.size:
+                angles = np.hstack([angles, np.tile(still, (len(points), 1))])
             spread = angles.max(axis=1) - angles.min(axis=1)
             over = np.flatnonzero(spread > self.limit)
             if over.size and (found is None or over[0] < found[0]):
