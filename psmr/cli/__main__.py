@@ -2,6 +2,6 @@
 
 import sys
 
-from psmr.cli.entry import main
+from psmr.cli import main
 
 sys.exit(main())

@@ -271,8 +271,9 @@ def test_json_has_no_nan():
 
 def test_the_command_is_installed_and_light():
     # Help needs neither numba nor pandas: it must come at once.
-    heavy = "'numba', 'pandas', 'sympy', 'matplotlib', 'scipy'"
-    code = f"import sys, psmr.cli; psmr.cli.parser(); print(*[m for m in ({heavy}) if m in sys.modules])"
+    heavy = "('numba', 'pandas', 'sympy', 'matplotlib', 'scipy')"
+    code = "import sys; from psmr.cli.entry import parser; parser(); "
+    code += f"print(*[m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 

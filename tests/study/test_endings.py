@@ -256,3 +256,21 @@ def test_a_signal_that_a_library_makes_another_error_of_is_what_is_told(name, wo
     assert done.returncode == 128 + getattr(signal, name)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_while_psmr_is_imported_is_no_traceback():
+    code = """
+import sys
+import psmr.cli
+
+class Interrupt:
+    def find_spec(self, name, path, target=None):
+        if name == "psmr.cli.commands":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+sys.exit(psmr.cli.main(["warmup"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "psmr: error: interrupted before anything was begun\n"
