@@ -177,6 +177,12 @@ def test_a_format_that_is_said_stands_in_place_of_the_suffix(tmp_path):
         ("   35,", "   34,", r"case\.rawx:3 \(case identification\): REV = '34': must be one of 35, 36"),
         ('"1.05"', '"x"', r"case\.rawx:\d+ \(bus\): VM = 'x': must be a finite number"),
         ('"caseid"', '"case"', r"case\.rawx:1 \(caseid\): must be there"),
+        (
+            '"load": {',
+            '"bus": {"fields": [], "data": []}, "load": {',
+            r"case\.rawx:\d+: has the name 'bus' twice",
+        ),
+        ('"data": [', '"data": [7, ', r"case\.rawx:\d+"),
     ],
 )
 def test_what_is_wrong_with_a_rawx_file(tmp_path, old, new, message):
@@ -186,6 +192,15 @@ def test_what_is_wrong_with_a_rawx_file(tmp_path, old, new, message):
     (tmp_path / "case.rawx").write_text(text.replace(old, new, 1))
     with pytest.raises(CaseError, match=message):
         read_case(tmp_path / "case.rawx")
+
+
+def test_a_name_that_also_stands_elsewhere_in_a_rawx_file(tmp_path):
+    """Its rows are looked for at the wrong place: the line is that, and nothing else goes wrong."""
+    (tmp_path / "case.raw").write_text(raw_text(35))
+    text = as_rawx(read_sections(tmp_path / "case.raw"))
+    notes = '"notes": {"bus": {"fields": [], "data": []}}, "caseid": {'
+    (tmp_path / "case.rawx").write_text(text.replace('"caseid": {', notes, 1))
+    assert read_case(tmp_path / "case.rawx") == read_case(tmp_path / "case.raw")
 
 
 def test_line_of_a_rawx_row(tmp_path):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,7 @@ def read_rawx(path: str | Path) -> tuple[Record, str, int, dict[str, tuple[tuple
 
 def _network(path: str | Path, text: str) -> Mapping[str, Any]:
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=lambda pairs: _once(path, text, pairs))
     except json.JSONDecodeError as error:
         raise CaseError(f"{path}:{error.lineno}: is no valid JSON: {error.msg}") from error
     except RecursionError as error:
@@ -78,6 +77,18 @@ def _network(path: str | Path, text: str) -> Mapping[str, Any]:
     if not isinstance(network, dict):
         raise CaseError(f'{path}:1: is no RAWX file: it must be an object with "network"')
     return network
+
+
+def _once(path: str | Path, text: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of the file, in which each name may stand once."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            last = [match.start() for match in re.finditer(rf"{re.escape(json.dumps(name))}\s*:", text)][-1:]
+            place = f"{path}:{_line(text, last[0])}" if last else str(path)
+            raise CaseError(f"{place}: has the name {name!r} twice in one object; leave one")
+        found[name] = value
+    return found
 
 
 def _head(path: str | Path, section: Any, text: str) -> tuple[Record, str]:
@@ -126,15 +137,17 @@ def _lines(text: str, start: int, count: int) -> list[int]:
     found = re.compile(r'"data"\s*:\s*\[').search(text, start)
     if not found:
         return [_line(text, start)] * count
-    decoder, places = json.JSONDecoder(), [found.end()]
+    decoder, between = json.JSONDecoder(), re.compile(r"[\s,]*")
+    lines, line, position = [], _line(text, found.end()), found.end()
     for _ in range(count):
-        opened = text.index("[", places[-1]) if count else places[-1]
-        places.append(decoder.raw_decode(text, opened)[1])
-    lines, line = [], _line(text, places[0])
-    for before, after in pairwise(places):
-        opened = text.index("[", before)
-        lines.append(line + text.count("\n", before, opened))
-        line += text.count("\n", before, after)
+        opened = between.match(text, position).end()  # type: ignore[union-attr]  # nothing is a match, too
+        try:
+            _, end = decoder.raw_decode(text, opened)
+        except json.JSONDecodeError:  # what was found is the name of something else
+            return [_line(text, start)] * count
+        lines.append(line + text.count("\n", position, opened))
+        line += text.count("\n", position, end)
+        position = end
     return lines
 
 
