@@ -112,6 +112,9 @@ def kill(commands: Commands, tally: Tally, seed: int, number: int) -> None:
         child.kill()
         tally.add("kills", "hang", words)
         return
+    if said.startswith("Fatal Python error: init"):  # Python itself was still starting
+        tally.add("kills", "run", words)
+        return
     if "Traceback" in said:
         tally.add("kills", "traceback", f"{words}: {said}")
         return
