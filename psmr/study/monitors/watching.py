@@ -14,7 +14,7 @@ from psmr.dae.system.system import System
 from psmr.numerics.run.trajectory import Change
 from psmr.study.outcome.sources import sources_of
 from psmr.study.topology.islands import absent, first_dead_island, islands
-from psmr.study.topology.network import buses
+from psmr.study.topology.network import buses, voltage_places
 
 Reals = NDArray[np.float64]
 
@@ -134,10 +134,7 @@ class VoltageLook:
             if name in ("g_fault", "b_fault")
         ]
         self.names = buses(system)
-        self.re, self.im = (
-            np.array([system.index(f"{name}.{part}") for name in self.names], dtype=np.intp)
-            for part in ("v_re", "v_im")
-        )
+        self.re, self.im = voltage_places(system)
         self.since = np.full(len(self.names), math.inf)  # first point at which it was low without a break
         self.faulted = np.zeros(len(self.names), dtype=bool)
 

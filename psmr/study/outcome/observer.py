@@ -21,7 +21,7 @@ from psmr.study.outcome.sources import Source, angles_of, centre_of_inertia, sou
 from psmr.study.outcome.synchronism import Synchronism
 from psmr.study.record.spans import Span
 from psmr.study.record.terminals import nominal_frequency
-from psmr.study.topology.network import buses
+from psmr.study.topology.network import buses, voltage_places
 
 Reals = NDArray[np.float64]
 
@@ -52,10 +52,7 @@ class Observer:
         self.sources = sources_of(system)
         self.f_n = nominal_frequency(system)
         self.buses = buses(system)
-        self._re, self._im = (
-            np.array([system.index(f"{bus}.v_{part}") - system.n for bus in self.buses], dtype=np.intp)
-            for part in ("re", "im")
-        )
+        self._re, self._im = (places - system.n for places in voltage_places(system))
         self._limited = np.flatnonzero(system.limited)
         self._met: dict[tuple[int, str], float] = {}
         self._low = LowVoltage(len(self.buses), LOW_VOLTAGE)

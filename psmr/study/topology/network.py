@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
@@ -31,9 +32,17 @@ class Branch:
 
 
 @of_devices
+@of_devices
 def buses(system: System) -> tuple[str, ...]:
     """Return the device names of the buses."""
     return tuple(d.name for d in system.devices if issubclass(d.component, Bus))
+
+
+@of_devices
+def voltage_places(system: System) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the positions in w of the real and of the imaginary part of each bus voltage."""
+    re, im = ([system.index(f"{bus}.{part}") for bus in buses(system)] for part in ("v_re", "v_im"))
+    return np.array(re, dtype=np.intp), np.array(im, dtype=np.intp)
 
 
 @of_devices
