@@ -1,6 +1,7 @@
 """Runs at a prompt and in a notebook: by name, at times, saved, compared; and slips that get a sentence."""
 
 import json
+import pickle
 import re
 import sys
 import zipfile
@@ -144,6 +145,24 @@ def test_what_is_not_a_saved_run_is_said(fault_run, tmp_path):
         InputError, match=r"a run of version 9, written by psmr 3.0; this psmr reads version 1"
     ):
         psmr.load_run(path)
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "words"),
+    [
+        ("[1]", b"", "is not a run saved"),
+        ("[" * 100_000, b"", "is not a run saved"),
+        (None, pickle.dumps({"t": 0.0}), "holds a dict and no run"),
+        (None, b"", r"is damaged \("),
+        (None, pickle.dumps(3)[:-1], r"is damaged \("),
+    ],
+)
+def test_a_saved_run_that_is_damaged_is_said(tmp_path, head, body, words):
+    with zipfile.ZipFile(tmp_path / "x.psmr", "w") as file:
+        file.writestr("head.json", head or json.dumps({"format": "psmr-run", "version": 1}))
+        file.writestr("run.pickle", body)
+    with pytest.raises(InputError, match=words):
+        psmr.load_run(tmp_path / "x.psmr")
 
 
 def test_two_runs_are_compared(system, fault_run):

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def load_run(path: str | os.PathLike[str]) -> Any:
     try:
         with zipfile.ZipFile(place) as file:
             head = json.loads(file.read(HEAD))
-            if head.get("format") != FORMAT:
+            if not isinstance(head, dict) or head.get("format") != FORMAT:
                 raise KeyError(HEAD)
             if head["version"] != VERSION:
                 raise InputError(
@@ -70,15 +71,23 @@ def load_run(path: str | os.PathLike[str]) -> Any:
             body = file.read(BODY)
     except OSError as error:
         raise InputError(f"{place}: cannot be read: {error.strerror or error}; is the path right?") from error
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionError, EOFError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{place}: is not a run saved by run.save or `psmr run --save`") from error
+        raise InputError(
+            f"{place}: is not a run saved by run.save or `psmr run --save`, or is damaged"
+        ) from error
+    from psmr.study.run.run import Run
+
     try:
         run = pickle.loads(body)
-    except (ImportError, AttributeError, pickle.UnpicklingError, EOFError) as error:
+    except (pickle.UnpicklingError, EOFError) as error:
+        raise InputError(f"{place}: is damaged ({error}); run the study again") from error
+    except (ImportError, AttributeError) as error:
         raise InputError(
             f"{place}: cannot be opened: {error}; make the modules of its components importable, or run the "
             "study again"
         ) from error
+    if not isinstance(run, Run):
+        raise InputError(f"{place}: holds a {type(run).__name__} and no run; run the study again")
     return run

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.errors import StudyError
+from psmr.io.text import require_file
 from psmr.study.output.files import atomic, write_text
 from psmr.study.sweep.bench import Batch
 from psmr.study.sweep.sweep import Sweep, plain
@@ -82,7 +83,9 @@ class Store:
             return
         try:
             before = json.loads(place.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            if not isinstance(before, dict):
+                raise ValueError("it is no description of a sweep")
+        except (OSError, ValueError, RecursionError) as error:
             raise StudyError(f"{place}: cannot be read ({error}); choose another folder") from error
         changed = [words for words in _differences("", before, now) if words]
         if changed:
@@ -103,12 +106,7 @@ class Store:
 
     def finished(self) -> NDArray[np.int64]:
         """Return the numbers of the points that are done, in order."""
-        import pyarrow.parquet as parquet
-
-        parts = [
-            parquet.read_table(file, columns=["run"])["run"].to_numpy()
-            for file in sorted(self.runs.glob("part-*.parquet"))
-        ]
+        parts = [_table(file, ["run"])["run"].to_numpy() for file in sorted(self.runs.glob("part-*.parquet"))]
         return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
 
     def write(self, batch: Batch) -> None:
@@ -146,12 +144,11 @@ class Store:
         if len(files) <= MANY_FILES:
             return
         import pyarrow
-        import pyarrow.parquet as parquet
 
         with self._readably():
             for first in range(0, len(files), MANY_FILES):
                 members = files[first : first + MANY_FILES]
-                table = pyarrow.concat_tables([parquet.read_table(file) for file in members])
+                table = pyarrow.concat_tables([_table(file) for file in members])
                 # The new file takes the name of its first member, whose rows are among its own: killed here,
                 # the other members hold rows twice, and a reader takes one of each.
                 _write(members[0], table.sort_by("run"))
@@ -170,13 +167,26 @@ class Store:
 def read_rows(folder: str | os.PathLike[str]) -> pd.DataFrame:
     """Return the rows in a folder of a sweep, in the order of the points."""
     import pyarrow
-    import pyarrow.parquet as parquet
 
     files = sorted(Path(folder, "runs").glob("part-*.parquet"))
     if not files:
         raise StudyError(f"{folder}: has no finished run of a sweep")
-    table = pyarrow.concat_tables([parquet.read_table(file) for file in files]).to_pandas()
+    table = pyarrow.concat_tables([_table(file) for file in files]).to_pandas()
     return table.drop_duplicates("run").sort_values("run", ignore_index=True)
+
+
+def _table(file: Path, columns: list[str] | None = None) -> Any:
+    """Return the rows in a file of the data set."""
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    require_file(file)
+    try:
+        return parquet.read_table(file, columns=columns)
+    except pyarrow.ArrowException as error:
+        raise StudyError(
+            f"{file}: is damaged ({error}); remove it, and give the command again: its runs are done anew"
+        ) from error
 
 
 def _write(path: Path, table: Any) -> None:
@@ -188,7 +198,10 @@ def _write(path: Path, table: Any) -> None:
 
 def _locked(folder: Path) -> IO[str]:
     """Return the open lock of a folder, which the system releases when this process ends, however it ends."""
-    file = open(folder / ".lock", "a", encoding="utf-8")  # noqa: SIM115
+    place = folder / ".lock"
+    if place.is_symlink() or (place.exists() and not place.is_file()):
+        raise StudyError(f"{place}: is no lock of a sweep but a link, a pipe or a device; remove it")
+    file = open(place, "a", encoding="utf-8")  # noqa: SIM115
     try:
         import fcntl
 

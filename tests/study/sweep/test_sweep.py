@@ -1,5 +1,6 @@
 import errno
 import json
+import os
 
 import numpy as np
 import pytest
@@ -273,3 +274,32 @@ def test_every_sweep_beside_the_cases_is_read():
         bench = Bench(psmr.read_sweep(file), [case.read() for case in psmr.read_sweep(file).cases])
         assert len(bench.plan) > 0
         assert np.array_equal(sorted(bench.plan.labels()), sorted(set(bench.plan.labels())))
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more"])
+def test_a_part_that_is_damaged_is_named(study, faults, tmp_path, content):
+    swept(study, [faults], tmp_path / "s")
+    part = next((tmp_path / "s" / "runs").glob("part-*.parquet"))
+    part.write_bytes(content)
+    with pytest.raises(StudyError, match=rf"{part.name}: is damaged .*remove it"):
+        swept(study, [faults], tmp_path / "s")
+    part.unlink()
+    swept(study, [faults], tmp_path / "s")
+
+
+@pytest.mark.parametrize("text", ["[1]", "[" * 100_000])
+def test_a_description_that_is_damaged_is_named(study, faults, tmp_path, text):
+    swept(study, [faults], tmp_path / "s")
+    (tmp_path / "s" / "sweep.json").write_text(text)
+    with pytest.raises(StudyError, match=r"sweep\.json: cannot be read"):
+        swept(study, [faults], tmp_path / "s")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_lock_that_is_a_pipe_or_a_link_is_refused(study, faults, tmp_path):
+    for name, make in (("pipe", os.mkfifo), ("link", lambda place: place.symlink_to(tmp_path / "victim"))):
+        (tmp_path / name).mkdir()
+        make(tmp_path / name / ".lock")
+        with pytest.raises(StudyError, match="is no lock of a sweep"):
+            swept(study, [faults], tmp_path / name)
+    assert not (tmp_path / "victim").exists()
