@@ -114,7 +114,7 @@ def started(study, folder, *words):
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
-    while not (folder.exists() and any(name.startswith(".run") for name in files(folder))):
+    while not list(folder.glob(".run*")):  # the folder may come and go meanwhile
         assert child.poll() is None, child.stderr.read()
         assert time.monotonic() < deadline
         time.sleep(0.01)
