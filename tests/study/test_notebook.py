@@ -165,6 +165,12 @@ def test_a_saved_run_that_is_damaged_is_said(tmp_path, head, body, words):
         psmr.load_run(tmp_path / "x.psmr")
 
 
+@pytest.mark.parametrize("h", [1e9, 1e300])
+def test_a_step_may_be_far_longer_than_the_run(system, h):
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=h), 0.5, certify=False)
+    assert list(run.t) == [0.0, 0.5]
+
+
 def test_two_runs_are_compared(system, fault_run):
     fault = psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7")
     fine = psmr.simulate(system, psmr.SingleRate("TM", h=0.005), 1.5, [fault], certify=False)

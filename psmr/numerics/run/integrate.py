@@ -99,7 +99,9 @@ def integrate(
     if not math.isfinite(t_end) or t_end <= t_start:
         raise InputError(f"t_end = {t_end!r}: must be a finite time after the start at {t_start:g} s")
     parameters = [matrix.copy() for matrix in system.parameters]
-    same = SAME * (t_end - t_start) if scheme.chooses_steps else ROUNDING * scheme.step
+    same = SAME * (t_end - t_start)
+    if not scheme.chooses_steps:
+        same = ROUNDING * min(scheme.step, t_end - t_start)
     instants = instants_of(system, changes, t_start, t_end, same)
     event = algebraic_block(system, parameters, w)
     algebraic_solve(event, w, "start")
