@@ -215,13 +215,15 @@ def autonomous(system: System, parameters: Sequence[Reals]) -> bool:
 
     The parameters decide for components that read the time only while they ramp.
     """
-    return not any(
-        group.compiled.timed and _ramps(group.compiled.component, matrix)
-        for group, matrix in zip(system.groups, parameters, strict=True)
-    )
+    for group, matrix in zip(system.groups, parameters, strict=True):
+        if group.compiled.timed:
+            rates = _rates(group.compiled.component)
+            if not rates or any(np.count_nonzero(matrix[:, column]) for column in rates):
+                return False
+    return True
 
 
-def _ramps(component: type[Component], matrix: Reals) -> bool:
+def _rates(component: type[Component]) -> tuple[int, ...]:
+    """Return the columns of the parameters that say how fast a component's inputs ramp."""
     declared = tuple(parameters_of(component))
-    rates = [declared.index(name) for name in component.ramps]
-    return not rates or bool(matrix[:, rates].any())
+    return tuple(declared.index(name) for name in component.ramps)

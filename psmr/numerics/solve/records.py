@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psmr.dae.compile.address import address_of
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.lu import Lu, Search
 from psmr.numerics.solve.views import integer_rows, integers, places, real_rows, reals
@@ -254,7 +255,7 @@ def row_of(records: Records, solver: int) -> np.ndarray:
     places = []
     for array in (*parts, *records.kept):
         assert array.flags.c_contiguous
-        places += [array.__array_interface__["data"][0], len(array)]
+        places += [address_of(array), len(array)]
     row = np.zeros(ROW, np.int64)
     row[: len(places)] = places
     row[SOLVER] = solver

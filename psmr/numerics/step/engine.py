@@ -128,7 +128,7 @@ class ProgramEngine:
     def _program(self, h: float, before: tuple[float, ...]) -> Encoded:
         key = (h, before)
         if key not in self._encoded:
-            self._encoded[key] = encode(self.programs(h, before), self.places)
+            self._encoded[key] = encode(self.programs(h, before), tuple(self.places.items()))
         return self._encoded[key]
 
     def _wanted(self) -> NDArray[Any]:
