@@ -238,7 +238,7 @@ def _motions(system: System) -> list[Reals]:
 
 def _turn(system: System, x: Reals, y: Reals) -> Reals:
     """Return the (n + m,) direction in which all angles turn together at a point."""
-    units = units_of(system.devices)
+    units = units_of(system)
     names, values = (*system.names_x, *system.names_y), np.concatenate([x, y])
     turn = np.array([float(units.get(name) == "rad") for name in names])
     for re, im in _pairs(system):

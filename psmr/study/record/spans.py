@@ -51,7 +51,7 @@ class Span:
 
     def absent(self, system: System) -> frozenset[str]:
         """Return the devices out of service: taken out, or with the status 0."""
-        return self.out | out_of_service(replace(system, parameters=self.parameters))
+        return self.out | out_of_service(system, self.parameters)
 
 
 class Spans:
