@@ -52,7 +52,8 @@ from psmr.numerics.step.controller import (
     within,
 )
 from psmr.numerics.step.encoded import AT_START
-from psmr.numerics.step.machine import VALID_OF, copy
+from psmr.numerics.step.instructions import copy
+from psmr.numerics.step.machine import VALID_OF
 from psmr.numerics.step.variable import ACCEPTED, PREVIOUS, REJECTED, TRIED
 from psmr.numerics.step.variable import NEXT as NEXT_STEP
 

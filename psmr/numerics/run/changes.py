@@ -16,7 +16,7 @@ from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.scheme import Engine
 from psmr.numerics.solve.algebraic_solve import algebraic_solve
 from psmr.numerics.solve.block import Block, Ramp
-from psmr.numerics.step.machine import MOST_ROUNDS
+from psmr.numerics.step.instructions import MOST_ROUNDS
 
 Reals = NDArray[np.float64]
 

@@ -33,7 +33,9 @@ from psmr.numerics.step.corners import Corners, accepted, corners_for, first_swi
 from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.engine import Choices, ProgramEngine
 from psmr.numerics.step.estimate import filtered_estimate, largest_error
-from psmr.numerics.step.machine import VALID_OF, copy, run_program
+from psmr.numerics.step.instructions import copy
+from psmr.numerics.step.loop import run_program
+from psmr.numerics.step.machine import VALID_OF
 from psmr.numerics.step.program import Program
 
 Reals = NDArray[np.float64]
