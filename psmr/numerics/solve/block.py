@@ -6,7 +6,7 @@ Compiled code opens all of them alike, so that one compiled Newton serves them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from psmr.dae.system.system import System
 from psmr.errors import SingularError
 from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.lu import make_lu, order_and_room, why_singular, with_room
+from psmr.numerics.solve.ramps import NOTHING, Following
 from psmr.numerics.solve.records import (
     COUNTS,
     KEPT,
@@ -29,7 +30,6 @@ from psmr.numerics.solve.records import (
     Kept,
     Limits,
     Matrix,
-    Ramps,
     Records,
     Work,
     row_of,
@@ -37,7 +37,6 @@ from psmr.numerics.solve.records import (
 from psmr.numerics.solve.solver import solve, solve_block
 
 Reals = NDArray[np.float64]
-Ramp = tuple[float, float, float]
 
 _PURPOSE = {
     "step": "the step",
@@ -133,20 +132,24 @@ class Block:
         evaluate(self.address, w)
 
     def load(
-        self, parameters: Sequence[Reals], lower: Reals, upper: Reals, ramps: Mapping[int, Ramp], w: Reals
+        self,
+        parameters: Sequence[Reals],
+        lower: Reals,
+        upper: Reals,
+        following: Following,
+        w: Reals,
+        before: int = 0,
     ) -> None:
-        """Take new parameters, constant limits and ramps of inputs; what the old ones gave is forgotten.
+        """Take new parameters, constant limits and what follows a course; the old ones are forgotten.
 
-        `ramps` has a (value, rate, time at which it has that value) for the position of an input in w.
+        `before` is the number of groups that the block has before those of the system.
         """
         self.kernels.load(parameters)
         states = self.kernels.row_indices[: self.kernels.states]
         self.records.limits.lower[:] = lower[states]
         self.records.limits.upper[:] = upper[states]
-        if ramps or len(self.records.ramps.at):
-            at = np.array(list(ramps), dtype=np.uint32)
-            values = np.array(list(ramps.values()), dtype=float).reshape(-1, 3)
-            self._keep(self.records._replace(ramps=Ramps(at, values)))
+        if following or len(self.records.ramps.ends):
+            self._keep(self.records._replace(ramps=following.in_block(self.kernels, before)))
         self.kernels.write_constant(w, self.records.matrix.constant)
         self.forget()
 
@@ -236,7 +239,7 @@ def make_block(
     records = Records(
         matrix=_matrix(kernels, layout, w),
         limits=_limits(kernels, layout),
-        ramps=Ramps(np.zeros(0, np.uint32), np.zeros((0, 3))),
+        ramps=NOTHING.in_block(kernels, 0),
         work=Work(np.zeros(kernels.states), *(np.zeros(kernels.rows) for _ in range(6))),
         lu=lu,
         search=search,

@@ -13,7 +13,7 @@ alike, so that only the answer to them is late.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -28,12 +28,13 @@ from psmr.dae.declare.component import Component, Parameter
 from psmr.dae.system.linear_system import Term
 from psmr.dae.system.system import Group, System
 from psmr.errors import SingularError
-from psmr.numerics.solve.block import Block, Ramp, column_indices, make_block
+from psmr.numerics.solve.block import Block, column_indices, make_block
+from psmr.numerics.solve.ramps import Following
 
 Reals = NDArray[np.float64]
 Places = NDArray[Any]
 
-Loaded = tuple[Sequence[Reals], Reals, Reals, Mapping[int, Ramp]]
+Loaded = tuple[Sequence[Reals], Reals, Reals, Following]
 
 # Entries of S below this part of the largest of their row are left out: a plant far away.
 LEAST = 1e-3
@@ -129,7 +130,7 @@ class AnsweringBlock(Block):
     answers
         What the machine needs.
     loaded
-        Parameters, limits and ramps that were last loaded; None before.
+        Parameters, limits and courses that were last loaded; None before.
     """
 
     terms: tuple[Reals, Reals] = (np.zeros((0, 1)), np.zeros((0, 1)))
@@ -137,11 +138,17 @@ class AnsweringBlock(Block):
     loaded: Loaded | None = None
 
     def load(
-        self, parameters: Sequence[Reals], lower: Reals, upper: Reals, ramps: Mapping[int, Ramp], w: Reals
+        self,
+        parameters: Sequence[Reals],
+        lower: Reals,
+        upper: Reals,
+        following: Following,
+        w: Reals,
+        before: int = 0,
     ) -> None:
         """See `Block`; the answer stays as it is."""
-        self.loaded = parameters, lower, upper, ramps
-        super().load((*self.terms, *parameters), lower, upper, ramps, w)
+        self.loaded = parameters, lower, upper, following
+        super().load((*self.terms, *parameters), lower, upper, following, w, len(self.terms) + before)
 
     def become(self, new: Block) -> None:
         """Take the equations of another block; what was counted and loaded stays."""
