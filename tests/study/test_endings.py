@@ -85,11 +85,15 @@ def test_a_table_that_fails_midway_leaves_nothing(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-@pytest.mark.parametrize("words", [("modes", "{case}"), ("modes", "{case}", "--json")])
-def test_standard_output_that_is_full(wscc9, words):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "words", [("modes", "{case}"), ("modes", "{case}", "--json"), ("--version",), ("--help",), ("run", "-h")]
+)
+def test_standard_output_that_is_full(wscc9, words, unbuffered):
     words = [word.format(case=wscc9 / "wscc9.toml") for word in words]
+    more = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
-        done = subprocess.run([*PSMR, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run([*PSMR, *words], stdout=full, stderr=subprocess.PIPE, text=True, env=more)
     assert done.returncode == 1
     assert done.stderr == (
         "psmr: error: standard output: No space left on device; what was to be written there is lost\n"
@@ -102,6 +106,20 @@ def test_streams_that_lead_nowhere(wscc9, ends):
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+def test_a_closed_standard_output_is_said_before_the_run(tmp_path, study_text):
+    """A file would take its number, and what is printed would go into the file."""
+    (tmp_path / "study.toml").write_text(study_text)
+    line = f"{sys.executable} -m psmr run {tmp_path / 'study.toml'} -o {tmp_path / 'out'}"
+    done = subprocess.run(["bash", "-c", f"{line} >&-"], capture_output=True, text=True)
+    assert (done.returncode, files(tmp_path)) == (1, ["study.toml"])
+    assert done.stderr == (
+        "psmr: error: standard output is closed; send it to a file, or to /dev/null if nobody is to read it\n"
+    )
+    done = subprocess.run(["bash", "-c", f"{line} 2>&- <&-"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Written" in done.stdout
 
 
 def started(study, folder, *words):
@@ -256,6 +274,45 @@ def test_a_signal_that_a_library_makes_another_error_of_is_what_is_told(name, wo
     assert done.returncode == 128 + getattr(signal, name)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+THROUGH_EXEC = """
+import os, signal, sys
+import psmr.cli
+from psmr.cli import entry
+
+def command(arguments):
+    exec("import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(5.0)")
+
+entry.warmup.command = command
+sys.argv = ["psmr", "warmup"]
+sys.exit(psmr.cli.main())
+"""
+
+
+def test_an_interrupt_within_an_exec_has_the_exit_code_of_others():
+    """Python remembers it, and ended itself by the signal after everything was said."""
+    done = subprocess.run([sys.executable, "-c", THROUGH_EXEC], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "psmr: error: interrupted; every file is as it was" in done.stderr
+
+
+def test_an_interrupt_before_the_command_begins_is_no_traceback():
+    code = """
+import sys
+import psmr.cli
+from psmr.cli import entry
+
+def interrupted():
+    raise KeyboardInterrupt
+
+entry.heed_signals = interrupted
+sys.argv = ["psmr", "--version"]
+sys.exit(psmr.cli.main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "psmr: error: interrupted before anything was begun\n"
 
 
 def test_an_interrupt_while_psmr_is_imported_is_no_traceback():
