@@ -11,8 +11,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def give_table(arguments: argparse.Namespace, table: pd.DataFrame, head: str) -> None:
-    """Write a table where -o asks for it, and show it as text under a heading or as JSON."""
+def give_table(
+    arguments: argparse.Namespace, table: pd.DataFrame, head: str, figure: str | None = None
+) -> None:
+    """Write a table where -o asks for it, and show it as text under a heading or as JSON.
+
+    `figure` is a file that the command has written before.
+    """
     if arguments.output:
         from psmr.study.output.files import write_text
 
@@ -22,6 +27,14 @@ def give_table(arguments: argparse.Namespace, table: pd.DataFrame, head: str) ->
         return
     print(head)
     print(table.to_string(index=False, float_format=lambda value: f"{value:.5g}", na_rep=""))
+    tell_written(figure, arguments.output)
+
+
+def tell_written(*files: str | None) -> None:
+    """Print which files a command has written, of those that options named."""
+    named = [file for file in files if file is not None]
+    if named:
+        print(f"Written {' and '.join(named)}")
 
 
 def print_json(record: Any) -> None:

@@ -14,6 +14,7 @@ import psmr
 from psmr.errors import InputError, StudyError
 from psmr.study.output.canvas import close, save
 from psmr.study.output.tables import csv_table
+from psmr.study.run.execute import run_study
 
 PSMR = [sys.executable, "-m", "psmr"]
 
@@ -62,10 +63,55 @@ def test_a_run_that_writes_while_it_goes_says_so_too(system, tmp_path, small_fil
     assert files(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", WRITERS)
+def test_no_writer_replaces_what_is_protected(fault_run, tmp_path, name):
+    (tmp_path / name).write_text("kept")
+    (tmp_path / name).chmod(0o444)
+    with pytest.raises(
+        InputError, match=rf"cannot write to .*{name}: it is protected against writing; make it writable"
+    ):
+        WRITERS[name](fault_run, tmp_path / name)
+    assert (files(tmp_path), (tmp_path / name).read_text()) == ([name], "kept")
+
+
+@pytest.mark.parametrize("name", ["run.csv", "report.html", "run.svg"])
+def test_a_protected_result_is_found_before_the_run(tmp_path, study_text, name):
+    """Also one that the new run would only remove, as out of date."""
+    (tmp_path / name).write_text("kept")
+    (tmp_path / name).chmod(0o444)
+    (tmp_path / "study.toml").write_text(study_text)
+    study = psmr.read_study(tmp_path / "study.toml")
+    with pytest.raises(StudyError, match=rf"{name}: it is protected against writing"):
+        run_study(study, tmp_path, progress=lambda t: pytest.fail("the run began"))
+    assert files(tmp_path) == sorted([name, "study.toml"])
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_writer_knows_what_it_writes(fault_run, tmp_path, name):
+    for wrong in (f"{name}.gz", "run.xlsx", "run"):
+        with pytest.raises(InputError, match=rf"{wrong}: must end in \..*, which is what is written there"):
+            WRITERS[name](fault_run, tmp_path / wrong)
+    with pytest.raises(InputError, match="the path of a file is empty"):
+        WRITERS[name](fault_run, "")
+    assert files(tmp_path) == []
+
+
+def test_an_empty_folder_is_no_folder(tmp_path, study_text):
+    study = tmp_path / "study.toml"
+    for line in ('[output]\nfolder = ""\n', "[output]\n"):
+        study.write_text(study_text.split("[output]")[0] + line)
+        with pytest.raises(StudyError, match="the path is empty; name a folder"):
+            run_study(psmr.read_study(study), "" if "=" not in line else None)
+    with pytest.raises(StudyError, match="the path is empty; name a folder"):
+        psmr.sweep(psmr.read_study(study), [psmr.BusFaults(buses=[5], start=0.1, clearing=[0.1])], folder="")
+
+
 @pytest.mark.parametrize("name", ["x.bmp", "x", "x.", "x.png.", "x.foo"])
 def test_a_picture_of_no_format(fault_run, tmp_path, name):
     figure = fault_run.plot(["G1.omega"])
-    with pytest.raises(InputError, match=r"is no format of a picture; use \.svg, \.png, \.pdf"):
+    with pytest.raises(
+        InputError, match=r"must end in \.svg, \.png, \.pdf, .* or \.webp, which is what is written there"
+    ):
         save(figure, tmp_path / name)
     close(figure)
     assert files(tmp_path) == []
@@ -73,7 +119,7 @@ def test_a_picture_of_no_format(fault_run, tmp_path, name):
 
 def test_a_table_of_no_format(fault_run, tmp_path):
     for name in ("x", "x.txt", "x.csv."):
-        with pytest.raises(InputError, match=r"must end in \.csv or \.parquet"):
+        with pytest.raises(InputError, match=r"must end in \.csv, \.parquet or \.pq"):
             fault_run.write_table(tmp_path / name)
     assert files(tmp_path) == []
 

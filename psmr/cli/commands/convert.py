@@ -39,8 +39,11 @@ def command(arguments: argparse.Namespace) -> None:
     from psmr.io.write import write_case
 
     source, target = arguments.case, arguments.target
-    if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
-        raise InputError(f"{target}: is the source itself; give another target")
+    beside = [os.path.splitext(target)[0] + ".dyr"] if target.lower().endswith(".raw") else []
+    for written in (target, *beside):
+        for read in filter(None, (source, arguments.dynamics)):
+            if os.path.exists(written) and os.path.exists(read) and os.path.samefile(read, written):
+                raise InputError(f"{written}: is the source itself; give another target")
     drawn = {key: getattr(arguments, key) for key in ("seed", "converters")}
     drawn = {key: value for key, value in drawn.items() if value is not None}
     if drawn and not arguments.add_dynamics:

@@ -56,10 +56,10 @@ def command(arguments: argparse.Namespace) -> None:
     from psmr.study.output.files import check_writable
     from psmr.study.run.execute import load_system
     from psmr.study.tuning.tune import tune
-    from psmr.study.tuning.tuned import confirm, tuning_record, write_tuning
+    from psmr.study.tuning.tuned import FILES, confirm, tuning_record, write_tuning
 
     if arguments.output:
-        check_writable(arguments.output)
+        check_writable(arguments.output, FILES)
     file = case_file(arguments)
     system = load_system(file)
     with Progress(1.0, unit="") as progress:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.errors import InputError
-from psmr.files import Together
+from psmr.files import RUNS, Together, require_suffix
 from psmr.io.text import require_file
 from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
@@ -28,11 +28,12 @@ def save_run(run: Recorded, path: str | os.PathLike[str], together: Together | N
     Raises
     ------
     InputError
-        For a folder that cannot be written, and for a run of components that have no module of their own
-        (made in a prompt or a notebook), which no other process could read.
+        For a name that ends otherwise, a folder that cannot be written, and for a run of components that
+        have no module of their own (made in a prompt or a notebook), which no other process could read.
     """
     from psmr.version import __version__
 
+    require_suffix(path, RUNS)
     try:
         body = pickle.dumps(run)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
