@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from psmr.errors import InputError
+from psmr.printable import in_line
 from psmr.uninterrupted import uninterrupted
 
 if sys.platform != "win32":  # there an open file can neither be renamed nor removed
@@ -216,7 +217,7 @@ def unwritable(path: str | os.PathLike[str], reason: OSError | ValueError) -> st
 def abridged(path: object) -> str:
     """Return a path as a message shows it: not more of it than can be read, control characters as escapes."""
     shown = os.fspath(path) if isinstance(path, os.PathLike) else str(path)
-    shown = shown if shown.isprintable() else repr(shown)
+    shown = in_line(shown)
     return shown if len(shown) <= 2 * _SHOWN + 3 else f"{shown[:_SHOWN]}...{shown[-_SHOWN:]}"
 
 

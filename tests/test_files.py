@@ -124,7 +124,7 @@ def test_names_that_cannot_be(tmp_path, name):
 
 def test_a_path_is_shown_so_that_it_can_be_read():
     assert abridged("a/b.csv") == "a/b.csv"
-    assert abridged("a\x1b[2Jb") == r"'a\x1b[2Jb'"
+    assert abridged("a\x1b[2Jb") == r"a\u001b[2Jb"
     assert len(abridged("x" * 9000)) == 203
 
 

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from psmr.errors import PsmrError
+from psmr.printable import printable
 
 
 class Ended(KeyboardInterrupt):
@@ -120,7 +121,7 @@ def require_streams() -> None:
 def say(sentence: str) -> None:
     """Say something on standard error, if anybody can hear it."""
     try:
-        print(sentence, file=sys.stderr, flush=True)
+        print(printable(sentence), file=sys.stderr, flush=True)
     except (OSError, ValueError, AttributeError):
         silence(sys.stderr)
 

@@ -6,7 +6,7 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from psmr.cli.console import print_json, tell_written
+from psmr.cli.console import print_json, show, tell_written
 from psmr.cli.options import (
     add_command,
     case_file,
@@ -60,7 +60,7 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(report.record())
     else:
-        print(report.text(arguments.all, warned))
+        show(report.text(arguments.all, warned))
         tell_written(arguments.output)
     return 0 if report.good else 1
 

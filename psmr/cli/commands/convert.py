@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import Any
 
-from psmr.cli.console import print_json
+from psmr.cli.console import print_json, show, tell_written
 from psmr.cli.options import add_command, case_file, case_options
 from psmr.errors import InputError
 
@@ -60,4 +60,5 @@ def command(arguments: argparse.Namespace) -> None:
         devices = sum(len(generator.devices) for generator in case.generators)
         print_json({"case": case.name, "target": target, **counts, "devices": devices, "files": files})
         return
-    print(case, f"Written {' and '.join(files)}", sep="\n")
+    show(case)
+    tell_written(*files)

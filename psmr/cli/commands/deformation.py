@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from psmr.cli.console import print_json, tell_written
+from psmr.cli.console import print_json, show, tell_written
 from psmr.cli.options import (
     add_command,
     case_file,
@@ -79,7 +79,7 @@ def command(arguments: argparse.Namespace) -> None:
             }
         )
         return
-    print(system.name, report, sep="\n")
+    show(system.name, report)
     tell_written(arguments.output)
 
 

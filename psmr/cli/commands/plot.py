@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from psmr.cli.console import Progress, print_json, tell_written
+from psmr.cli.console import Progress, print_json, show, tell_written
 from psmr.cli.options import add_command, output_option, require_targets
 from psmr.files import PICTURES
 
@@ -48,7 +48,7 @@ def command(arguments: argparse.Namespace) -> None:
         print_json({"file": target, "differences": None if table is None else table.to_dict("records")})
         return
     if table is not None:
-        print(table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+        show(table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
     tell_written(target)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from psmr.cli.console import Progress, print_json
+from psmr.cli.console import Progress, list_written, print_json, show
 from psmr.cli.options import add_command, case_file, case_options, fraction, hertz, output_option
 
 
@@ -77,6 +77,6 @@ def command(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(tuning_record(tuning, confirmation) | {"files": [str(path) for path in files]})
         return
-    print(tuning, confirmation, sep="\n\n")
+    show(tuning, "", confirmation)
     if files:
-        print("\nWritten", *(f"  {path}" for path in files), sep="\n")
+        list_written(files)
