@@ -10,16 +10,17 @@ ROOT = Path(__file__).resolve().parents[1]
 # What each layer may import of ours, besides itself.
 BELOW = {
     "partitioning": set(),
-    "errors": set(),
+    "printable": set(),
+    "errors": {"printable"},
     "numbers": set(),
     "uninterrupted": set(),
-    "files": {"errors", "uninterrupted"},
+    "files": {"errors", "printable", "uninterrupted"},
     "version": set(),
-    "dae": {"errors", "numbers", "uninterrupted"},
+    "dae": {"errors", "printable", "numbers", "uninterrupted"},
     "numerics": {"errors", "numbers", "dae", "partitioning"},
-    "pencil": {"errors", "files", "numbers", "dae", "numerics", "partitioning"},
-    "grid": {"errors", "numbers", "dae", "numerics.solve"},
-    "io": {"errors", "files", "dae", "grid"},
+    "pencil": {"errors", "files", "printable", "numbers", "dae", "numerics", "partitioning"},
+    "grid": {"errors", "printable", "numbers", "dae", "numerics.solve"},
+    "io": {"errors", "files", "printable", "dae", "grid"},
     "study": {
         "errors",
         "files",
@@ -35,6 +36,8 @@ BELOW = {
     "reproduce": {"errors", "version", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},
     "cli": {
         "errors",
+        "files",
+        "printable",
         "version",
         "dae",
         "numerics",

@@ -29,7 +29,16 @@ from psmr.cli.commands import (
     tune,
     warmup,
 )
-from psmr.cli.ending import LEFT, Ended, disregard_signals, heard, heed_signals, say, silence
+from psmr.cli.ending import (
+    LEFT,
+    Ended,
+    disregard_signals,
+    heard,
+    heed_signals,
+    require_streams,
+    say,
+    silence,
+)
 from psmr.errors import InputError, PsmrError, PsmrWarning
 
 # In the order in which the help lists them.
@@ -59,6 +68,8 @@ def _ended(argv: Sequence[str] | None) -> int:
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
             try:
+                if argv is None:
+                    require_streams()
                 arguments = parser().parse_args(argv)
                 code = arguments.command(arguments)
             finally:
@@ -101,9 +112,20 @@ def _told(error: BaseException) -> int | None:
     return None
 
 
-def parser() -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """A parser whose help and version are as much output as a result."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # That of argparse hides that standard output is full.
+        if file is sys.stdout and message:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
+
+
+def parser() -> Parser:
     """Return the parser of the command line."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="psmr",
         description="Multirate simulation of power systems that says how much the numerics deform each mode.",
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from psmr.files import write_texts
+from psmr.files import PAGES, TABLES, require_suffix, write_texts
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.report.terminal import terminal_report
 
@@ -105,8 +105,9 @@ class Deformation:
         Raises
         ------
         InputError
-            When the file cannot be written.
+            When the file cannot be written, or its name ends otherwise.
         """
+        require_suffix(path, TABLES)
         write_texts({Path(path): self.table.to_csv(index=False)}, parents=False)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
@@ -115,8 +116,9 @@ class Deformation:
         Raises
         ------
         InputError
-            When the file cannot be written.
+            When the file cannot be written, or its name ends otherwise.
         """
+        require_suffix(path, PAGES)
         # matplotlib takes half a second to import and is needed for the page alone.
         from psmr.pencil.report.page import page
 

@@ -8,12 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from psmr.errors import InputError
+from psmr.files import PARQUET, TABLES, require_suffix
 from psmr.numbers import plain_numbers
 
 MEMORY = 256.0
 """Memory in MiB for what is kept, where nothing is said."""
-
-SUFFIXES = (".csv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,10 @@ class Record:
             raise InputError(f"memory = {memory!r}: must be a finite number >= 0 in MiB")
         files = (self.files,) if isinstance(self.files, str | os.PathLike) else tuple(self.files)
         for file in files:
-            if os.path.splitext(file)[1].lower() not in SUFFIXES:
-                raise InputError(f"files: {os.fspath(file)}: must end in {' or '.join(SUFFIXES)}")
+            try:
+                require_suffix(file, (*TABLES, *PARQUET))
+            except InputError as error:
+                raise InputError(f"files: {error}") from error
         object.__setattr__(self, "files", files)
 
     @classmethod

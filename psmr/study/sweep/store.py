@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from psmr.errors import StudyError
 from psmr.io.text import require_file
-from psmr.study.output.files import atomic, write_text
+from psmr.study.output.files import atomic, require_folder, write_text
 from psmr.study.sweep.bench import Batch
 from psmr.study.sweep.sweep import Sweep, plain
 from psmr.version import __version__
@@ -55,6 +55,7 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str], sweep: Sweep, count: int) -> None:
         self.folder, self.count = Path(folder), count
         self.runs, self.signals = self.folder / "runs", self.folder / "signals"
+        require_folder(folder)
         try:
             for place in (self.folder, self.runs):
                 place.mkdir(parents=True, exist_ok=True)
