@@ -31,6 +31,15 @@ class Course:
     value: Reals
     rate: Reals
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Course) and self._bytes() == other._bytes()
+
+    def __hash__(self) -> int:
+        return hash(self._bytes())
+
+    def _bytes(self) -> tuple[bytes, ...]:
+        return self.t.tobytes(), self.value.tobytes(), self.rate.tobytes()
+
     @classmethod
     def line(cls, t: float, value: float, rate: float) -> Course:
         """Return the line with a value at t in s and a rate in 1/s."""
