@@ -12,6 +12,7 @@ BELOW = {
     "partitioning": set(),
     "printable": set(),
     "errors": {"printable"},
+    "optional": {"errors"},
     "numbers": set(),
     "uninterrupted": set(),
     "files": {"errors", "printable", "uninterrupted"},
@@ -20,9 +21,10 @@ BELOW = {
     "numerics": {"errors", "numbers", "dae", "partitioning"},
     "pencil": {"errors", "files", "printable", "numbers", "dae", "numerics", "partitioning"},
     "grid": {"errors", "printable", "numbers", "dae", "numerics.solve"},
-    "io": {"errors", "files", "printable", "dae", "grid"},
+    "io": {"errors", "optional", "files", "printable", "dae", "grid"},
     "study": {
         "errors",
+        "optional",
         "files",
         "numbers",
         "version",
@@ -36,6 +38,7 @@ BELOW = {
     "reproduce": {"errors", "version", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},
     "cli": {
         "errors",
+        "optional",
         "files",
         "printable",
         "version",
