@@ -13,6 +13,7 @@ BELOW = {
     "partitioning": set(),
     "printable": set(),
     "errors": {"printable"},
+    "optional": {"errors"},
     "numbers": set(),
     "uninterrupted": set(),
     "files": {"errors", "printable", "uninterrupted"},
@@ -21,9 +22,10 @@ BELOW = {
     "numerics": {"errors", "numbers", "dae", "partitioning"},
     "pencil": {"errors", "files", "printable", "numbers", "dae", "numerics", "partitioning"},
     "grid": {"errors", "printable", "numbers", "dae", "numerics.solve"},
-    "io": {"errors", "files", "printable", "dae", "grid"},
+    "io": {"errors", "optional", "files", "printable", "dae", "grid"},
     "study": {
         "errors",
+        "optional",
         "files",
         "numbers",
         "version",
@@ -37,6 +39,7 @@ BELOW = {
     "reproduce": {"errors", "version", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},
     "cli": {
         "errors",
+        "optional",
         "files",
         "printable",
         "version",

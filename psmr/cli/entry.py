@@ -40,6 +40,7 @@ from psmr.cli.ending import (
     silence,
 )
 from psmr.errors import InputError, PsmrError, PsmrWarning
+from psmr.optional import broken_package, fails
 
 # In the order in which the help lists them.
 COMMANDS = (run, sweep, check, plot, modes, partition, deformation, tune, explain, convert, reproduce, warmup)
@@ -85,6 +86,10 @@ def _ended(argv: Sequence[str] | None) -> int:
 
 def _told(error: BaseException) -> int | None:
     """Say what a command ended by and return its exit code; None for what is not ours to say."""
+    if not isinstance(error, PsmrError | KeyboardInterrupt | MemoryError | SystemExit):
+        package = broken_package(error)
+        if package is not None:
+            return _fail(f"the package {package} {fails(package, error)}", 1)
     match error:
         case InputError():
             return _fail(error, 2)

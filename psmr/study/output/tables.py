@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.errors import PsmrError
 from psmr.files import PARQUET, TABLES, Together, require_suffix
+from psmr.optional import optional
 from psmr.study.output.files import placed
 from psmr.study.output.shortest import lines
 
@@ -116,9 +116,4 @@ def parquet_table(
 
 def require_pyarrow() -> None:
     """Raise PsmrError where Parquet files cannot be written."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise PsmrError(
-            "Parquet files need pyarrow, which is not installed; pip install 'psmr[parquet]', or write CSV"
-        ) from error
+    optional("pyarrow.parquet", "a Parquet file", "psmr[parquet]", "write CSV")
