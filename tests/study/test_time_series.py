@@ -12,6 +12,7 @@ from psmr.errors import EventError, StudyError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.ramps import Course
+from psmr.numerics.step.time_grid import missed
 from psmr.study.events.schedule import schedule
 from psmr.study.events.series import read_points
 from psmr.study.file.study import read_study
@@ -253,6 +254,35 @@ def test_steps_that_are_chosen_end_at_the_rows(system, points, kind, name):
     ours, theirs = (integrate(system, scheme, 0.5, make(name, points)) for make in (as_course, by_rows_list))
     assert np.isin([t for t, _ in points if t < 0.5], ours.t).all()
     np.testing.assert_allclose(ours.x[-1], theirs.x[-1], atol=bound)
+
+
+def test_fast_steps_meet_the_rows_that_only_fast_equations_read():
+    """Macro steps of 40 ms pass over the rows of 100 Hz at which fast steps of 5 ms end."""
+    system = psmr.build(psmr.read_case(CASES / "wscc9" / "wscc9-renewable.toml"))
+    rng, start = np.random.default_rng(3), float(system.u0[system.names_u.index("EC-S3.p_ref")])
+    sun = [
+        (0.0312 + 0.01 * k, start * (1 + 0.02 * value)) for k, value in enumerate(rng.standard_normal(100))
+    ]
+    course = as_course("EC-S3.p_ref", sun)
+    fine = integrate(system, psmr.VariableStep(1e-7), 1.0, course)
+    errors, counts = [], []
+    for fast, h_slow in ((["S3", "EC-S3"], 0.04), (["S3", "EC-S3"], 0.02), (["G2"], 0.04)):
+        split = partitioning.by_device(system.linearise(), fast)
+        scheme = psmr.Multirate(split, h_slow, round(h_slow / 0.005), predictor="TM")
+        run = integrate(system, scheme, 1.0, course)
+        counts.append(run.counters.macro_steps)
+        errors.append(np.abs(run.x[-1] - fine.x[-1]).max())
+    # To the first row, then from row to row where slow equations read the course.
+    assert counts == [1 + 25, 2 + 49, 1 + 97]
+    assert max(errors) < 1e-3
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_rows_that_no_step_from_the_beginning_meets():
+    rows = np.array([0.03, 0.05, 0.08])
+    assert missed(0.01, rows, 0.01).tolist() == []
+    assert missed(0.012, rows, 0.01).tolist() == [0.03]
+    assert missed(0.01, rows, 0.02).tolist() == rows.tolist()
 
 
 def test_rows_after_the_end_of_the_run_are_left_out(system, tmp_path):
