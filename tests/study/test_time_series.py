@@ -256,6 +256,28 @@ def test_steps_that_are_chosen_end_at_the_rows(system, points, kind, name):
     np.testing.assert_allclose(ours.x[-1], theirs.x[-1], atol=bound)
 
 
+def lagged(t, value, rate=2.0):
+    """Return x at the rows for x' = rate (u - x) from x = 0, u linear between them."""
+    x = [0.0]
+    for h, u, slope in zip(np.diff(t), value, np.diff(value) / np.diff(t), strict=False):
+        x.append(u + slope * h - slope / rate + (x[-1] - u + slope / rate) * np.exp(-rate * h))
+    return np.array(x)
+
+
+@pytest.mark.parametrize("scheme", [psmr.VariableStep, psmr.SelfAdjusting])
+def test_a_stage_behind_a_row_does_not_see_the_next_line(scheme):
+    """ESDIRK43 has a stage 4 % behind the end of a step; on the next line it made 3 to 9 tolerances."""
+    system = systems.one(Follower, {"x": 0.0, "y": 0.0, "u": 0.0})
+    t = 0.05 * np.arange(201)
+    u = np.append(0.0, np.cumsum(0.3 * np.random.default_rng(5).standard_normal(200)))
+    course = [Change(0.0, courses=(("D.u", Course.through(t, u)),))]
+    for tolerance in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
+        run = integrate(system, scheme(tolerance), 10.0, course)
+        at_rows = run.x[np.searchsorted(run.t, t - 1e-12), 0]
+        assert np.abs(at_rows - lagged(t, u)).max() < tolerance
+        assert run.counters.steps < 500
+
+
 def test_fast_steps_meet_the_rows_that_only_fast_equations_read():
     """Macro steps of 40 ms pass over the rows of 100 Hz at which fast steps of 5 ms end."""
     system = psmr.build(psmr.read_case(CASES / "wscc9" / "wscc9-renewable.toml"))
