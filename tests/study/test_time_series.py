@@ -352,6 +352,25 @@ def test_what_cannot_follow_is_refused(system, tmp_path):
         schedule(system, events, 1.0)
 
 
+@pytest.mark.parametrize("hold", [False, True])
+def test_what_has_left_needs_no_shorter_series(system, tmp_path, hold):
+    """The recording of a plant's set-point may be longer than the plant is there."""
+    series = psmr.TimeSeries(
+        csv_of(tmp_path / "v.csv", ((0.1, 1.12), (0.4, 1.13), (0.8, 1.11))), "p", "AVR2.v_ref", hold=hold
+    )
+    rows = ((0.1, 1.12), (0.4, 1.13)) if hold else ((0.1, 1.12), (0.4, 1.13), (0.499, 1.12505))
+    short = csv_of(tmp_path / "short.csv", rows)
+    trip = psmr.GeneratorTrip("G2", 0.5)
+    for scheme in (psmr.SingleRate("TM", 0.01), psmr.VariableStep(1e-4)):
+        run = simulate(system, scheme, [series, trip])
+        assert run.stopped is None
+        # What the series does behind the trip, at 0.8 s, moves nothing.
+        other = simulate(system, scheme, [psmr.TimeSeries(short, "p", "AVR2.v_ref", hold=hold), trip])
+        np.testing.assert_allclose(run.x[-1], other.x[-1], atol=2e-4)
+    with pytest.raises(EventError, match=r"time series of AVR2.v_ref .* is out of service since t = 0.05"):
+        simulate(system, psmr.SingleRate("TM", 0.01), [series, psmr.GeneratorTrip("G2", 0.05)])
+
+
 def test_a_study_file_names_the_series_beside_it(study_text, tmp_path):
     csv_of(tmp_path / "p.csv")
     text = study_text.replace(
