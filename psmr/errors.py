@@ -13,6 +13,9 @@ from typing import Any, ParamSpec, TypeVar
 SHOWN = 50
 """So many mistakes of a file are listed; of more only the number is said."""
 
+_LONGEST = 200
+"""Of a value that is longer, this many characters are shown."""
+
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
@@ -89,6 +92,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the known name closest to `name`, or an empty string."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, cut where it is long."""
+    try:
+        words = repr(value)
+    except ValueError:
+        # Python writes no whole number of more than 4,300 digits.
+        return "a whole number of more than 4300 digits"
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
 
 
 class Mistakes:

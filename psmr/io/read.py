@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from psmr.arguments import check_arguments
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.case import Case
 from psmr.grid.case.checks import unlikely
@@ -114,6 +115,7 @@ def read_case(
         Of what is left out, netted or taken for something else, and of values that are possible and unlikely
         (T''d0 above T'd0, an inertia of 1e5 s, a branch of 1e-7 pu).
     """
+    check_arguments(read_case, locals(), CaseError)
     case = _read(path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format)
     _warn(case)
     return _prepared(case, loads, net_unmodelled)

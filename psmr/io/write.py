@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from psmr.arguments import check_arguments
 from psmr.errors import CaseError
 from psmr.files import write_texts
-from psmr.grid.case.case import Case, require_case
+from psmr.grid.case.case import Case
 
 SUFFIXES = (".toml", ".raw", ".m")
 
@@ -35,7 +36,7 @@ def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
     PsmrWarning
         For everything that the format cannot keep.
     """
-    require_case(case, "write_case")
+    check_arguments(write_case, locals(), CaseError)
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:

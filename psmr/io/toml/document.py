@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from psmr.errors import CaseError, InputError, Mistakes, nearest
+from psmr.errors import CaseError, InputError, Mistakes, nearest, shown
 from psmr.io.text import decoded, parsed_toml
 from psmr.io.toml.fields import Field, Spec
 from psmr.io.toml.lines import Lines
@@ -18,9 +18,6 @@ from psmr.io.toml.lines import Path as TablePath
 
 _HEAD: Spec = {"format": Field((str,), needed=True), "version": Field((int,), needed=True)}
 """What every file begins with."""
-
-_SHOWN = 200
-"""Of a value that is longer, this many characters are shown."""
 
 _WHOLE = 2**63
 """Whole numbers of TOML lie below this in magnitude."""
@@ -166,16 +163,6 @@ def _taken(value: Any, kind: Any, folder: Path) -> Any:
     if kind is Path:
         return folder / value
     return tuple(value) if isinstance(value, list) else value
-
-
-def shown(value: Any) -> str:
-    """Return a value for a message, cut where it is long."""
-    try:
-        words = repr(value)
-    except ValueError:
-        # Python writes no whole number of more than 4,300 digits.
-        return "a whole number of more than 4300 digits"
-    return words if len(words) <= _SHOWN else f"{words[:_SHOWN]}..."
 
 
 def read_document(path: str | os.PathLike[str], error: type[InputError], finite: bool = True) -> Document:

@@ -11,9 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from psmr.arguments import settle_fields
 from psmr.errors import CaseError, EventError, Mistakes, nearest
 from psmr.io.text import decoded, require_file
-from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import check_finite
 from psmr.study.events.load import ramp
@@ -69,10 +69,8 @@ class TimeSeries:
     points: tuple[Point, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, EventError)
         check_finite(self, "scale", self.scale)
-        if not isinstance(self.hold, bool):
-            raise EventError(f"{self}: hold = {self.hold!r}; must be true (a staircase) or false (lines)")
         rows = read_points(Path(self.file), self.time, self.column)
         object.__setattr__(self, "points", tuple((t, self.scale * value) for t, value in rows))
 

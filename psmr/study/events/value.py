@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from psmr.arguments import settle_fields
 from psmr.errors import EventError, InputError, nearest
-from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_finite, check_time
 
@@ -24,7 +24,7 @@ class _Step(Lasting):
     start: float
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, EventError)
         check_time(self, "start", self.start)
         check_finite(self, "value", self.value)
 

@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from psmr.arguments import check_arguments
 from psmr.errors import InputError
 from psmr.files import Together
 from psmr.io.text import require_file
@@ -56,6 +57,7 @@ def load_run(path: str | os.PathLike[str]) -> Any:
     InputError
         For a file that is no saved run, one of another version, or one whose components cannot be imported.
     """
+    check_arguments(load_run, locals())
     place = Path(path)
     require_file(place)
     try:

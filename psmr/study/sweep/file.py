@@ -29,6 +29,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from psmr.arguments import check_arguments
 from psmr.errors import InputError, StudyError
 from psmr.io.toml.document import Document, read_document
 from psmr.io.toml.fields import Field, Spec, specification
@@ -75,6 +76,7 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     StudyError
         As `read_study`, for the axes, the measure and the outputs too.
     """
+    check_arguments(read_sweep, locals(), StudyError)
     document = read_document(path, StudyError)
     study = _study(document)
     axes = tuple(_made(document, ("axis", k), given, AXES) for k, given in enumerate(document.rows("axis")))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from psmr.arguments import settle_fields
 from psmr.errors import EventError, InputError, StudyError, nearest
 from psmr.io.toml.fields import Field, specification
 from psmr.study.events import Event
@@ -36,6 +37,9 @@ class ListedEvents:
 
     kind: ClassVar[str] = "events"
     rank: ClassVar[int] = EVENT
+
+    def __post_init__(self) -> None:
+        settle_fields(self, StudyError)
 
     def points(self, base: Base) -> Points:
         """See `Axis`."""
