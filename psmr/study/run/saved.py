@@ -153,5 +153,10 @@ def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Any:
     shapes = (len(run.t), len(run.names_x)), (len(run.t), len(run.names_y))
     if (run.x.shape, run.y.shape) != shapes:
         raise Damaged(f"its points have shapes {run.x.shape} and {run.y.shape} in place of {shapes}")
+    for change in run.changes:
+        for name, course in change.courses:
+            rows = course.t.shape
+            if len(rows) != 1 or {table.shape for table in (course.t, course.value, course.rate)} != {rows}:
+                raise Damaged(f"the rows of the course of {name} do not fit one another")
     run.__post_init__()
     return run
