@@ -10,6 +10,8 @@ import difflib
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
+from psmr.printable import printable
+
 SHOWN = 50
 """So many mistakes of a file are listed; of more only the number is said."""
 
@@ -30,6 +32,10 @@ class PsmrError(Exception):
     """
 
     partial: Any = None
+
+    def __str__(self) -> str:
+        # What it quotes of a file must not steer the terminal that shows it.
+        return printable(super().__str__())
 
 
 class InputError(PsmrError, ValueError):
@@ -86,6 +92,9 @@ class SingularError(PsmrError):
 
 class PsmrWarning(UserWarning):
     """Something that lets a run go on and that its user must know."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from psmr.errors import InputError
+from psmr.printable import in_line
 from psmr.uninterrupted import uninterrupted
 
 if sys.platform != "win32":  # there an open file can neither be renamed nor removed
@@ -55,6 +56,9 @@ class Together:
         self._ready: list[tuple[int, Path, Path]] = []
 
     def __enter__(self) -> Together:
+        for earlier in self.instead:
+            if earlier.is_file() and not earlier.is_symlink():
+                require_replaceable(earlier, self.error)
         return self
 
     @contextmanager
@@ -147,19 +151,52 @@ def write_texts(
                 place.write_text(text, encoding="utf-8")
 
 
-def require_replaceable(path: str | os.PathLike[str], error: type[InputError] = InputError) -> None:
-    """Raise the error of a path at which there is something other than a regular file.
+TABLES, PAGES, RUNS = (".csv",), (".html", ".htm"), (".psmr",)
+PARQUET = (".parquet", ".pq")
+PICTURES = (".svg", ".png", ".pdf", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
+"""What the names of files end in, by what is in them."""
+
+
+def require_suffix(
+    path: str | os.PathLike[str], suffixes: Sequence[str], error: type[InputError] = InputError
+) -> str:
+    """Return what a path ends in, in lower case, which is one of the suffixes of what is written there.
 
     Raises
     ------
     InputError
-        With what it is: a link, a folder, a pipe, a device.
+        For another ending, and for an empty path.
+    """
+    if not os.fspath(path):
+        raise error("the path of a file is empty; name a file")
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in suffixes:
+        known = " or ".join([", ".join(suffixes[:-1]), suffixes[-1]] if suffixes[1:] else suffixes)
+        raise error(f"{abridged(path)}: must end in {known}, which is what is written there")
+    return suffix
+
+
+def require_replaceable(path: str | os.PathLike[str], error: type[InputError] = InputError) -> None:
+    """Raise the error of a path at which there is something other than a regular file that may be written.
+
+    Replacing a file needs no permission of the file, only of its folder. Who took the permission to write
+    from a file wants it to stay all the same, from the superuser, too.
+
+    Raises
+    ------
+    InputError
+        With what it is: a link, a folder, a pipe, a device, a file that is protected.
     """
     try:
         mode = os.lstat(path).st_mode
     except (OSError, ValueError):  # nothing is there, or writing will say why
         return
     if stat.S_ISREG(mode):
+        if not mode & 0o222 or not os.access(path, os.W_OK):
+            raise error(
+                f"cannot write to {abridged(path)}: it is protected against writing; make it writable "
+                "(chmod u+w), remove it, or name another file"
+            )
         return
     what = (
         "a symbolic link"
@@ -180,7 +217,7 @@ def unwritable(path: str | os.PathLike[str], reason: OSError | ValueError) -> st
 def abridged(path: object) -> str:
     """Return a path as a message shows it: not more of it than can be read, control characters as escapes."""
     shown = os.fspath(path) if isinstance(path, os.PathLike) else str(path)
-    shown = shown if shown.isprintable() else repr(shown)
+    shown = in_line(shown)
     return shown if len(shown) <= 2 * _SHOWN + 3 else f"{shown[:_SHOWN]}...{shown[-_SHOWN:]}"
 
 

@@ -80,6 +80,24 @@ def test_only_regular_files_are_replaced(tmp_path, make, what):
         assert (tmp_path / "aim").read_text() == "kept"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user's file is made by root alone")
+def test_a_file_of_another_user_is_not_replaced(tmp_path):
+    """Its folder would let it be, as it lets any file be removed."""
+    place = tmp_path / "out.csv"
+    place.write_text("theirs")
+    tmp_path.chmod(0o777)
+    code = (
+        "import os, sys; from psmr.files import write_texts; from pathlib import Path\n"
+        "os.setresgid(12345, 12345, 12345); os.setresuid(12345, 12345, 12345)\n"
+        "try: write_texts({Path('out.csv'): 'mine'})\n"
+        "except Exception as error: print(error)"
+    )
+    os.chmod(place, 0o644)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.stderr, place.read_text()) == ("", "theirs")
+    assert "out.csv: it is protected against writing" in done.stdout
+
+
 def test_what_came_in_between_is_not_replaced_either(tmp_path):
     place = tmp_path / "out.csv"
 
@@ -106,7 +124,7 @@ def test_names_that_cannot_be(tmp_path, name):
 
 def test_a_path_is_shown_so_that_it_can_be_read():
     assert abridged("a/b.csv") == "a/b.csv"
-    assert abridged("a\x1b[2Jb") == r"'a\x1b[2Jb'"
+    assert abridged("a\x1b[2Jb") == r"a\u001b[2Jb"
     assert len(abridged("x" * 9000)) == 203
 
 

@@ -13,7 +13,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         from psmr.cli import entry
-    except KeyboardInterrupt:
-        print("psmr: error: interrupted before anything was begun", file=sys.stderr)
-        return 130
-    return entry.main(argv)
+
+        code = entry.main(argv)
+    except KeyboardInterrupt as error:  # before or after the command itself
+        print(f"psmr: error: {str(error) or 'interrupted before anything was begun'}", file=sys.stderr)
+        code = getattr(error, "code", 130)
+    if code == 130:
+        # Python remembers an interrupt that passed through an `exec` of a text (dataclasses are made by one)
+        # and ends itself by the signal in place of the exit code, unless another `exec` came to its end.
+        exec("")
+    return code

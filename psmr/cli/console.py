@@ -5,14 +5,28 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from psmr.printable import in_line, printable
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def give_table(arguments: argparse.Namespace, table: pd.DataFrame, head: str) -> None:
-    """Write a table where -o asks for it, and show it as text under a heading or as JSON."""
+def show(*what: Any) -> None:
+    """Print results, a line or more each, with nothing in them that steers a terminal."""
+    print(*(printable(str(part)) for part in what), sep="\n")
+
+
+def give_table(
+    arguments: argparse.Namespace, table: pd.DataFrame, head: str, figure: str | None = None
+) -> None:
+    """Write a table where -o asks for it, and show it as text under a heading or as JSON.
+
+    `figure` is a file that the command has written before.
+    """
     if arguments.output:
         from psmr.study.output.files import write_text
 
@@ -20,13 +34,26 @@ def give_table(arguments: argparse.Namespace, table: pd.DataFrame, head: str) ->
     if arguments.json:
         print_json(table.to_dict("records"))
         return
-    print(head)
-    print(table.to_string(index=False, float_format=lambda value: f"{value:.5g}", na_rep=""))
+    show(head)
+    show(table.to_string(index=False, float_format=lambda value: f"{value:.5g}", na_rep=""))
+    tell_written(figure, arguments.output)
+
+
+def tell_written(*files: str | None) -> None:
+    """Print which files a command has written, of those that options named."""
+    named = [file for file in files if file is not None]
+    if named:
+        show(f"Written {' and '.join(map(in_line, named))}")
+
+
+def list_written(files: Iterable[Path]) -> None:
+    """Print which files a command has written, a line each."""
+    show("\nWritten", *(f"  {in_line(str(path))}" for path in files))
 
 
 def print_json(record: Any) -> None:
     """Print a record as JSON."""
-    print(json.dumps(plain(record), indent=2, allow_nan=False, ensure_ascii=False))
+    show(json.dumps(plain(record), indent=2, allow_nan=False, ensure_ascii=False))
 
 
 def plain(value: Any) -> Any:

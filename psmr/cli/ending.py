@@ -9,6 +9,9 @@ import threading
 from types import FrameType
 from typing import Any
 
+from psmr.errors import PsmrError
+from psmr.printable import printable
+
 
 class Ended(KeyboardInterrupt):
     """A signal has asked this process to end.
@@ -93,10 +96,32 @@ def disregard_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
+def require_streams() -> None:
+    """Find out before anything is done whether results can be shown, and keep files off the standard streams.
+
+    A file that is opened takes the lowest number that is free: of a closed stream, so that what is printed
+    would go into it.
+
+    Raises
+    ------
+    PsmrError
+        Where standard output is closed.
+    """
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(handle)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process
+    if sys.stdout is None:
+        raise PsmrError(
+            "standard output is closed; send it to a file, or to /dev/null if nobody is to read it"
+        )
+
+
 def say(sentence: str) -> None:
     """Say something on standard error, if anybody can hear it."""
     try:
-        print(sentence, file=sys.stderr, flush=True)
+        print(printable(sentence), file=sys.stderr, flush=True)
     except (OSError, ValueError, AttributeError):
         silence(sys.stderr)
 

@@ -29,8 +29,18 @@ from psmr.cli.commands import (
     tune,
     warmup,
 )
-from psmr.cli.ending import LEFT, Ended, disregard_signals, heard, heed_signals, say, silence
+from psmr.cli.ending import (
+    LEFT,
+    Ended,
+    disregard_signals,
+    heard,
+    heed_signals,
+    require_streams,
+    say,
+    silence,
+)
 from psmr.errors import InputError, PsmrError, PsmrWarning
+from psmr.optional import broken_package, fails
 
 # In the order in which the help lists them.
 COMMANDS = (run, sweep, check, plot, modes, partition, deformation, tune, explain, convert, reproduce, warmup)
@@ -59,6 +69,8 @@ def _ended(argv: Sequence[str] | None) -> int:
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         try:
             try:
+                if argv is None:
+                    require_streams()
                 arguments = parser().parse_args(argv)
                 code = arguments.command(arguments)
             finally:
@@ -74,6 +86,10 @@ def _ended(argv: Sequence[str] | None) -> int:
 
 def _told(error: BaseException) -> int | None:
     """Say what a command ended by and return its exit code; None for what is not ours to say."""
+    if not isinstance(error, PsmrError | KeyboardInterrupt | MemoryError | SystemExit):
+        package = broken_package(error)
+        if package is not None:
+            return _fail(f"the package {package} {fails(package, error)}", 1)
     match error:
         case InputError():
             return _fail(error, 2)
@@ -101,9 +117,20 @@ def _told(error: BaseException) -> int | None:
     return None
 
 
-def parser() -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """A parser whose help and version are as much output as a result."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # That of argparse hides that standard output is full.
+        if file is sys.stdout and message:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
+
+
+def parser() -> Parser:
     """Return the parser of the command line."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="psmr",
         description="Multirate simulation of power systems that says how much the numerics deform each mode.",
     )

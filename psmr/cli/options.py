@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from psmr.errors import InputError
+from psmr.files import require_replaceable, require_suffix
 
 if TYPE_CHECKING:
     from psmr.io.read import CaseFile
@@ -22,7 +24,9 @@ def case_options(
         choices=("toml", "raw", "rawx", "m"),
         help="format of the case, in place of what its suffix says; standard input is TOML otherwise",
     )
-    group.add_argument("--dynamics", metavar="FILE", help="DYR file with the dynamic data of a .raw file")
+    group.add_argument(
+        "--dynamics", type=path, metavar="FILE", help="DYR file with the dynamic data of a .raw file"
+    )
     group.add_argument(
         "--skip-unknown-models",
         action="store_true",
@@ -63,7 +67,31 @@ def case_options(
 
 def output_option(command: argparse.ArgumentParser, metavar: str, help: str) -> None:
     """Add -o."""
-    command.add_argument("-o", "--output", metavar=metavar, help=help)
+    command.add_argument("-o", "--output", type=path, metavar=metavar, help=help)
+
+
+def path(text: str) -> str:
+    """Read a path, which must not be empty: what names no file is not left out in silence."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty; name a file or folder, or leave the option out")
+    return text
+
+
+def require_targets(targets: Mapping[str, str | None], suffixes: Sequence[str]) -> None:
+    """Find out before the work whether files can be written that options name, of those that are given.
+
+    Raises
+    ------
+    InputError
+        For a name with another ending than `suffixes`, and for what must not be replaced.
+    """
+    for option, target in targets.items():
+        if target is not None:
+            try:
+                require_suffix(target, suffixes)
+                require_replaceable(target)
+            except InputError as error:
+                raise InputError(f"{option}: {error}") from error
 
 
 def scheme_options(command: argparse.ArgumentParser) -> None:

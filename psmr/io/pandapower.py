@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from psmr.errors import CaseError
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
+from psmr.optional import optional
 
 Reals = NDArray[np.float64]
 
@@ -84,9 +85,10 @@ _ISOLATED, _SLACK = 4, 3
 
 def _matrices(net: Any) -> dict[str, Reals]:
     """Return the matrices of pandapower's power flow, without what is out of service."""
-    from pandapower.converter.pypower.to_ppc import to_ppc
-
-    found = to_ppc(net, init="flat", mode="pf")
+    converter = optional(
+        "pandapower.converter.pypower.to_ppc", "from_pandapower", "psmr[pandapower]", "save the case as .m"
+    )
+    found = converter.to_ppc(net, init="flat", mode="pf")
     matrices = {name: np.real(found[name]).astype(float) for name in ("bus", "gen", "branch")}
     branch = matrices["branch"]
     for name in ("r", "x", "g", "b"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 from psmr.arguments import check_arguments
-from psmr.errors import CaseError
-from psmr.files import write_texts
+from psmr.errors import CaseError, PsmrWarning
+from psmr.files import require_suffix, write_texts
 from psmr.grid.case.case import Case
 
 SUFFIXES = (".toml", ".raw", ".m")
@@ -38,11 +39,7 @@ def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
     """
     check_arguments(write_case, locals(), CaseError)
     path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise CaseError(
-            f"{path}: psmr writes {', '.join(SUFFIXES)} and knows no format {suffix!r}; choose one of them"
-        )
+    suffix = require_suffix(path, SUFFIXES, CaseError)
     texts: dict[Path, str]
     if suffix == ".toml":
         from psmr.io.toml.write_case import toml_text
@@ -58,4 +55,12 @@ def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
         raw, dyr = psse_texts(case)
         texts = {path: raw} | ({path.with_suffix(".dyr"): dyr} if dyr else {})
     write_texts(texts, CaseError, parents=False)
+    beside = path.with_suffix(".dyr")
+    if suffix == ".raw" and beside not in texts and beside.exists():
+        warnings.warn(
+            f"{beside}: is of another case, this one has no dynamic data; do not give it with {path}, or "
+            "remove it",
+            PsmrWarning,
+            stacklevel=2,
+        )
     return tuple(texts)

@@ -129,8 +129,13 @@ def refused(place):
     assert not root.exists()  # private, removed at the end
     about = [line for line in lines if "cannot keep compiled code" in line]
     assert len(about) == 1
-    assert about[0].endswith(f"; it is kept in {root} for this process only")
-    return about[0].removeprefix(f"psmr: {place} cannot keep compiled code: ").partition("; it is kept")[0]
+    assert about[0].endswith(
+        "; make it a folder of yours or name one with PSMR_CACHE_DIR, until then each process compiles for "
+        f"itself (in {root})"
+    )
+    # Nor is it said that something is compiled once for this machine.
+    assert not any("once for this machine" in line for line in lines)
+    return about[0].removeprefix(f"psmr: {place} cannot keep compiled code: ").partition("; make it")[0]
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path):

@@ -98,7 +98,7 @@ def test_what_psse_cannot_say(wscc9, everything, tmp_path):
     mixed = replace(everything, generators=(*everything.generators, second))
     with pytest.raises(CaseError, match=r"G2-G1\): control = 'pv': another generator at bus 2 has another"):
         write_case(mixed, tmp_path / "out.raw")
-    with pytest.raises(CaseError, match=r"writes \.toml, \.raw, \.m and knows no format '\.csv'"):
+    with pytest.raises(CaseError, match=r"out\.csv: must end in \.toml, \.raw or \.m"):
         write_case(everything, tmp_path / "out.csv")
     assert not list(tmp_path.glob("out.*"))
 

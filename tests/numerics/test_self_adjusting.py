@@ -19,6 +19,7 @@ from psmr.numerics.refine.level import level_for, place
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.block import make_block
+from psmr.numerics.solve.ramps import Course, Following
 from tests import systems
 
 
@@ -165,6 +166,13 @@ def test_a_device_out_of_service_stays_as_it_was():
     assert set(run.activity.devices) == {"R20", "R45"}
 
 
+def row_of_load(block, system, name):
+    """Return the parameters that a block has of a load, its active power first; None where it has none."""
+    group, row, column = system.parameter_place(name, "p")
+    at = np.flatnonzero(block.kernels.selected[group] == row)
+    return block.kernels.parameters[group][at[0], column:] if at.size else None
+
+
 @pytest.mark.parametrize("name", ["wscc9.toml", "wscc9-gfm.toml", "wscc9-renewable.toml"])
 def test_a_block_made_in_the_run_is_the_restricted_one(wscc9, name):
     system = psmr.build(psmr.read_case(wscc9 / name))
@@ -172,6 +180,14 @@ def test_a_block_made_in_the_run_is_the_restricted_one(wscc9, name):
     everything = np.arange(size, dtype=np.uint32)
     parameters = [matrix.copy() for matrix in system.parameters]
     whole = make_block(system, "step", parameters, w, everything, everything)
+    # At t = 0 the course is beyond what the parameters have: a block that does not follow it differs.
+    loads = [d.name for d in system.devices if "p_rate" in d.component.ramps]
+    course = Course.through([-1.0, 1.0], [0.5, 1.5])
+    following = Following(
+        {system.n + system.m: Course.line(0.0, float(w[system.n + system.m]), 0.2)},
+        {system.parameter_place(name, "p"): course for name in loads[1:]},
+    )
+    whole.load(parameters, *system.constant_limits(parameters), following, w)
     atoms = atoms_of(system, whole, w)
     frame = frame_of(whole, atoms)
     level = level_for(whole, frame)
@@ -185,6 +201,7 @@ def test_a_block_made_in_the_run_is_the_restricted_one(wscc9, name):
         )  # fmt: skip
         variables = np.flatnonzero(chosen[atoms.of_variable])
         wanted = make_block(system, "fast", parameters, w, np.flatnonzero(chosen[atoms.of_row]), variables)
+        wanted.load(parameters, *system.constant_limits(parameters), following, w)
         np.testing.assert_array_equal(rows[:order], wanted.kernels.row_indices)
         for part in ("matrix", "limits"):
             for field in getattr(wanted.records, part)._fields:
@@ -202,6 +219,9 @@ def test_a_block_made_in_the_run_is_the_restricted_one(wscc9, name):
 
         assert wanted.solve(one, 1e-2, 2, 1e-10, 0) == solve(level.address, two, 1e-2, 2, 1e-10, 0)
         np.testing.assert_allclose(two, one, rtol=0, atol=1e-12)
+        in_block = [name for name in loads[1:] if row_of_load(wanted, system, name) is not None]
+        assert np.count_nonzero(level.records.ramps.places) == len(in_block)
+        assert all(row_of_load(wanted, system, name)[0] == 1.0 for name in in_block)
         assert set(read[:reads]).isdisjoint(variables)
 
 

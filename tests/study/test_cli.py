@@ -78,7 +78,7 @@ def test_plot_of_a_run_and_of_two(study, capsys, tmp_path):
     assert (tmp_path / "plot.svg").read_text().count("difference") >= 1
     for arguments, words in (
         (("out/run.csv",), "is not a run saved by run.save"),
-        (("out/run.psmr", "-o", "x.doc"), "must end in .svg, .png, .pdf"),
+        (("out/run.psmr", "-o", "x.doc"), "must end in .svg, .png, .pdf, .eps"),
         (("out/run.psmr", "--signals", "*.omga"), "there is no signal '*.omga'"),
     ):
         code, _, err = call(capsys, "plot", *arguments)
@@ -185,9 +185,16 @@ def test_a_study_names_the_dynamic_data(psse, capsys, study_text):
             "is a study, it has a field dynamics; give the option with a case file",
         ),
         (("modes", "{case}", "--dynamics", "a.dyr"), "dynamic data belong to a .raw file"),
+        (("check", "{case}", "-o", "a.xlsx"), "-o: a.xlsx: must end in .csv, which is what is written there"),
+        (("check", "{case}", "-o", "a"), "-o: a: must end in .csv"),
+        (("modes", "{case}", "-o", "m.html"), "-o: m.html: must end in .csv"),
+        (("partition", "{case}", "--delta", "20", "-o", "q.png"), "-o: q.png: must end in .csv"),
+        (("partition", "{case}", "--delta", "20", "--figure", "q.raw"), "--figure: q.raw: must end in .svg"),
+        (("run", "{study}", "-o", "/dev/full"), "/dev/full is a pipe or device and no folder; name a folder"),
+        (("tune", "{case}", "--up-to", "2", "-o", "{study}"), "study.toml is a file and no folder"),
         (
             ("deformation", "{wscc9}/fault.toml", "-o", "report.pdf"),
-            "must end in .html (report) or .csv (table)",
+            "-o: report.pdf: must end in .html, .htm or .csv",
         ),
     ],
 )
@@ -311,6 +318,54 @@ def test_convert(wscc9, capsys, tmp_path):
     assert "frequency_hz = 50.0" in target.read_text()
 
 
+def test_convert_says_what_it_leaves_and_keeps_what_it_reads(psse, wscc9, capsys, tmp_path):
+    raw, dyr = psse
+    code, _, err = call(capsys, "convert", wscc9 / "wscc9.m", raw, "--frequency", 60)
+    assert code == 0
+    assert f"{dyr}: is of another case, this one has no dynamic data" in err
+    before = dyr.read_text()
+    code, _, err = call(capsys, "convert", wscc9 / "wscc9.raw", tmp_path / "grid.raw", "--dynamics", dyr)
+    assert (code, dyr.read_text()) == (2, before)
+    assert f"{dyr}: is the source itself" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "{case}", "-o", ""),
+        ("modes", "{case}", "--output="),
+        ("partition", "{case}", "--delta", "20", "--figure", ""),
+        ("deformation", "{wscc9}/fault.toml", "-o", ""),
+        ("plot", "a.psmr", "-o", ""),
+        ("run", "{study}", "-o", ""),
+        ("sweep", "{study}", "-o", ""),
+        ("tune", "{case}", "--up-to", "2", "-o", ""),
+        ("reproduce", "shi-rojas", "-o", ""),
+        ("modes", "{case}", "--dynamics", ""),
+    ],
+)
+def test_an_empty_path_is_not_left_out(study, wscc9, capsys, words):
+    places = {"case": wscc9 / "wscc9.toml", "wscc9": wscc9, "study": study}
+    with pytest.raises(SystemExit) as end:
+        call(capsys, *(word.format(**places) for word in words))
+    assert end.value.code == 2
+    assert "the path is empty; name a file or folder, or leave the option out" in capsys.readouterr().err
+
+
+def test_what_is_written_is_said(wscc9, capsys, tmp_path):
+    case, table, figure = wscc9 / "wscc9.toml", tmp_path / "t.csv", tmp_path / "f.svg"
+    for words in (
+        ("check", case),
+        ("modes", case),
+        ("deformation", case, "--method", "TM", "--h", 0.01),
+    ):
+        assert call(capsys, *words, "-o", table)[1].endswith(f"\nWritten {table}\n")
+    words = ("partition", case, "--delta", 20)
+    assert call(capsys, *words, "-o", table, "--figure", figure)[1].endswith(
+        f"\nWritten {figure} and {table}\n"
+    )
+
+
 def test_convert_adds_dynamics(wscc9, capsys, tmp_path):
     target = tmp_path / "out.toml"
     options = ("--frequency", 60, "--add-dynamics", "--seed", 2, "--converters", 0.4)
@@ -323,7 +378,7 @@ def test_convert_adds_dynamics(wscc9, capsys, tmp_path):
 
 def test_convert_refuses(wscc9, capsys, tmp_path):
     for arguments, message in (
-        ((wscc9 / "wscc9.raw", tmp_path / "out.xyz"), "psmr writes .toml"),
+        ((wscc9 / "wscc9.raw", tmp_path / "out.xyz"), "must end in .toml, .raw or .m"),
         ((wscc9 / "wscc9.toml", wscc9 / "wscc9.toml"), "is the source itself"),
         ((tmp_path / "none.raw", tmp_path / "out.toml"), "cannot be read"),
         ((wscc9 / "wscc9.m", tmp_path / "out.toml", "--dynamics", "x.dyr"), "belong to a .raw file"),

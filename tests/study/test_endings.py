@@ -14,6 +14,7 @@ import psmr
 from psmr.errors import InputError, StudyError
 from psmr.study.output.canvas import close, save
 from psmr.study.output.tables import csv_table
+from psmr.study.run.execute import run_study
 
 PSMR = [sys.executable, "-m", "psmr"]
 
@@ -62,10 +63,55 @@ def test_a_run_that_writes_while_it_goes_says_so_too(system, tmp_path, small_fil
     assert files(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", WRITERS)
+def test_no_writer_replaces_what_is_protected(fault_run, tmp_path, name):
+    (tmp_path / name).write_text("kept")
+    (tmp_path / name).chmod(0o444)
+    with pytest.raises(
+        InputError, match=rf"cannot write to .*{name}: it is protected against writing; make it writable"
+    ):
+        WRITERS[name](fault_run, tmp_path / name)
+    assert (files(tmp_path), (tmp_path / name).read_text()) == ([name], "kept")
+
+
+@pytest.mark.parametrize("name", ["run.csv", "report.html", "run.svg"])
+def test_a_protected_result_is_found_before_the_run(tmp_path, study_text, name):
+    """Also one that the new run would only remove, as out of date."""
+    (tmp_path / name).write_text("kept")
+    (tmp_path / name).chmod(0o444)
+    (tmp_path / "study.toml").write_text(study_text)
+    study = psmr.read_study(tmp_path / "study.toml")
+    with pytest.raises(StudyError, match=rf"{name}: it is protected against writing"):
+        run_study(study, tmp_path, progress=lambda t: pytest.fail("the run began"))
+    assert files(tmp_path) == sorted([name, "study.toml"])
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_writer_knows_what_it_writes(fault_run, tmp_path, name):
+    for wrong in (f"{name}.gz", "run.xlsx", "run"):
+        with pytest.raises(InputError, match=rf"{wrong}: must end in \..*, which is what is written there"):
+            WRITERS[name](fault_run, tmp_path / wrong)
+    with pytest.raises(InputError, match="the path of a file is empty"):
+        WRITERS[name](fault_run, "")
+    assert files(tmp_path) == []
+
+
+def test_an_empty_folder_is_no_folder(tmp_path, study_text):
+    study = tmp_path / "study.toml"
+    for line in ('[output]\nfolder = ""\n', "[output]\n"):
+        study.write_text(study_text.split("[output]")[0] + line)
+        with pytest.raises(StudyError, match="the path is empty; name a folder"):
+            run_study(psmr.read_study(study), "" if "=" not in line else None)
+    with pytest.raises(StudyError, match="the path is empty; name a folder"):
+        psmr.sweep(psmr.read_study(study), [psmr.BusFaults(buses=[5], start=0.1, clearing=[0.1])], folder="")
+
+
 @pytest.mark.parametrize("name", ["x.bmp", "x", "x.", "x.png.", "x.foo"])
 def test_a_picture_of_no_format(fault_run, tmp_path, name):
     figure = fault_run.plot(["G1.omega"])
-    with pytest.raises(InputError, match=r"is no format of a picture; use \.svg, \.png, \.pdf"):
+    with pytest.raises(
+        InputError, match=r"must end in \.svg, \.png, \.pdf, .* or \.webp, which is what is written there"
+    ):
         save(figure, tmp_path / name)
     close(figure)
     assert files(tmp_path) == []
@@ -73,7 +119,7 @@ def test_a_picture_of_no_format(fault_run, tmp_path, name):
 
 def test_a_table_of_no_format(fault_run, tmp_path):
     for name in ("x", "x.txt", "x.csv."):
-        with pytest.raises(InputError, match=r"must end in \.csv or \.parquet"):
+        with pytest.raises(InputError, match=r"must end in \.csv, \.parquet or \.pq"):
             fault_run.write_table(tmp_path / name)
     assert files(tmp_path) == []
 
@@ -85,11 +131,15 @@ def test_a_table_that_fails_midway_leaves_nothing(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-@pytest.mark.parametrize("words", [("modes", "{case}"), ("modes", "{case}", "--json")])
-def test_standard_output_that_is_full(wscc9, words):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "words", [("modes", "{case}"), ("modes", "{case}", "--json"), ("--version",), ("--help",), ("run", "-h")]
+)
+def test_standard_output_that_is_full(wscc9, words, unbuffered):
     words = [word.format(case=wscc9 / "wscc9.toml") for word in words]
+    more = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
-        done = subprocess.run([*PSMR, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run([*PSMR, *words], stdout=full, stderr=subprocess.PIPE, text=True, env=more)
     assert done.returncode == 1
     assert done.stderr == (
         "psmr: error: standard output: No space left on device; what was to be written there is lost\n"
@@ -102,6 +152,20 @@ def test_streams_that_lead_nowhere(wscc9, ends):
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+def test_a_closed_standard_output_is_said_before_the_run(tmp_path, study_text):
+    """A file would take its number, and what is printed would go into the file."""
+    (tmp_path / "study.toml").write_text(study_text)
+    line = f"{sys.executable} -m psmr run {tmp_path / 'study.toml'} -o {tmp_path / 'out'}"
+    done = subprocess.run(["bash", "-c", f"{line} >&-"], capture_output=True, text=True)
+    assert (done.returncode, files(tmp_path)) == (1, ["study.toml"])
+    assert done.stderr == (
+        "psmr: error: standard output is closed; send it to a file, or to /dev/null if nobody is to read it\n"
+    )
+    done = subprocess.run(["bash", "-c", f"{line} 2>&- <&-"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Written" in done.stdout
 
 
 def started(study, folder, *words):
@@ -256,6 +320,45 @@ def test_a_signal_that_a_library_makes_another_error_of_is_what_is_told(name, wo
     assert done.returncode == 128 + getattr(signal, name)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+THROUGH_EXEC = """
+import os, signal, sys
+import psmr.cli
+from psmr.cli import entry
+
+def command(arguments):
+    exec("import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(5.0)")
+
+entry.warmup.command = command
+sys.argv = ["psmr", "warmup"]
+sys.exit(psmr.cli.main())
+"""
+
+
+def test_an_interrupt_within_an_exec_has_the_exit_code_of_others():
+    """Python remembers it, and ended itself by the signal after everything was said."""
+    done = subprocess.run([sys.executable, "-c", THROUGH_EXEC], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "psmr: error: interrupted; every file is as it was" in done.stderr
+
+
+def test_an_interrupt_before_the_command_begins_is_no_traceback():
+    code = """
+import sys
+import psmr.cli
+from psmr.cli import entry
+
+def interrupted():
+    raise KeyboardInterrupt
+
+entry.heed_signals = interrupted
+sys.argv = ["psmr", "--version"]
+sys.exit(psmr.cli.main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "psmr: error: interrupted before anything was begun\n"
 
 
 def test_an_interrupt_while_psmr_is_imported_is_no_traceback():

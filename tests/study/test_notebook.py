@@ -1,10 +1,7 @@
 """Runs at a prompt and in a notebook: by name, at times, saved, compared; and slips that get a sentence."""
 
-import json
-import pickle
 import re
 import sys
-import zipfile
 from itertools import pairwise
 
 import numpy as np
@@ -114,55 +111,6 @@ def test_schemes_print_as_the_call_that_makes_them(split):
     for scheme in (*known, *several, Smes(h=0.01, delta=1e-4, micro=10)):
         assert len(repr(scheme)) < 250
         assert "<table" in scheme._repr_html_()
-
-
-def test_a_saved_run_is_the_run(fault_run, tmp_path):
-    fault_run.save(tmp_path / "fault.run")
-    size = (tmp_path / "fault.run").stat().st_size
-    assert fault_run.spans
-    assert fault_run["G*.p"].size
-    fault_run.save(tmp_path / "fault.run")
-    assert (tmp_path / "fault.run").stat().st_size == size
-    again = psmr.load_run(tmp_path / "fault.run")
-    assert np.array_equal(again.x, fault_run.x)
-    assert again.scheme == fault_run.scheme
-    assert again.outcome == fault_run.outcome
-    assert np.array_equal(again.values("G*.p"), fault_run.values("G*.p"))
-    assert again.certificate_after == fault_run.certificate_after
-    assert [p.name for p in tmp_path.iterdir()] == ["fault.run"]
-
-
-def test_what_is_not_a_saved_run_is_said(fault_run, tmp_path):
-    path = tmp_path / "x.run"
-    with pytest.raises(InputError, match="cannot be read: No such file"):
-        psmr.load_run(path)
-    path.write_text("t,x\n")
-    with pytest.raises(InputError, match=r"is not a run saved by run\.save"):
-        psmr.load_run(path)
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr("head.json", json.dumps({"format": "psmr-run", "version": 9, "psmr": "3.0"}))
-    with pytest.raises(
-        InputError, match=r"a run of version 9, written by psmr 3.0; this psmr reads version 1"
-    ):
-        psmr.load_run(path)
-
-
-@pytest.mark.parametrize(
-    ("head", "body", "words"),
-    [
-        ("[1]", b"", "is not a run saved"),
-        ("[" * 100_000, b"", "is not a run saved"),
-        (None, pickle.dumps({"t": 0.0}), "holds a dict and no run"),
-        (None, b"", r"is damaged \("),
-        (None, pickle.dumps(3)[:-1], r"is damaged \("),
-    ],
-)
-def test_a_saved_run_that_is_damaged_is_said(tmp_path, head, body, words):
-    with zipfile.ZipFile(tmp_path / "x.psmr", "w") as file:
-        file.writestr("head.json", head or json.dumps({"format": "psmr-run", "version": 1}))
-        file.writestr("run.pickle", body)
-    with pytest.raises(InputError, match=words):
-        psmr.load_run(tmp_path / "x.psmr")
 
 
 @pytest.mark.parametrize("h", [1e9, 1e300])

@@ -176,7 +176,7 @@ def test_plots_reports_and_saved_runs_of_what_was_kept(kept, tmp_path):
         ({"signals": ()}, "at least one"),
         ({"every": 0}, "every = 0: must be a whole number >= 1"),
         ({"memory": -1.0}, "memory = -1.0: must be a finite number >= 0 in MiB"),
-        ({"files": ["run.txt"]}, "run.txt: must end in .csv or .parquet"),
+        ({"files": ["run.txt"]}, "run.txt: must end in .csv, .parquet or .pq"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(given, words):

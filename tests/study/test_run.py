@@ -201,7 +201,7 @@ def test_an_unwritable_folder_is_found_and_named(tmp_path):
     blocker = tmp_path / "file"
     blocker.write_text("")
     with pytest.raises(
-        StudyError, match=r"cannot write to .*file.inside: .*; choose another place \(-o, or "
+        StudyError, match=r"cannot write to .*file.inside: .*file is a file and no folder; name a folder"
     ):
         check_writable(blocker / "inside")
 

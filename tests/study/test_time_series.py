@@ -5,22 +5,31 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import partitioning
 import psmr
 from psmr.dae.declare.component import Component, Parameter
 from psmr.errors import EventError, StudyError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
+from psmr.numerics.solve.ramps import Course
 from psmr.study.events.schedule import schedule
 from psmr.study.events.series import read_points
 from psmr.study.file.study import read_study
 from tests import systems
+from tests.conftest import ROOT
 
+CASES = ROOT / "cases"
 ROWS = ((0.1, 1.25), (0.3, 1.5), (0.35, 1.4), (0.8, 1.6))
 
 
 def csv_of(path, rows=ROWS, head="t,p"):
     path.write_text(head + "\n" + "".join(f"{t!r},{value!r}\n" for t, value in rows))
     return path
+
+
+def at_once(run):
+    """Return the states at the times of a run, at an instant those before it."""
+    return run.x[np.unique(run.t, return_index=True)[1]]
 
 
 def simulate(system, scheme, events, t_end=1.0):
@@ -35,9 +44,44 @@ def test_a_series_is_the_sum_of_its_ramps(system, tmp_path):
     assert system.parameter("load5", "p") == 1.25
     for scheme in (psmr.SingleRate("TM", 0.01), psmr.SingleRate("RK4", 0.0005)):
         ours, theirs = (simulate(system, scheme, events) for events in ([series], ramps))
-        np.testing.assert_allclose(ours.x, theirs.x, atol=1e-9)
+        np.testing.assert_allclose(at_once(ours), at_once(theirs), atol=1e-9)
     assert series.start == 0.1
     assert series.end == 0.8
+
+
+def test_what_is_seen_of_a_run_follows_the_series(system, tmp_path):
+    series = psmr.TimeSeries(csv_of(tmp_path / "load.csv"), "p", "load5.p")
+    ramps = [psmr.LoadRamp(5, t, end, to / value, factor_q=1.0) for (t, value), (end, to) in pairwise(ROWS)]
+    ours, theirs = (simulate(system, psmr.VariableStep(1e-7), events) for events in ([series], ramps))
+    names, times = ["load5.*", "bus*.frequency", "*.omega", "bus*.v"], np.linspace(0.02, 0.98, 25)
+    # MW and Mvar: a hundredth of a millionth of the base.
+    np.testing.assert_allclose(ours.at(times, names), theirs.at(times, names), rtol=0, atol=1e-5)
+    at_rows = [t for t, _ in ROWS[1:-1]]
+    assert np.isin(at_rows, ours.t).all()
+    before, after = (
+        ours.frame("bus5.frequency").loc[at_rows].to_numpy(),
+        theirs.frame("bus5.frequency", "after"),
+    )
+    np.testing.assert_allclose(before, after.loc[at_rows], rtol=0, atol=1e-5)
+    assert [label for _, label in ours.instants] == ["load5.p follows load.csv"]
+
+
+def test_the_frequency_sees_a_held_input_that_moves(tmp_path):
+    """The pace of g is that of the line that holds, of a course as of a ramp."""
+    system = psmr.build(psmr.read_case(CASES / "wscc9" / "wscc9-renewable.toml"))
+    at = system.names_u.index("EC-S3.p_ref")
+    start = float(system.u0[at])
+    points = [(0.1, start), (0.3, 1.1 * start), (0.5, start), (0.9, 1.05 * start)]
+    file = csv_of(tmp_path / "sun.csv", points)
+    run = simulate(system, psmr.VariableStep(1e-7), [psmr.TimeSeries(file, "p", "EC-S3.p_ref")])
+    rows = by_rows("EC-S3.p_ref", points)
+    other = integrate(system, psmr.VariableStep(1e-7), 1.0, list(rows))
+    np.testing.assert_allclose(run.x[-1], other.x[-1], atol=1e-6)
+    # Away from the rows the frequency is the slope of the phase.
+    times = np.array([0.2, 0.4, 0.7])
+    found = run.at(times, ["bus3.frequency"]).to_numpy()[:, 0]
+    angles = [run.at(times + side * 1e-4, ["bus3.angle"]).to_numpy()[:, 0] for side in (1.0, -1.0)]
+    np.testing.assert_allclose(found, 60.0 + (angles[0] - angles[1]) / 2e-4 / (2 * np.pi), atol=1e-5)
 
 
 def test_p_and_q_of_one_load_may_follow_files_of_their_own(system, tmp_path):
@@ -124,18 +168,98 @@ def test_a_set_point_follows_lines_or_a_staircase(system, tmp_path):
     lines = psmr.TimeSeries(file, "v_ref", "AVR1.v_ref", time="time", scale=1.04)
     first, last = schedule(system, [lines], 1.0)
     assert first.inputs == (("AVR1.v_ref", 1.04),)
-    assert first.rates == (("AVR1.v_ref", pytest.approx(0.26)),)
-    assert last.rates == (("AVR1.v_ref", 0.0),)
+    ((name, course),) = first.courses
+    assert name == "AVR1.v_ref"
+    assert course.rate.tolist() == [pytest.approx(0.26), 0.0]
+    assert last.inputs == (("AVR1.v_ref", pytest.approx(1.1 * 1.04)),)
     assert (first.label, last.label) == ("AVR1.v_ref follows v.csv", "")
     stairs = psmr.TimeSeries(file, "v_ref", "AVR1.v_ref", time="time", hold=True)
-    assert [change.rates[0][1] for change in schedule(system, [stairs], 1.0)] == [0.0, 0.0]
+    made = schedule(system, [stairs], 1.0)
+    assert [change.inputs[0][1] for change in made] == [1.0, 1.1]
+    assert not any(change.courses or change.rates for change in made)
     run = simulate(system, psmr.SingleRate("TM", 0.01), [lines])
     assert [label for _, label in run.instants] == ["AVR1.v_ref follows v.csv"]
 
 
+def by_rows(name, points):
+    """Return a change a row, of a held input or of the active power of a load."""
+    for (t, value), (end, to) in pairwise([*points, (points[-1][0] + 1.0, points[-1][1])]):
+        rate = (to - value) / (end - t)
+        if name.endswith(".p"):
+            load = name.removesuffix(".p")
+            yield Change(t, ((load, "p", value), (load, "p_rate", rate), (load, "t_ramp", t)))
+        else:
+            yield Change(t, inputs=((name, value),), rates=((name, rate),))
+
+
+def as_course(name, points):
+    """Return one change that has the same rows as a course."""
+    t, values = np.array(points).T
+    return [Change(points[0][0], courses=((name, Course.through(t, values)),))]
+
+
+def split_of(system):
+    return partitioning.by_participation(system.linearise(), 20.0)
+
+
+FIXED = {
+    "TM": lambda s: psmr.SingleRate("TM", 0.01, tolerance=1e-12),
+    "SDIRK2": lambda s: psmr.SingleRate("SDIRK2", 0.01, tolerance=1e-12),
+    "RK4": lambda s: psmr.SingleRate("RK4", 0.001, tolerance=1e-12),
+    "multirate": lambda s: psmr.Multirate(split_of(s), 0.04, 4, predictor="TM", tolerance=1e-12),
+    "converged multirate": lambda s: psmr.Multirate(
+        split_of(s), 0.04, 4, predictor="TM", corrections="converge", tolerance=1e-12
+    ),
+    "slow manifold": lambda s: psmr.SlowManifold(split_of(s), 0.01, tolerance=1e-12),
+    "SMES": lambda s: psmr.Smes.for_system(s.linearise(), 0.01, tolerance=1e-12),
+}
+
+# Bounds: the error that each has on this run, times ten.
+CHOOSING = {
+    "variable step": (1e-6, lambda s: psmr.VariableStep(1e-7)),
+    "self-adjusting": (1e-6, lambda s: psmr.SelfAdjusting(1e-7)),
+    "RK54": (1e-8, lambda s: psmr.Adaptive("RK54", rtol=1e-10, atol=1e-12)),
+    "arc length": (1e-8, lambda s: psmr.ArcLength("RK4", 1e-3, tolerance=1e-12)),
+}
+
+
+@pytest.fixture(scope="module")
+def points():
+    """Return irregular rows, 100 a second in the mean: one is at the end of a step of none."""
+    rng = np.random.default_rng(12)
+    times = 0.0512 + np.cumsum(rng.uniform(0.002, 0.018, 30))
+    return list(zip(times.tolist(), (1.25 + 0.1 * rng.standard_normal(30)).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", ["load5.p", "AVR1.v_ref"])
+@pytest.mark.parametrize("kind", FIXED)
+def test_a_course_is_followed_as_if_each_row_were_an_event(system, points, kind, name):
+    scheme = FIXED[kind](system)
+    ours, theirs = (integrate(system, scheme, 0.5, make(name, points)) for make in (as_course, by_rows_list))
+    assert np.count_nonzero(np.diff(ours.t) == 0) == 1
+    assert np.unique(theirs.t).tolist() == ours.t[np.unique(ours.t, return_index=True)[1]].tolist()
+    np.testing.assert_allclose(at_once(ours), at_once(theirs), atol=1e-9)
+
+
+def by_rows_list(name, points):
+    return list(by_rows(name, [(t, value) for t, value in points if t < 0.5]))
+
+
+@pytest.mark.parametrize("name", ["load5.p", "AVR1.v_ref"])
+@pytest.mark.parametrize("kind", CHOOSING)
+def test_steps_that_are_chosen_end_at_the_rows(system, points, kind, name):
+    bound, make_scheme = CHOOSING[kind]
+    scheme = make_scheme(system)
+    ours, theirs = (integrate(system, scheme, 0.5, make(name, points)) for make in (as_course, by_rows_list))
+    assert np.isin([t for t, _ in points if t < 0.5], ours.t).all()
+    np.testing.assert_allclose(ours.x[-1], theirs.x[-1], atol=bound)
+
+
 def test_rows_after_the_end_of_the_run_are_left_out(system, tmp_path):
     series = psmr.TimeSeries(csv_of(tmp_path / "p.csv"), "p", "load5.p")
-    assert [change.t for change in schedule(system, [series], 0.33)] == [0.1, 0.3]
+    assert [change.t for change in schedule(system, [series], 0.33)] == [0.1]
+    stairs = psmr.TimeSeries(series.file, "p", "load5.p", hold=True)
+    assert [change.t for change in schedule(system, [stairs], 0.33)] == [0.1, 0.3]
     with pytest.raises(EventError, match=r"'load5.p follows p.csv' at t = 0.1 s would never be seen"):
         schedule(system, [series], 0.1)
 

@@ -6,7 +6,7 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from psmr.cli.console import print_json
+from psmr.cli.console import print_json, show, tell_written
 from psmr.cli.options import (
     add_command,
     case_file,
@@ -14,7 +14,9 @@ from psmr.cli.options import (
     check_study_options,
     names_study,
     output_option,
+    require_targets,
 )
+from psmr.files import TABLES
 
 if TYPE_CHECKING:
     from psmr.grid.case.case import Case
@@ -40,6 +42,7 @@ def add(subparsers: Any) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Check whether a case starts in equilibrium; return 1 where it cannot start."""
+    require_targets({"-o": arguments.output}, TABLES)
     from psmr.study.check import check
     from psmr.study.file.study import read_study
 
@@ -57,7 +60,8 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(report.record())
     else:
-        print(report.text(arguments.all, warned))
+        show(report.text(arguments.all, warned))
+        tell_written(arguments.output)
     return 0 if report.good else 1
 
 

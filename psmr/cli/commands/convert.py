@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import Any
 
-from psmr.cli.console import print_json
+from psmr.cli.console import print_json, show, tell_written
 from psmr.cli.options import add_command, case_file, case_options
 from psmr.errors import InputError
 
@@ -39,8 +39,11 @@ def command(arguments: argparse.Namespace) -> None:
     from psmr.io.write import write_case
 
     source, target = arguments.case, arguments.target
-    if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
-        raise InputError(f"{target}: is the source itself; give another target")
+    beside = [os.path.splitext(target)[0] + ".dyr"] if target.lower().endswith(".raw") else []
+    for written in (target, *beside):
+        for read in filter(None, (source, arguments.dynamics)):
+            if os.path.exists(written) and os.path.exists(read) and os.path.samefile(read, written):
+                raise InputError(f"{written}: is the source itself; give another target")
     drawn = {key: getattr(arguments, key) for key in ("seed", "converters")}
     drawn = {key: value for key, value in drawn.items() if value is not None}
     if drawn and not arguments.add_dynamics:
@@ -57,4 +60,5 @@ def command(arguments: argparse.Namespace) -> None:
         devices = sum(len(generator.devices) for generator in case.generators)
         print_json({"case": case.name, "target": target, **counts, "devices": devices, "files": files})
         return
-    print(case, f"Written {' and '.join(files)}", sep="\n")
+    show(case)
+    tell_written(*files)

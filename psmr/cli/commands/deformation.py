@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Any
 
-from psmr.cli.console import print_json
+from psmr.cli.console import print_json, show, tell_written
 from psmr.cli.options import (
     add_command,
     case_file,
@@ -14,9 +13,11 @@ from psmr.cli.options import (
     check_study_options,
     names_study,
     output_option,
+    require_targets,
     scheme_options,
 )
 from psmr.errors import InputError
+from psmr.files import PAGES, TABLES
 
 
 def add(subparsers: Any) -> None:
@@ -46,6 +47,7 @@ def command(arguments: argparse.Namespace) -> None:
     from psmr.study.file.study import read_study
     from psmr.study.run.execute import load_system, prepare
 
+    require_targets({"-o": arguments.output}, (*PAGES, *TABLES))
     given = {key: getattr(arguments, key) for key in _SCHEME if getattr(arguments, key) is not None}
     if names_study(arguments):
         check_study_options(arguments, given)
@@ -58,10 +60,8 @@ def command(arguments: argparse.Namespace) -> None:
     chosen = {key: value for key, value in chosen.items() if value is not None}
     report = deformation(linear, recipe.scheme(linear), pencil=arguments.pencil, modes=chosen or None)
     if arguments.output:
-        suffix = os.path.splitext(arguments.output)[1].lower()
-        if suffix not in (".html", ".csv"):
-            raise InputError(f"-o {arguments.output}: must end in .html (report) or .csv (table)")
-        (report.to_html if suffix == ".html" else report.to_csv)(arguments.output)
+        table = arguments.output.lower().endswith(TABLES)
+        (report.to_csv if table else report.to_html)(arguments.output)
     if arguments.json:
         dominant = None if report.dominant is None else report.dominant.to_dict()
         print_json(
@@ -79,7 +79,8 @@ def command(arguments: argparse.Namespace) -> None:
             }
         )
         return
-    print(system.name, report, sep="\n")
+    show(system.name, report)
+    tell_written(arguments.output)
 
 
 _SCHEME = (

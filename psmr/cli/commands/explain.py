@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from psmr.cli.console import print_json
+from psmr.cli.console import print_json, show
 from psmr.cli.options import add_command
 
 
@@ -34,4 +34,4 @@ def command(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(asdict(explanation))
         return
-    print(explanation)
+    show(explanation)

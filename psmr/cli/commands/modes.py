@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from psmr.cli.console import give_table
-from psmr.cli.options import add_command, case_file, case_options, output_option
+from psmr.cli.options import add_command, case_file, case_options, output_option, require_targets
+from psmr.files import TABLES
 
 
 def add(subparsers: Any) -> None:
@@ -24,6 +25,7 @@ def add(subparsers: Any) -> None:
 
 def command(arguments: argparse.Namespace) -> None:
     """List the modes of a case."""
+    require_targets({"-o": arguments.output}, TABLES)
     from psmr.dae.system.linear import modes
     from psmr.study.run.execute import load_system
 

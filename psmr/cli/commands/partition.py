@@ -6,8 +6,9 @@ import argparse
 from typing import Any
 
 from psmr.cli.console import give_table
-from psmr.cli.options import add_command, case_file, case_options, output_option
+from psmr.cli.options import add_command, case_file, case_options, output_option, path, require_targets
 from psmr.errors import InputError
+from psmr.files import PICTURES, TABLES
 
 
 def add(subparsers: Any) -> None:
@@ -32,13 +33,15 @@ def add(subparsers: Any) -> None:
         help="where algebraic variables go: by their participation (default), or all fast",
     )
     partition.add_argument(
-        "--figure", metavar="FILE", help="draw it on the one-line graph (.svg, .png, .pdf)"
+        "--figure", type=path, metavar="FILE", help="draw it on the one-line graph (.svg, .png, .pdf)"
     )
     output_option(partition, "FILE", "write the table as CSV")
 
 
 def command(arguments: argparse.Namespace) -> None:
     """Show a partition, or thresholds worth trying."""
+    require_targets({"-o": arguments.output}, TABLES)
+    require_targets({"--figure": arguments.figure}, PICTURES)
     import partitioning
     from psmr.study.file.recipe import Split, partition_of
     from psmr.study.run.execute import load_system
@@ -57,4 +60,4 @@ def command(arguments: argparse.Namespace) -> None:
         from psmr.study.output.oneline import one_line
 
         save(one_line(system, split), arguments.figure)
-    give_table(arguments, split.table, f"{system.name}: {split}")
+    give_table(arguments, split.table, f"{system.name}: {split}", arguments.figure)

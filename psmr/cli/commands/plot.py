@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from psmr.cli.console import Progress, print_json
-from psmr.cli.options import add_command, output_option
-from psmr.errors import InputError
-
-SUFFIXES = (".svg", ".png", ".pdf")
+from psmr.cli.console import Progress, print_json, show, tell_written
+from psmr.cli.options import add_command, output_option, require_targets
+from psmr.files import PICTURES
 
 
 def add(subparsers: Any) -> None:
@@ -33,8 +31,7 @@ def add(subparsers: Any) -> None:
 def command(arguments: argparse.Namespace) -> None:
     """Draw signals of a run, or of two over one another."""
     target = arguments.output or "plot.svg"
-    if not target.lower().endswith(SUFFIXES):
-        raise InputError(f"-o {target}: must end in {', '.join(SUFFIXES)}")
+    require_targets({"-o": target}, PICTURES)
     run = _run(arguments.run)
     other = None if arguments.other is None else _run(arguments.other)
 
@@ -54,8 +51,8 @@ def command(arguments: argparse.Namespace) -> None:
     if found is not None and found.note:
         print(f"Note: {found.note}")
     if table is not None:
-        print(table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
-    print(f"Written {target}")
+        show(table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+    tell_written(target)
 
 
 def _label(path: str, run: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from psmr.cli.console import Progress, print_json
+from psmr.cli.console import Progress, list_written, print_json, show
 from psmr.cli.options import add_command, output_option
 
 
@@ -49,6 +49,6 @@ def command(arguments: argparse.Namespace) -> None:
         record = result.record() | {"figures": {}, "files": [str(path) for path in files]}
         print_json(record)
         return
-    print(result)
+    show(result)
     if files:
-        print("\nWritten", *(f"  {path}" for path in files), sep="\n")
+        list_written(files)

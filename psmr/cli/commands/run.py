@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from psmr.cli.console import Progress, print_json
+from psmr.cli.console import Progress, list_written, print_json, show
 from psmr.cli.options import add_command, output_option
 
 
@@ -76,11 +76,11 @@ def command(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(_run_record(study.name, run, files))
         return
-    print(run.summary())
+    show(run.summary())
     if files:
-        print("\nWritten", *(f"  {path}" for path in files), sep="\n")
+        list_written(files)
     else:
-        print(
+        show(
             f"\nNothing is written: [output] of {arguments.study} asks for no file (csv, html, figure, save)"
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from psmr.cli.console import Progress, print_json
+from psmr.cli.console import Progress, list_written, print_json, show
 from psmr.cli.options import add_command, output_option
 
 
@@ -66,6 +66,5 @@ def command(arguments: argparse.Namespace) -> None:
         record = {"name": found.sweep.name, "folder": str(found.folder), "seconds": found.seconds}
         print_json(record | {"resumed": found.resumed, "rows": rows, "files": [str(f) for f in found.files]})
         return
-    print(found)
-    written = (*found.files, found.folder / "runs")
-    print("\nWritten", *(f"  {path}" for path in written), sep="\n")
+    show(found)
+    list_written((*found.files, found.folder / "runs"))

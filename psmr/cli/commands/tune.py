@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from psmr.cli.console import Progress, print_json
+from psmr.cli.console import Progress, list_written, print_json, show
 from psmr.cli.options import add_command, case_file, case_options, fraction, hertz, output_option
 
 
@@ -56,10 +56,10 @@ def command(arguments: argparse.Namespace) -> None:
     from psmr.study.output.files import check_writable
     from psmr.study.run.execute import load_system
     from psmr.study.tuning.tune import tune
-    from psmr.study.tuning.tuned import confirm, tuning_record, write_tuning
+    from psmr.study.tuning.tuned import FILES, confirm, tuning_record, write_tuning
 
     if arguments.output:
-        check_writable(arguments.output)
+        check_writable(arguments.output, FILES)
     file = case_file(arguments)
     system = load_system(file)
     with Progress(1.0, unit="") as progress:
@@ -77,6 +77,6 @@ def command(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(tuning_record(tuning, confirmation) | {"files": [str(path) for path in files]})
         return
-    print(tuning, confirmation, sep="\n\n")
+    show(tuning, "", confirmation)
     if files:
-        print("\nWritten", *(f"  {path}" for path in files), sep="\n")
+        list_written(files)

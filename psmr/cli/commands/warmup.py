@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from psmr.cli.console import show
 from psmr.cli.options import add_command
 
 
@@ -24,4 +25,4 @@ def command(arguments: argparse.Namespace) -> None:
     """Compile everything ahead."""
     from psmr.study.warmup import warmup
 
-    print(warmup())
+    show(warmup())

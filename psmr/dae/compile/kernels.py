@@ -11,7 +11,7 @@ entry takes what a block does not want, so that a device that owns one fast row 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from psmr.dae.compile.address import address_of
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 
@@ -60,8 +61,6 @@ class Kernels:
         Jacobian entries that are 1: they keep the algebraic variables of devices out of service.
     keep
         Arrays that the table points to.
-    shared
-        What all kernels of this block have in common and was asked for, by name.
     """
 
     table: NDArray[np.int64]
@@ -83,10 +82,19 @@ class Kernels:
     parameters: tuple[Reals, ...]
     ones: Indices
     keep: tuple[Any, ...]
-    shared: dict[str, Any] = field(default_factory=dict, repr=False)
+    _shared: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __reduce__(self) -> Any:
         raise TypeError("kernels hold addresses of this process: pickle the system and make them anew")
+
+    def shared_by_all(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what all kernels of this block have in common under a name, made where nobody asked for it.
+
+        Copies, which differ in their parameters and limits, share it: it must depend on neither.
+        """
+        if name not in self._shared:
+            self._shared[name] = make()
+        return self._shared[name]
 
     def copy(self, parameters: Sequence[Reals], lower: Reals, upper: Reals) -> Kernels:
         """Return kernels of the same block with parameters and limits of their own.
@@ -103,7 +111,7 @@ class Kernels:
             for chosen, given in zip(self.selected, parameters, strict=True)
         )
         table = self.table.copy()
-        table[:, _PARAMETERS] = [own.ctypes.data for own in values if len(own)]
+        table[:, _PARAMETERS] = [address_of(own) for own in values if len(own)]
         return replace(
             self, table=table, parameters=values, lower=lower, upper=upper, keep=(*self.keep, values)
         )
@@ -116,9 +124,9 @@ class Kernels:
         `target` names the entries that it adds to, `index` what it reads where that is something else.
         """
         new = self.table[row].copy()
-        new[[_RESIDUAL, _ROW]] = kernel, target.ctypes.data
+        new[[_RESIDUAL, _ROW]] = kernel, address_of(target)
         if index is not None:
-            new[_INDEX] = index.ctypes.data
+            new[_INDEX] = address_of(index)
         return new
 
     def with_parameters(self, table: NDArray[np.int64], of: NDArray[np.intp]) -> NDArray[np.int64]:

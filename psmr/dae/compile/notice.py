@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from psmr.printable import printable
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -40,7 +42,7 @@ def say(text: str, once: str | None = None) -> None:
             return
         _said.add(once)
     with contextlib.suppress(OSError, ValueError):  # nobody hears it: no reason to end
-        print(f"psmr: {text}", file=sys.stderr, flush=True)
+        print(printable(f"psmr: {text}"), file=sys.stderr, flush=True)
 
 
 def announce(what: str, seconds: float, kept: str = "", once: bool = False) -> None:

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.dae.compile.address import address_of
 from psmr.dae.compile.kernels import Kernels, Reals
 from psmr.errors import InputError
 
@@ -130,7 +131,7 @@ def _restrict(
         )
         kept.append(arrays)
         code = group.compiled
-        pointers = [array.ctypes.data for array in arrays]
+        pointers = [address_of(array) for array in arrays]
         table.append([code.residual, code.jacobian, code.constant, devices.size, *pointers])
 
     lower_slot, upper_slot = (_slots(keys, pattern) for keys in bound_keys)

@@ -42,9 +42,7 @@ class SwitchTables:
 
 def switch_tables(kernels: Kernels, groups: Sequence[Any], size: int) -> SwitchTables:
     """Return the tables of a block of a system with these groups, whose buffer has `size` numbers."""
-    if "switches" not in kernels.shared:
-        kernels.shared["switches"] = _switch_tables(kernels, groups, size)
-    found = kernels.shared["switches"]
+    found = kernels.shared_by_all("switches", lambda: _switch_tables(kernels, groups, size))
     margins, shares = (kernels.with_parameters(table, found.of) for table in (found.margins, found.shares))
     return replace(found, margins=margins, shares=shares, keep=(kernels.keep, *found.keep))
 

@@ -16,6 +16,7 @@ from psmr.dae.declare.algebraic_form import form_for
 from psmr.dae.declare.component import crossed_limits
 from psmr.errors import CaseError, nearest
 from psmr.grid.models.catalogue import LOAD_ROLES, PREFIXES, RELAY_ROLES, ROLES, role_parameters
+from psmr.printable import in_line
 
 _TAKES = {"motor": "drives", "composite": "load takes"}
 
@@ -48,7 +49,7 @@ class Row:
     def place(self) -> str:
         """Where the row is: file and line where it was read, otherwise its kind and name."""
         name = getattr(self, "name", "")
-        return f"{self.where or type(self).__name__}{f' ({name})' if name else ''}"
+        return f"{self.where or type(self).__name__}{f' ({in_line(str(name))})' if name else ''}"
 
 
 def _check_name(row: Any) -> None:

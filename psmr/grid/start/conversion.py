@@ -49,9 +49,10 @@ class LoadShares:
             )
             # Fractions are written in decimals: their sum is 1 up to their rounding.
             if not good or abs(sum(shares) - 1) >= 1e-9:
+                sums = f"; these add up to {sum(shares):g}" if good else ""
                 raise InputError(
-                    f"loads: {name} = {shares!r}: must be three fractions (impedance, current, power) that"
-                    " add up to 1"
+                    f"loads: {name} = {shares!r}: must be three fractions from 0 to 1 (impedance, current, "
+                    f"power) that add up to 1{sums}"
                 )
             object.__setattr__(self, name, tuple(map(float, shares)))
 
@@ -88,7 +89,8 @@ def load_shares(loads: str | Mapping[str, Sequence[float]] | LoadShares) -> Load
         return LoadShares(_NAMED[loads], _NAMED[loads])
     parts = dict(_PART.findall(loads))
     if set(parts) != {"p", "q"}:
-        raise InputError(f"loads = {loads!r}: {_RIGHT}{nearest(loads, _NAMED)}")
+        missing = "".join(f"; {k} is missing" for k in ("p", "q") if parts and k not in parts)
+        raise InputError(f"loads = {loads!r}: {_RIGHT}{missing or nearest(loads, _NAMED)}")
     try:
         p, q = (tuple(float(x) for x in re.split(r"[\s,]+", parts[k].strip(" ,"))) for k in ("p", "q"))
     except ValueError as error:

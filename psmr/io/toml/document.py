@@ -15,6 +15,7 @@ from psmr.io.text import decoded, parsed_toml
 from psmr.io.toml.fields import Field, Spec
 from psmr.io.toml.lines import Lines
 from psmr.io.toml.lines import Path as TablePath
+from psmr.printable import in_line, steers
 
 _HEAD: Spec = {"format": Field((str,), needed=True), "version": Field((int,), needed=True)}
 """What every file begins with."""
@@ -47,7 +48,7 @@ class Document:
     def where(self, table: TablePath = (), key: str | None = None) -> str:
         """Return file, line and table for a message."""
         line = self.lines.table(table) if key is None else self.lines.key(table, key)
-        names = ".".join(part for part in table if isinstance(part, str))
+        names = in_line(".".join(part for part in table if isinstance(part, str)))
         row = len(table) == 2 and isinstance(table[1], int)
         return f"{self.path}:{max(line, 1)}" + (f" [[{names}]]" if row else f" [{names}]" if names else "")
 
@@ -126,6 +127,9 @@ class Document:
         self.fail(f"there is no {'field or table' if tables else 'field'} {shown(key)}{hint}", table, key)
 
     def _checked(self, table: TablePath, key: str, value: Any, field: Field) -> Any:
+        texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        if Path not in field.kinds and any(isinstance(text, str) and steers(text) for text in texts):
+            self.fail(f"{key} = {shown(value)}: has a character that cannot be printed", table, key)
         for kind in field.kinds:
             if kind == list[float] and isinstance(value, list):
                 return tuple(self._checked(table, key, part, Field((float,))) for part in value)

@@ -54,6 +54,8 @@ class NestedEngine:
         The DAE, its parameter matrices, and the buffer at the start.
     """
 
+    lands = True
+
     def __init__(self, variable: VariableEngine, system: System, w: Reals) -> None:
         self.variable, self.system = variable, system
         self.blocks = variable.blocks
@@ -85,12 +87,12 @@ class NestedEngine:
         for place in (CARRIED, STEADY):
             self.nest.state[place] = old.state[place]
 
-    def begin(self, end: float, w: Reals) -> int:
+    def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """Start a span at the point in w, with one step for all."""
         self._forget_after(float(w[-1]))
         self.refines = False
         self._look_anew()
-        return self.variable.begin(end, w)
+        return self.variable.begin(end, w, stops)
 
     def _forget_after(self, t: float) -> None:
         """Drop what is known of steps that end after t, to which the run has gone back."""
@@ -197,6 +199,9 @@ class NestedEngine:
     def forget(self, autonomous: bool) -> None:
         """See `Engine`: what was fast, and the blocks made for it, are found anew."""
         self.variable.forget(autonomous)
+        whole = self.blocks[0].records.ramps.places
+        if self.levels and len(whole) > len(self.levels[0].records.ramps.places):  # no room for what follows
+            self._drop_levels()
         nest = self.nest
         if nest is not None:
             nest.orders[1:] = nest.counts[1:] = 0
@@ -206,6 +211,10 @@ class NestedEngine:
     def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
         """See `Engine`."""
         self.variable.take_out(system, parameters, w, out)
+        self._drop_levels()
+
+    def _drop_levels(self) -> None:
+        """Let refined blocks be made anew; what they counted stays."""
         self._collect()
         self._counts = sum((level.records.kept.counts for level in self.levels), self._counts)
         self.levels, self.nest, self.refines = [], None, False

@@ -27,6 +27,7 @@ from psmr.numerics.solve.records import (
     limits_of,
     lu_of,
     matrix_of,
+    ramps_of,
 )
 from psmr.numerics.solve.views import integer_rows, integers, places, reals
 
@@ -35,7 +36,8 @@ STATE_SLOTS, DIAGONAL = place("matrix.state_slots"), place("matrix.diagonal")
 LOWER, UPPER, BOUNDED_STATES = place("limits.lower"), place("limits.upper"), place("limits.bounded")
 MOVING, SLOTS, ENDS = place("limits.moving"), place("limits.slots"), place("limits.ends")
 HELD, HELD_IN_MATRIX = place("limits.held"), place("limits.held_in_matrix")
-RAMPS_AT, RAMPS_VALUES = place("ramps.at"), place("ramps.values")
+COURSES = tuple(place(f"ramps.{name}") for name in ("at", "rows", "ends", "cursor"))
+COURSE_PLACES = place("ramps.places")
 INDPTR, INDICES, ORDER = place("lu.indptr"), place("lu.indices"), place("lu.order")
 
 # Arrays whose length follows from the block alone: as many entries as it has states, rows, rows and one more,
@@ -104,8 +106,9 @@ def extract(frame, whole, block, base, variables_from, rows_from, chosen, level,
             order[at] = c
             at += 1
     old_row = integers(whole, ROW)
-    for k in (RAMPS_AT, RAMPS_VALUES):
+    for k in COURSES:
         r[k], r[k + 1] = old_row[k], old_row[k + 1]
+    _courses(frame, whole, r, base)
     for k in AS_STATES:
         r[k + 1] = states
     for k in AS_ROWS:
@@ -170,6 +173,7 @@ def _devices(frame, whole, r, base, rows, n, read):  # type: ignore[no-untyped-d
             g, at = frame.group[device], frame.at[device]
             to = frame.counts[g]
             frame.counts[g] += 1
+            frame.chosen[device] = to
             width = frame.widths[g]
             old = places(table[g, _FIRST_POINTER] + 4 * at * width[READS], width[READS])
             new = places(base[READS] + 4 * (frame.offsets[g, READS] + to * width[READS]), width[READS])
@@ -216,6 +220,25 @@ def _devices(frame, whole, r, base, rows, n, read):  # type: ignore[no-untyped-d
         used += 1
     r[TABLE + 1] = used
     return reads
+
+
+@lean
+def _courses(frame, whole, r, base):  # type: ignore[no-untyped-def]
+    """Write where the block has the parameters that follow a course; zero for those it does not have."""
+    table, old = matrix_of(whole).table, ramps_of(whole).places
+    own = integers(r[COURSE_PLACES], old.size)
+    r[COURSE_PLACES + 1] = old.size
+    for k in range(old.size):
+        own[k] = 0
+        for g in range(table.shape[0]):
+            size = 8 * frame.widths[g, NUMBERS]
+            within = old[k] - table[g, _FIRST_POINTER + NUMBERS]
+            if within < 0 or within >= size * table[g, _COUNT]:
+                continue
+            device = frame.begins[g] + within // size
+            if frame.marks[device] == frame.marks[-1]:
+                own[k] = base[NUMBERS] + 8 * frame.offsets[g, NUMBERS]
+                own[k] += size * frame.chosen[device] + within % size
 
 
 @lean

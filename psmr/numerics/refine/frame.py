@@ -34,12 +34,15 @@ class Frame(NamedTuple):
         (n + m + 1,) and the devices that add to each row, by number in the table of kernels.
     group, at
         Row of that table, and place among its devices, of each device.
+    begins
+        Number of the first device of each row of that table.
     widths, offsets
         (rows of the table, 4) entries a device, and where a component begins in the arrays of a block.
     column_place, row_place, slot_place
         Room: places in the block of columns, rows and entries; `NONE` outside a call.
-    marks, seen, counts
-        Room: devices and variables that were met in the call of number `marks[-1]`, devices by component.
+    marks, seen, counts, chosen
+        Room: devices and variables that were met in the call of number `marks[-1]`, devices by component, and
+        the place in the block of each device that was met.
     """
 
     states: int
@@ -51,6 +54,7 @@ class Frame(NamedTuple):
     adding: np.ndarray
     group: np.ndarray
     at: np.ndarray
+    begins: np.ndarray
     widths: np.ndarray
     offsets: np.ndarray
     column_place: np.ndarray
@@ -59,6 +63,7 @@ class Frame(NamedTuple):
     marks: np.ndarray
     seen: np.ndarray
     counts: np.ndarray
+    chosen: np.ndarray
 
 
 def frame_of(whole: Block, atoms: Atoms) -> Frame:
@@ -86,6 +91,7 @@ def frame_of(whole: Block, atoms: Atoms) -> Frame:
         adding=device.astype(np.uint32),
         group=np.repeat(np.arange(many.size), many).astype(np.uint32),
         at=np.concatenate([np.arange(k) for k in many] or [np.zeros(0)]).astype(np.int64),
+        begins=devices[:-1].astype(np.int64),
         widths=widths,
         offsets=np.ascontiguousarray(ends - widths * many[:, None]),
         column_place=np.full(size, NONE),
@@ -94,6 +100,7 @@ def frame_of(whole: Block, atoms: Atoms) -> Frame:
         marks=np.zeros(int(devices[-1]) + 1, np.int64),
         seen=np.zeros(size, np.int64),
         counts=np.zeros(many.size, np.int64),
+        chosen=np.zeros(int(devices[-1]), np.int64),
     )
 
 

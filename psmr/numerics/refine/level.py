@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.dae.compile.address import address_of
 from psmr.numerics.refine.frame import Frame
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.lu import Lu, Search
@@ -53,7 +54,7 @@ class Level:
     @property
     def bases(self) -> list[int]:
         """Addresses of `devices`."""
-        return [int(array.ctypes.data) for array in self.devices]
+        return [address_of(array) for array in self.devices]
 
 
 def level_for(whole: Block, frame: Frame) -> Level:

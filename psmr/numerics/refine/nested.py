@@ -52,8 +52,9 @@ from psmr.numerics.step.controller import (
     within,
 )
 from psmr.numerics.step.encoded import AT_START
-from psmr.numerics.step.machine import VALID_OF, copy
-from psmr.numerics.step.variable import ACCEPTED, PREVIOUS, REJECTED, TRIED
+from psmr.numerics.step.instructions import copy
+from psmr.numerics.step.machine import VALID_OF
+from psmr.numerics.step.variable import ACCEPTED, PREVIOUS, REJECTED, TRIED, next_stop
 from psmr.numerics.step.variable import NEXT as NEXT_STEP
 
 # A set this close to the tolerance joins a block that is made anyway, so that the block serves the next step
@@ -237,7 +238,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
     machine, control = by_reference(machine), by_reference(control)
     nest, frame = by_reference(nest), by_reference(frame)
     steps, counts, clock, state = control.steps, control.counts, nest.clock, nest.state
-    filled, level, last, order = 0, 0, False, control.order
+    filled, level, last, stop, order = 0, 0, False, end, control.order
     state[LOGGED] = 0
     deepest, made = LEVELS - 1, nest.blocks.size - 1
     while True:
@@ -251,7 +252,8 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                 return filled, FULL
             if counts[ACCEPTED] + counts[REJECTED] >= control.most:
                 return filled, SPENT
-            h, last = within(t, min(steps[NEXT_STEP], control.longest), end)
+            stop = next_stop(control, t, end)
+            h, last = within(t, min(steps[NEXT_STEP], control.longest), stop)
             steps[TRIED] = h
             if not t + h > t:
                 return filled, VANISHED
@@ -332,7 +334,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
             continue
         h, error = clock[0, STEP], clock[0, ERROR]
         if last:
-            w[w.size - 1] = end
+            w[w.size - 1] = stop
         if refined:
             account(nest, h, order)
             clear(nest.bins)

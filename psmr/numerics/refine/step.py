@@ -26,7 +26,8 @@ from psmr.numerics.step.encoded import (
     TARGET,
 )
 from psmr.numerics.step.estimate import filtered_estimate, largest_error, local_errors
-from psmr.numerics.step.machine import AUTONOMOUS, VALID_OF, copy, extrapolate, stage
+from psmr.numerics.step.instructions import copy, extrapolate, stage
+from psmr.numerics.step.machine import AUTONOMOUS, VALID_OF
 
 # Where a set took more steps than this in a step of the last length, its estimate there says nothing: the set
 # stays refined until its own steps say otherwise.

@@ -15,8 +15,9 @@ from psmr.errors import EventError, SimulationError, nearest
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.scheme import Engine
 from psmr.numerics.solve.algebraic_solve import algebraic_solve
-from psmr.numerics.solve.block import Block, Ramp
-from psmr.numerics.step.machine import MOST_ROUNDS
+from psmr.numerics.solve.block import Block
+from psmr.numerics.solve.ramps import Course, Following, Place
+from psmr.numerics.step.instructions import MOST_ROUNDS
 
 Reals = NDArray[np.float64]
 
@@ -32,12 +33,32 @@ class Now:
     ----------
     out
         Devices out of service.
-    ramps
-        Held inputs that ramp, by their position in w; see `psmr.numerics.solve.block.Block.load`.
+    inputs, parameters
+        What follows a course: held inputs by their position in w, parameters by their places.
     """
 
     out: set[str] = field(default_factory=set)
-    ramps: dict[int, Ramp] = field(default_factory=dict)
+    inputs: dict[int, Course] = field(default_factory=dict)
+    parameters: dict[Place, Course] = field(default_factory=dict)
+
+    @property
+    def moves(self) -> bool:
+        """Whether anything follows a course."""
+        return bool(self.inputs or self.parameters)
+
+    def rows(self, a: float, b: float, same: float) -> Reals:
+        """Return the times of the rows of all courses between a and b in s; closer than `same` are one."""
+        courses = (*self.inputs.values(), *self.parameters.values())
+        t = np.unique(np.concatenate([np.zeros(0), *(course.t for course in courses)]))
+        t = t[(t > a + same) & (t < b - same)]
+        return np.asarray(t[np.diff(t, prepend=-np.inf) > same])
+
+    def put(self, w: Reals, parameters: Sequence[Reals]) -> None:
+        """Write what follows a course as it is at the time in w."""
+        for place, course in self.inputs.items():
+            w[place] = course.at(w[-1])
+        for (group, row, column), course in self.parameters.items():
+            parameters[group][row, column] = course.at(w[-1])
 
 
 def instants_of(
@@ -67,11 +88,22 @@ def instants_of(
         for name, _ in (*change.inputs, *change.rates):
             if system.index(name) not in held:
                 raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
+        for name, _ in change.courses:
+            if name not in system.names_u:
+                _check_course(system, change, name)
         _check_out(system, change)
         near = (t_start, float(t_end), *list(instants)[-1:])
         instant = next((t for t in near if abs(t - change.t) <= same), change.t)
         instants.setdefault(float(instant), []).append(change)
     return instants
+
+
+def _check_course(system: System, change: Change, name: str) -> None:
+    """Raise EventError for a course of a parameter that its component does not take as one that moves."""
+    device, _, parameter = name.rpartition(".")
+    group, _, _ = system.parameter_place(device, parameter)
+    if f"{parameter}_rate" not in system.groups[group].compiled.component.ramps:
+        raise EventError(f"{change}: {name} is neither a held input nor a parameter that has a rate")
 
 
 def _check_out(system: System, change: Change) -> None:
@@ -127,10 +159,12 @@ def apply_changes(
     """
     what = ", ".join(map(str, changes))
     before = system.constant_limits(parameters)
+    now.put(w, parameters)
     for change in changes:
         for device, parameter, value in change.parameters:
-            group, row, column = system.parameter_place(device, parameter)
+            group, row, column = place = system.parameter_place(device, parameter)
             parameters[group][row, column] = value
+            now.parameters.pop(place, None)
     lower, upper = system.constant_limits(parameters)
     for i in np.flatnonzero(lower > upper):
         raise EventError(
@@ -138,15 +172,17 @@ def apply_changes(
         )
     moved = np.flatnonzero((lower != before[0]) | (upper != before[1]))
     w[moved] = np.clip(w[moved], lower[moved], upper[moved])
-    _set_inputs(system, changes, w, now)
+    _set_courses(system, changes, w, now)
+    now.put(w, parameters)
+    following = Following(now.inputs, now.parameters)
     leaving = {name for change in changes for name in change.out} - now.out
     if leaving:
         now.out |= leaving
         engine.take_out(system, parameters, w, now.out)
         event.take_out(system, parameters, w, now.out)
     for block in (*engine.blocks.values(), event):
-        block.load(parameters, lower, upper, now.ramps, w)
-    engine.forget(autonomous(system, parameters) and not now.ramps)
+        block.load(parameters, lower, upper, following, w)
+    engine.forget(autonomous(system, parameters) and not now.moves)
     solve_within_limits(system, event, w, what, (lower, upper), now.out)
 
 
@@ -193,21 +229,24 @@ def solve_within_limits(
     )
 
 
-def _set_inputs(system: System, changes: list[Change], w: Reals, now: Now) -> None:
-    """Write the held inputs as they are from now on, and let begin and end what ramps."""
-    t = float(w[-1])
-    for place, (value, rate, since) in now.ramps.items():
-        w[place] = value + rate * (t - since)
+def _set_courses(system: System, changes: list[Change], w: Reals, now: Now) -> None:
+    """Write the held inputs as they are from now on, and let begin and end what follows a course."""
     for change in changes:
         for name, value in change.inputs:
             place = system.index(name)
             w[place] = value
-            now.ramps.pop(place, None)
+            now.inputs.pop(place, None)
         for name, rate in change.rates:
             place = system.index(name)
-            now.ramps.pop(place, None)
+            now.inputs.pop(place, None)
             if rate != 0:
-                now.ramps[place] = (float(w[place]), rate, t)
+                now.inputs[place] = Course.line(float(w[-1]), float(w[place]), rate)
+        for name, course in change.courses:
+            if name in system.names_u:
+                now.inputs[system.index(name)] = course
+            else:
+                device, _, parameter = name.rpartition(".")
+                now.parameters[system.parameter_place(device, parameter)] = course
 
 
 def autonomous(system: System, parameters: Sequence[Reals]) -> bool:
@@ -215,13 +254,15 @@ def autonomous(system: System, parameters: Sequence[Reals]) -> bool:
 
     The parameters decide for components that read the time only while they ramp.
     """
-    return not any(
-        group.compiled.timed and _ramps(group.compiled.component, matrix)
-        for group, matrix in zip(system.groups, parameters, strict=True)
-    )
+    for group, matrix in zip(system.groups, parameters, strict=True):
+        if group.compiled.timed:
+            rates = _rates(group.compiled.component)
+            if not rates or any(np.count_nonzero(matrix[:, column]) for column in rates):
+                return False
+    return True
 
 
-def _ramps(component: type[Component], matrix: Reals) -> bool:
+def _rates(component: type[Component]) -> tuple[int, ...]:
+    """Return the columns of the parameters that say how fast a component's inputs ramp."""
     declared = tuple(parameters_of(component))
-    rates = [declared.index(name) for name in component.ramps]
-    return not rates or bool(matrix[:, rates].any())
+    return tuple(declared.index(name) for name in component.ramps)

@@ -24,22 +24,41 @@ ROOM = 2**25
 
 
 def flow_through(
-    engine: FlowEngine, end: float, w: Reals, recorder: Recorder, progress: Callable[[float], None] | None
+    engine: FlowEngine,
+    end: float,
+    w: Reals,
+    rows: Reals,
+    recorder: Recorder,
+    progress: Callable[[float], None] | None,
 ) -> None:
-    """Advance w to t = end in s and record every point.
+    """Advance w to t = end in s and record every point; a step ends at each time of `rows` before it.
 
     Raises
     ------
     SimulationError
         Where the steps allowed are spent, the step vanishes, or a step fails that cannot be shortened.
     """
+    for stop in (end,) if engine.lands else (*rows.tolist(), end):
+        _flow_to(engine, stop, w, rows, recorder, progress)
+        if recorder.stopped() or recorder.paused():
+            return
+
+
+def _flow_to(
+    engine: FlowEngine,
+    end: float,
+    w: Reals,
+    stops: Reals,
+    recorder: Recorder,
+    progress: Callable[[float], None] | None,
+) -> None:
     room, started = recorder.chunk(64), False
     while True:
         times, rows = np.empty(room), np.empty((room, recorder.size))
         began = time.perf_counter()
         filled, status = 0, DONE
         if not started:
-            status = engine.begin(end, w)
+            status = engine.begin(end, w, stops)
             started = status == DONE
         if started:
             filled, status = engine.flow(end, w, times, rows)

@@ -114,9 +114,9 @@ def integrate(
     expected = 0
     if not scheme.chooses_steps:
         per_step = _points(scheme, every)
-        # At each instant a step is shortened, and the point stands twice.
+        # At each instant a step is shortened, and the point stands twice; at the rows of a course once.
         expected = per_step * (math.ceil((t_end - t_start) / scheme.step) + len(instants) + 1)
-        expected += len(instants) + 1
+        expected += len(instants) + 1 + sum(len(c.t) for change in changes for _, c in change.courses)
     if acting is not None:
         acting.start(parameters, same)
     recorder = Recorder(
@@ -141,11 +141,12 @@ def integrate(
         return found if acting is None else replace(found, acted=tuple(acting.acted))
 
     def cross(end: float) -> None:
+        rows = now.rows(float(w[-1]), end, same)
         if scheme.chooses_steps:
-            flow_through(engine, end, w, recorder, progress)
+            flow_through(engine, end, w, rows, recorder, progress)
         else:
             most = _most_steps(scheme, recorder, every)
-            for grid in TimeGrid.windows(float(w[-1]), end, scheme.step, most):
+            for grid in TimeGrid.windows(float(w[-1]), end, scheme.step, most, rows):
                 _cross(engine, event, scheme, grid, w, every, recorder, progress)
                 if recorder.stopped() or recorder.paused():
                     break
@@ -168,9 +169,8 @@ def integrate(
     def back() -> None:
         """Go back to the last point before an action."""
         w[-1], w[: recorder.size] = recorder.go_on()
-        for place, (value, rate, since) in now.ramps.items():
-            w[place] = value + rate * (w[-1] - since)
-        engine.forget(autonomous(system, parameters) and not now.ramps)
+        now.put(w, parameters)
+        engine.forget(autonomous(system, parameters) and not now.moves)
 
     ends = sorted({t_start, *instants, float(t_end)})
     try:
@@ -225,9 +225,7 @@ def _cross(
     """
     t, ends = grid.rows(scheme.within if every else None)
     piece = Piece(t, np.empty((t.size, recorder.size)), ends)
-    total = len(grid.steps)
-    ratios = np.full(total, scheme.within(float(grid.steps[0])).size)
-    ratios[-1] = scheme.within(float(grid.steps[-1])).size
+    total, ratios = len(grid.steps), grid.points(scheme.within)
     done, chunk = 0, recorder.chunk(16)
     while done < total:
         first = done

@@ -16,6 +16,9 @@ Reals = NDArray[np.float64]
 # A table that is full grows by this factor; the operating system moves pages, not numbers.
 GROWTH = 1.25
 
+# Rows that a table makes room for at once at least take so many bytes; they take memory only as they come.
+LEAST = 2**20
+
 # Bytes that are asked for at once at most; an operating system may refuse more than it has.
 MOST_EXPECTED = 2**31
 
@@ -61,15 +64,22 @@ class Table:
             self._write(np.column_stack([t, values]))
         else:
             if count > len(self._rows):
-                self._rows.resize((self._room(count, float(t[0])), self.width), refcheck=False)
+                self._widen(self._room(count, float(t[0])))
             self._rows[self.count : count, 0] = t
             self._rows[self.count : count, 1:] = values
         self.count = count
 
+    def _widen(self, room: int) -> None:
+        """Make room for so many rows."""
+        if self.count:
+            self._rows.resize((room, self.width), refcheck=False)
+        else:  # which does not write zeros into memory that may not be used
+            self._rows = np.empty((room, self.width))
+
     def _room(self, count: int, t: float) -> int:
         """Return the rows to make room for, where `count` are needed at t in s."""
         row, there = 8.0 * self.width, len(self._rows)
-        wanted = max(count, int(GROWTH * there))
+        wanted = max(count, int(GROWTH * there), int(LEAST / row))
         room = there + int(room_for_more(row * there, row * (wanted - there)) / row)
         if room < count:
             raise SimulationError(

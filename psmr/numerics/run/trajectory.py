@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.errors import EventError
+from psmr.numerics.solve.ramps import Course
 
 if TYPE_CHECKING:
     from psmr.numerics.refine.activity import Activity
@@ -40,6 +41,9 @@ class Change:
         change gives it another rate. One that is set (`inputs`) and has no rate here stands still.
     protects
         Whether it is protection that acted.
+    courses
+        (full name of a held input or of a parameter with a rate, course) pairs: it follows the course from
+        here on, until a change sets it.
 
     Raises
     ------
@@ -54,6 +58,7 @@ class Change:
     out: tuple[str, ...] = ()
     rates: tuple[tuple[str, float], ...] = ()
     protects: bool = False
+    courses: tuple[tuple[str, Course], ...] = ()
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.t):
@@ -65,6 +70,16 @@ class Change:
         for name, value in named:
             if not math.isfinite(value):
                 raise EventError(f"{self}: {name} = {value!r}; it must be finite")
+        for name, course in self.courses:
+            if not (
+                np.isfinite([course.t, course.value, course.rate]).all() and (np.diff(course.t) > 0).all()
+            ):
+                raise EventError(f"{self}: the course of {name} must be finite, its times ascending")
+
+    @property
+    def until(self) -> float:
+        """Time in s at which the last of its courses ends; its own without any."""
+        return max([self.t, *(course.end for _, course in self.courses)])
 
     def __str__(self) -> str:
         return self.label or f"change at t = {self.t:g} s"

@@ -257,10 +257,18 @@ class GridEngine(Engine, Protocol):
 
 
 class FlowEngine(Engine, Protocol):
-    """An engine that finds its points as it goes."""
+    """An engine that finds its points as it goes.
 
-    def begin(self, end: float, w: Reals) -> int:
-        """Start a span at the point in w; return a status."""
+    Attributes
+    ----------
+    lands
+        Whether its steps end at the `stops` of a span. Otherwise a span ends at each.
+    """
+
+    lands: bool
+
+    def begin(self, end: float, w: Reals, stops: Reals) -> int:
+        """Start a span at the point in w; `stops` are times in s before its end; return a status."""
 
     def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
         """Step until t = end or `rows` is full; return (rows filled, status)."""

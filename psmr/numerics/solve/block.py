@@ -6,19 +6,21 @@ Compiled code opens all of them alike, so that one compiled Newton serves them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.dae.compile.address import address_of
 from psmr.dae.compile.kernels import Kernels
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.system.system import System
 from psmr.errors import SingularError
 from psmr.numerics.solve.evaluate import evaluate
-from psmr.numerics.solve.lu import make_lu, why_singular, with_room
+from psmr.numerics.solve.lu import make_lu, order_and_room, why_singular, with_room
+from psmr.numerics.solve.ramps import NOTHING, Following
 from psmr.numerics.solve.records import (
     COUNTS,
     KEPT,
@@ -28,7 +30,6 @@ from psmr.numerics.solve.records import (
     Kept,
     Limits,
     Matrix,
-    Ramps,
     Records,
     Work,
     row_of,
@@ -36,7 +37,6 @@ from psmr.numerics.solve.records import (
 from psmr.numerics.solve.solver import solve, solve_block
 
 Reals = NDArray[np.float64]
-Ramp = tuple[float, float, float]
 
 _PURPOSE = {
     "step": "the step",
@@ -47,6 +47,33 @@ _PURPOSE = {
     "event": "the algebraic equations",
     "linearisation": "the linearisation",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What depends on the kernels of a block alone: all blocks with them share it, and none writes into it.
+
+    Attributes
+    ----------
+    columns, rows
+        Names of variables and equations.
+    state_slots, diagonal
+        See `Matrix`.
+    moving, slots, ends
+        See `Limits`.
+    order, room
+        See `psmr.numerics.solve.lu.order_and_room`.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    state_slots: NDArray[np.uint32]
+    diagonal: NDArray[np.uint32]
+    moving: NDArray[np.int64]
+    slots: NDArray[np.uint32]
+    ends: NDArray[np.uint32]
+    order: NDArray[np.uint32]
+    room: int
 
 
 @dataclass
@@ -65,6 +92,8 @@ class Block:
         What compiled code opens; replaced as a whole when an array changes its size.
     first
         Buffer at the first solution of the block's equations without limits; None before it.
+    address
+        Where compiled code opens it; changes with `records`.
     """
 
     role: str
@@ -73,6 +102,7 @@ class Block:
     rows: tuple[str, ...]
     records: Records
     first: Reals | None = None
+    address: int = field(init=False)
     _row: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -80,11 +110,7 @@ class Block:
 
     def _keep(self, records: Records) -> None:
         self.records, self._row = records, row_of(records, solve_block.address)
-
-    @property
-    def address(self) -> int:
-        """Where compiled code opens it; changes with `records`."""
-        return int(self._row.ctypes.data)
+        self.address = address_of(self._row)
 
     @property
     def purpose(self) -> str:
@@ -106,20 +132,24 @@ class Block:
         evaluate(self.address, w)
 
     def load(
-        self, parameters: Sequence[Reals], lower: Reals, upper: Reals, ramps: Mapping[int, Ramp], w: Reals
+        self,
+        parameters: Sequence[Reals],
+        lower: Reals,
+        upper: Reals,
+        following: Following,
+        w: Reals,
+        before: int = 0,
     ) -> None:
-        """Take new parameters, constant limits and ramps of inputs; what the old ones gave is forgotten.
+        """Take new parameters, constant limits and what follows a course; the old ones are forgotten.
 
-        `ramps` has a (value, rate, time at which it has that value) for the position of an input in w.
+        `before` is the number of groups that the block has before those of the system.
         """
         self.kernels.load(parameters)
         states = self.kernels.row_indices[: self.kernels.states]
         self.records.limits.lower[:] = lower[states]
         self.records.limits.upper[:] = upper[states]
-        if ramps or len(self.records.ramps.at):
-            at = np.array(list(ramps), dtype=np.uint32)
-            values = np.array(list(ramps.values()), dtype=float).reshape(-1, 3)
-            self._keep(self.records._replace(ramps=Ramps(at, values)))
+        if following or len(self.records.ramps.ends):
+            self._keep(self.records._replace(ramps=following.in_block(self.kernels, before)))
         self.kernels.write_constant(w, self.records.matrix.constant)
         self.forget()
 
@@ -204,28 +234,49 @@ def make_block(
         Names of devices out of service; see `psmr.dae.compile.restrict.restrict`.
     """
     kernels = restrict(system, parameters, rows, variables, out)
-    names_w = (*system.names_x, *system.names_y, *system.names_u)
-    names_r = (*system.names_x, *system.names_g)
-    lu, search = make_lu(kernels.indptr, kernels.indices)
+    layout = kernels.shared_by_all("layout", lambda: _layout(system, kernels))
+    lu, search = make_lu(kernels.indptr, kernels.indices, layout.order, layout.room)
     records = Records(
-        matrix=_matrix(kernels, w),
-        limits=_limits(kernels),
-        ramps=Ramps(np.zeros(0, np.uint32), np.zeros((0, 3))),
+        matrix=_matrix(kernels, layout, w),
+        limits=_limits(kernels, layout),
+        ramps=NOTHING.in_block(kernels, 0),
         work=Work(np.zeros(kernels.states), *(np.zeros(kernels.rows) for _ in range(6))),
         lu=lu,
         search=search,
         kept=Kept(np.array([np.nan, 1.0, 0.0, 0.0, 0.0]), np.zeros(COUNTS, np.int64)),
     )
-    columns = tuple(names_w[i] for i in kernels.variables)
-    return Block(role, kernels, columns, tuple(names_r[i] for i in kernels.row_indices), records)
+    return Block(role, kernels, layout.columns, layout.rows, records)
+
+
+def _layout(system: System, kernels: Kernels) -> Layout:
+    """Return what the blocks with these kernels share."""
+    names_w = (*system.names_x, *system.names_y, *system.names_u)
+    names_r = (*system.names_x, *system.names_g)
+    indices = kernels.indices.astype(np.int64)
+    of_state = indices < kernels.states
+    bounded = np.zeros(kernels.rows, dtype=bool)
+    bounded[kernels.bounded] = True
+    slots = np.flatnonzero(bounded[indices])
+    slots = slots[np.argsort(indices[slots], kind="stable")]
+    order, room = order_and_room(kernels.indptr, kernels.indices)
+    return Layout(
+        columns=tuple(names_w[i] for i in kernels.variables),
+        rows=tuple(names_r[i] for i in kernels.row_indices),
+        state_slots=_index(np.flatnonzero(of_state)),
+        diagonal=_index(np.flatnonzero((indices == column_indices(kernels)) & of_state)),
+        moving=_moving(kernels),
+        slots=_index(slots),
+        ends=_index(np.searchsorted(indices[slots], kernels.bounded, side="right")),
+        order=order,
+        room=room,
+    )
 
 
 def _index(values: Any) -> NDArray[np.uint32]:
     return np.ascontiguousarray(values, dtype=np.uint32)
 
 
-def _matrix(kernels: Kernels, w: Reals) -> Matrix:
-    indices, states = kernels.indices.astype(np.int64), kernels.states
+def _matrix(kernels: Kernels, layout: Layout, w: Reals) -> Matrix:
     constant = np.empty(kernels.nnz + 1)
     kernels.write_constant(w, constant)
     return Matrix(
@@ -234,24 +285,20 @@ def _matrix(kernels: Kernels, w: Reals) -> Matrix:
         constant=constant,
         J=np.zeros(kernels.nnz + 1),
         F=np.zeros(kernels.rows + 1),
-        state_slots=_index(np.flatnonzero(indices < states)),
-        diagonal=_index(np.flatnonzero((indices == column_indices(kernels)) & (indices < states))),
+        state_slots=layout.state_slots,
+        diagonal=layout.diagonal,
     )
 
 
-def _limits(kernels: Kernels) -> Limits:
-    indices, count = kernels.indices.astype(np.int64), len(kernels.bounded)
-    bounded = np.zeros(kernels.rows, dtype=bool)
-    bounded[kernels.bounded] = True
-    slots = np.flatnonzero(bounded[indices])
-    slots = slots[np.argsort(indices[slots], kind="stable")]
+def _limits(kernels: Kernels, layout: Layout) -> Limits:
+    count = len(kernels.bounded)
     return Limits(
         lower=np.array(kernels.lower),
         upper=np.array(kernels.upper),
         bounded=kernels.bounded,
-        moving=_moving(kernels),
-        slots=_index(slots),
-        ends=_index(np.searchsorted(indices[slots], kernels.bounded, side="right")),
+        moving=layout.moving,
+        slots=layout.slots,
+        ends=layout.ends,
         held=np.zeros(count, np.int64),
         held_in_matrix=np.zeros(count, np.int64),
     )

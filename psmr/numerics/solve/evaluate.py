@@ -1,19 +1,32 @@
-"""The raw residual of a block at a point, with the held inputs that ramp as they are then; compiled."""
+"""The raw residual of a block at a point, with what follows a course as it is then; compiled."""
 
 from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import residual
-from psmr.numerics.solve.records import RESIDUALS, VALID, kept_of, matrix_of, ramps_of
+from psmr.numerics.solve.records import RESIDUALS, VALID, follows, kept_of, matrix_of, ramps_of
+from psmr.numerics.solve.views import reals
 
 
 @lean
 def follow_ramps(block, w):  # type: ignore[no-untyped-def]
-    """Write the held inputs that ramp as they are at the time in w."""
+    """Write the held inputs that ramp, and the block's parameters that do, as they are at the time in w."""
+    if not follows(block):
+        return
     ramps = ramps_of(block)
-    at, values = ramps.at, ramps.values
-    for k in range(at.size):
-        w[at[k]] = values[k, 0] + values[k, 1] * (w[-1] - values[k, 2])
+    at, rows, time, first = ramps.at, ramps.rows, w[w.size - 1], 0
+    for k in range(ramps.ends.size):
+        row, end = ramps.cursor[k], ramps.ends[k]
+        while row + 1 < end and rows[row + 1, 0] <= time:
+            row += 1
+        while row > first and rows[row, 0] > time:
+            row -= 1
+        ramps.cursor[k], first = row, end
+        value = rows[row, 1] + rows[row, 2] * (time - rows[row, 0])
+        if k < at.size:
+            w[at[k]] = value
+        elif ramps.places[k - at.size] != 0:
+            reals(ramps.places[k - at.size], 1)[0] = value
 
 
 @lean

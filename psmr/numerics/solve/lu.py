@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,10 +169,18 @@ def _ordering(starts: bytes, rows: bytes) -> tuple[NDArray[np.intp], int]:
     return np.argsort(done.perm_c), int(max(done.L.nnz, done.U.nnz))
 
 
+def order_and_room(indptr: NDArray[np.uint32], indices: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], int]:
+    """Return the order of elimination of the columns, and the entries to make room for in each factor."""
+    n = len(indptr) - 1
+    order, entries = ordering(indptr, indices) if n else (np.zeros(0, np.intp), 0)
+    # Pivots off the diagonal fill in more than the symmetric pattern; n for the column in hand.
+    return order.astype(np.uint32), 2 * entries + 2 * n
+
+
 def make_lu(
     indptr: NDArray[np.uint32],
     indices: NDArray[np.uint32],
-    order: NDArray[np.intp] | None = None,
+    order: NDArray[Any] | None = None,
     room: int | None = None,
 ) -> tuple[Lu, Search]:
     """Return the arrays of a factorisation of a square CSC pattern, not factorised yet.
@@ -182,16 +190,15 @@ def make_lu(
     indptr, indices
         The pattern of order n.
     order
-        Order of elimination of the columns; None computes it with `ordering`.
+        Order of elimination of the columns; None computes it with `order_and_room`.
     room
         Entries that each factor may have; None for what the pattern suggests. Where pivots off the diagonal
         need more, `first_factors` says so.
     """
     n = len(indptr) - 1
     if order is None:
-        order, entries = ordering(indptr, indices) if n else (np.zeros(0, np.intp), 0)
-        # Pivots off the diagonal fill in more than the symmetric pattern; n for the column in hand.
-        room = 2 * entries + 2 * n if room is None else room
+        order, usual = order_and_room(indptr, indices)
+        room = usual if room is None else room
     room = 8 * len(indices) + 2 * n if room is None else room
 
     def index(size: int) -> NDArray[np.uint32]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psmr.dae.compile.address import address_of
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.lu import Lu, Search
 from psmr.numerics.solve.views import integer_rows, integers, places, real_rows, reals
@@ -77,18 +78,25 @@ class Limits(NamedTuple):
 
 
 class Ramps(NamedTuple):
-    """Held inputs that change with time.
+    """Held inputs and parameters that change with time, along a line from each row of a table to the next.
 
     Attributes
     ----------
     at
-        Positions in w.
-    values
-        (count, 3) value, rate and the time in s at which they have that value.
+        Positions in w of the held inputs.
+    rows
+        (rows, 3) time in s from which a line holds, value then and rate.
+    ends, cursor
+        Of each input, then of each parameter, where its rows end, and the row that was last used.
+    places
+        Addresses of the parameters; zero for those the block does not have.
     """
 
     at: np.ndarray
-    values: np.ndarray
+    rows: np.ndarray
+    ends: np.ndarray
+    cursor: np.ndarray
+    places: np.ndarray
 
 
 class Work(NamedTuple):
@@ -139,7 +147,7 @@ class Records(NamedTuple):
 
 # In compiled code a block is the address of its row: an address and a length for each array of `Records`, one
 # after the other, then the address of the solver. Each function opens what it needs.
-ARRAYS = 48
+ARRAYS = 51
 SOLVER = 2 * ARRAYS
 ROW = SOLVER + 1
 
@@ -179,7 +187,13 @@ def limits_of(block):  # type: ignore[no-untyped-def]
 def ramps_of(block):  # type: ignore[no-untyped-def]
     """Open the ramps of a block."""
     r = integers(block, ROW)
-    return Ramps(places(r[30], r[31]), real_rows(r[32], r[33], 3))
+    return Ramps(
+        places(r[30], r[31]),
+        real_rows(r[32], r[33], 3),
+        integers(r[34], r[35]),
+        integers(r[36], r[37]),
+        integers(r[38], r[39]),
+    )
 
 
 @lean
@@ -187,13 +201,13 @@ def work_of(block):  # type: ignore[no-untyped-def]
     """Open the work vectors of a block."""
     r = integers(block, ROW)
     return Work(
-        reals(r[34], r[35]),
-        reals(r[36], r[37]),
-        reals(r[38], r[39]),
         reals(r[40], r[41]),
         reals(r[42], r[43]),
         reals(r[44], r[45]),
         reals(r[46], r[47]),
+        reals(r[48], r[49]),
+        reals(r[50], r[51]),
+        reals(r[52], r[53]),
     )
 
 
@@ -202,20 +216,20 @@ def lu_of(block):  # type: ignore[no-untyped-def]
     """Open the factors of a block."""
     r = integers(block, ROW)
     return Lu(
-        places(r[48], r[49]),
-        places(r[50], r[51]),
-        places(r[52], r[53]),
         places(r[54], r[55]),
         places(r[56], r[57]),
         places(r[58], r[59]),
         places(r[60], r[61]),
-        reals(r[62], r[63]),
+        places(r[62], r[63]),
         places(r[64], r[65]),
         places(r[66], r[67]),
         reals(r[68], r[69]),
-        reals(r[70], r[71]),
-        reals(r[72], r[73]),
-        integers(r[74], r[75]),
+        places(r[70], r[71]),
+        places(r[72], r[73]),
+        reals(r[74], r[75]),
+        reals(r[76], r[77]),
+        reals(r[78], r[79]),
+        integers(r[80], r[81]),
     )
 
 
@@ -224,14 +238,14 @@ def search_of(block):  # type: ignore[no-untyped-def]
     """Open the room for the choice of pivots of a block."""
     r = integers(block, ROW)
     return Search(
-        integers(r[76], r[77]),
-        integers(r[78], r[79]),
-        integers(r[80], r[81]),
         integers(r[82], r[83]),
         integers(r[84], r[85]),
-        places(r[86], r[87]),
-        places(r[88], r[89]),
-        reals(r[90], r[91]),
+        integers(r[86], r[87]),
+        integers(r[88], r[89]),
+        integers(r[90], r[91]),
+        places(r[92], r[93]),
+        places(r[94], r[95]),
+        reals(r[96], r[97]),
     )
 
 
@@ -239,7 +253,13 @@ def search_of(block):  # type: ignore[no-untyped-def]
 def kept_of(block):  # type: ignore[no-untyped-def]
     """Open what outlives a call: memory and counts."""
     r = integers(block, ROW)
-    return Kept(reals(r[92], r[93]), integers(r[94], r[95]))
+    return Kept(reals(r[98], r[99]), integers(r[100], r[101]))
+
+
+@lean
+def follows(block):  # type: ignore[no-untyped-def]
+    """Return whether anything of a block changes with time along a course."""
+    return integers(block, ROW)[35] > 0
 
 
 @lean
@@ -254,7 +274,7 @@ def row_of(records: Records, solver: int) -> np.ndarray:
     places = []
     for array in (*parts, *records.kept):
         assert array.flags.c_contiguous
-        places += [array.__array_interface__["data"][0], len(array)]
+        places += [address_of(array), len(array)]
     row = np.zeros(ROW, np.int64)
     row[: len(places)] = places
     row[SOLVER] = solver

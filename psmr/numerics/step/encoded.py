@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -95,17 +96,18 @@ def blocks_of(program: Program) -> list[tuple[str, str]]:
     return list(found)
 
 
-def encode(program: Program, blocks: Mapping[tuple[str, str], int]) -> Encoded:
-    """Return a program for the machine.
+@functools.lru_cache(maxsize=64)
+def encode(program: Program, blocks: tuple[tuple[tuple[str, str], int], ...]) -> Encoded:
+    """Return a program for the machine; the runs of a sweep share it, and none writes into it.
 
     Parameters
     ----------
     program
         The program of a step.
     blocks
-        Number of the block for each (role, side) of `blocks_of`.
+        Each (role, side) of `blocks_of` with the number of its block.
     """
-    writer = _Writer(program, blocks)
+    writer = _Writer(program, dict(blocks))
     writer.write(program.instructions, None)
     outliving = [(writer.point(name), writer.point(BEFORE + name)) for name in program.kept]
     code = np.array(writer.rows, dtype=np.int64).reshape(-1, WIDTH)

@@ -16,6 +16,7 @@ from psmr.numerics.solve.newton import POLICIES
 from psmr.numerics.solve.sides import Sides, read_by, rows_of_sides, sides_of
 from psmr.numerics.step.answer import AnsweringBlock, Answers, answering_block, no_answers
 from psmr.numerics.step.encoded import Encoded, blocks_of, encode
+from psmr.numerics.step.loop import advance
 from psmr.numerics.step.machine import (
     AUTONOMOUS,
     CORRECTIONS,
@@ -27,7 +28,6 @@ from psmr.numerics.step.machine import (
     REMEMBER,
     VALID_OF,
     Machine,
-    advance,
 )
 from psmr.numerics.step.program import Program
 from psmr.numerics.step.time_grid import TimeGrid
@@ -101,7 +101,7 @@ class ProgramEngine:
         self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
         part, usual = self._program(step, ()), self._program(step, _uniform(step, self.memory))
         self.encoded, self.outliving = part, part.outliving
-        self._state, self._measured = np.zeros(8, np.int64), np.zeros(3)
+        self._state, self._measured = np.zeros(8, np.int64), np.zeros(2)
         self._state[REMEMBER] = int(self.memory > 0)
         self.machine = Machine(
             code=part.code,
@@ -128,7 +128,7 @@ class ProgramEngine:
     def _program(self, h: float, before: tuple[float, ...]) -> Encoded:
         key = (h, before)
         if key not in self._encoded:
-            self._encoded[key] = encode(self.programs(h, before), self.places)
+            self._encoded[key] = encode(self.programs(h, before), tuple(self.places.items()))
         return self._encoded[key]
 
     def _wanted(self) -> NDArray[Any]:

@@ -1,6 +1,6 @@
 """A step as data: a short program over named points.
 
-A scheme yields the program of its step; everything else reads it. `psmr.numerics.step.machine` runs it
+A scheme yields the program of its step; everything else reads it. `psmr.numerics.step.loop` runs it
 compiled on the nonlinear DAE, `psmr.pencil.operator.equations` maps it on the linear one,
 `psmr.numerics.step.description` says it in words and `psmr.numerics.step.work` counts it.
 

@@ -14,6 +14,11 @@ Reals = NDArray[np.float64]
 # A rest of a span shorter than this part of a step is rounding of the times, not a step.
 ROUNDING = 1e-9
 
+NO_STOPS: Reals = np.zeros(0)
+
+# Digits of a rest, as a part of a step, where there are many rests.
+DIGITS = 9
+
 
 @dataclass(frozen=True, eq=False)
 class TimeGrid:
@@ -30,20 +35,34 @@ class TimeGrid:
         return grid
 
     @classmethod
-    def windows(cls, a: float, b: float, h: float, most: float) -> Iterator[TimeGrid]:
-        """Divide [a, b] as `over` does, and yield the steps by `most` at a time."""
-        whole = math.floor((b - a) / h + ROUNDING)
-        rest = b - (a + whole * h)
-        count = whole + int(whole == 0 or rest > ROUNDING * h)
-        first = 0
-        while first < count:
-            last = int(min(count, first + most))
-            steps = np.full(last - first, h)
-            if last > whole:
-                steps[-1] = rest
-            end = b if last == count else a + h * last
-            yield cls(a + h * np.arange(first, last, dtype=float), steps, end)
-            first = last
+    def windows(
+        cls, a: float, b: float, h: float, most: float, stops: Reals = NO_STOPS
+    ) -> Iterator[TimeGrid]:
+        """Divide [a, b] as `over` does, and yield the steps by `most` at a time.
+
+        A step ends at each of the `stops` within, ascending times in s; from there the steps count anew.
+        """
+        marks = np.array([a, *stops, b])
+        length = np.diff(marks)
+        whole = np.floor(length / h + ROUNDING)
+        rest = length - whole * h
+        if stops.size:  # a few steps that differ by rounding are one, for which there is one program
+            rest = h * np.round(rest / h, DIGITS)
+        count = whole + ((whole == 0) | (rest > ROUNDING * h))
+        last = np.cumsum(count).astype(np.int64)
+        for first in range(0, int(last[-1]), int(min(most, last[-1]))):
+            k = np.arange(first, min(first + most, last[-1]), dtype=np.int64)
+            part = np.searchsorted(last, k, side="right")
+            within = k - (last[part] - count[part])
+            shortened = within >= whole[part]
+            steps = np.where(shortened, rest[part], h)
+            times, ends_part = marks[part] + h * within, k[-1] + 1 == last[part[-1]]
+            yield cls(times, steps, float(marks[part[-1] + 1] if ends_part else times[-1] + h))
+
+    def points(self, within: Callable[[float], Reals]) -> NDArray[np.int64]:
+        """Return how many points each step has; see `rows`."""
+        sizes, which = np.unique(self.steps, return_inverse=True)
+        return np.array([within(float(h)).size for h in sizes], dtype=np.int64)[which]
 
     def rows(self, within: Callable[[float], Reals] | None) -> tuple[Reals, NDArray[np.int64]]:
         """Return the times of the rows that record the span, and the row that each step ends with.
@@ -51,15 +70,13 @@ class TimeGrid:
         Row 0 is the point before the first step. `within` returns the times of the points within a step of h
         in s, counted from its start, the last one h; None records the ends of steps only.
         """
-        count = len(self.steps)
+        ends = np.arange(len(self.steps) + 1)
         if within is None:
-            t = np.empty(count + 1)
-            t[0], t[1:-1], t[-1] = self.times[0], self.times[1:], self.end
-            return t, np.arange(count + 1)
-        # All steps have one size but the last, which may be shortened.
-        usual, last = within(float(self.steps[0])), within(float(self.steps[-1]))
-        inner = (self.times[:-1, None] + usual).ravel()
-        t = np.concatenate([self.times[:1], inner, self.times[-1] + last])
-        t[-1] = self.end
-        ends = np.append(usual.size * np.arange(count), t.size - 1)
+            return np.append(self.times, self.end), ends
+        ends = np.append(0, np.cumsum(self.points(within)))
+        t = np.empty(ends[-1] + 1)
+        for h in np.unique(self.steps):
+            steps, own = np.flatnonzero(self.steps == h), within(float(h))
+            t[ends[steps][:, None] + 1 + np.arange(own.size)] = self.times[steps][:, None] + own
+        t[ends[:-1]], t[-1] = self.times, self.end
         return t, ends

@@ -33,7 +33,9 @@ from psmr.numerics.step.corners import Corners, accepted, corners_for, first_swi
 from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.engine import Choices, ProgramEngine
 from psmr.numerics.step.estimate import filtered_estimate, largest_error
-from psmr.numerics.step.machine import VALID_OF, copy, run_program
+from psmr.numerics.step.instructions import copy
+from psmr.numerics.step.loop import run_program
+from psmr.numerics.step.machine import VALID_OF
 from psmr.numerics.step.program import Program
 
 Reals = NDArray[np.float64]
@@ -81,6 +83,8 @@ class Control(NamedTuple):
         (n,) room for rates without limits.
     corners
         Those of the equations.
+    stops, passed
+        Times in s at which a step ends, ascending, and how many of them are behind.
     """
 
     difference: np.ndarray
@@ -93,6 +97,17 @@ class Control(NamedTuple):
     outliving: np.ndarray
     raw: np.ndarray
     corners: Corners
+    stops: np.ndarray
+    passed: np.ndarray
+
+
+@lean
+def next_stop(control, t, end):  # type: ignore[no-untyped-def]
+    """Return the first time in s after t at which a step ends: a stop, or the end of the span."""
+    stops, passed = control.stops, control.passed
+    while passed[0] < stops.size and stops[passed[0]] <= t:
+        passed[0] += 1
+    return stops[passed[0]] if passed[0] < stops.size else end
 
 
 @lean
@@ -186,7 +201,8 @@ def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-unty
         if counts[ACCEPTED] + counts[REJECTED] >= control.most:
             return filled, SPENT
         t = w[w.size - 1]
-        h, last = within(t, min(steps[NEXT], control.longest), end)
+        stop = next_stop(control, t, end)
+        h, last = within(t, min(steps[NEXT], control.longest), stop)
         steps[TRIED] = h
         if not t + h > t:
             return filled, VANISHED
@@ -206,7 +222,7 @@ def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-unty
         error = error_of(machine, control.difference, control.tolerance, h, w) if status == DONE else np.inf
         if error <= 1.0:
             if last:
-                w[w.size - 1] = end
+                w[w.size - 1] = stop
             times[filled] = w[w.size - 1]
             copy(w, rows[filled])
             accepted(corners)
@@ -238,6 +254,8 @@ def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-unty
 class VariableEngine:
     """See `psmr.numerics.schemes.scheme.FlowEngine`."""
 
+    lands = True
+
     def __init__(
         self,
         system: System,
@@ -266,6 +284,8 @@ class VariableEngine:
             outliving=self.inner.outliving,
             raw=np.zeros(system.n),
             corners=self._corners(system, w),
+            stops=np.zeros(0),
+            passed=np.zeros(1, np.int64),
         )
 
     def _corners(self, system: System, w: Reals) -> Corners:
@@ -274,8 +294,9 @@ class VariableEngine:
         self._tables = switch_tables(kernels, system.groups, w.size)
         return corners_for(self._tables, self.pair.tableau, self.inner.encoded.places, w.size, kernels.rows)
 
-    def begin(self, end: float, w: Reals) -> int:
+    def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """Start a span at the point in w: the first step follows from the rates there."""
+        self.control = self.control._replace(stops=np.ascontiguousarray(stops), passed=np.zeros(1, np.int64))
         for _, place in self.control.outliving:
             self.inner.machine.points[place, -1] = np.nan
         self.control.corners.ahead[:] = 0

@@ -21,7 +21,7 @@ from psmr.numerics.solve.explicit import place, project
 from psmr.numerics.solve.newton import DISHONEST
 from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, work_of
 from psmr.numerics.solve.status import NOT_FINITE
-from psmr.numerics.step.machine import close
+from psmr.numerics.step.instructions import close
 
 # Places in `Progress.counts`.
 ACCEPTED, REJECTED, REVERSALS, EVALUATED, FAILED = range(5)

@@ -84,6 +84,8 @@ class Following:
         not among those that its error estimate compares.
     """
 
+    lands = False
+
     def __init__(self, system: System, flow: Flow, parameters: Sequence[Reals], w: Reals) -> None:
         self.blocks = _blocks(system, parameters, w)
         size, self.name = system.n + 1, flow.method
@@ -121,7 +123,7 @@ class Following:
         self.stages = np.zeros((self.tableau.stages + 2, size))
         self.new = np.zeros(size)
 
-    def begin(self, end: float, w: Reals) -> int:
+    def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """Start a span at the point in w; return a status."""
         blocks = self._blocks()
         begin(blocks, w, self.rules, self.progress)

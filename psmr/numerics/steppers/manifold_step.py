@@ -12,7 +12,7 @@ from psmr.numerics.solve.limits import move_limits
 from psmr.numerics.solve.newton import DISHONEST
 from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, limits_of, matrix_of, work_of
 from psmr.numerics.solve.status import DONE, NOT_FINITE, STALE
-from psmr.numerics.step.machine import close, copy
+from psmr.numerics.step.instructions import close, copy
 from psmr.numerics.steppers.flow import ALGEBRAIC, WHOLE
 
 # Nodes of Runge-Kutta 4.

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from psmr.pencil.report.glossary import GLOSSARY
 from psmr.pencil.report.svg.figure import PageFigure
 from psmr.pencil.report.svg.ink import THEME
+from psmr.printable import printable
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
@@ -36,9 +37,9 @@ def render(template: str, package: str = HOME, **values: Any) -> str:
     package
         Whose folder ``templates`` has it.
     values
-        What it shows. Text is escaped.
+        What it shows. Text is escaped, also what would change the direction of the text beside it.
     """
-    return _environment(package).get_template(template).render(**values)
+    return printable(_environment(package).get_template(template).render(**values))
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from psmr.arguments import check_arguments
-from psmr.files import write_texts
+from psmr.files import PAGES, TABLES, require_suffix, write_texts
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.report.terminal import terminal_report
 
@@ -106,9 +106,10 @@ class Deformation:
         Raises
         ------
         InputError
-            When the file cannot be written.
+            When the file cannot be written, or its name ends otherwise.
         """
         check_arguments(Deformation.to_csv, locals())
+        require_suffix(path, TABLES)
         write_texts({Path(path): self.table.to_csv(index=False)}, parents=False)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
@@ -117,9 +118,10 @@ class Deformation:
         Raises
         ------
         InputError
-            When the file cannot be written.
+            When the file cannot be written, or its name ends otherwise.
         """
         check_arguments(Deformation.to_html, locals())
+        require_suffix(path, PAGES)
         # matplotlib takes half a second to import and is needed for the page alone.
         from psmr.pencil.report.page import page
 

@@ -51,7 +51,7 @@ def schedule(
     _refuse_repeated(given)
     for event in sorted(given, key=lambda event: event.start):
         earlier = sorted((entry.change for entry in entries), key=lambda change: change.t)
-        now = after(system, [change for change in earlier if change.t <= event.start])
+        now = after(system, [change for change in earlier if change.t <= event.start], event.start)
         entries += [Entry(change, event) for change in _checked(event, now, t_end)]
     entries.sort(key=lambda entry: entry.change.t)
     _refuse_overlaps(entries)
@@ -62,8 +62,8 @@ def schedule(
     return changes
 
 
-def after(system: System, changes: Sequence[Change]) -> System:
-    """Return the system with the parameters and held inputs that the changes have made."""
+def after(system: System, changes: Sequence[Change], t: float) -> System:
+    """Return the system with the parameters and held inputs that the changes up to t in s have made."""
     if not changes:
         return system
     parameters, w0 = [matrix.copy() for matrix in system.parameters], system.w0.copy()
@@ -73,6 +73,13 @@ def after(system: System, changes: Sequence[Change]) -> System:
             parameters[group][row, column] = value
         for name, value in change.inputs:
             w0[system.index(name)] = value
+        for name, course in change.courses:
+            if name in system.names_u:
+                w0[system.index(name)] = course.at(t)
+            else:
+                device, _, parameter = name.rpartition(".")
+                group, row, column = system.parameter_place(device, parameter)
+                parameters[group][row, column] = course.at(t)
     return replace(system, parameters=tuple(parameters), w0=w0)
 
 
@@ -123,12 +130,12 @@ def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
 
 
 def _touched(change: Change) -> Iterator[tuple[str, str, float | None]]:
-    """Yield (device, parameter or input, value) of what a change sets; None for what it lets ramp."""
+    """Yield (device, parameter or input, value) of what a change sets; None for what it lets move."""
     yield from change.parameters
     for name, value in change.inputs:
         device, _, port = name.rpartition(".")
         yield device, port, value
-    for name, _ in change.rates:
+    for name, _ in (*change.rates, *change.courses):
         device, _, port = name.rpartition(".")
         yield device, port, None
 
@@ -146,7 +153,7 @@ def _refuse_overlaps(entries: Sequence[Entry]) -> None:
     for (device, name), held in spans.items():
         for (before, last), (following, _) in _pairs(held.values()):
             start = following.change.t
-            if start < last.change.t or start == before.change.t:
+            if start < max(last.change.until, before.change.until) or start == before.change.t:
                 raise _error(
                     following.event,
                     f"{following.event} ({following.change.label}, t = {start:g} s) overlaps with "
@@ -191,6 +198,7 @@ def _merged(changes: Sequence[Change]) -> tuple[Change, ...]:
                 "; ".join(filter(None, (last.label, change.label))),
                 last.out + change.out,
                 last.rates + change.rates,
+                courses=last.courses + change.courses,
             )
         merged.append(change)
     return tuple(merged)

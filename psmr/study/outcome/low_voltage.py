@@ -62,7 +62,9 @@ class LowVoltage:
         where, begins, ends = columns[begin_of[first]], begins[first], ends[second]
         self._since[columns] = np.nan
         last = np.append(where[1:] != where[:-1], True)
-        goes_on = last & np.isin(where, columns[at_last])
+        still = np.zeros(v.shape[1], dtype=bool)
+        still[at_last] = True
+        goes_on = last & still[begin_of[first]]
         self._since[where[goes_on]] = begins[goes_on]
         lengths = ends - begins
         # Of each voltage the longest, of equal ones the first.

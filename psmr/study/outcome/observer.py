@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,8 +54,10 @@ class Observer:
         self.f_n = nominal_frequency(system)
         self.buses = buses(system)
         self._re, self._im = (places - system.n for places in voltage_places(system))
-        self._limited = np.flatnonzero(system.limited)
+        self._open = [system.limited.copy(), system.limited.copy()]  # limits of each side not met so far
         self._met: dict[tuple[int, str], float] = {}
+        self._absent: frozenset[str] | None = None
+        self._faults = tuple(_faults_of(system, self.buses))
         self._low = LowVoltage(len(self.buses), LOW_VOLTAGE)
         self._speeds = {name: k for k, name in enumerate(system.names_x) if name.endswith(".omega")}
         self._synchronism = Synchronism()
@@ -74,9 +77,12 @@ class Observer:
     def begin(self, span: Span) -> None:
         """Take note that what follows belongs to a span."""
         self._span = span
-        groups = together(self.system, span, self.sources)
-        self._groups = [self._group(members, len(groups) > 1) for members in groups]
-        self._counted = ~_faulted(self.system, span)
+        absent = span.absent(self.system)
+        if absent != self._absent:
+            groups = together(self.system, absent, self.sources)
+            self._groups = [self._group(members, len(groups) > 1) for members in groups]
+            self._absent = absent
+        self._counted = ~self._faulted(span)
         self._bounds = self.system.constant_limits(span.parameters)
 
     def _group(self, members: list[Source], several: bool) -> _Group:
@@ -95,8 +101,7 @@ class Observer:
             self._frequencies(group, t, x)
         if self.buses:
             self._voltages(t, x, y)
-        if len(self._limited):
-            self._limits(t, x, y)
+        self._limits(t, x, y)
 
     def outcome(self, stopped: Stop | None) -> Outcome:
         """Return what the points so far came to."""
@@ -118,6 +123,15 @@ class Observer:
             acted=tuple(self.acted),
         )
 
+    def _faulted(self, span: Span) -> NDArray[np.bool_]:
+        """Return for each bus whether a fault is on at it."""
+        found = np.zeros(len(self.buses), dtype=bool)
+        for number, columns, places in self._faults:
+            fault = span.parameters[number][:, columns]
+            if np.count_nonzero(fault):
+                found[places[fault.any(axis=1)]] = True
+        return found
+
     def _frequencies(self, group: _Group, t: Reals, x: Reals) -> None:
         """Look for the lowest and the highest frequency of a centre of inertia."""
         # An infinite bus keeps the frequency of its island at the nominal one.
@@ -132,8 +146,8 @@ class Observer:
 
     def _voltages(self, t: Reals, x: Reals, y: Reals) -> None:
         """Look for the lowest voltage, the longest time of a low one, and the lowest at the end."""
-        voltages = y[:, self._re] + 1j * y[:, self._im]
-        v = np.abs(voltages)
+        re, im = y[:, self._re], y[:, self._im]
+        v = np.hypot(re, im)
         seen = v if self._counted.all() else np.where(self._counted, v, np.inf)
         k, bus = map(int, np.unravel_index(int(seen.argmin()), seen.shape))
         if self._lowest is None or seen[k, bus] < self._lowest.value:
@@ -141,28 +155,30 @@ class Observer:
         last = int(v[-1].argmin())
         self._end = Extreme(float(v[-1, last]), f"at {self.buses[last]}", float(t[-1]))
         self._low.take(t, seen)
-        self._followers.take(t, x, voltages, self._counted, self._span.out)
+        if self._followers.names:
+            self._followers.take(t, x, re + 1j * im, self._counted, self._span.out)
 
     def _limits(self, t: Reals, x: Reals, y: Reals) -> None:
         """Look for states that reach a limit."""
         at = (self.system.lower_at, self.system.upper_at)
         found = []
-        for side, bounds, moving, sign in zip(SIDES, self._bounds, at, (1.0, -1.0), strict=True):
-            open_ = np.array([i for i in self._limited.tolist() if (i, side) not in self._met], dtype=np.intp)
+        for k, (bounds, moving, sign) in enumerate(zip(self._bounds, at, (1.0, -1.0), strict=True)):
+            open_ = np.flatnonzero(self._open[k])
+            if not open_.size:
+                continue
             # Most stay away from limits that do not move; the others are looked at point by point.
-            nearest = sign * (sign * x[:, open_]).min(axis=0)
-            away = sign * (nearest - bounds[open_]) > AT_LIMIT * np.maximum(1.0, np.abs(bounds[open_]))
-            open_ = open_[(moving[open_] >= 0) | ~away].tolist()
-            bound = np.broadcast_to(bounds[open_], (len(t), len(open_))).copy()
-            for column, i in enumerate(open_):
-                if moving[i] >= 0:
-                    bound[:, column] = self._variable(int(moving[i]), t, x, y)
-            slack = AT_LIMIT * np.maximum(1.0, np.abs(bound))
-            met = np.isfinite(bound) & (sign * (x[:, open_] - bound) <= slack)
-            for reached in map(int, np.flatnonzero(met.any(axis=0))):
-                i = open_[reached]
-                if self.system.names_x[i].rpartition(".")[0] not in self._span.out:
-                    found.append((i, side, float(t[int(met[:, reached].argmax())])))
+            nearest = x[:, open_].min(axis=0) if sign > 0.0 else x[:, open_].max(axis=0)
+            still = bounds[open_]
+            near = np.isfinite(still) & (
+                sign * (nearest - still) <= AT_LIMIT * np.maximum(1.0, np.abs(still))
+            )
+            for i in open_[(moving[open_] >= 0) | near].tolist():
+                bound = self._variable(int(moving[i]), t, x, y) if moving[i] >= 0 else bounds[i]
+                slack = AT_LIMIT * np.maximum(1.0, np.abs(bound))
+                met = np.isfinite(bound) & (sign * (x[:, i] - bound) <= slack)
+                if met.any() and self.system.names_x[i].rpartition(".")[0] not in self._span.out:
+                    found.append((i, SIDES[k], float(t[int(met.argmax())])))
+                    self._open[k][i] = False
         for i, side, when in sorted(found):
             self._met[i, side] = when
 
@@ -174,12 +190,12 @@ class Observer:
         return y[:, place - n] if place < n + m else self._span.held(t)[:, place - n - m]
 
 
-def _faulted(system: System, span: Span) -> NDArray[np.bool_]:
-    """Return for each bus whether a fault is on at it."""
-    on: set[str] = set()
-    for group, values in zip(system.groups, span.parameters, strict=True):
-        if issubclass(group.compiled.component, Bus):
-            declared = tuple(parameters_of(group.compiled.component))
-            fault = values[:, [declared.index("g_fault"), declared.index("b_fault")]].any(axis=1)
-            on.update(group.names[k] for k in np.flatnonzero(fault))
-    return np.array([bus in on for bus in buses(system)], dtype=bool)
+def _faults_of(system: System, places: Sequence[str]) -> Iterator[tuple[int, list[int], NDArray[np.intp]]]:
+    """Yield groups of buses, the columns of their parameters that are a fault, and which buses they are."""
+    at = {bus: k for k, bus in enumerate(places)}
+    for number, group in enumerate(system.groups):
+        component = group.compiled.component
+        if issubclass(component, Bus):
+            declared = tuple(parameters_of(component))
+            columns = [declared.index("g_fault"), declared.index("b_fault")]
+            yield number, columns, np.array([at[name] for name in group.names], dtype=np.intp)

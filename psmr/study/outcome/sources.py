@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,9 +83,8 @@ def centre_of_inertia(values: Reals, members: Sequence[Source]) -> Reals:
     return np.asarray(values @ weights / weights.sum())
 
 
-def together(system: System, span: Span, sources: Sequence[Source]) -> list[list[Source]]:
-    """Return the sources of each island of a span that has any."""
-    out = span.absent(system)
+def together(system: System, out: Collection[str], sources: Sequence[Source]) -> list[list[Source]]:
+    """Return the sources of each island that has any, without the devices in `out`."""
     here = [source for source in sources if source.name not in out]
     if not here:
         return []

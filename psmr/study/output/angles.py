@@ -26,7 +26,7 @@ def angle_figure(run: Recorded) -> PageFigure | None:
     column = {source.name: k for k, source in enumerate(sources)}
     degrees = np.full((len(run.t), len(sources)), np.nan)
     for span in run.spans:
-        for members in together(run.system, span, sources):
+        for members in together(run.system, span.absent(run.system), sources):
             rows = span.rows
             angles = np.degrees(angles_of(run.system, span, members, run.t[rows], run.x[rows]))
             middle = centre_of_inertia(angles, members)

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from psmr.errors import InputError
-from psmr.files import Together, abridged
+from psmr.files import PICTURES, Together, require_suffix
 from psmr.pencil.report.canvas import close as close
 from psmr.pencil.report.canvas import new_figure as new_figure
 from psmr.pencil.report.canvas import page_figure as plain_page_figure
@@ -96,14 +95,7 @@ def save(figure: Figure, path: str | os.PathLike[str], together: Together | None
     InputError
         For a suffix that is no format of a picture, and a file that cannot be written.
     """
-    suffix = os.path.splitext(path)[1]
-    kind = suffix.removeprefix(".").lower()
-    known = figure.canvas.get_supported_filetypes()
-    if kind not in known:
-        raise InputError(
-            f"{abridged(path)}: {suffix!r} is no format of a picture; use .svg, .png, .pdf or another of "
-            f"{', '.join(sorted(known))}"
-        )
+    kind = require_suffix(path, PICTURES).removeprefix(".")
     # Into memory first: of a disk that is full not every format of matplotlib says so.
     drawn = io.BytesIO()
     with styled():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -34,15 +36,25 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     files.write_texts({Path(path): text}, StudyError)
 
 
-def check_writable(folder: str | os.PathLike[str]) -> None:
+def check_writable(folder: str | os.PathLike[str], names: Iterable[str] = ()) -> None:
     """Find out before a run whether files can be made in a folder, and leave no trace.
+
+    Parameters
+    ----------
+    folder
+        Which is made where it is missing.
+    names
+        Of files that will be written there, or removed as out of date.
 
     Raises
     ------
     StudyError
-        When it cannot be made or written.
+        When it cannot be made or written, and for what is there by one of the names and must stay.
     """
     place = Path(folder)
+    require_folder(folder)
+    for name in names:
+        files.require_replaceable(place / name, StudyError)
     missing: list[Path] = []
     try:
         missing = [p for p in (place, *place.parents) if not p.exists()]
@@ -56,3 +68,21 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
             for made in missing:
                 if made.is_dir() and not any(made.iterdir()):
                     made.rmdir()
+
+
+def require_folder(folder: str | os.PathLike[str]) -> None:
+    """Raise StudyError where a folder is to be and the path, or a part of it, is something else, or empty."""
+    if not os.fspath(folder):
+        raise StudyError("folder = '': the path is empty; name a folder, . for the current one")
+    for place in (Path(folder), *Path(folder).parents):
+        try:
+            mode = place.stat().st_mode
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISDIR(mode):
+            return
+        what = "a file" if stat.S_ISREG(mode) else "a pipe or device"
+        raise StudyError(
+            f"cannot write to {files.abridged(folder)}: {files.abridged(place)} is {what} and no folder; "
+            "name a folder for the files (-o, or [output] folder)"
+        )

@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from psmr.errors import PsmrError
+from psmr.optional import optional
 from psmr.study.events import Fault
 from psmr.study.output.canvas import COLOURS, FAST
 from psmr.study.output.lines import telling, thinned
@@ -29,13 +29,7 @@ POINTS = 2000
 
 def require_bokeh() -> None:
     """Raise PsmrError where interactive figures cannot be drawn."""
-    try:
-        import bokeh  # noqa: F401
-    except ImportError as error:
-        raise PsmrError(
-            "interactive figures need bokeh, which is not installed; pip install 'psmr[report]', or leave "
-            "out --interactive"
-        ) from error
+    optional("bokeh", "a page with interactive figures", "psmr[report]", "leave out --interactive")
 
 
 def interactive(run: Recorded, signals: Iterable[str] | None = None) -> dict[str, Any]:

@@ -11,13 +11,12 @@ from contextlib import AbstractContextManager, contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.errors import InputError, PsmrError
-from psmr.files import Together, abridged
+from psmr.files import PARQUET, TABLES, Together, require_suffix
+from psmr.optional import optional
 from psmr.study.output.files import placed
 from psmr.study.output.shortest import lines
 
 Reals = NDArray[np.float64]
-SUFFIXES = (".csv", ".parquet")
 Write = Callable[[Reals, Reals], None]
 """Takes (K,) times and (K, j) values."""
 
@@ -40,10 +39,7 @@ def table_writer(
     InputError
         For another ending.
     """
-    suffix = os.path.splitext(os.fspath(path))[1].lower()
-    if suffix not in SUFFIXES:
-        raise InputError(f"{abridged(path)}: must end in {' or '.join(SUFFIXES)}")
-    write = parquet_table if suffix == ".parquet" else csv_table
+    write = parquet_table if require_suffix(path, (*TABLES, *PARQUET)) in PARQUET else csv_table
     return write(path, names, together)
 
 
@@ -54,7 +50,13 @@ def csv_table(
     """Yield what writes rows into a CSV file, first column ``t``; it appears when all went well.
 
     A number is the shortest text that reads back as the same number, as Python's `repr` has it.
+
+    Raises
+    ------
+    InputError
+        For a name that ends otherwise.
     """
+    require_suffix(path, TABLES)
     # A name may have a comma or a quote in it: the head follows the rules of CSV.
     head = io.StringIO()
     csv.writer(head, lineterminator="\n").writerow(["t", *names])
@@ -78,9 +80,12 @@ def parquet_table(
 
     Raises
     ------
+    InputError
+        For a name that ends otherwise.
     PsmrError
         When pyarrow is not installed.
     """
+    require_suffix(path, PARQUET)
     require_pyarrow()
     import pyarrow
     import pyarrow.parquet
@@ -111,9 +116,4 @@ def parquet_table(
 
 def require_pyarrow() -> None:
     """Raise PsmrError where Parquet files cannot be written."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise PsmrError(
-            "Parquet files need pyarrow, which is not installed; pip install 'psmr[parquet]', or write CSV"
-        ) from error
+    optional("pyarrow.parquet", "a Parquet file", "psmr[parquet]", "write CSV")

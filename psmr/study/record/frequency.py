@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
+from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
+from psmr.numerics.solve.ramps import Course, Place
 from psmr.study.record.spans import Span, system_in
 from psmr.study.record.terminals import nominal_frequency
 
@@ -55,15 +58,17 @@ def frequencies(
         )
         held = np.array([system.index(name) - system.n - system.m for name in now.names_u], dtype=np.intp)
         re, im = (np.array([now.index(f"{bus}.v_{part}") - n for bus in names]) for part in ("re", "im"))
-        rates = span.rates[held]
-        moves = bool(rates.any()) or _reads_time(now)
+        courses = _courses_in(system, span, now)
+        moves = span.moves or _reads_time(now)
         for row in rows:
-            u = span.held(t[row : row + 1])[0, held]
+            here = span.at(float(t[row]))
+            u, rates = here.inputs[held], here.rates[held]
+            now = _with(now, courses, float(t[row]), 0.0)
             w = now.buffer(x[row, at_x], y[row, at_y], u, float(t[row]))
             matrix = now.jacobian(w)
             turning = matrix[n:, :n] @ now.f(x[row, at_x], y[row, at_y], u, float(t[row]))
             if moves:
-                turning = turning + _over_time(now, w, rates)
+                turning = turning + _over_time(now, w, rates, courses)
             slope = splu(matrix[n:, n:].tocsc()).solve(-turning)
             v_re, v_im = w[n + re], w[n + im]
             turn = (v_re * slope[im] - v_im * slope[re]) / (v_re**2 + v_im**2)
@@ -76,7 +81,28 @@ def _reads_time(system: System) -> bool:
     return any(device.parameters.get(name) for device in system.devices for name in device.component.ramps)
 
 
-def _over_time(system: System, w: Reals, rates: Reals) -> Reals:
+def _courses_in(system: System, span: Span, now: System) -> dict[Place, Course]:
+    """Return the courses of parameters of a span by their places in the system that it has."""
+    found = {}
+    for (group, row, column), course in span.parameters_over.items():
+        device = system.groups[group].names[row]
+        if device not in span.out:
+            name = tuple(parameters_of(system.groups[group].compiled.component))[column]
+            found[now.parameter_place(device, name)] = course
+    return found
+
+
+def _with(system: System, courses: Mapping[Place, Course], t: float, ahead: float) -> System:
+    """Return the system with its courses as the lines that hold at t in s have them `ahead` s later."""
+    if not courses:
+        return system
+    parameters = tuple(matrix.copy() for matrix in system.parameters)
+    for (group, row, column), course in courses.items():
+        parameters[group][row, column] = course.at(t) + ahead * course.rate_at(t)
+    return replace(system, parameters=parameters)
+
+
+def _over_time(system: System, w: Reals, rates: Reals, courses: Mapping[Place, Course]) -> Reals:
     """Return (m,) derivatives of g with respect to time, at fixed x and y."""
     begin = system.n + system.m
     ends = []
@@ -84,5 +110,6 @@ def _over_time(system: System, w: Reals, rates: Reals) -> Reals:
         moved = w.copy()
         moved[begin:-1] += side * rates
         moved[-1] += side
-        ends.append(system.residual(moved)[system.n :])
+        there = _with(system, courses, float(w[-1]), side)
+        ends.append(there.residual(moved)[system.n :])
     return np.asarray((ends[0] - ends[1]) / (2 * STEP))

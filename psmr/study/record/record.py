@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from psmr.arguments import settle_fields
 from psmr.errors import InputError, shown
+from psmr.files import PARQUET, TABLES, require_suffix
 
 MEMORY = 256.0
 """Memory in MiB for what is kept, where nothing is said."""
-
-SUFFIXES = (".csv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,10 @@ class Record:
             raise InputError(f"memory = {memory!r}: must be a finite number >= 0 in MiB")
         files = tuple(self.files)
         for file in files:
-            if os.path.splitext(file)[1].lower() not in SUFFIXES:
-                raise InputError(f"files: {os.fspath(file)}: must end in {' or '.join(SUFFIXES)}")
+            try:
+                require_suffix(file, (*TABLES, *PARQUET))
+            except InputError as error:
+                raise InputError(f"files: {error}") from error
         object.__setattr__(self, "files", files)
 
     @classmethod

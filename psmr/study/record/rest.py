@@ -62,7 +62,7 @@ def certificate_after(run: Recorded) -> Certificate | None:
     steps = steps_of(run.t[span.rows]) if scheme.chooses_steps and run.whole else None
     # A run that lost synchronism ends anywhere: what is near its end says nothing of what it left.
     found = None
-    if not span.rates.any():
+    if not span.moves:
         found = resting_point(last) if run.outcome.lost is None else None
         found = found or _led_over(run.system, span, *at_start, first) or resting_point(last)
     if found is None:
@@ -238,7 +238,7 @@ def _motions(system: System) -> list[Reals]:
 
 def _turn(system: System, x: Reals, y: Reals) -> Reals:
     """Return the (n + m,) direction in which all angles turn together at a point."""
-    units = units_of(system.devices)
+    units = units_of(system)
     names, values = (*system.names_x, *system.names_y), np.concatenate([x, y])
     turn = np.array([float(units.get(name) == "rad") for name in names])
     for re, im in _pairs(system):

@@ -6,12 +6,12 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError, nearest, shown
 from psmr.study.record.terminals import QUANTITIES, Terminal, nominal_frequency, terminals
 from psmr.study.topology.network import buses
+from psmr.study.topology.remembered import of_devices
 
 UNITS: Mapping[str, str] = {"v": "pu", "angle": "rad", "frequency": "Hz", **QUANTITIES}
 """Units of the computed quantities."""
@@ -161,10 +161,11 @@ def unit_of(signals: Signals, units: Mapping[str, str], name: str) -> str:
     return units.get(name, "pu")
 
 
-def units_of(devices: Iterable[Any]) -> dict[str, str]:
+@of_devices
+def units_of(system: System) -> Mapping[str, str]:
     """Return the units, by full name, of the variables that are not in pu."""
     units = {}
-    for device in devices:
+    for device in system.devices:
         component = device.component
         for variable in (*component.states, *component.algebraic):
             unit = component.units.get(variable, "pu")

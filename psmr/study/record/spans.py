@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.numerics.run.trajectory import Change
+from psmr.numerics.solve.ramps import Course, Following, Place
 from psmr.study.topology.network import out_of_service
 
 Reals = NDArray[np.float64]
@@ -36,6 +37,8 @@ class Span:
         (k,) held inputs at `t`, and how fast they grow in 1/s.
     out
         Devices that an event took out of service: they inject nothing and their variables stand still.
+    inputs_over, parameters_over
+        Courses of held inputs, by their place in `inputs`, and of parameters, by their places.
     """
 
     rows: slice
@@ -44,14 +47,52 @@ class Span:
     inputs: Reals
     rates: Reals
     out: frozenset[str]
+    inputs_over: Mapping[int, Course] = field(default_factory=dict)
+    parameters_over: Mapping[Place, Course] = field(default_factory=dict)
 
     def held(self, t: Reals) -> Reals:
         """Return (K, k) held inputs at (K,) times in s."""
-        return np.asarray(self.inputs + (t[:, None] - self.t) * self.rates)
+        found = np.asarray(self.inputs + (t[:, None] - self.t) * self.rates)
+        for place, course in self.inputs_over.items():
+            found[:, place] = course.at(t)
+        return found
+
+    @property
+    def moves(self) -> bool:
+        """Whether a held input ramps, or something follows a course."""
+        return bool(self.rates.any() or self.inputs_over or self.parameters_over)
+
+    def at(self, t: float) -> Span:
+        """Return what the span is at t in s: the lines and the values that hold then."""
+        inputs, rates, parameters = self.held(np.array([t]))[0], self.rates.copy(), self.parameters
+        for place, course in self.inputs_over.items():
+            rates[place] = course.rate_at(t)
+        if self.parameters_over:
+            parameters = tuple(matrix.copy() for matrix in parameters)
+        for (group, row, column), course in self.parameters_over.items():
+            parameters[group][row, column] = course.at(t)
+        return Span(self.rows, t, parameters, inputs, rates, self.out)
+
+    def parameters_of(self, group: int, devices: Sequence[int], t: Reals) -> Reals:
+        """Return (K, count, parameters) values of devices of a group at (K,) times in s.
+
+        The first axis has the length 1 where none of them moves.
+        """
+        found, whole = self.parameters[group][None, list(devices)], False
+        for (own, row, column), course in self.parameters_over.items():
+            if own == group and row in devices:
+                found = found if whole else np.repeat(found, len(t), axis=0)
+                found[:, devices.index(row), column] = course.at(t)
+                whole = True
+        return found
+
+    def following(self, first: int) -> Following:
+        """Return what follows a course, for a block; `first` is the position in w of the first held input."""
+        return Following({first + k: c for k, c in self.inputs_over.items()}, self.parameters_over)
 
     def absent(self, system: System) -> frozenset[str]:
         """Return the devices out of service: taken out, or with the status 0."""
-        return self.out | out_of_service(replace(system, parameters=self.parameters))
+        return self.out | out_of_service(system, self.parameters)
 
 
 class Spans:
@@ -69,6 +110,8 @@ class Spans:
         self.system, self.changes = system, changes
         self._parameters, self._out = system.parameters, frozenset[str]()
         self._inputs, self._rates = system.u0, np.zeros(system.k)
+        self._inputs_over: dict[int, Course] = {}
+        self._parameters_over: dict[Place, Course] = {}
         self._since: float | None = None
         self._done = 0
 
@@ -86,18 +129,40 @@ class Spans:
         if until > self._done:
             self._parameters = tuple(matrix.copy() for matrix in self._parameters)
             self._rates = self._rates.copy()
+            self._inputs_over, self._parameters_over = dict(self._inputs_over), dict(self._parameters_over)
         for change in self.changes[self._done : until]:
             for device, name, value in change.parameters:
-                group, row, column = system.parameter_place(device, name)
+                group, row, column = place = system.parameter_place(device, name)
                 self._parameters[group][row, column] = value
+                self._parameters_over.pop(place, None)
             for name, value in change.inputs:
                 self._inputs[system.index(name) - held] = value
                 self._rates[system.index(name) - held] = 0.0
+                self._inputs_over.pop(system.index(name) - held, None)
             for name, rate in change.rates:
                 self._rates[system.index(name) - held] = rate
+                self._inputs_over.pop(system.index(name) - held, None)
+            for name, course in change.courses:
+                if name in system.names_u:
+                    self._inputs_over[system.index(name) - held] = course
+                    self._rates[system.index(name) - held] = 0.0
+                else:
+                    device, _, parameter = name.rpartition(".")
+                    self._parameters_over[system.parameter_place(device, parameter)] = course
             self._out |= set(change.out)
         self._since, self._done = t, until
-        return Span(rows, t, self._parameters, self._inputs, self._rates, self._out)
+        for k, course in self._inputs_over.items():
+            self._inputs[k] = course.at(t)
+        return Span(
+            rows,
+            t,
+            self._parameters,
+            self._inputs,
+            self._rates,
+            self._out,
+            self._inputs_over,
+            self._parameters_over,
+        )
 
 
 def spans_of(system: System, t: Reals, changes: Sequence[Change]) -> tuple[Span, ...]:
@@ -125,7 +190,7 @@ def _due(changes: Sequence[Change], t: float) -> int:
 def altered(system: System, span: Span) -> bool:
     """Return whether the system of a span is another than the one that the run started with."""
     same = all(np.array_equal(a, b) for a, b in zip(system.parameters, span.parameters, strict=True))
-    return not same or bool(span.out) or not np.array_equal(system.u0, span.inputs) or bool(span.rates.any())
+    return not same or bool(span.out) or not np.array_equal(system.u0, span.inputs) or span.moves
 
 
 def system_in(system: System, span: Span, x: Reals, y: Reals, t: float | None = None) -> System:
@@ -145,7 +210,7 @@ def system_in(system: System, span: Span, x: Reals, y: Reals, t: float | None = 
     InputError
         When a device that stays reads a variable of one that was taken out.
     """
-    t = span.t if t is None else t
+    span = span.at(span.t if t is None else t)
     devices = []
     for device in system.devices:
         names = tuple(parameters_of(device.component))
@@ -156,11 +221,11 @@ def system_in(system: System, span: Span, x: Reals, y: Reals, t: float | None = 
         elif device.name not in span.out:
             devices.append(device)
     names = (*system.names_x, *system.names_y, *system.names_u)
-    values_now = np.concatenate([x, y, span.held(np.array([t]))[0]])
+    values_now = np.concatenate([x, y, span.inputs])
     start = {
         name: float(value)
         for name, value in zip(names, values_now, strict=True)
         if name.rpartition(".")[0] not in span.out
     }
     left = assemble(devices, start, name=system.name)
-    return replace(left, w0=left.buffer(t=t))
+    return replace(left, w0=left.buffer(t=span.t))

@@ -126,7 +126,8 @@ def _injections(
             rows = span.rows
             times = t[rows]
             w = np.column_stack([x[rows], y[rows], span.held(times), times])
-            injected = _evaluate(group.compiled.component, w, group.index[chosen], span.parameters[g][chosen])
+            own = span.parameters_of(g, chosen, times)
+            injected = _evaluate(group.compiled.component, w, group.index[chosen], own)
             for column, row in enumerate(chosen):
                 if group.names[row] not in span.out:
                     for output, values in zip(outputs, injected, strict=True):
@@ -137,7 +138,7 @@ def _injections(
 def _evaluate(component: Any, w: Reals, index: NDArray[Any], parameters: Reals) -> list[Reals]:
     """Return (K, devices) injections of devices of one component at (K, variables) points w."""
     v = {name: w[:, index[:, k]] for k, name in enumerate(local_variables(component))}
-    p = {name: parameters[None, :, k] for k, name in enumerate(parameters_of(component))}
+    p = {name: parameters[:, :, k] for k, name in enumerate(parameters_of(component))}
     shape = (len(w), len(index))
     with np.errstate(all="ignore"):  # a branch of `where` that is not taken may divide by zero
         _, _, injections = component.equations(NumericMath, SimpleNamespace(**v), SimpleNamespace(**p))

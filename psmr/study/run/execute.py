@@ -19,7 +19,15 @@ from psmr.study.output.report import Origin
 from psmr.study.output.tables import require_pyarrow
 from psmr.study.record.record import Record
 from psmr.study.record.signals import Signals
-from psmr.study.run.leave import Page, earlier_files, tables_of, tell_removed, write_outputs, write_partial
+from psmr.study.run.leave import (
+    Page,
+    earlier_files,
+    planned,
+    tables_of,
+    tell_removed,
+    write_outputs,
+    write_partial,
+)
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
 
@@ -90,7 +98,7 @@ def run_study(
         )
     output = _output_of(study, folder, extra or {}) if write else None
     if output:
-        check_writable(output.folder)
+        check_writable(output.folder, planned(output))
     kept = replace(study.record or Record(), **record) if record else study.record
     system, recipe = prepare(study)
     streamed: tuple[Path, ...] = ()

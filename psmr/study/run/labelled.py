@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.errors import PsmrError
+from psmr.optional import optional
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import unit_of
 
@@ -26,12 +26,7 @@ def dataset(
     PsmrError
         When xarray is not installed.
     """
-    try:
-        import xarray
-    except ImportError as error:
-        raise PsmrError(
-            "to_xarray needs xarray, which is not installed; pip install 'psmr[xarray]', or use run.frame()"
-        ) from error
+    xarray = optional("xarray", "to_xarray", "psmr[xarray]", "use run.frame()")
     variables = {
         name: ("t", values[:, k], {"units": unit_of(run.signals, run.units, name), "long_name": name})
         for k, name in enumerate(names)

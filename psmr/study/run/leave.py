@@ -36,6 +36,16 @@ def tables_of(output: Output, mark: str = "") -> Iterator[Path]:
             yield _marked(Path(output.folder) / name, mark)
 
 
+def planned(output: Output) -> tuple[str, ...]:
+    """Return the names of the files that `write_outputs` makes."""
+    asked = [
+        (output.save, "run.psmr"),
+        (output.figure != "none", f"run.{output.figure}"),
+        (output.html, REPORT),
+    ]
+    return (*(path.name for path in tables_of(output)), *(name for wanted, name in asked if wanted))
+
+
 def earlier_files(output: Output) -> tuple[Path, ...]:
     """Return what an earlier run may have left in a folder, which beside a new one would be out of date."""
     place = Path(output.folder)

@@ -2,75 +2,122 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import pickle
+import warnings
 import zipfile
 import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from psmr.arguments import check_arguments
-from psmr.errors import InputError
-from psmr.files import Together
+from psmr.dae.system.sound import unsound
+from psmr.errors import InputError, PsmrError, PsmrWarning
+from psmr.files import RUNS, Together, require_suffix
 from psmr.io.text import require_file
 from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
+from psmr.study.run.encoded import Damaged, Decoder, Encoder
 
-FORMAT, VERSION = "psmr-run", 1
-HEAD, BODY = "head.json", "run.pickle"
+FORMAT, VERSION = "psmr-run", 2
+HEAD, BODY, ARRAY = "head.json", "run.json", "arrays/{}.npy"
 
 
 def save_run(run: Recorded, path: str | os.PathLike[str], together: Together | None = None) -> None:
     """Write a run into a file that `load_run` reads, whole or not at all.
 
-    The file appears at once, or with the others that are written `together`.
+    The file is a ZIP archive of JSON and of arrays as numpy writes them. It appears at once, or with the
+    others that are written `together`.
 
     Raises
     ------
     InputError
-        For a folder that cannot be written, and for a run of components that have no module of their own
-        (made in a prompt or a notebook), which no other process could read.
+        For a name that ends otherwise, a folder that cannot be written, and for a run of components that
+        have no module of their own (made in a prompt or a notebook), which no other process could read.
     """
     from psmr.version import __version__
 
+    require_suffix(path, RUNS)
+    encoder = Encoder()
     try:
-        body = pickle.dumps(run)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise InputError(
-            f"the run cannot be saved: {error}; put your components into a module that can be imported"
-        ) from error
+        body = encoder.encode(run)
+    except InputError as error:
+        raise InputError(f"the run cannot be saved: {error}") from error
     head = {"format": FORMAT, "version": VERSION, "psmr": __version__, "name": run.name}
     with placed(path, together) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr(HEAD, json.dumps(head))
-        file.writestr(BODY, body)
+        file.writestr(BODY, json.dumps(body, allow_nan=False, separators=(",", ":")))
+        for k, array in enumerate(encoder.arrays):
+            with file.open(ARRAY.format(k), "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
 
 
-def load_run(path: str | os.PathLike[str]) -> Any:
+def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Any:
     """Return the `psmr.Run` that `Run.save` wrote.
 
-    The file holds Python objects, so that opening one runs what its author put there: open only files of
-    people you trust. For exchange there are CSV and Parquet.
+    Reading a file runs nothing that is in it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    modules
+        Names of modules of your own whose components, events or schemes the run has; they are imported.
 
     Raises
     ------
     InputError
-        For a file that is no saved run, one of another version, or one whose components cannot be imported.
+        For a file that is no saved run, one of another version, or one with classes of other modules.
+
+    Warns
+    -----
+    PsmrWarning
+        For a file that another version of psmr wrote.
     """
     check_arguments(load_run, locals())
+    from psmr.version import __version__
+
     place = Path(path)
     require_file(place)
+    with _readable(place) as file:
+        head = json.loads(file.read(HEAD))
+        if not isinstance(head, dict) or head.get("format") != FORMAT:
+            raise KeyError(HEAD)
+    version, writer = head.get("version"), head.get("psmr")
+    if type(version) is not int or version != VERSION:
+        raise InputError(
+            f"{place}: a run of version {version!r}, written by psmr {writer}; this psmr reads version "
+            f"{VERSION}; run the study again"
+        )
+    other = "" if writer == __version__ else f"psmr {writer} wrote it, this is {__version__}"
+    try:
+        with _readable(place) as file:
+            run = _decoded(file, modules)
+    except (Damaged, PsmrError, ImportError) as error:
+        words = "is damaged" if isinstance(error, Damaged) else "cannot be opened"
+        why = f"{error} ({other})" if other else str(error)
+        raise InputError(f"{place}: {words}: {why}; run the study again") from error
+    if other:
+        warnings.warn(
+            f"{place}: {other}; its points are as they were, what is computed from them is as this psmr "
+            "computes it",
+            PsmrWarning,
+            stacklevel=2,
+        )
+    return run
+
+
+@contextmanager
+def _readable(place: Path) -> Iterator[zipfile.ZipFile]:
+    """Yield the open archive; what is wrong with it as an archive becomes a sentence."""
     try:
         with zipfile.ZipFile(place) as file:
-            head = json.loads(file.read(HEAD))
-            if not isinstance(head, dict) or head.get("format") != FORMAT:
-                raise KeyError(HEAD)
-            if head["version"] != VERSION:
-                raise InputError(
-                    f"{place}: a run of version {head['version']}, written by psmr {head.get('psmr')}; this "
-                    f"psmr reads version {VERSION}; run the study again"
-                )
-            body = file.read(BODY)
+            yield file
     except OSError as error:
         raise InputError(f"{place}: cannot be read: {error.strerror or error}; is the path right?") from error
     except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionError, EOFError) as error:
@@ -79,17 +126,37 @@ def load_run(path: str | os.PathLike[str]) -> Any:
         raise InputError(
             f"{place}: is not a run saved by run.save or `psmr run --save`, or is damaged"
         ) from error
+
+
+def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Any:
+    """Return the run in an open file."""
     from psmr.study.run.run import Run
 
+    def array(k: Any) -> np.ndarray:
+        if type(k) is not int:
+            raise Damaged(f"{k!r} is no number of an array")
+        # Through memory: numpy reads a file of its own kind by its descriptor.
+        return np.lib.format.read_array(io.BytesIO(file.read(ARRAY.format(k))), allow_pickle=False)
+
+    told = json.loads(file.read(BODY))
     try:
-        run = pickle.loads(body)
-    except (pickle.UnpicklingError, EOFError) as error:
-        raise InputError(f"{place}: is damaged ({error}); run the study again") from error
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            f"{place}: cannot be opened: {error}; make the modules of its components importable, or run the "
-            "study again"
-        ) from error
+        run = Decoder(array, modules).decode(told)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise Damaged(f"{type(error).__name__} {error}") from error
     if not isinstance(run, Run):
-        raise InputError(f"{place}: holds a {type(run).__name__} and no run; run the study again")
+        raise Damaged(f"it holds a {type(run).__name__} and no run")
+    wrong = "" if run.system is None else unsound(run.system)
+    if wrong:
+        raise Damaged(f"{wrong} of its system does not fit the rest of it")
+    shapes = (len(run.t), len(run.names_x)), (len(run.t), len(run.names_y))
+    if (run.x.shape, run.y.shape) != shapes:
+        raise Damaged(f"its points have shapes {run.x.shape} and {run.y.shape} in place of {shapes}")
+    for change in run.changes:
+        for name, course in change.courses:
+            rows = course.t.shape
+            if len(rows) != 1 or {table.shape for table in (course.t, course.value, course.rate)} != {rows}:
+                raise Damaged(f"the rows of the course of {name} do not fit one another")
+    run.__post_init__()
     return run

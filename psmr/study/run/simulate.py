@@ -178,7 +178,7 @@ def simulate(
             stopped=watching.stop or cut_off,
             stats=Stats.of(trajectory.counters, scheme, system.n + system.m),
             certificate=certificate,
-            units=units_of(system.devices),
+            units=units_of(system),
             system=system,
             changes=made,
             kept=kept,

@@ -14,6 +14,7 @@ import numpy as np
 from psmr.arguments import check_arguments
 from psmr.errors import InputError, StudyError
 from psmr.study.file.study import Study
+from psmr.study.output.files import require_folder
 from psmr.study.output.tables import require_pyarrow
 from psmr.study.sweep.axes import Axis
 from psmr.study.sweep.bench import Bench
@@ -102,9 +103,11 @@ def sweep(
         raise StudyError(f"workers = {workers!r}: must be a whole number >= 1")
     require_pyarrow()
     began = time.perf_counter()
+    if what.folder is not None:
+        require_folder(what.folder)
     bench = Bench(what, [case.read() for case in what.cases])
     count = len(bench.plan)
-    place = Path(what.folder or Path("results") / (what.name or "sweep"))
+    place = Path(Path("results") / (what.name or "sweep") if what.folder is None else what.folder)
     _check_signals(bench)
     if count > MANY and not many:
         raise StudyError(too_many(bench, workers or cores()))

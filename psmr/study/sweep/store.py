@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from psmr.errors import StudyError
 from psmr.io.text import require_file
-from psmr.study.output.files import atomic, write_text
+from psmr.study.output.files import atomic, require_folder, write_text
 from psmr.study.sweep.bench import Batch
 from psmr.study.sweep.sweep import Sweep, plain
 from psmr.version import __version__
@@ -55,6 +55,7 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str], sweep: Sweep, count: int) -> None:
         self.folder, self.count = Path(folder), count
         self.runs, self.signals = self.folder / "runs", self.folder / "signals"
+        require_folder(folder)
         try:
             for place in (self.folder, self.runs):
                 place.mkdir(parents=True, exist_ok=True)
@@ -160,7 +161,12 @@ class Store:
         return read_rows(self.folder)
 
     def close(self) -> None:
-        """Let others have the folder."""
+        """Let others have the folder, and leave no lock in it."""
+        place = _lock_of(self.folder)
+        if os.name == "nt":  # there an open file cannot be removed
+            self._lock.close()
+        with contextlib.suppress(OSError):
+            place.unlink()
         self._lock.close()
 
 
@@ -196,9 +202,27 @@ def _write(path: Path, table: Any) -> None:
         parquet.write_table(table, temporary)
 
 
+def _lock_of(folder: Path) -> Path:
+    return folder / ".lock"
+
+
 def _locked(folder: Path) -> IO[str]:
-    """Return the open lock of a folder, which the system releases when this process ends, however it ends."""
-    place = folder / ".lock"
+    """Return the open lock of a folder, which the system releases when this process ends, however it ends.
+
+    Who holds it removes it before letting it go. One that was opened before and locked after that is no lock
+    any more: another sweep may have made a new one.
+    """
+    place = _lock_of(folder)
+    while True:
+        file = _lock(folder, place)
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(place)):
+                return file
+        file.close()
+
+
+def _lock(folder: Path, place: Path) -> IO[str]:
+    """Open and lock a file."""
     if place.is_symlink() or (place.exists() and not place.is_file()):
         raise StudyError(f"{place}: is no lock of a sweep but a link, a pipe or a device; remove it")
     file = open(place, "a", encoding="utf-8")  # noqa: SIM115

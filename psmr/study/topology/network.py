@@ -97,12 +97,12 @@ def shunts(system: System) -> tuple[str, ...]:
     return tuple(d.name for d in system.devices if issubclass(d.component, Shunt))
 
 
-def out_of_service(system: System) -> frozenset[str]:
-    """Return the names of the devices whose status is 0."""
+def out_of_service(system: System, parameters: Sequence[NDArray[np.float64]] | None = None) -> frozenset[str]:
+    """Return the names of the devices whose status is 0, by a system's own parameter matrices or others."""
     found: list[str] = []
     for number, column in _with_status(system):
-        status = system.parameters[number][:, column]
-        if not status.all():
+        status = (system.parameters if parameters is None else parameters)[number][:, column]
+        if np.count_nonzero(status) < len(status):
             found += [system.groups[number].names[row] for row in np.flatnonzero(status == 0)]
     return frozenset(found)
 

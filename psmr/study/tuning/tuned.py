@@ -141,6 +141,10 @@ def tuning_record(tuning: Tuning, confirmation: Confirmation) -> dict[str, Any]:
     }
 
 
+FILES = ("tuned.toml", "pareto.svg", "candidates.csv")
+"""What `write_tuning` writes."""
+
+
 def write_tuning(folder: str | os.PathLike[str], tuning: Tuning, case: CaseFile) -> tuple[Path, ...]:
     """Write study, figure and table into a folder and return their paths.
 
@@ -150,7 +154,7 @@ def write_tuning(folder: str | os.PathLike[str], tuning: Tuning, case: CaseFile)
         When the folder cannot be written.
     """
     place = Path(folder)
-    files = (place / "tuned.toml", place / "pareto.svg", place / "candidates.csv")
+    files = tuple(place / name for name in FILES)
     figure = pareto(tuning)
     write_text(files[2], tuning.table.to_csv(index=False))
     save(figure, files[1])

@@ -15,6 +15,7 @@ from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.algebraic_solve import algebraic_solve
 from psmr.numerics.solve.block import Block, column_indices, make_block
 from psmr.numerics.solve.explicit import project
+from psmr.numerics.solve.ramps import NOTHING
 from psmr.numerics.solve.records import VALID
 
 Reals = NDArray[np.float64]
@@ -66,7 +67,7 @@ class IdaRun:
     def _load(self) -> None:
         lower, upper = self.system.constant_limits(self.parameters)
         for block in (self.all, self.network):
-            block.load(self.parameters, lower, upper, {}, self.w)
+            block.load(self.parameters, lower, upper, NOTHING, self.w)
 
     def _span(self, begin: float, end: float, inside: Reals) -> Reals:
         n, w, block = self.n, self.w, self.all

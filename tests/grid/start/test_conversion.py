@@ -66,6 +66,8 @@ def test_shares():
         ("impedence", "must be impedance, current or power.*did you mean 'impedance'"),
         ("p=1,0,0", "for P and Q"),
         ("p=1,0,0 q=1,0", r"q = \(1\.0, 0\.0\): must be three fractions"),
+        ("p=1,2,3", "for instance .*; q is missing"),
+        ("p=1,1,0 q=1,0,0", r"p = \(1\.0, 1\.0, 0\.0\): must be .* add up to 1; these add up to 2"),
         ("p=0.5,0.6,0 q=1,0,0", r"p = \(0\.5, 0\.6, 0\.0\): must be three fractions .* add up to 1"),
         ("p=1,0,x q=1,0,0", "for P and Q"),
         ({"p": (1, 0, 0)}, "for P and Q"),

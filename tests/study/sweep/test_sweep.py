@@ -1,6 +1,8 @@
 import errno
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -152,6 +154,44 @@ def test_two_sweeps_on_one_folder(study, faults, tmp_path):
         swept(study, [faults], tmp_path / "s")
     first.close()
     assert len(swept(study, [faults], tmp_path / "s").table) == 8
+    assert not (tmp_path / "s" / ".lock").exists()
+
+
+HELD = """
+import os, sys, time
+from pathlib import Path
+from psmr.errors import StudyError
+from psmr.study.sweep import store
+
+class Held(store.Store):
+    def __init__(self, folder):
+        self.folder, self._lock = folder, store._locked(folder)
+
+folder, count, until = Path(sys.argv[1]), 0, time.monotonic() + 2.0
+while time.monotonic() < until:
+    try:
+        held = Held(folder)
+    except StudyError:
+        continue
+    os.close(os.open(folder / "alone", os.O_CREAT | os.O_EXCL))
+    os.unlink(folder / "alone")
+    held.close()
+    count += 1
+print(count)
+"""
+
+
+def test_no_two_sweeps_hold_a_lock_that_comes_and_goes(tmp_path):
+    """One that was opened before its file went, and locked after, is none."""
+    words = [sys.executable, "-c", HELD, str(tmp_path)]
+    running = [
+        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    for child in running:
+        out, err = child.communicate(timeout=60)
+        assert err == ""
+        assert int(out) > 10
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_keeps_what_is_finished(study, faults, tmp_path, monkeypatch):

@@ -48,7 +48,7 @@ def root() -> Path:
     if reason is None:
         return wanted
     place = _private()
-    say(f"{wanted} cannot keep compiled code: {reason}; it is kept in {place} for this process only")
+    _say(wanted, reason, place)
     return place
 
 
@@ -61,8 +61,20 @@ def folder(name: str) -> Path:
     place = _private() / name
     with contextlib.suppress(OSError):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    say(f"{wanted} cannot keep compiled code: {reason}; it is kept in {place} for this process only")
+    _say(wanted, reason, place)
     return place
+
+
+def lasting(place: Path) -> bool:
+    """Return whether a folder that `folder` gave outlives this process."""
+    return not _private.cache_info().currsize or _private() not in place.parents
+
+
+def _say(wanted: Path, reason: str, place: Path) -> None:
+    say(
+        f"{wanted} cannot keep compiled code: {reason}; make it a folder of yours or name one with "
+        f"PSMR_CACHE_DIR, until then each process compiles for itself (in {place})"
+    )
 
 
 def _unusable(place: Path) -> str | None:

@@ -118,12 +118,12 @@ class KeptCode:
         _compiling.append(self)
         if inside:
             return
+        place = folder()
+        kept = str(place) if folders.lasting(place) else ""
         if self.notice is not None:
-            announce(self.notice.what, self.notice.seconds, str(folder()), self.notice.once)
+            announce(self.notice.what, self.notice.seconds, kept, self.notice.once)
         else:
-            announce(
-                "smaller parts for this machine ('psmr warmup' does it ahead)", 5, str(folder()), once=True
-            )
+            announce("smaller parts for this machine ('psmr warmup' does it ahead)", 5, kept, once=True)
 
     def enable(self) -> None:
         """Do nothing: the cache is always on."""

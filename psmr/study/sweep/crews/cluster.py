@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from psmr.errors import PsmrError, PsmrWarning, StudyError
+from psmr.optional import optional
 from psmr.study.sweep.bench import Batch, Bench
 from psmr.study.sweep.crews.crew import Lost
 from psmr.study.sweep.crews.kernels import packed, unpacked
@@ -38,14 +39,8 @@ def require_distributed() -> Any:
     PsmrError
         Where it is not installed.
     """
-    try:
-        import distributed
-    except ImportError as error:
-        raise PsmrError(
-            "a sweep on a cluster needs dask.distributed, which is not installed; pip install 'psmr[sweep]', "
-            "or leave the scheduler out to run on this machine"
-        ) from error
-    return distributed
+    otherwise = "leave the scheduler out to run on this machine"
+    return optional("distributed", "a sweep on a cluster", "psmr[sweep]", otherwise)
 
 
 class Cluster:

@@ -1,0 +1,259 @@
+"""What each instruction of a program does, in compiled code: stages, combinations of points, agreement."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psmr.dae.compile.decorators import lean
+from psmr.numerics.solve.explicit import place, project
+from psmr.numerics.solve.limits import follow_limits
+from psmr.numerics.solve.newton import DISHONEST
+from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, matrix_of, work_of
+from psmr.numerics.solve.solver import ALL, solve
+from psmr.numerics.solve.status import DONE, NOT_AGREED, NOT_FINITE, NOT_SETTLED, SLOW_TO_AGREE
+from psmr.numerics.step.encoded import (
+    ALGEBRAIC,
+    ANEW,
+    BASE,
+    BLOCK,
+    COUNT,
+    KEEP,
+    LIST,
+    LOOP,
+    MATRIX,
+    MOST,
+    NUMBERS,
+    POINTS,
+    PRESENT,
+    SHOWN,
+    SIDE,
+    STRIDE,
+    TARGET,
+)
+from psmr.numerics.step.machine import (
+    AUTONOMOUS,
+    CORRECTIONS,
+    DIFFERENCE,
+    FAILED,
+    GROWTHS,
+    ROUND,
+    SOLVING,
+    VALID_OF,
+)
+
+# Rounds in which explicit states and the limits that move with them settle: enough for a contraction of 3/4.
+MOST_ROUNDS = 100
+
+# Corrections "to convergence" give up after so many, and after so many in a row that made the difference
+# larger.
+MOST_CORRECTIONS = 100
+MOST_GROWTHS = 8
+
+
+@lean
+def copy(source, target):  # type: ignore[no-untyped-def]
+    """Write the first entries of `source` into all of `target`; a slice assignment may allocate."""
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@lean
+def close(algebraic, block, w, policy, tolerance):  # type: ignore[no-untyped-def]
+    """Solve g(x, y) = 0 for y at the x and t in w, where x is the limited `known` of the block.
+
+    Where y moves limits of x, both are repeated until they agree.
+    """
+    for _ in range(MOST_ROUNDS):
+        kept_of(block).memory[VALID] = 0.0
+        kept_of(algebraic).memory[VALID] = 0.0
+        if work_of(algebraic).update.size > 0:
+            status = solve(algebraic, w, 0.0, policy, tolerance, ALL)
+            if status != DONE:
+                return status
+        if not follow_limits(block, w, tolerance):
+            return DONE
+    return NOT_SETTLED
+
+
+@lean
+def _due(row, loops):  # type: ignore[no-untyped-def]
+    """Return whether a dishonest Newton makes a new matrix for this stage."""
+    first = row[LOOP] < 0 or loops[row[LOOP], ROUND] == 0
+    return row[MATRIX] == 1 or (row[MATRIX] == 2 and first)
+
+
+@lean
+def _implicit(machine, row, block, a, w):  # type: ignore[no-untyped-def]
+    """Solve the block's rows together."""
+    state, number = machine.state, row[BLOCK]
+    if state[VALID_OF] != number or state[AUTONOMOUS] == 0:
+        kept_of(block).memory[VALID] = 0.0
+    if machine.policy == DISHONEST and _due(row, machine.loops):
+        kept_of(block).memory[SCALE] = np.nan
+    status = solve(block, w, a, machine.policy, machine.tolerance, ALL)
+    state[VALID_OF] = state[FAILED] = number
+    if status != DONE:
+        state[SOLVING] = 1
+        return status
+    if row[KEEP] >= 0:
+        rate, known, variables = machine.rates[row[KEEP]], work_of(block).known, matrix_of(block).variables
+        for q in range(known.size):
+            rate[variables[q]] = (w[variables[q]] - known[q]) / a
+    return DONE
+
+
+@lean
+def _explicit(machine, row, block, w):  # type: ignore[no-untyped-def]
+    """Write the states, and solve the algebraic rows."""
+    state, variables = machine.state, matrix_of(block).variables
+    place(block, w)
+    state[VALID_OF] = -1
+    for q in range(work_of(block).known.size):
+        if not np.isfinite(w[variables[q]]):  # no Newton update would notice
+            kept_of(block).counts[WORST_AT] = q
+            state[FAILED], state[SOLVING] = row[BLOCK], 0
+            return NOT_FINITE
+    algebraic = machine.blocks[row[ALGEBRAIC]]
+    if machine.policy == DISHONEST and _due(row, machine.loops):
+        kept_of(algebraic).memory[SCALE] = np.nan
+    status = close(algebraic, block, w, machine.policy, machine.tolerance)
+    if status != DONE:
+        state[FAILED], state[SOLVING] = row[ALGEBRAIC], 1
+        return status
+    if row[KEEP] >= 0:
+        project(block, w, machine.rates[row[KEEP]])
+        state[VALID_OF] = row[BLOCK]
+    return DONE
+
+
+@lean
+def stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
+    """Do a `Stage`; return a status."""
+    block = machine.blocks[row[BLOCK]]
+    known, variables = work_of(block).known, matrix_of(block).variables
+    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    first = row[NUMBERS] + time_round * row[STRIDE]
+    if row[BASE] == PRESENT:
+        for q in range(known.size):
+            known[q] = w[variables[q]]
+    else:
+        base = machine.points[row[BASE]]
+        for q in range(known.size):
+            known[q] = base[variables[q]]
+    for j in range(row[COUNT]):
+        weight, rate = h * numbers[first + 2 + j], machine.rates[row[LIST + j]]
+        for q in range(known.size):
+            known[q] += weight * rate[variables[q]]
+    w[w.size - 1] = t + h * numbers[first]
+    a = h * numbers[first + 1]
+    status = _implicit(machine, row, block, a, w) if a != 0.0 else _explicit(machine, row, block, w)
+    if row[SHOWN] != 0 and machine.within.shape[0] > time_round:
+        copy(w, machine.within[time_round])
+    return status
+
+
+@lean
+def mix(machine, row, numbers, w):  # type: ignore[no-untyped-def]
+    """Write the combination of points into a set of variables."""
+    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    first = row[NUMBERS] + time_round * row[STRIDE]
+    points = machine.points
+    places = machine.read
+    if row[SIDE] == 2:
+        places = machine.slow
+    elif row[SIDE] == 1:
+        places = machine.fast
+    if row[POINTS] == 1 and numbers[first] == 1.0:
+        for at in places:
+            w[at] = points[row[LIST], at]
+    elif row[POINTS] == 2:
+        one, other = numbers[first], numbers[first + 1]
+        for at in places:
+            w[at] = one * points[row[LIST], at] + other * points[row[LIST + 1], at]
+    else:
+        for at in places:
+            value = 0.0
+            for k in range(row[POINTS]):
+                value += numbers[first + k] * points[row[LIST + k], at]
+            w[at] = value
+    machine.state[VALID_OF] = -1
+
+
+@lean
+def add(machine, row, numbers, w):  # type: ignore[no-untyped-def]
+    """Add the present point, with a weight, to another one."""
+    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    weight, point = numbers[row[NUMBERS] + time_round * row[STRIDE]], machine.points[row[TARGET]]
+    places = machine.fast if row[SIDE] == 1 else machine.slow
+    if row[ANEW] != 0:
+        for at in places:
+            point[at] = weight * w[at]
+    else:
+        for at in places:
+            point[at] += weight * w[at]
+
+
+@lean
+def answer(machine, row, numbers):  # type: ignore[no-untyped-def]
+    """Write the combination of what points have of the answering variables beside their answer."""
+    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    first, answers, points = row[NUMBERS] + time_round * row[STRIDE], machine.answers, machine.points
+    for j in range(answers.at.size):
+        level = 0.0
+        for k in range(row[POINTS]):
+            point = points[row[LIST + k]]
+            value = point[answers.at[j]]
+            for q in range(answers.ends[j], answers.ends[j + 1]):
+                value -= answers.gains[q] * point[answers.of[q]]
+            level += numbers[first + k] * value
+        answers.level[j] = level
+
+
+@lean
+def extrapolate(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
+    """Write the polynomial in time through the listed points into the variables of a block.
+
+    A point whose time is NaN is not there.
+    """
+    time = t + h * numbers[row[NUMBERS]]
+    points, variables = machine.points, matrix_of(machine.blocks[row[BLOCK]]).variables
+    for q in range(variables.size):
+        w[variables[q]] = 0.0
+    for k in range(row[COUNT]):
+        own = points[row[LIST + k], w.size - 1]
+        if own != own:
+            continue
+        weight = 1.0
+        for j in range(row[COUNT]):
+            other = points[row[LIST + j], w.size - 1]
+            if j != k and other == other:
+                weight *= (time - other) / (own - other)
+        point = points[row[LIST + k]]
+        for q in range(variables.size):
+            w[variables[q]] += weight * point[variables[q]]
+    machine.state[VALID_OF] = -1
+
+
+@lean
+def agree(machine, row, numbers, w):  # type: ignore[no-untyped-def]
+    """Compare the present point with the prediction, and replace that; return (go round again, status)."""
+    loops, loop, measured = machine.loops, row[LOOP], machine.measured
+    if loops[loop, ROUND] == row[MOST]:
+        return False, DONE
+    predicted, difference = machine.points[row[KEEP]], 0.0
+    for at in machine.slow:
+        difference = max(difference, abs(w[at] - predicted[at]))
+        predicted[at] = w[at]
+    if difference <= numbers[row[NUMBERS]]:
+        measured[DIFFERENCE] = difference
+        return False, DONE
+    grew = loops[loop, ROUND] > 0 and difference >= measured[DIFFERENCE]
+    measured[DIFFERENCE] = difference
+    loops[loop, GROWTHS] = loops[loop, GROWTHS] + 1 if grew else 0
+    if row[MOST] < 0 and loops[loop, GROWTHS] == MOST_GROWTHS:
+        return False, NOT_AGREED
+    if row[MOST] < 0 and loops[loop, ROUND] == MOST_CORRECTIONS:
+        return False, SLOW_TO_AGREE
+    loops[loop, ROUND] += 1
+    machine.state[CORRECTIONS] += 1
+    return True, DONE

@@ -1,0 +1,232 @@
+"""A run as JSON and arrays: what a file of it holds, and how it is made again without running what is in it.
+
+Every value is told by its kind, an object by its class and its fields. Reading makes objects of classes that
+psmr declares and fills their fields: no function that a file names is called, and no module is imported for
+it that is not psmr's, but for those that the reader trusts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path, PurePath
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from partitioning.partition import Partition
+from psmr.dae.compile.codegen import CompiledComponent, compile_component
+from psmr.dae.declare.algebraic_form import algebraic_form
+from psmr.dae.declare.component import Component
+from psmr.dae.declare.origin import Origin, packed, unpacked
+from psmr.dae.declare.structure import structured
+from psmr.errors import InputError
+from psmr.numerics.schemes.arc_length import Weights
+
+MAKERS = {"algebraic_form": algebraic_form, "structured": structured}
+"""What makes a class of component from another one."""
+
+OWN = re.compile(
+    r"(partitioning|psmr\.(dae|numerics|grid\.models|pencil\.report"
+    r"|study\.(events|monitors|outcome|record|run)))(\.[a-z_0-9]+)*"
+)
+"""Modules of psmr in which the classes stand of which a run consists."""
+
+
+class Encoder:
+    """Turns values into what JSON can hold; arrays go to a list beside it.
+
+    What is met again is told by its number, so that it is written once and is one object again.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray] = []
+        self._met: dict[int, int] = {}
+        self._alive: list[Any] = []  # so that no number of an object is given twice
+
+    def encode(self, value: Any) -> Any:
+        """Return a value for JSON.
+
+        Raises
+        ------
+        InputError
+            For a value of a kind that a file cannot hold.
+        """
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if type(value) is complex:
+            return {"complex": [self.encode(value.real), self.encode(value.imag)]}
+        if id(value) in self._met:
+            return {"same": self._met[id(value)]}
+        told = self._told(value)
+        self._met[id(value)] = len(self._alive)
+        self._alive.append(value)
+        return told
+
+    def _told(self, value: Any) -> dict[str, Any]:
+        kind = type(value)
+        if isinstance(value, np.ndarray | np.generic):
+            return self._array(value)
+        if kind in (tuple, list, set, frozenset):
+            return {kind.__name__: [self.encode(part) for part in value]}
+        if kind is Weights:
+            return {"weights": self.encode(dict(value))}
+        if kind in (dict, MappingProxyType):
+            return {"dict": [[self.encode(key), self.encode(part)] for key, part in value.items()]}
+        if isinstance(value, PurePath):
+            return {"path": str(value)}
+        if isinstance(value, CompiledComponent):
+            return {"compiled": self.encode(value.component)}
+        if isinstance(value, type) and issubclass(value, Component):
+            return self._class(packed(value))
+        if isinstance(value, Partition):
+            return {"partition": [self.encode(part) for part in value.__reduce__()[1]]}
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            state = {item.name: self.encode(getattr(value, item.name)) for item in dataclasses.fields(value)}
+            return {"object": _named(kind), "fields": state}
+        raise InputError(f"it holds a {kind.__module__}.{kind.__qualname__}, which no file can keep")
+
+    def _array(self, value: Any) -> dict[str, Any]:
+        if value.dtype == object and value.ndim == 1:  # a column of words
+            return {"objects": [self.encode(part) for part in value]}
+        if value.dtype.hasobject:
+            raise InputError(f"it holds an array of {value.dtype}, which no file can keep")
+        self.arrays.append(np.asarray(value))
+        return {"array" if isinstance(value, np.ndarray) else "number": len(self.arrays) - 1}
+
+    def _class(self, component: type[Component] | Origin) -> dict[str, Any]:
+        if not isinstance(component, Origin):
+            return {"class": _named(component)}
+        maker = component.maker.__name__
+        choices = [self.encode(choice) for choice in component.choices]
+        return {"made": maker, "of": self._class(component.component), "choices": choices}
+
+
+def _named(kind: type) -> list[str]:
+    """Return module and name of a class that another process finds by them.
+
+    Raises
+    ------
+    InputError
+        For a class that does not stand in a module.
+    """
+    if kind.__module__ == "__main__" or "." in kind.__qualname__:
+        raise InputError(
+            f"{kind.__qualname__} stands in no module; put your components into a module that can be imported"
+        )
+    return [kind.__module__, kind.__qualname__]
+
+
+class Damaged(Exception):
+    """What was read is nothing that `Encoder` writes."""
+
+
+class Decoder:
+    """Makes values again of what `Encoder` gave.
+
+    Parameters
+    ----------
+    array
+        Returns an array by its number.
+    modules
+        Names of modules beside psmr's whose classes are made.
+    """
+
+    def __init__(self, array: Callable[[int], np.ndarray], modules: Iterable[str] = ()) -> None:
+        self.array, self.modules = array, frozenset(modules)
+        self._met: list[Any] = []
+
+    def decode(self, told: Any) -> Any:
+        """Return the value that was encoded.
+
+        Raises
+        ------
+        Damaged
+            For what `Encoder` does not write.
+        InputError
+            For a class of a module that is neither psmr's nor trusted, and one that has changed.
+        """
+        if told is None or isinstance(told, bool | int | float | str):
+            return told
+        if not isinstance(told, dict) or not told:
+            raise Damaged(f"a {type(told).__name__} stands where a value is to be")
+        kind = next(iter(told))
+        given = told[kind]
+        if kind == "float":
+            return float(given)
+        if kind == "complex":
+            return complex(*map(self.decode, given))
+        if kind == "same":
+            return self._met[given]
+        made = self._made(kind, given, told)
+        self._met.append(made)
+        return made
+
+    def _made(self, kind: str, given: Any, told: Mapping[str, Any]) -> Any:
+        match kind:
+            case "array":
+                return self.array(given)
+            case "number":
+                return self.array(given)[()]
+            case "objects":
+                column = np.empty(len(given), dtype=object)
+                column[:] = [self.decode(part) for part in given]
+                return column
+            case "tuple" | "list" | "set" | "frozenset":
+                make = {"tuple": tuple, "list": list, "set": set, "frozenset": frozenset}[kind]
+                return make([self.decode(part) for part in given])
+            case "dict":
+                return {self.decode(key): self.decode(part) for key, part in given}
+            case "weights":
+                return Weights(self.decode(given))
+            case "path":
+                return Path(given)
+            case "compiled":
+                return compile_component(self.decode(given))
+            case "class" | "made":
+                return unpacked(self._component(told))
+            case "partition":
+                return Partition(*map(self.decode, given))
+            case "object":
+                return self._object(given, told["fields"])
+        raise Damaged(f"there is no kind of value {kind!r}")
+
+    def _component(self, told: Mapping[str, Any]) -> type[Component] | Origin:
+        if "made" in told:
+            choices = tuple(map(self.decode, told["choices"]))
+            return Origin(MAKERS[told["made"]], self._component(told["of"]), choices)
+        found = self._found(*told["class"])
+        if not issubclass(found, Component):
+            raise Damaged(f"{found.__name__} is no component")
+        return found
+
+    def _object(self, name: Any, fields: Mapping[str, Any]) -> Any:
+        kind = self._found(*name)
+        if not dataclasses.is_dataclass(kind):
+            raise Damaged(f"{kind.__name__} is no record")
+        known = {item.name for item in dataclasses.fields(kind)}
+        if known != fields.keys():
+            other = ", ".join(sorted(known ^ fields.keys()))
+            raise InputError(f"its {kind.__name__} has other fields ({other}) than that of this psmr")
+        made = object.__new__(kind)
+        for field, told in fields.items():
+            object.__setattr__(made, field, self.decode(told))
+        return made
+
+    def _found(self, module: str, name: str) -> type:
+        """Return a class that may be made, by its module and name."""
+        if not OWN.fullmatch(module) and module not in self.modules:
+            raise InputError(
+                f"it holds a {name} of the module {module}, which is not psmr's; where you trust both, "
+                f"psmr.load_run(path, modules=[{module!r}])"
+            )
+        found = vars(importlib.import_module(module)).get(name)
+        if not isinstance(found, type) or found.__module__ != module:
+            raise InputError(f"the module {module} has no class {name}")
+        return found
