@@ -131,8 +131,8 @@ def _read(
     format: str | None,
 ) -> Case:
     for given in (path, *(() if dynamics is None else (dynamics,))):
-        if not isinstance(given, str | os.PathLike) or not os.fspath(given):
-            raise CaseError(f"{given!r}: must be the path of a case file, as text")
+        if not os.fspath(given):
+            raise CaseError("the path of a case is empty; name its file")
     if format is not None and format not in FORMATS:
         raise CaseError(f"format = {format!r}: must be one of {', '.join(map(repr, FORMATS))}")
     usual = ".toml" if str(path) == STANDARD_INPUT else Path(path).suffix.lower()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from psmr.arguments import settle_fields
-from psmr.errors import CaseError, EventError, Mistakes, nearest
+from psmr.errors import CaseError, EventError, Mistakes, nearest, shown
 from psmr.io.text import decoded, require_file
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.ramps import Course
@@ -167,7 +167,7 @@ def read_points(file: Path, time: str, column: str) -> list[Point]:
 def _place(file: Path, head: list[str], name: str) -> int:
     if name not in head:
         raise EventError(
-            f"{file}:1: there is no column {name!r}{nearest(name, head)}; columns: "
+            f"{file}:1: there is no column {shown(name)}{nearest(name, head)}; columns: "
             f"{', '.join(head) or 'none'}; the first line must name them"
         )
     return head.index(name)
@@ -175,12 +175,12 @@ def _place(file: Path, head: list[str], name: str) -> int:
 
 def _number(where: str, row: list[str], head: list[str], place: int) -> float:
     if place >= len(row):
-        raise EventError(f"{where}: has {len(row)} cells, column {head[place]!r} is missing")
+        raise EventError(f"{where}: has {len(row)} cells, column {shown(head[place])} is missing")
     try:
         value = float(row[place])
     except ValueError:
         raise EventError(
-            f"{where}: {head[place]} = {row[place].strip()!r}: must be a number without a unit (a decimal "
+            f"{where}: {head[place]} = {shown(row[place].strip())}: must be a number without a unit (a decimal "
             "point, no thousands separator); give the unit's factor as scale"
         ) from None
     if not math.isfinite(value):

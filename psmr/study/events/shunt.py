@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psmr.arguments import settle_fields
-from psmr.errors import EventError, nearest
+from psmr.errors import EventError, nearest, shown
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_time
 from psmr.study.topology.network import shunts
@@ -57,7 +57,7 @@ class ShuntSwitch(Lasting):
         if self.shunt not in known:
             listed = f"; shunts: {', '.join(known)}" if known else "; it has none"
             raise EventError(
-                f"{self}: there is no shunt {self.shunt!r}{nearest(str(self.shunt), known)}{listed}"
+                f"{self}: there is no shunt {shown(self.shunt)}{nearest(str(self.shunt), known)}{listed}"
             )
         words = "on" if self.on else "off"
         if system.parameter(self.shunt, "status") == self.on:

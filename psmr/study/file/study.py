@@ -227,11 +227,12 @@ def is_study(path: str | os.PathLike[str]) -> bool:
 
 
 def _head(document: Document, format: str, version: int, beside: tuple[str, ...]) -> dict[str, Any]:
-    case = document.content.get("format") == "psmr-case"
-    hint = "; this is a case file, try `psmr deformation` or `psmr modes`" if case else ""
-    head = document.head(format, version, HEAD, (*TABLES, *beside), hint)
+    head = document.head(format, version, HEAD, (*TABLES, *beside))
     for key, name in (("case", "path"), ("dynamics", "dynamics")):
         if name in head and not os.path.isfile(head[name]):
+            if os.path.isdir(head[name]):
+                words = f"{key} = {shown(document.content[key])}: is a folder; name the file in it"
+                document.fail(words, (), key)
             folder = head[name].parent
             there = [p.name for p in folder.glob("*") if p.is_file()] if os.path.isdir(folder) else []
             document.fail(

@@ -18,7 +18,7 @@ import numpy as np
 from psmr.arguments import check_arguments
 from psmr.dae.system.sound import unsound
 from psmr.errors import InputError, PsmrError, PsmrWarning
-from psmr.files import RUNS, Together, require_suffix
+from psmr.files import RUNS, Together, require_suffix, unreadable
 from psmr.io.text import require_file
 from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
@@ -119,7 +119,7 @@ def _readable(place: Path) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(place) as file:
             yield file
     except OSError as error:
-        raise InputError(f"{place}: cannot be read: {error.strerror or error}; is the path right?") from error
+        raise InputError(unreadable(place, error)) from error
     except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionError, EOFError) as error:
         if isinstance(error, InputError):
             raise

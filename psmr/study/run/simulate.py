@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from psmr.arguments import check_arguments, positive_number
 from psmr.dae.system.system import System
-from psmr.errors import InputError, PsmrError, PsmrWarning
+from psmr.errors import InputError, PsmrError, PsmrWarning, SchemeError, shown
 from psmr.files import Together
 from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.integrate import integrate
@@ -122,6 +122,8 @@ def simulate(
     """
     refuse_slips(slips, simulate)
     scheme = VariableStep() if scheme is None else scheme
+    if isinstance(scheme, int | float) and t_end is None:
+        raise SchemeError(f"scheme = {shown(scheme)}: must be a scheme; write t_end= for the length of a run")
     check_arguments(simulate, locals(), leaving=("t_end",))
     t_end = positive_number("t_end", t_end)
     start = None if start is None else tuple(start)  # type: ignore[assignment]

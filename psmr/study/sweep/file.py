@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from psmr.arguments import check_arguments
-from psmr.errors import InputError, StudyError
+from psmr.errors import InputError, StudyError, shown
 from psmr.io.toml.document import Document, read_document
 from psmr.io.toml.fields import Field, Spec, specification
 from psmr.study.file.study import TABLES, Study, read_study, study_of
@@ -105,7 +105,7 @@ def _study(document: Document) -> Study:
             document.fail(f"{table} belongs into the study that is named, or leave study out", (), table)
     if not os.path.isfile(head["study"]):
         document.fail(
-            f"study = {document.content['study']!r}: there is no such file beside the sweep", (), "study"
+            f"study = {shown(document.content['study'])}: there is no such file beside the sweep", (), "study"
         )
     return read_study(head["study"])
 
