@@ -241,8 +241,8 @@ def test_a_file_that_would_run_code_is_refused_before_it_does(fault_run, tmp_pat
     [
         *(("os", "system"), ("subprocess", "Popen"), ("builtins", "eval"), ("harmful", "Record")),
         *(("psmr.cli.__main__", "main"), ("psmr.__main__", "main"), ("psmr.cli.commands.run", "add")),
-        *(("psmr.study.run.saved", "os"), ("psmr.study.run.saved", "os.system")),
-        *(("psmr.numerics.run.table", "Table"), ("psmr.study.run.saved", "load_run")),
+        *(("psmr.study.run.load", "os"), ("psmr.study.run.load", "os.system")),
+        *(("psmr.numerics.run.table", "Table"), ("psmr.study.run.load", "load_run")),
         *(("psmr.study.run.run", "System"), ("psmr.dae.compile.nothing", "X"), ("psmr.dae..x", "X")),
     ],
 )
@@ -289,7 +289,7 @@ def test_components_of_ones_own_are_read_where_their_module_is_named(tmp_path, m
         psmr.load_run(tmp_path / "pond.psmr")
     again = psmr.load_run(tmp_path / "pond.psmr", modules=["ponds"])
     assert np.array_equal(again.x, run.x)
-    with pytest.raises(InputError, match=r"modules = 'ponds'.*a list of names"):
+    with pytest.raises(InputError, match=r"modules = 'ponds'.*a list of texts"):
         psmr.load_run(tmp_path / "pond.psmr", modules="ponds")
     monkeypatch.delitem(sys.modules, "ponds")
     (tmp_path / "ponds.py").unlink()

@@ -51,8 +51,8 @@ class LoadShares:
             if not good or abs(sum(shares) - 1) >= 1e-9:
                 sums = f"; these add up to {sum(shares):g}" if good else ""
                 raise InputError(
-                    f"loads: {name} = {shown(shares)}: must be three fractions from 0 to 1 (impedance, current, "
-                    f"power) that add up to 1{sums}"
+                    f"loads: {name} = {shown(shares)}: must be three fractions from 0 to 1 (impedance, "
+                    f"current, power) that add up to 1{sums}"
                 )
             object.__setattr__(self, name, tuple(map(float, shares)))
 

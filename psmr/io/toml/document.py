@@ -148,7 +148,7 @@ class Document:
             if _fits(value, kind, field.among, self.finite):
                 return _taken(value, kind, self.path.parent)
         hint = nearest(value, field.among) if isinstance(value, str) else ""
-        if value == [] and {list[str], list[float]} & set(field.kinds):
+        if isinstance(value, list) and not value and {list[str], list[float]} & set(field.kinds):
             hint = f"; this one is empty: name at least one, or leave {key} out"
         if isinstance(value, int) and abs(value) >= _WHOLE and {int, float} & set(field.kinds):
             hint = "; this one has too many digits"

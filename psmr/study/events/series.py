@@ -180,8 +180,8 @@ def _number(where: str, row: list[str], head: list[str], place: int) -> float:
         value = float(row[place])
     except ValueError:
         raise EventError(
-            f"{where}: {head[place]} = {shown(row[place].strip())}: must be a number without a unit (a decimal "
-            "point, no thousands separator); give the unit's factor as scale"
+            f"{where}: {head[place]} = {shown(row[place].strip())}: must be a number without a unit (a "
+            "decimal point, no thousands separator); give the unit's factor as scale"
         ) from None
     if not math.isfinite(value):
         raise EventError(

@@ -64,9 +64,8 @@ class SetPoint(_Step):
             return (Change(self.start, inputs=((full, self.value),), label=f"{full} = {self.value:g}"),)
         devices = {d.name: d for d in system.devices}
         if self.device not in devices:
-            raise EventError(
-                f"{self}: there is no device {shown(self.device)}{nearest(self.device, devices)}"
-            )
+            hint = nearest(self.device, devices)
+            raise EventError(f"{self}: there is no device {shown(self.device)}{hint}")
         held = [u.rpartition(".")[2] for u in system.names_u if u.rpartition(".")[0] == self.device]
         provider = devices[self.device].connections.get(self.name)
         if provider:

@@ -38,7 +38,7 @@ from psmr.study.record.values import PIECE, values_in_pieces, values_of
 from psmr.study.run.compared import Comparison, compare
 from psmr.study.run.notebook import run_html
 from psmr.study.run.points import Side, apart, between, refined, sides
-from psmr.study.run.saved import save_run
+from psmr.study.run.save import save_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -290,7 +290,7 @@ class Run:
         return compare(self, other, names)
 
     def save(self, path: str | os.PathLike[str], together: Together | None = None) -> None:
-        """Write the whole run into a file for `psmr.load_run`; see `psmr.study.run.saved.save_run`."""
+        """Write the whole run into a file for `psmr.load_run`; see `psmr.study.run.save.save_run`."""
         check_arguments(Run.save, locals())
         save_run(self, path, together)
 
