@@ -189,8 +189,8 @@ def _kinds(annotation: str, names: Mapping[str, Any] | None = None) -> Kinds:
             found[name] = ast.literal_eval(f"({inner[:-1]},)")
         elif names and get_origin(names.get(name)) is Literal:
             found["Literal"] = get_args(names[name])
-        elif names and name == "Annotated":
-            found["Literal"] = names[inner[:-1].rpartition(", ")[2]]
+        elif names and name == "Annotated" and (among := inner[:-1].rpartition(", ")[2]) in names:
+            found["Literal"] = names[among]
         elif name in ("os.PathLike", "Path"):
             found["Path"] = ()
         elif name in ("Iterable", "Sequence", "tuple", "list"):
@@ -308,7 +308,7 @@ def _given(value: Any) -> str:
 
 def _remedy(wanted: str, value: Any) -> str:
     """Return how to come by what is wanted, where it can be from what was given."""
-    if isinstance(value, type):
+    if isinstance(value, type) and wanted in (base.__name__ for base in value.__mro__):
         return f"make one of it, {value.__name__}(...)"
     chain, made = list(_CHAIN), ""
     if wanted in chain:

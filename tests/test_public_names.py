@@ -344,9 +344,8 @@ def test_wrong_arguments_get_a_sentence(things, monkeypatch):
                     wrong.append(f"{name}({parameter.name}={label}): {found}")
     assert not wrong, "\n".join(wrong)
     assert seen >= set(psmr.__all__) - LEFT_OUT
-    # The figures of docs/reliability.md.
+    # docs/reliability.md has the figures.
     assert counted["refused"] > 7000
-    print(dict(counted), "of", sum(counted.values()))
 
 
 def test_right_arguments_are_taken(things, monkeypatch):
