@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from psmr.study.output.oneline import one_line
     from psmr.study.record.certificate import certify
     from psmr.study.record.record import Record
+    from psmr.study.run.load import load_run
     from psmr.study.run.run import Run
-    from psmr.study.run.saved import load_run
     from psmr.study.run.simulate import simulate
     from psmr.study.sweep.axes import (
         BranchOutages,
@@ -199,7 +199,7 @@ _HOMES = {
     "explain": "psmr.study.explain",
     "fit_mode": "psmr.pencil.modes.ringdown",
     "from_pandapower": "psmr.io.pandapower",
-    "load_run": "psmr.study.run.saved",
+    "load_run": "psmr.study.run.load",
     "make_case": "psmr.io.make",
     "mode_shapes": "psmr.pencil.modes.shapes",
     "modes": "psmr.dae.system.linear",

@@ -3,6 +3,7 @@
 import ast
 from pathlib import Path
 
+import networkx
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -98,6 +99,19 @@ def test_imports_go_in_one_direction(path):
     assert own in BELOW, f"{own} is no layer of psmr"
     wrong = sorted((line, name) for name, line in imported(path) if not allowed(name, own))
     assert not wrong, f"{path.relative_to(ROOT)} imports upwards: {wrong}"
+
+
+def test_no_files_import_one_another_in_a_circle():
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in FILES}
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    graph = networkx.DiGraph()
+    for name, path in modules.items():
+        for target, _ in imported(path):
+            parts = target.split(".")
+            prefixes = (".".join(parts[:k]) for k in range(len(parts), 0, -1))
+            graph.add_edge(name, next((known for known in prefixes if known in modules), name))
+    circles = [sorted(found) for found in networkx.strongly_connected_components(graph) if len(found) > 1]
+    assert not circles
 
 
 def test_reader_sees_every_form_of_import(tmp_path, monkeypatch):

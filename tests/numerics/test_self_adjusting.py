@@ -60,13 +60,40 @@ class Rippling(Component):
         return ((v.left + p.a * m.sin(2 * np.pi * p.f * v.t) - v.x) / p.T,), (), ()
 
 
-def chain(cells: int = 60, rippling: tuple[int, ...] = (20,), **values: float) -> Any:
+class Clipped(Component):
+    """z' = clip(sin t, -h, h)."""
+
+    states = ("x", "z")
+    algebraic = ("y",)
+    h = Parameter(unit="pu", doc="ceiling", default=0.5)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (m.cos(v.t), v.y), (m.clip(v.x, -p.h, p.h) - v.y,), ()
+
+
+class Limited(Component):
+    """z' = x, where x' = cos t stays within its limits."""
+
+    states = ("x", "z")
+    limits = {"x": ("low", "high")}
+    low = Parameter(unit="pu", doc="lower limit", default=-0.5)
+    high = Parameter(unit="pu", doc="upper limit", default=0.5)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (m.cos(v.t), v.x), (), ()
+
+
+def chain(
+    cells: int = 60, rippling: tuple[int, ...] = (20,), beside: tuple[Device, ...] = (), **values: float
+) -> Any:
     """A chain of slow cells, and lags that ripple at some of them; nothing reads these."""
     devices = [
         Device(f"C{k}", Slow, {"T": 0.5}, {} if k == 0 else {"left": f"C{k - 1}.y"}) for k in range(cells)
     ]
     devices += [Device(f"R{k}", Rippling, values, {"left": f"C{k}.y"}) for k in rippling]
-    return assemble(devices, {"C0.left": 1.0})
+    return assemble([*devices, *beside], {"C0.left": 1.0})
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +158,18 @@ def test_without_anything_to_refine_it_is_the_variable_step(faulted):
         np.testing.assert_array_equal(one.t, other.t)
         np.testing.assert_array_equal(one.x, other.x)
         np.testing.assert_array_equal(one.y, other.y)
+
+
+@pytest.mark.parametrize("component", [Clipped, Limited])
+def test_a_step_of_all_ends_at_a_corner_of_what_is_not_refined(component):
+    """Without, the errors are up to 7 tolerances behind ceilings, and 21 behind limits."""
+    cornered = Device("K", component, {})
+    fine = integrate(assemble([cornered], {}), psmr.VariableStep(1e-10), 6.0).x[-1, 1]
+    system = chain(beside=(cornered,))
+    for tolerance in (1e-3, 1e-4, 1e-5):
+        run = integrate(system, psmr.SelfAdjusting(tolerance), 6.0)
+        assert run.counters.refined
+        assert abs(run.x[-1, system.index("K.z")] - fine) < 3 * tolerance
 
 
 def test_an_undamped_oscillator_beside_a_ripple_keeps_its_amplitude():

@@ -63,7 +63,7 @@ def _label(path: str, run: Any) -> str:
 def _run(path: str) -> Any:
     from psmr.study.file.study import is_study, read_study
     from psmr.study.run.execute import run_study
-    from psmr.study.run.saved import load_run
+    from psmr.study.run.load import load_run
 
     if not is_study(path):
         return load_run(path)

@@ -135,6 +135,7 @@ class NestedEngine:
     def _together(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
         """Take steps for all, and note how much they change: where hardly, something may stay fast."""
         began = float(w[-1])
+        self.variable.control.corners.aside[:] = 0
         filled, status = self.variable.flow(end, w, times, rows)
         starts = np.concatenate([[began], times[: max(0, filled - 1)]])[:filled]
         none = np.zeros(0, np.uint32)

@@ -51,10 +51,19 @@ from psmr.numerics.step.controller import (
     remembered,
     within,
 )
+from psmr.numerics.step.corners import accepted
 from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.instructions import copy
 from psmr.numerics.step.machine import VALID_OF
-from psmr.numerics.step.variable import ACCEPTED, PREVIOUS, REJECTED, TRIED, next_stop
+from psmr.numerics.step.variable import (
+    ACCEPTED,
+    MOST_CORNERS,
+    PREVIOUS,
+    REJECTED,
+    TRIED,
+    first_corner,
+    next_stop,
+)
 from psmr.numerics.step.variable import NEXT as NEXT_STEP
 
 # A set this close to the tolerance joins a block that is made anyway, so that the block serves the next step
@@ -225,6 +234,14 @@ def _lengthen(nest, level, order):  # type: ignore[no-untyped-def]
 
 
 @lean
+def _corner(machine, control, corners, nest, frame, h, w):  # type: ignore[no-untyped-def]
+    """Return at which part of a step of all it should end for a corner of what is not refined, 1 for none."""
+    for i in range(corners.aside.size):
+        corners.aside[i] = nest.error[frame.row_atom[i]] > 1.0
+    return first_corner(machine, control, corners, h, w)
+
+
+@lean
 def _patient(nest, worth):  # type: ignore[no-untyped-def]
     """Count the common steps in which a split would have been worth it; return whether there were enough."""
     nest.state[STEADY] = nest.state[STEADY] + 1 if worth else 0
@@ -239,6 +256,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
     nest, frame = by_reference(nest), by_reference(frame)
     steps, counts, clock, state = control.steps, control.counts, nest.clock, nest.state
     filled, level, last, stop, order = 0, 0, False, end, control.order
+    corners, located, longest = by_reference(control.corners), 0, 0.0
     state[LOGGED] = 0
     deepest, made = LEVELS - 1, nest.blocks.size - 1
     while True:
@@ -279,6 +297,14 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
         split, aside, rest = 0.0, False, 0.0
         if status == DONE:
             error, seen = weigh(machine, control, nest, frame, level, w)
+            if level == 0 and located < MOST_CORNERS:
+                part = _corner(machine, control, corners, nest, frame, h, w)
+                if part < 1.0 and t + part * h > t:  # taken again, to the corner
+                    copy(machine.points[AT_START], w)
+                    machine.state[VALID_OF] = -1
+                    longest, located = max(h, longest), located + 1
+                    steps[NEXT_STEP] = part * h
+                    continue
             if not seen <= 1.0 and np.isfinite(seen):
                 handed, first, cost, split, least, pace, alone = cheapest(
                     nest.bins, nest.orders[level], order
@@ -346,6 +372,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                 nest.pace[nest.recent[k]] = 0.0
             state[RECENT] = 0
         state[CARRIED] = 1 if refined else 0
+        accepted(corners)
         times[filled] = w[w.size - 1]
         copy(w, rows[filled])
         nest.log_end[filled] = state[LOGGED]
@@ -366,6 +393,10 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
             if wanted > FAR * h:
                 for k in range(nest.times.shape[1]):
                     nest.times[0, k] = np.nan
-        steps[NEXT_STEP] = kept(wanted, h, last, steps[NEXT_STEP])
+        if located > 0:  # as in `psmr.numerics.step.variable`
+            steps[NEXT_STEP] = longest if error < 1.0 else wanted
+            located, longest = 0, 0.0
+        else:
+            steps[NEXT_STEP] = kept(wanted, h, last, steps[NEXT_STEP])
         steps[PREVIOUS] = remembered(error, before)
         nest.refused[0] = 0

@@ -59,6 +59,8 @@ class Corners(NamedTuple):
         Buffer with the margins that decide behind it.
     rows
         Shares of the rows; one entry longer than needed.
+    aside
+        (rows,) whether what happens in a row is none of this step's affair.
     ahead
         Whether the step ends ahead of a jump, and whether the one before it did.
     gamma
@@ -79,6 +81,7 @@ class Corners(NamedTuple):
     at: np.ndarray
     room: np.ndarray
     rows: np.ndarray
+    aside: np.ndarray
     ahead: np.ndarray
     gamma: float
     missed: float
@@ -107,6 +110,7 @@ def corners_for(
         at=np.zeros(tables.count),
         room=np.zeros(size + tables.count),
         rows=np.zeros(rows + 1),
+        aside=np.zeros(rows, np.uint8),
         ahead=np.zeros(2, np.int64),
         gamma=float(tableau.gamma),
         missed=largest_miss(tableau),
@@ -210,6 +214,9 @@ def _made_of(machine, corners, point, count, tolerance, h, w):  # type: ignore[n
     for b in range(limits.bounded.size):
         if limits.held[b] != 0:
             defect[limits.bounded[b]] = 0.0
+    for i in range(corners.aside.size):
+        if corners.aside[i] != 0:
+            defect[i] = 0.0
     missed = corners.missed if point <= corners.end else corners.behind
     for turn in range(2):  # the rates that follow from the shares, and the error that follows from those
         if turn == 1:

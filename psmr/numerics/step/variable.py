@@ -119,7 +119,7 @@ def error_of(machine, difference, tolerance, h, w):  # type: ignore[no-untyped-d
 
 
 @lean
-def first_corner(machine, control, h, w):  # type: ignore[no-untyped-def]
+def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-def]
     """Return at which part of the step in w a state first met or left its limit, 1 where none did so far.
 
     A state that meets its limit is without it the parabola through its start with its rate there and the raw
@@ -127,7 +127,7 @@ def first_corner(machine, control, h, w):  # type: ignore[no-untyped-def]
     that the step holds to its end though it should have left. Rates are those beside a limit that moves. What
     is away from the limit by less than `BEYOND` tolerances is left to the error.
     """
-    block = machine.blocks[0]
+    block, aside = machine.blocks[0], corners.aside
     matrix, limits = matrix_of(block), limits_of(block)
     start, part, ready, row = machine.points[AT_START], 1.0, 0, 0
     for b in range(limits.bounded.size):
@@ -138,6 +138,8 @@ def first_corner(machine, control, h, w):  # type: ignore[no-untyped-def]
             lower, upper = start[low] if low >= 0 else lower, start[high] if high >= 0 else upper
             slack = control.tolerance * max(1.0, abs(start[at]))  # Newton puts a state there, to its accuracy
             row += 1
+        if aside[i] != 0:
+            continue
         if side == 0:
             if lower + slack < start[at] < upper - slack:
                 continue
@@ -187,6 +189,15 @@ def first_corner(machine, control, h, w):  # type: ignore[no-untyped-def]
     return part
 
 
+@lean
+def first_corner(machine, control, corners, h, w):  # type: ignore[no-untyped-def]
+    """Return at which part of the step in w it should end for a limit or a corner, 1 where for none."""
+    part = _first_limit(machine, control, corners, h, w)
+    if not LEAST_PART < part < 1.0 - LEAST_PART:
+        part = 1.0
+    return min(part, first_switch(machine, corners, control.tolerance, h, w))
+
+
 @announced("the variable-step integrator", 3)
 @lean
 def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-untyped-def]
@@ -209,10 +220,7 @@ def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-unty
         copy(w, points[AT_START])
         status = run_program(machine, machine.code, machine.numbers, h, w)
         if status == DONE and located < MOST_CORNERS:
-            part = first_corner(machine, control, h, w)
-            if not LEAST_PART < part < 1.0 - LEAST_PART:
-                part = 1.0
-            part = min(part, first_switch(machine, corners, control.tolerance, h, w))
+            part = first_corner(machine, control, corners, h, w)
             if part < 1.0 and t + part * h > t:  # taken again, to the corner
                 copy(points[AT_START], w)
                 machine.state[VALID_OF] = -1

@@ -37,7 +37,7 @@ from psmr.study.record.values import PIECE, values_in_pieces, values_of
 from psmr.study.run.compared import Comparison, compare
 from psmr.study.run.notebook import run_html
 from psmr.study.run.points import SIDES, Side, apart, between, refined, sides
-from psmr.study.run.saved import save_run
+from psmr.study.run.save import save_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -284,7 +284,7 @@ class Run:
         return compare(self, other, names)
 
     def save(self, path: str | os.PathLike[str], together: Together | None = None) -> None:
-        """Write the whole run into a file for `psmr.load_run`; see `psmr.study.run.saved.save_run`."""
+        """Write the whole run into a file for `psmr.load_run`; see `psmr.study.run.save.save_run`."""
         save_run(self, path, together)
 
     def _repr_html_(self) -> str:

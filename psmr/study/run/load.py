@@ -1,4 +1,4 @@
-"""A run in a file, whole: points, system, scheme, events, certificates."""
+"""A run read from the file that `psmr.study.run.save` wrote."""
 
 from __future__ import annotations
 
@@ -17,46 +17,13 @@ import numpy as np
 
 from psmr.dae.system.sound import unsound
 from psmr.errors import InputError, PsmrError, PsmrWarning
-from psmr.files import RUNS, Together, require_suffix
 from psmr.io.text import require_file
-from psmr.study.output.files import placed
-from psmr.study.record.recorded import Recorded
-from psmr.study.run.encoded import Damaged, Decoder, Encoder
-
-FORMAT, VERSION = "psmr-run", 2
-HEAD, BODY, ARRAY = "head.json", "run.json", "arrays/{}.npy"
+from psmr.study.run.encoded import Damaged, Decoder
+from psmr.study.run.run import Run
+from psmr.study.run.save import ARRAY, BODY, FORMAT, HEAD, VERSION
 
 
-def save_run(run: Recorded, path: str | os.PathLike[str], together: Together | None = None) -> None:
-    """Write a run into a file that `load_run` reads, whole or not at all.
-
-    The file is a ZIP archive of JSON and of arrays as numpy writes them. It appears at once, or with the
-    others that are written `together`.
-
-    Raises
-    ------
-    InputError
-        For a name that ends otherwise, a folder that cannot be written, and for a run of components that
-        have no module of their own (made in a prompt or a notebook), which no other process could read.
-    """
-    from psmr.version import __version__
-
-    require_suffix(path, RUNS)
-    encoder = Encoder()
-    try:
-        body = encoder.encode(run)
-    except InputError as error:
-        raise InputError(f"the run cannot be saved: {error}") from error
-    head = {"format": FORMAT, "version": VERSION, "psmr": __version__, "name": run.name}
-    with placed(path, together) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr(HEAD, json.dumps(head))
-        file.writestr(BODY, json.dumps(body, allow_nan=False, separators=(",", ":")))
-        for k, array in enumerate(encoder.arrays):
-            with file.open(ARRAY.format(k), "w", force_zip64=True) as entry:
-                np.lib.format.write_array(entry, array, allow_pickle=False)
-
-
-def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Any:
+def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:
     """Return the `psmr.Run` that `Run.save` wrote.
 
     Reading a file runs nothing that is in it.
@@ -128,9 +95,8 @@ def _readable(place: Path) -> Iterator[zipfile.ZipFile]:
         ) from error
 
 
-def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Any:
+def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Run:
     """Return the run in an open file."""
-    from psmr.study.run.run import Run
 
     def array(k: Any) -> np.ndarray:
         if type(k) is not int:
