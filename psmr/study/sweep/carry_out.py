@@ -127,8 +127,8 @@ def sweep(
                 found = replace(found, files=write_report(found, bench))
             except StudyError as error:
                 raise StudyError(
-                    f"{error}. The rows of all {count} points are in {place}; where only room is wanting, give "
-                    "the command again: it makes the figures and pages"
+                    f"{error}. The rows of all {count} points are in {place}; where only room is missing, "
+                    "give the command again: it makes the figures and pages"
                 ) from error
     finally:
         store.close()
