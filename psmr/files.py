@@ -54,6 +54,7 @@ class Together:
         self.error, self.parents, self.instead = error, parents, tuple(instead)
         self.removed: list[Path] = []
         self._ready: list[tuple[int, Path, Path]] = []
+        self._made: list[Path] = []
 
     def __enter__(self) -> Together:
         for earlier in self.instead:
@@ -76,6 +77,9 @@ class Together:
         with self._telling(target):
             require_replaceable(target, self.error)
             if self.parents:
+                self._made += [
+                    place for place in (target.parent, *target.parent.parents) if not place.exists()
+                ]
                 target.parent.mkdir(parents=True, exist_ok=True)
             _remove_unfinished(target.parent)
             handle, temporary = _locked_beside(target)
@@ -104,6 +108,10 @@ class Together:
         finally:
             for handle, temporary, _ in ready:
                 _drop(handle, temporary)
+            for place in sorted(self._made, reverse=True):
+                # Of the folders that were made those stay in which there is something.
+                with contextlib.suppress(OSError):
+                    place.rmdir()
 
     def _replace(self, ready: Sequence[tuple[int, Path, Path]]) -> None:
         for _, temporary, target in ready:

@@ -184,7 +184,7 @@ def test_a_failed_write_leaves_nothing(tmp_path):
 
     with pytest.raises(RuntimeError):
         broken()
-    assert not list(target.parent.iterdir())
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_write_replaces_the_whole_file(tmp_path):

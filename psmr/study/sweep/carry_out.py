@@ -130,7 +130,13 @@ def sweep(
         if report:
             from psmr.study.sweep.report import write_report
 
-            found = replace(found, files=write_report(found, bench))
+            try:
+                found = replace(found, files=write_report(found, bench))
+            except StudyError as error:
+                raise StudyError(
+                    f"{error}. The rows of all {count} points are in {place}; where only room is missing, "
+                    "give the command again: it makes the figures and pages"
+                ) from error
     finally:
         store.close()
     return found
