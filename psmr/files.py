@@ -54,6 +54,7 @@ class Together:
         self.error, self.parents, self.instead = error, parents, tuple(instead)
         self.removed: list[Path] = []
         self._ready: list[tuple[int, Path, Path]] = []
+        self._made: list[Path] = []
 
     def __enter__(self) -> Together:
         for earlier in self.instead:
@@ -76,6 +77,9 @@ class Together:
         with self._telling(target):
             require_replaceable(target, self.error)
             if self.parents:
+                self._made += [
+                    place for place in (target.parent, *target.parent.parents) if not place.exists()
+                ]
                 target.parent.mkdir(parents=True, exist_ok=True)
             _remove_unfinished(target.parent)
             handle, temporary = _locked_beside(target)
@@ -104,6 +108,10 @@ class Together:
         finally:
             for handle, temporary, _ in ready:
                 _drop(handle, temporary)
+            for place in sorted(self._made, reverse=True):
+                # Of the folders that were made those stay in which there is something.
+                with contextlib.suppress(OSError):
+                    place.rmdir()
 
     def _replace(self, ready: Sequence[tuple[int, Path, Path]]) -> None:
         for _, temporary, target in ready:
@@ -212,6 +220,14 @@ def unwritable(path: str | os.PathLike[str], reason: OSError | ValueError) -> st
     """Return the sentence on a path that cannot be written."""
     why = getattr(reason, "strerror", None) or str(reason)
     return f"cannot write to {abridged(path)}: {why}; choose another place (-o, or [output] folder)"
+
+
+def unreadable(path: object, reason: OSError | ValueError) -> str:
+    """Return the sentence on a path that cannot be read."""
+    why = getattr(reason, "strerror", None) or str(reason)
+    denied = isinstance(reason, PermissionError)
+    remedy = "ask for the permission, of the file and its folders" if denied else "is the path right?"
+    return f"{abridged(path)}: cannot be read: {why}; {remedy}"
 
 
 def abridged(path: object) -> str:

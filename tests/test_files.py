@@ -128,6 +128,17 @@ def test_a_path_is_shown_so_that_it_can_be_read():
     assert len(abridged("x" * 9000)) == 203
 
 
+def test_folders_that_were_made_go_with_what_fails(tmp_path):
+    (tmp_path / "old").mkdir()
+    (tmp_path / "b.dyr").mkdir()
+    for place in ("new/deep/a.raw", "old/a.raw"):
+        with pytest.raises(CaseError, match=r"b\.dyr: it is a folder"):
+            write_texts({tmp_path / place: "1", tmp_path / "b.dyr": "2"}, CaseError)
+    assert left(tmp_path) == ["b.dyr", "old"]
+    write_texts({tmp_path / "new/deep/a.raw": "1"}, CaseError)
+    assert left(tmp_path) == ["b.dyr", "new", "old"]
+
+
 def test_several_files_or_none(tmp_path):
     (tmp_path / "b.dyr").mkdir()
     texts = {tmp_path / "a.raw": "1", tmp_path / "b.dyr": "2"}

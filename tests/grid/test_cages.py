@@ -203,7 +203,7 @@ def test_against_ida_after_a_trip(case):
         psmr.simulate(system, psmr.SingleRate("TM", h=h), t_end=0.5, events=[event], certify=False)
         for h in (5e-4, 2.5e-4)
     ]
-    now = psmr.study.events.schedule.after(system, event.changes(system))
+    now = psmr.study.events.schedule.after(system, event.changes(system), event.start)
     k = np.flatnonzero(ends[0].t == 0.1)[-1]
     x, y = ends[0].x[k], ends[0].y[k]
     rate = np.concatenate([now.f(x, y), np.zeros(now.m)])

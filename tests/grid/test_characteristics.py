@@ -122,7 +122,7 @@ def test_against_ida_after_a_trip(case):
         psmr.simulate(system, psmr.SingleRate("TM", h=h), t_end=0.6, events=[event], certify=False).x[-1]
         for h in (1e-3, 5e-4)
     ]
-    now = psmr.study.events.schedule.after(system, event.changes(system))
+    now = psmr.study.events.schedule.after(system, event.changes(system), event.start)
     first = psmr.simulate(
         system, psmr.SingleRate("TM", h=1e-3), t_end=0.1 + 1e-3, events=[event], certify=False
     )

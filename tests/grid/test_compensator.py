@@ -147,7 +147,7 @@ def test_against_ida_with_a_stabiliser(tmp_path):
         psmr.simulate(system, psmr.SingleRate("TM", h=h), t_end=2.0, events=[event], certify=False)
         for h in (1e-3, 5e-4)
     ]
-    now = after(system, event.changes(system))
+    now = after(system, event.changes(system), event.start)
     k = np.flatnonzero(runs[0].t == 1.0)[-1]
     x, y = runs[0].x[k], runs[0].y[k]
     rate = np.concatenate([now.f(x, y), np.zeros(now.m)])

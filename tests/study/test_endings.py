@@ -103,7 +103,7 @@ def test_an_empty_folder_is_no_folder(tmp_path, study_text):
         with pytest.raises(StudyError, match="the path is empty; name a folder"):
             run_study(psmr.read_study(study), "" if "=" not in line else None)
     with pytest.raises(StudyError, match="the path is empty; name a folder"):
-        psmr.sweep(psmr.read_study(study), [psmr.BusFaults(buses=[5], start=0.1, clearing=[0.1])], folder="")
+        psmr.sweep(psmr.read_study(study), [psmr.BusFaults(buses=["bus5"], start=0.1, clearing=[0.1])], folder="")
 
 
 @pytest.mark.parametrize("name", ["x.bmp", "x", "x.", "x.png.", "x.foo"])
@@ -207,7 +207,7 @@ def test_a_signal_ends_a_run(tmp_path, long_study, number):
     )
     assert "Traceback" not in said
     assert child.returncode == 128 + number
-    assert files(tmp_path / "out") == []
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_killed_run_leaves_no_result_and_the_next_one_tidies_up(tmp_path, long_study, study_text):
@@ -244,7 +244,7 @@ def test_a_disk_that_fills(tmp_path, study_text, long_study, small_disk):
     done = subprocess.run(
         [*PSMR, "run", str(long_study), "-o", str(out), "--yes"], capture_output=True, text=True
     )
-    assert (done.returncode, files(out)) == (2, [])
+    assert (done.returncode, out.exists()) == (2, False)
     assert done.stderr.splitlines()[-1] == (
         f"psmr: error: cannot write to {out}/run.csv: No space left on device; choose another place (-o, or "
         "[output] folder)"

@@ -193,6 +193,20 @@ def test_tables_that_compiled_code_believes_are_looked_at(fault_run, tmp_path):
             psmr.load_run(tmp_path / "x.psmr")
 
 
+def test_rows_of_courses_that_do_not_fit_are_said(system, tmp_path):
+    (tmp_path / "load.csv").write_text("t,p\n0,125\n0.1,120\n0.2,125\n")
+    course = psmr.TimeSeries(tmp_path / "load.csv", "p", "load8.p")
+    run = psmr.simulate(system, psmr.VariableStep(1e-3), 0.2, [course], certify=False)
+    run.save(tmp_path / "run.psmr")
+    same(psmr.load_run(tmp_path / "run.psmr"), run)
+    change = next(change for change in run.changes if change.courses)
+    (name, whole), *_ = change.courses
+    object.__setattr__(change, "courses", ((name, replace(whole, rate=whole.rate[:1])),))
+    run.save(tmp_path / "run.psmr")
+    with pytest.raises(InputError, match=rf"is damaged: the rows of the course of {name} do not fit"):
+        psmr.load_run(tmp_path / "run.psmr")
+
+
 class Harm:
     """What a pickle runs when it is read."""
 
@@ -275,7 +289,7 @@ def test_components_of_ones_own_are_read_where_their_module_is_named(tmp_path, m
         psmr.load_run(tmp_path / "pond.psmr")
     again = psmr.load_run(tmp_path / "pond.psmr", modules=["ponds"])
     assert np.array_equal(again.x, run.x)
-    with pytest.raises(InputError, match=r"modules = 'ponds'.*a list of names"):
+    with pytest.raises(InputError, match=r"modules = 'ponds'.*a list of texts"):
         psmr.load_run(tmp_path / "pond.psmr", modules="ponds")
     monkeypatch.delitem(sys.modules, "ponds")
     (tmp_path / "ponds.py").unlink()

@@ -345,7 +345,7 @@ def test_what_cannot_follow_is_refused(system, tmp_path):
         EventError, match=r"load55.p is neither p or q of a load nor a set-point; did you mean 'load5.p'"
     ):
         psmr.TimeSeries(file, "p", "load55.p").changes(system)
-    with pytest.raises(EventError, match=r"hold = 'yes'; must be true \(a staircase\)"):
+    with pytest.raises(EventError, match=r"hold = 'yes': must be True or False"):
         psmr.TimeSeries(file, "p", "load5.p", hold="yes")
     events = [psmr.TimeSeries(file, "p", "load5.p"), psmr.LoadTrip(5, 0.5, 0.5)]
     with pytest.raises(EventError, match=r"load trip at bus5 .* overlaps with time series of load5.p"):

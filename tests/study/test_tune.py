@@ -2,6 +2,7 @@
 
 import json
 import math
+import resource
 
 import numpy as np
 import pytest
@@ -236,3 +237,33 @@ def test_a_large_system_is_tuned(row_of_six, monkeypatch):
     assert tuning.coverage.split(":")[0] in str(tuning)
     found = confirm(row_of_six, tuning.winner)
     assert found.deformation_observed == pytest.approx(found.deformation_predicted, rel=1e-2)
+
+
+def test_the_files_of_a_tuning_appear_together_or_not_at_all(wscc9, tmp_path, capsys):
+    from psmr.cli import main
+
+    words = [
+        "tune",
+        str(wscc9 / "wscc9.toml"),
+        "--accuracy",
+        "1%",
+        "--up-to",
+        "2Hz",
+        "-o",
+        str(tmp_path / "t"),
+    ]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # The table has 200 KiB, the figure 30: both would have been there without a study.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        assert main(words) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "candidates.csv: File too large" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "tuned.toml").write_text("mine")
+    (tmp_path / "t" / "tuned.toml").chmod(0o444)
+    assert main(words) == 2
+    assert "tuned.toml: it is protected against writing" in capsys.readouterr().err
+    assert [file.name for file in (tmp_path / "t").iterdir()] == ["tuned.toml"]

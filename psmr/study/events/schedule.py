@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from psmr.dae.system.system import System
-from psmr.errors import EventError
+from psmr.errors import EventError, shown
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event, TimeSeries
 from psmr.study.topology.islands import refuse_dead_islands
@@ -101,7 +101,7 @@ def _event(event: Event) -> Event:
             "psmr.Fault(bus=5, start=1.0, clear=1.1)"
         )
     if not callable(getattr(event, "changes", None)):
-        raise EventError(f"{event!r} is not an event; use psmr.{KINDS}")
+        raise EventError(f"{shown(event)} is not an event; use psmr.{KINDS}")
     return event
 
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
+from psmr.errors import StudyError
+from psmr.files import Together
 from psmr.io.read import CaseFile
 from psmr.numerics.run.integrate import integrate
 from psmr.pencil.deformation.deformation import LARGEST, deformation
@@ -26,7 +28,7 @@ from psmr.pencil.modes.shift_invert import ShiftInvert
 from psmr.pencil.modes.spectrum import modes_of
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.output.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
-from psmr.study.output.files import write_text
+from psmr.study.output.files import placed
 from psmr.study.tuning.cost import kicked, measured
 from psmr.study.tuning.tuning import Candidate, Tuning
 
@@ -146,7 +148,7 @@ FILES = ("tuned.toml", "pareto.svg", "candidates.csv")
 
 
 def write_tuning(folder: str | os.PathLike[str], tuning: Tuning, case: CaseFile) -> tuple[Path, ...]:
-    """Write study, figure and table into a folder and return their paths.
+    """Write study, figure and table into a folder, all or none, and return their paths.
 
     Raises
     ------
@@ -156,15 +158,23 @@ def write_tuning(folder: str | os.PathLike[str], tuning: Tuning, case: CaseFile)
     place = Path(folder)
     files = tuple(place / name for name in FILES)
     figure = pareto(tuning)
-    write_text(files[2], tuning.table.to_csv(index=False))
-    save(figure, files[1])
-    close(figure)
-    write_study(files[0], tuning, case)
+    try:
+        with Together(StudyError) as together:
+            with together.file(files[2]) as temporary:
+                temporary.write_text(tuning.table.to_csv(index=False), encoding="utf-8")
+            save(figure, files[1], together)
+            write_study(files[0], tuning, case, together)
+    finally:
+        close(figure)
     return files
 
 
-def write_study(path: str | os.PathLike[str], tuning: Tuning, case: CaseFile) -> None:
+def write_study(
+    path: str | os.PathLike[str], tuning: Tuning, case: CaseFile, together: Together | None = None
+) -> None:
     """Write the winner as a study file beside which, or from which, the case file is found.
+
+    The file appears at once, or with the others that are written `together`.
 
     Raises
     ------
@@ -200,7 +210,8 @@ def write_study(path: str | os.PathLike[str], tuning: Tuning, case: CaseFile) ->
         "[simulation]",
         "t_end = 10.0  # s; add [[event]] tables",
     ]
-    write_text(place, "\n".join(lines) + "\n")
+    with placed(place, together) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _toml(value: Any) -> str:

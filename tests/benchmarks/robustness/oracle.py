@@ -108,7 +108,7 @@ def present(system: System, events: Sequence[Any], t_end: float, run: Any) -> tu
     # A run that begins with an event has a row for its start and one for after the event.
     made = [change for change in changes if change.t <= t + 1e-9]
     event = any(abs(change.t - t) <= 1e-9 for change in made) and np.sum(np.abs(run.t - t) <= 1e-9) < 2
-    now = after(system, made)
+    now = after(system, made, t)
     gone = {name for change in made for name in change.out}
     values = dict(
         zip(

@@ -96,4 +96,4 @@ def test_eigenvalues(trace):
 
 def changed(system, parameters=(), inputs=()):
     """Return a system with other parameters or held inputs, at the same point."""
-    return after(system, [Change(0.0, parameters, inputs)])
+    return after(system, [Change(0.0, parameters, inputs)], 0.0)

@@ -343,3 +343,14 @@ def test_a_lock_that_is_a_pipe_or_a_link_is_refused(study, faults, tmp_path):
         with pytest.raises(StudyError, match="is no lock of a sweep"):
             swept(study, [faults], tmp_path / name)
     assert not (tmp_path / "victim").exists()
+
+
+def test_rows_are_there_where_figures_cannot_be_written(study, faults, tmp_path):
+    (tmp_path / "s" / "rows.csv").mkdir(parents=True)
+    with pytest.raises(
+        StudyError, match=r"rows\.csv: it is a folder.* The rows of all 8 points are in .*s; where"
+    ):
+        psmr.sweep(study, [faults], folder=tmp_path / "s", workers=1, worst=0)
+    (tmp_path / "s" / "rows.csv").rmdir()
+    again = psmr.sweep(study, [faults], folder=tmp_path / "s", workers=1, worst=0)
+    assert (again.resumed, (tmp_path / "s" / "rows.csv").is_file()) == (8, True)
