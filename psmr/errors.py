@@ -7,6 +7,7 @@ with which value, and what to try.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
@@ -14,6 +15,9 @@ from psmr.printable import printable
 
 SHOWN = 50
 """So many mistakes of a file are listed; of more only the number is said."""
+
+_LONGEST = 200
+"""Of a value that is longer, this many characters are shown."""
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -100,6 +104,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
+def shown(value: Any) -> str:
+    """Return a value for a message, cut where it is long."""
+    try:
+        words = repr(value)
+    except ValueError:
+        # Python writes no whole number of more than 4,300 digits.
+        return "a whole number of more than 4300 digits"
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+
+
 class Mistakes:
     """Collects what is wrong with a file while the reading goes on, so that all of it is said at once.
 
@@ -129,7 +143,8 @@ class Mistakes:
             raise self.made()
 
     def made(self) -> InputError:
-        """Return the error with everything that was found, which is not nothing."""
+        """Return the error with everything that was found, which is not nothing, in order of the lines."""
+        self.found = _by_line(self.found)
         if len(self.found) == 1:
             return self.error(self.found[0])
         more = len(self.found) - SHOWN
@@ -137,6 +152,16 @@ class Mistakes:
         error = self.error("\n  ".join([f"{len(self.found)} mistakes:", *self.found[:SHOWN], *rest]))
         error.mistakes = tuple(self.found)
         return error
+
+
+def _by_line(found: list[str]) -> list[str]:
+    """Return sentences that begin with file and line in the order of files, as met, and lines."""
+    places = [re.match(r"(.+?):(\d+)(?=[: ])", words) for words in found]
+    files = [place[1] for place in places if place]
+    if len(files) < len(found):
+        return found
+    keys = [(files.index(place[1]), int(place[2])) for place in places if place]
+    return [found[k] for k in sorted(range(len(found)), key=keys.__getitem__)]
 
 
 def placed(error: InputError, kind: type[InputError], place: str) -> InputError:

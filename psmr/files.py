@@ -222,6 +222,14 @@ def unwritable(path: str | os.PathLike[str], reason: OSError | ValueError) -> st
     return f"cannot write to {abridged(path)}: {why}; choose another place (-o, or [output] folder)"
 
 
+def unreadable(path: object, reason: OSError | ValueError) -> str:
+    """Return the sentence on a path that cannot be read."""
+    why = getattr(reason, "strerror", None) or str(reason)
+    denied = isinstance(reason, PermissionError)
+    remedy = "ask for the permission, of the file and its folders" if denied else "is the path right?"
+    return f"{abridged(path)}: cannot be read: {why}; {remedy}"
+
+
 def abridged(path: object) -> str:
     """Return a path as a message shows it: not more of it than can be read, control characters as escapes."""
     shown = os.fspath(path) if isinstance(path, os.PathLike) else str(path)

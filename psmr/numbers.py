@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,14 +18,28 @@ def plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, Integral):
         return int(value)
-    return float(value) if isinstance(value, Real) else value
+    return real(value) if isinstance(value, Real) else value
 
 
-def plain_numbers(record: Any) -> None:
-    """Make the numbers among the fields of a frozen record Python's own.
+def real(value: Any) -> float:
+    """Return a real number as a float; one beyond the largest is infinite, as 1e400 is."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
-    What is computed, compared, shown and pickled is then the same whoever handed the number in.
-    """
-    for name, given in list(vars(record).items()):
-        if (value := plain(given)) is not given:
-            object.__setattr__(record, name, value)
+
+def are_numbers(values: Any) -> bool:
+    """Return whether something is a number, or an array of numbers of any shape; texts are none."""
+    import numpy as np
+
+    try:
+        found = np.asarray(values)
+    except (ValueError, TypeError, OverflowError):  # rows of different lengths
+        return False
+    if found.dtype.kind == "O":
+        return found.size > 0 and all(
+            type(value) is not bool and isinstance(value, Real) and math.isfinite(real(value))
+            for value in found.flat
+        )
+    return found.dtype.kind in "iufc"

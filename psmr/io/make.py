@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from psmr.errors import CaseError
+from psmr.errors import CaseError, shown
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import TORQUE
 from psmr.io.toml.document import Document
@@ -96,7 +96,9 @@ def make_case(
     }  # fmt: skip
     for header, (part, _) in ROWS.items():
         content[header] = [_plain(row) for row in _rows(part, parts[part])]
-    return case_of(_Given(Path(str(name)), content, Lines(""), CaseError, finite=False))
+    return case_of(
+        _Given(Path(name if isinstance(name, str) else "case"), content, Lines(""), CaseError, finite=False)
+    )
 
 
 def _rows(part: str, rows: Any) -> list[Any]:
@@ -105,7 +107,7 @@ def _rows(part: str, rows: Any) -> list[Any]:
     found = list(rows)
     for k, row in enumerate(found):
         if not isinstance(row, Mapping):
-            raise CaseError(f"{part}, row {k + 1}: {row!r} is not a dictionary of the row's fields")
+            raise CaseError(f"{part}, row {k + 1}: {shown(row)} is not a dictionary of the row's fields")
     return found
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from psmr.arguments import check_arguments
 from psmr.errors import CaseError, PsmrWarning
 from psmr.grid.case.case import Case
 from psmr.grid.case.checks import unlikely
@@ -114,6 +115,7 @@ def read_case(
         Of what is left out, netted or taken for something else, and of values that are possible and unlikely
         (T''d0 above T'd0, an inertia of 1e5 s, a branch of 1e-7 pu).
     """
+    check_arguments(read_case, locals(), CaseError)
     case = _read(path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format)
     _warn(case)
     return _prepared(case, loads, net_unmodelled)
@@ -129,8 +131,8 @@ def _read(
     format: str | None,
 ) -> Case:
     for given in (path, *(() if dynamics is None else (dynamics,))):
-        if not isinstance(given, str | os.PathLike) or not os.fspath(given):
-            raise CaseError(f"{given!r}: must be the path of a case file, as text")
+        if not os.fspath(given):
+            raise CaseError("the path of a case is empty; name its file")
     if format is not None and format not in FORMATS:
         raise CaseError(f"format = {format!r}: must be one of {', '.join(map(repr, FORMATS))}")
     usual = ".toml" if str(path) == STANDARD_INPUT else Path(path).suffix.lower()

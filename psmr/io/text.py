@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from psmr.errors import CaseError, PsmrWarning
-from psmr.files import abridged
+from psmr.files import abridged, unreadable
 
 _CONTROL = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\U0010ffff]")
 
@@ -77,7 +77,7 @@ def decoded(path: str | Path, other: str | None = None) -> str:
         try:
             raw = Path(path).read_bytes()
         except OSError as error:
-            raise CaseError(f"{shown}: cannot be read: {error.strerror}; is the path right?") from error
+            raise CaseError(unreadable(path, error)) from error
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -98,10 +98,8 @@ def require_file(path: str | Path) -> None:
     shown = abridged(path)
     try:
         kind = Path(path).stat().st_mode
-    except OSError as error:
-        raise CaseError(f"{shown}: cannot be read: {error.strerror}; is the path right?") from error
-    except ValueError as error:  # a path with a NUL in it
-        raise CaseError(f"{shown}: cannot be read: {error}; is the path right?") from error
+    except (OSError, ValueError) as error:  # of a path with a NUL in it
+        raise CaseError(unreadable(path, error)) from error
     if not stat.S_ISREG(kind):
         what = "a folder" if stat.S_ISDIR(kind) else "no regular file (a pipe or device)"
         raise CaseError(f"{shown}: cannot be read: it is {what}; give a file, or - for standard input")
@@ -145,9 +143,30 @@ def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
         place = f"{path}:{found[1]}" if (found := re.search(r"\(at line (\d+), ", str(error))) else str(path)
         raise CaseError(f"{place}: is not valid TOML: {error}") from error
     except RecursionError as error:
-        raise CaseError(
-            f"{path}: is not valid TOML: brackets are nested too deep; close some of them"
-        ) from error
+        raise CaseError(f"{path}{deepest(text)}: is not valid TOML: {TOO_DEEP}") from error
     except ValueError as error:
-        # Python reads no whole number of more than 4,300 digits.
-        raise CaseError(f"{path}: is not valid TOML: a number has too many digits ({error})") from error
+        raise CaseError(f"{path}{longest(text)}: is not valid TOML: {TOO_LONG}") from error
+
+
+TOO_DEEP = "brackets are nested too deep; close some of them"
+TOO_LONG = "a number has too many digits; a whole number has at most 19"
+"""What is wrong with a text that Python's readers of TOML and JSON give up on."""
+
+_STRINGS = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
+
+
+def deepest(text: str) -> str:
+    """Return the place, ``":LINE"``, of the bracket that is nested deepest in TOML or JSON."""
+    depth, most, line = 0, 0, 1
+    for number, row in enumerate(text.split("\n"), 1):
+        for sign in re.findall(r"[\[\]{}]", _STRINGS.sub("", row)):
+            depth += 1 if sign in "[{" else -1
+            if depth > most:
+                most, line = depth, number
+    return f":{line}"
+
+
+def longest(text: str) -> str:
+    """Return the place, ``":LINE"``, of the first number of more digits than Python reads, 4,300."""
+    found = re.search(r"[0-9](?:_?[0-9]){4300}", text)
+    return f":{text.count(chr(10), 0, found.start()) + 1}" if found else ""

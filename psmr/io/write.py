@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+from psmr.arguments import check_arguments
 from psmr.errors import CaseError, PsmrWarning
 from psmr.files import require_suffix, write_texts
-from psmr.grid.case.case import Case, require_case
+from psmr.grid.case.case import Case
 
 SUFFIXES = (".toml", ".raw", ".m")
 
@@ -36,7 +37,7 @@ def write_case(case: Case, path: str | Path) -> tuple[Path, ...]:
     PsmrWarning
         For everything that the format cannot keep.
     """
-    require_case(case, "write_case")
+    check_arguments(write_case, locals(), CaseError)
     path = Path(path)
     suffix = require_suffix(path, SUFFIXES, CaseError)
     texts: dict[Path, str]

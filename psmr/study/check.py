@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
+from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError
-from psmr.grid.case.case import Case, require_case
-from psmr.grid.equilibrium.beyond import REFUSE
+from psmr.grid.case.case import Case
+from psmr.grid.equilibrium.beyond import CHOICES, REFUSE
 from psmr.grid.start.diagnosis import diagnose
 from psmr.grid.start.findings import Modes
 from psmr.grid.start.report import Report
@@ -33,7 +35,7 @@ def check(
     case: Case,
     reactive_limits: bool = False,
     modes: bool | None = None,
-    start_at_limits: str = REFUSE,
+    start_at_limits: Annotated[str, CHOICES] = REFUSE,
 ) -> Report:
     """Return a report on the start of a case.
 
@@ -58,7 +60,7 @@ def check(
         ``print(report)`` shows a summary and what is off, ``report.text(everything=True)`` every variable;
         ``report.good`` says whether the case can be simulated.
     """
-    require_case(case, "check")
+    check_arguments(check, locals())
     report = diagnose(case, reactive_limits, start_at_limits)
     if report.system is None or report.system.n == 0 or modes is False:
         return report

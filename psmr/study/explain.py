@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partitioning import Partition
+from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
-from psmr.numerics.schemes.scheme import Scheme, require_scheme
+from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.solve.sides import require_same_system
 from psmr.numerics.step.description import words
 from psmr.numerics.step.program import Side
@@ -68,7 +69,7 @@ def explain(system: System, scheme: Scheme) -> Explanation:
     SchemeError
         For a partition of another system, or a scheme whose step is no program of stages.
     """
-    require_scheme(scheme)
+    check_arguments(explain, locals())
     split, n, m = scheme.split, system.n, system.m
     sizes: dict[Side, tuple[int, int]] = {"all": (n, m)}
     program = scheme.steady_program()

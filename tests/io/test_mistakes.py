@@ -6,9 +6,11 @@ import re
 import pytest
 
 import psmr
-from psmr.errors import SHOWN, CaseError, Mistakes, PsmrWarning, StudyError
+from psmr.errors import SHOWN, CaseError, InputError, Mistakes, PsmrWarning, StudyError
+from psmr.files import unreadable
 from psmr.io.read import read_case
 from psmr.study.file.study import read_study
+from psmr.study.sweep.file import read_sweep
 from tests.io.raw import raw_text
 
 ROUND = "1 'GENROU' 1 8.0 0.03 0.4 0.05 6.5 0.0 1.8 1.7 0.3 0.55 0.25 0.06 0.1 0.4 /\n"
@@ -34,8 +36,8 @@ def test_raw_and_dyr(tmp_path):
         r"case\.raw:5 \(bus\): VM = 'nan'",
         r"case\.raw:10 \(load\): I = '77': there is no bus",
         r"case\.raw:\d+ \(transformer\): CW = '4'",
-        r"case\.dyr:3: TGOV1: has 1 values",
         r"case\.dyr:1: psmr has no model 'ABC' \(2 records of it\)",
+        r"case\.dyr:3: TGOV1: has 1 values",
     ]
     assert all(re.search(words, line) for words, line in zip(expected, lines[1:], strict=True))
 
@@ -160,10 +162,106 @@ def test_no_regular_file(tmp_path, suffix):
         read_case(tmp_path / f"folder{suffix}")
 
 
-@pytest.mark.parametrize("given", [None, 3, b"case.raw", ""])
-def test_no_path(given):
-    with pytest.raises(CaseError, match=rf"{re.escape(repr(given))}: must be the path of a case file"):
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, "path = None: must be the path of a file"),
+        (3, "path = 3: must be the path of a file"),
+        (b"case.raw", "path is of the type bytes: must be the path of a file"),
+        ("", "the path of a case is empty"),
+    ],
+)
+def test_no_path(given, words):
+    with pytest.raises(CaseError, match=words):
         read_case(given)
+
+
+def test_mistakes_of_one_file_stand_in_the_order_of_lines(wscc9, tmp_path):
+    text = f"""format = "psmr-study"
+version = 1
+case = "{wscc9 / "wscc9.toml"}"
+bad = 3
+[scheme]
+type = "multirate"
+tolerance = "x"
+[simulation]
+t_end = "y"
+[[event]]
+type = "fault"
+bus = 5
+start = "q"
+[[monitor]]
+type = "nothing"
+[output]
+folder = 3
+"""
+    (tmp_path / "study.toml").write_text(text)
+    with pytest.raises(StudyError) as error:
+        read_study(tmp_path / "study.toml")
+    lines = [int(number) for number in re.findall(r"study\.toml:(\d+)", str(error.value))]
+    assert lines == [4, 5, 7, 9, 10, 13, 15, 17]
+
+
+@pytest.mark.parametrize(
+    ("format", "reader"),
+    [
+        ("psmr-case", "`psmr check` or `psmr modes`"),
+        ("psmr-study", "`psmr run`"),
+        ("psmr-sweep", "`psmr sweep`"),
+    ],
+)
+def test_a_file_of_another_kind_says_which_command_reads_it(tmp_path, format, reader):
+    (tmp_path / "file.toml").write_text(f'# first\nformat = "{format}"\nversion = 1\n')
+    for read, own in ((read_case, "psmr-case"), (read_study, "psmr-study"), (read_sweep, "psmr-sweep")):
+        if own != format:
+            kind = format.removeprefix("psmr-")
+            words = rf'file\.toml:2: format = .*: must be "{own}" .*; this is a {kind} file, try {reader}'
+            with pytest.raises(InputError, match=words):
+                read(tmp_path / "file.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", 'x.toml:1: the file is empty; begin with format = "psmr-study"'),
+        ("version = 1\n", 'x.toml:1: format is missing: must be "psmr-study"'),
+        (f'x = "{"[" * 99}"\ny = {"[" * 3000}{"]" * 3000}', "x.toml:2: is not valid TOML: brackets"),
+        (f"version = 1\n\nx = {'9' * 5000}", "x.toml:3: is not valid TOML: a number has too many digits"),
+        ('format = "psmr-study"\nversion = 1\ncase = "."', "x.toml:3: case = '.': is a folder; name"),
+        ('format = "psmr-study"\nversion = 1\n[output]\nsignals = []', "empty: name at least one"),
+    ],
+)
+def test_studies_that_are_none(tmp_path, text, words):
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(StudyError, match=words) as error:
+        read_study(tmp_path / "x.toml")
+    assert "sys.set_int" not in str(error.value)
+
+
+def test_long_values_are_cut(tmp_path):
+    raw = raw_text().replace("1.02,0.0", f"{'7' * 5000},0.0")
+    with pytest.raises(CaseError, match=r"VM = '7{199}\.\.\.: must be a finite number"):
+        read_case(pair(tmp_path, "", raw)[0])
+
+
+@pytest.mark.parametrize(
+    ("inner", "words"),
+    [
+        ("9" * 5000, ":2: is no valid JSON: a number has too many"),
+        ("[" * 10**5, ":2: is no valid JSON: brackets"),
+    ],
+)
+def test_json_that_python_cannot_hold(tmp_path, inner, words):
+    (tmp_path / "case.rawx").write_text('{"network":\n' + inner)
+    with pytest.raises(CaseError, match=words) as error:
+        read_case(tmp_path / "case.rawx")
+    assert "sys.set_int" not in str(error.value)
+
+
+def test_what_may_not_be_read():
+    words = unreadable("case.raw", PermissionError(13, "Permission denied"))
+    assert words.startswith("case.raw: cannot be read: Permission denied; ask for the permission")
+    assert unreadable("case.raw", FileNotFoundError(2, "No such file")).endswith("is the path right?")
 
 
 @pytest.mark.parametrize("suffix", [".toml", ".raw", ".m"])

@@ -153,7 +153,7 @@ def test_unstable_system_is_named():
         ({"least_damped": 0}, "least_damped = 0: must be a whole number >= 1"),
         ({"band_hz": (2.0, 1.0)}, "must be two frequencies in Hz"),
         ({"near": (1 + 1j,), "least_damped": 3}, "near excludes"),
-        ({"near": (float("nan"),)}, "must be finite"),
+        ({"near": (float("nan"),)}, "must be a list of finite numbers"),
         ({"least_damped": 3, "damping_below": 2.0}, "damping_below = 2.0"),
     ],
 )

@@ -215,7 +215,7 @@ def test_partition_of_another_system_is_refused():
 
 
 def test_unknown_scheme_is_refused():
-    with pytest.raises(SchemeError, match="a str is not a scheme"):
+    with pytest.raises(SchemeError, match="scheme = 'TM': must be a scheme; use psmr"):
         step_operator(random_dae(0), "TM")
 
 

@@ -82,5 +82,5 @@ def test_figures_name_what_matters(linear):
 
 def test_a_system_is_not_a_linear_one():
     system = psmr.build(psmr.read_case(KUNDUR))
-    with pytest.raises(InputError, match=r"psmr.mode_shapes\(system.linearise\(\), ...\)"):
+    with pytest.raises(InputError, match=r"must be a linearised system; write system.linearise\(\)"):
         psmr.mode_shapes(system)

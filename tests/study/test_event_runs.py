@@ -128,7 +128,7 @@ def test_a_parameter_step_is_that_of_the_data(system, wscc9):
     step = psmr.ParameterStep("GOV1", "droop", 2 * system.parameter("GOV1", "droop"), 0.0)
     trip = psmr.LoadTrip(5, 0.0, 0.1)
     run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 1.0, [step, trip], certify=False)
-    changed = after(system, step.changes(system), 0.0)
+    changed = after(system, step.changes(system))
     other = psmr.simulate(changed, psmr.SingleRate("TM", 0.01), 1.0, [trip], certify=False)
     np.testing.assert_allclose(run.x[-1], other.x[-1], atol=1e-12)
 

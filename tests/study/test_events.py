@@ -78,7 +78,7 @@ def test_set_point_steps_a_held_input(system):
         (lambda: LoadRamp(5, 1.0, 2.0, -0.5), r"factor = -0.5; must be >= 0 \(1.2 adds a fifth, 0 takes all"),
         (lambda: LoadRamp(5, 1.0, 2.0, 1.0), r"factor = 1: the load would stay as it is"),
         (lambda: GeneratorTrip("G2", -1.0), r"trip of generator G2: start = -1 s; must be >= 0"),
-        (lambda: ShuntSwitch("shunt5", 1.0, on=1), r"switching of shunt5: on = 1; must be true or false"),
+        (lambda: ShuntSwitch("shunt5", 1.0, on=1), r"ShuntSwitch: on = 1: must be True or False"),
         (
             lambda: ParameterStep("GOV1", "droop", float("nan"), 1.0),
             r"step of parameter GOV1.droop: value = nan; must be a finite number",

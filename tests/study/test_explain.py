@@ -133,7 +133,7 @@ def test_partition_of_another_system_is_refused(system, split, wscc9):
 
 
 def test_unknown_scheme_is_refused(system):
-    with pytest.raises(SchemeError, match="a str is not a scheme"):
+    with pytest.raises(SchemeError, match="scheme = 'TM': must be a scheme; use psmr"):
         explain(system, "TM")
 
 

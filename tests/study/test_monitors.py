@@ -158,7 +158,7 @@ def test_a_converter_that_follows_holds_no_island(wscc9):
     [
         (lambda: psmr.AngleSpread(0.0), r"limit_deg = 0.0: must be a finite number > 0 in degrees"),
         (lambda: psmr.VoltageCollapse(v_min="low"), r"v_min = 'low': must be a finite number > 0 in pu"),
-        (lambda: psmr.VoltageCollapse(duration=-1), r"duration = -1: must be a finite number >= 0 in s"),
+        (lambda: psmr.VoltageCollapse(duration=-1), r"duration = -1\.0: must be a finite number >= 0 in s"),
     ],
 )
 def test_a_monitor_that_cannot_be_is_refused(make, message):

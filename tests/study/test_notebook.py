@@ -10,7 +10,7 @@ import pytest
 
 import psmr
 from partitioning import PartitionError, by_device, by_participation
-from psmr.errors import CaseError, EventError, InputError, PsmrError, SchemeError, StudyError
+from psmr.errors import CaseError, EventError, InputError, PsmrError, PsmrWarning, SchemeError, StudyError
 from psmr.study.output.plots import comparison
 
 
@@ -41,7 +41,7 @@ def test_values_at_times_are_straight_between_points(fault_run):
     assert fault_run.at([0.0, 2.0], "bus5.v").iloc[1, 0] == v[-1]
     with pytest.raises(InputError, match=r"t = 2.5 s: must be within the run, from 0 s to 2 s"):
         fault_run.at([1.0, 2.5])
-    with pytest.raises(InputError, match='must be "before" or "after"'):
+    with pytest.raises(InputError, match="side = 'left': must be 'before' or 'after'"):
         fault_run.at(1.0, side="left")
 
 
@@ -139,6 +139,23 @@ def test_two_runs_are_compared(system, fault_run):
         fine.compare(fault_run, "G9.omega")
 
 
+def test_runs_of_different_systems_are_told_apart(system, wscc9, fault_run):
+    tm = psmr.SingleRate("TM", h=0.05)
+    kundur = psmr.build(psmr.read_case(wscc9.parent / "kundur" / "kundur.toml"))
+    other = psmr.simulate(kundur, tm, 1.0, certify=False)
+    with pytest.warns(PsmrWarning, match="different systems, 'WSCC 9-bus' and .*only in the second: AV"):
+        found = fault_run.compare(other, "bus5.v")
+    assert "different systems" in str(found)
+    assert "different systems" in found._repr_html_()
+    # One network, another model: it is said, and no warning.
+    case = psmr.read_case(wscc9 / "wscc9-gfm.toml")
+    found = fault_run.compare(psmr.simulate(psmr.build(case), tm, 1.0, certify=False), "bus5.v")
+    assert "of different systems" in found.note
+    # Values of parameters are what one compares for.
+    case = psmr.read_case(wscc9 / "wscc9.toml").edit({"load5.p_mw": 120.0})
+    assert fault_run.compare(psmr.simulate(psmr.build(case), tm, 1.0, certify=False), "bus5.v").note == ""
+
+
 def test_csv_heads_follow_the_rules_of_csv(tmp_path):
     from psmr.dae.declare.device import Device
     from psmr.dae.system.assemble import assemble
@@ -180,29 +197,29 @@ def test_slips_get_a_sentence(system, scheme, split, fault_run, wscc9):
     fault = psmr.Fault(bus=5, start=0.1, clear=0.2)
     run = psmr.simulate
     for slip, error, words in (
-        (lambda: psmr.build("x.toml"), CaseError, r"write psmr.build\(psmr.read_case\('x.toml'\)\)"),
-        (lambda: psmr.build(system), CaseError, "build takes a case, not System"),
-        (lambda: psmr.modes(system), InputError, r"not System; write psmr.modes\(system.linearise\(\)\)"),
-        (lambda: run(system, tm, 1.0, fault), EventError, r"not a list of events; write \[event\]"),
-        (lambda: run(system, tm, 1.0, "fault"), EventError, "'fault' is not a list of events"),
-        (lambda: run(system, psmr.SingleRate, 1.0), SchemeError, "SingleRate is the class; make one"),
-        (lambda: run(system, split, 1.0), SchemeError, "Partition is not a scheme; use psmr.VariableStep"),
-        (lambda: run("x.toml", tm, 1.0), InputError, "'x.toml' is not a system; make one with psmr.build"),
-        (lambda: run(system, tm, 1.0, monitors=psmr.Island()), InputError, "is not a list of monitors"),
+        (lambda: psmr.build("x.toml"), CaseError, r"must be a case; write psmr.read_case\('x.toml'\)"),
+        (lambda: psmr.build(system), CaseError, "build: case is of the type System: must"),
+        (lambda: psmr.modes(system), InputError, r"must be a linearised system; write system.linearise\(\)"),
+        (lambda: run(system, tm, 1.0, fault), EventError, r"a list of events; write \[event\]"),
+        (lambda: run(system, tm, 1.0, "fault"), EventError, "events = 'fault': must be a list of events"),
+        (lambda: run(system, psmr.SingleRate, 1.0), SchemeError, "is the class SingleRate: .*; make one of"),
+        (lambda: run(system, split, 1.0), SchemeError, "must be a scheme; use psmr.VariableStep"),
+        (lambda: run("x.toml", tm, 1.0), InputError, r"write psmr.build\(psmr.read_case\('x.toml'\)\)"),
+        (lambda: run(system, tm, 1.0, monitors=psmr.Island()), InputError, r"monitors; write \[monitor\]"),
         (lambda: run(system, tm, 1.0, monitors=[psmr.Island]), InputError, "is not a monitor; use psmr"),
         (lambda: run(system, tm, 1.0, [psmr.Fault]), EventError, "Fault is the class; make an event of it"),
-        (lambda: run(case, tm, 1.0), InputError, "Case is not a system; make one with psmr.build"),
-        (lambda: psmr.deformation(system, tm), InputError, r"psmr.deformation\(system.linearise\(\), ...\)"),
+        (lambda: run(case, tm, 1.0), InputError, r"must be a system; write psmr.build\(case\)"),
+        (lambda: psmr.deformation(system, tm), InputError, r"type System: .*; write system.linearise\(\)"),
         (lambda: psmr.deformation(case, tm), InputError, r"psmr.build\(case\).linearise\(\)"),
-        (lambda: psmr.step_operator(system, tm), InputError, r"psmr.step_operator\(system.linearise"),
-        (lambda: psmr.critical_step(case, tm), InputError, "critical_step takes a linearised system"),
+        (lambda: psmr.step_operator(system, tm), InputError, "a linearised system; write system.linearise"),
+        (lambda: psmr.critical_step(case, tm), InputError, "must be a system or a linearised system"),
         (lambda: by_participation(system, delta=20.0), PartitionError, r"pass system.linearise\(\)"),
         (lambda: by_device(case, ["G1"]), PartitionError, "Case has no fx"),
-        (lambda: psmr.check("x.toml"), CaseError, r"psmr.check\(psmr.read_case\('x.toml'\)\)"),
-        (lambda: psmr.add_dynamics(system), CaseError, "add_dynamics takes a case, not System"),
-        (lambda: psmr.write_case("x.toml", case), CaseError, "write_case takes a case, not the path"),
-        (lambda: psmr.assemble(system.devices[0]), InputError, r"write \[device\] for a single one"),
-        (lambda: fault_run.compare(system), InputError, "compare takes another run, not System"),
+        (lambda: psmr.check("x.toml"), CaseError, r"case = 'x.toml': .*; write psmr.read_case\('x.toml'\)"),
+        (lambda: psmr.add_dynamics(system), CaseError, "add_dynamics: case is of the type System: must be"),
+        (lambda: psmr.write_case("x.toml", case), CaseError, "write_case: case = 'x.toml': must be a"),
+        (lambda: psmr.assemble(system.devices[0]), InputError, r"type Device: .*; write \[device\] for"),
+        (lambda: fault_run.compare(system), InputError, "compare: other is of the type System: must"),
         (lambda: fault_run.plot(ax=3), InputError, "ax = 3: must be axes of matplotlib"),
         (lambda: case.edit("loads", case.tables["loads"]), CaseError, r"not \(loads, DataFrame\); write"),
         (lambda: case.edit(3), CaseError, r"not \(int\); write"),

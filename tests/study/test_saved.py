@@ -289,7 +289,7 @@ def test_components_of_ones_own_are_read_where_their_module_is_named(tmp_path, m
         psmr.load_run(tmp_path / "pond.psmr")
     again = psmr.load_run(tmp_path / "pond.psmr", modules=["ponds"])
     assert np.array_equal(again.x, run.x)
-    with pytest.raises(InputError, match=r"modules = 'ponds'.*a list of names"):
+    with pytest.raises(InputError, match=r"modules = 'ponds'.*a list of texts"):
         psmr.load_run(tmp_path / "pond.psmr", modules="ponds")
     monkeypatch.delitem(sys.modules, "ponds")
     (tmp_path / "ponds.py").unlink()

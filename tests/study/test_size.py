@@ -62,9 +62,10 @@ def test_of_steps_that_the_error_chooses_the_least_number_is_known(system):
 
 @pytest.mark.parametrize("ratio", [10**4 + 1, 10**12, 10**400])
 def test_too_many_fast_steps_in_a_macro_step(split, ratio):
-    with pytest.raises(SchemeError, match="more than 10,000 fast steps within one macro step"):
+    words = "too many digits" if ratio > 2**63 else "more than 10,000 fast steps within one macro step"
+    with pytest.raises(SchemeError, match=words):
         psmr.Multirate(split, 0.05, ratio)
-    with pytest.raises(SchemeError, match="more than 10,000 fast steps within one macro step"):
+    with pytest.raises(SchemeError, match=words):
         psmr.Multirate(split, 0.05, 10, corrections=ratio)
 
 
@@ -165,7 +166,9 @@ def test_numbers_of_numpy_are_numbers(system):
 
 def test_slips_in_the_call(system, wscc9):
     case = psmr.read_case(wscc9 / "wscc9.toml")
-    with pytest.raises(InputError, match=r"Case is not a system; make one with psmr\.build"):
+    with pytest.raises(
+        InputError, match=r"system is of the type Case: must be a system; write psmr\.build\(case\)"
+    ):
         psmr.simulate(case)
     fault = psmr.Fault(5, 0.1, 0.2)
     with pytest.raises(EventError, match="events 1 and 3 of the list are one and the same"):

@@ -101,9 +101,9 @@ def test_the_studies_in_the_repository_are_right(wscc9, name):
     [
         (
             ('format = "psmr-study"', ""),
-            r'study.toml:1: format = None: must be "psmr-study" for a study file',
+            r"study.toml:1: format is missing: must be \"psmr-study\" for a study file",
         ),
-        (('"psmr-study"', '"psmr-case"'), r"this is a case file, try `psmr deformation`"),
+        (('"psmr-study"', '"psmr-case"'), r"this is a case file, try `psmr check`"),
         (
             ("version = 1", "version = 2"),
             r"study.toml:2: version = 2: this psmr reads version 1; update psmr",

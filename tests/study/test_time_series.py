@@ -12,6 +12,7 @@ from psmr.errors import EventError, StudyError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.ramps import Course
+from psmr.numerics.step.time_grid import missed
 from psmr.study.events.schedule import schedule
 from psmr.study.events.series import read_points
 from psmr.study.file.study import read_study
@@ -255,6 +256,57 @@ def test_steps_that_are_chosen_end_at_the_rows(system, points, kind, name):
     np.testing.assert_allclose(ours.x[-1], theirs.x[-1], atol=bound)
 
 
+def lagged(t, value, rate=2.0):
+    """Return x at the rows for x' = rate (u - x) from x = 0, u linear between them."""
+    x = [0.0]
+    for h, u, slope in zip(np.diff(t), value, np.diff(value) / np.diff(t), strict=False):
+        x.append(u + slope * h - slope / rate + (x[-1] - u + slope / rate) * np.exp(-rate * h))
+    return np.array(x)
+
+
+@pytest.mark.parametrize("scheme", [psmr.VariableStep, psmr.SelfAdjusting])
+def test_a_stage_behind_a_row_does_not_see_the_next_line(scheme):
+    """ESDIRK43 has a stage 4 % behind the end of a step; on the next line it made 3 to 9 tolerances."""
+    system = systems.one(Follower, {"x": 0.0, "y": 0.0, "u": 0.0})
+    t = 0.05 * np.arange(201)
+    u = np.append(0.0, np.cumsum(0.3 * np.random.default_rng(5).standard_normal(200)))
+    course = [Change(0.0, courses=(("D.u", Course.through(t, u)),))]
+    for tolerance in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
+        run = integrate(system, scheme(tolerance), 10.0, course)
+        at_rows = run.x[np.searchsorted(run.t, t - 1e-12), 0]
+        assert np.abs(at_rows - lagged(t, u)).max() < tolerance
+        assert run.counters.steps < 500
+
+
+def test_fast_steps_meet_the_rows_that_only_fast_equations_read():
+    """Macro steps of 40 ms pass over the rows of 100 Hz at which fast steps of 5 ms end."""
+    system = psmr.build(psmr.read_case(CASES / "wscc9" / "wscc9-renewable.toml"))
+    rng, start = np.random.default_rng(3), float(system.u0[system.names_u.index("EC-S3.p_ref")])
+    sun = [
+        (0.0312 + 0.01 * k, start * (1 + 0.02 * value)) for k, value in enumerate(rng.standard_normal(100))
+    ]
+    course = as_course("EC-S3.p_ref", sun)
+    fine = integrate(system, psmr.VariableStep(1e-7), 1.0, course)
+    errors, counts = [], []
+    for fast, h_slow in ((["S3", "EC-S3"], 0.04), (["S3", "EC-S3"], 0.02), (["G2"], 0.04)):
+        split = partitioning.by_device(system.linearise(), fast)
+        scheme = psmr.Multirate(split, h_slow, round(h_slow / 0.005), predictor="TM")
+        run = integrate(system, scheme, 1.0, course)
+        counts.append(run.counters.macro_steps)
+        errors.append(np.abs(run.x[-1] - fine.x[-1]).max())
+    # To the first row, then from row to row where slow equations read the course.
+    assert counts == [1 + 25, 2 + 49, 1 + 97]
+    assert max(errors) < 1e-3
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_rows_that_no_step_from_the_beginning_meets():
+    rows = np.array([0.03, 0.05, 0.08])
+    assert missed(0.01, rows, 0.01).tolist() == []
+    assert missed(0.012, rows, 0.01).tolist() == [0.03]
+    assert missed(0.01, rows, 0.02).tolist() == rows.tolist()
+
+
 def test_rows_after_the_end_of_the_run_are_left_out(system, tmp_path):
     series = psmr.TimeSeries(csv_of(tmp_path / "p.csv"), "p", "load5.p")
     assert [change.t for change in schedule(system, [series], 0.33)] == [0.1]
@@ -293,11 +345,30 @@ def test_what_cannot_follow_is_refused(system, tmp_path):
         EventError, match=r"load55.p is neither p or q of a load nor a set-point; did you mean 'load5.p'"
     ):
         psmr.TimeSeries(file, "p", "load55.p").changes(system)
-    with pytest.raises(EventError, match=r"hold = 'yes'; must be true \(a staircase\)"):
+    with pytest.raises(EventError, match=r"hold = 'yes': must be True or False"):
         psmr.TimeSeries(file, "p", "load5.p", hold="yes")
     events = [psmr.TimeSeries(file, "p", "load5.p"), psmr.LoadTrip(5, 0.5, 0.5)]
     with pytest.raises(EventError, match=r"load trip at bus5 .* overlaps with time series of load5.p"):
         schedule(system, events, 1.0)
+
+
+@pytest.mark.parametrize("hold", [False, True])
+def test_what_has_left_needs_no_shorter_series(system, tmp_path, hold):
+    """The recording of a plant's set-point may be longer than the plant is there."""
+    series = psmr.TimeSeries(
+        csv_of(tmp_path / "v.csv", ((0.1, 1.12), (0.4, 1.13), (0.8, 1.11))), "p", "AVR2.v_ref", hold=hold
+    )
+    rows = ((0.1, 1.12), (0.4, 1.13)) if hold else ((0.1, 1.12), (0.4, 1.13), (0.499, 1.12505))
+    short = csv_of(tmp_path / "short.csv", rows)
+    trip = psmr.GeneratorTrip("G2", 0.5)
+    for scheme in (psmr.SingleRate("TM", 0.01), psmr.VariableStep(1e-4)):
+        run = simulate(system, scheme, [series, trip])
+        assert run.stopped is None
+        # What the series does behind the trip, at 0.8 s, moves nothing.
+        other = simulate(system, scheme, [psmr.TimeSeries(short, "p", "AVR2.v_ref", hold=hold), trip])
+        np.testing.assert_allclose(run.x[-1], other.x[-1], atol=2e-4)
+    with pytest.raises(EventError, match=r"time series of AVR2.v_ref .* is out of service since t = 0.05"):
+        simulate(system, psmr.SingleRate("TM", 0.01), [series, psmr.GeneratorTrip("G2", 0.05)])
 
 
 def test_a_study_file_names_the_series_beside_it(study_text, tmp_path):

@@ -43,10 +43,13 @@ def command(arguments: argparse.Namespace) -> None:
     else:
         labels = (_label(arguments.run, run), _label(arguments.other, other))
         save(comparison(run, other, arguments.signals, labels=labels), target)
-    table = None if other is None else run.compare(other, arguments.signals).table
+    found = None if other is None else run.compare(other, arguments.signals)
+    table = None if found is None else found.table
     if arguments.json:
         print_json({"file": target, "differences": None if table is None else table.to_dict("records")})
         return
+    if found is not None and found.note:
+        print(f"Note: {found.note}")
     if table is not None:
         show(table.head(20).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
     tell_written(target)

@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from psmr.arguments import settle_fields
 from psmr.dae.declare.action import Action
+from psmr.errors import InputError, shown
 from psmr.numbers import plain
 
 Check = Callable[[float], str | None]
@@ -78,6 +80,11 @@ class Parameter:
     doc: str
     check: Check | None = None
     default: float | None = None
+
+    def __post_init__(self) -> None:
+        settle_fields(self, numbers=True)
+        if self.check is not None and not callable(self.check):
+            raise InputError(f"Parameter: check = {shown(self.check)}: must be a function of the value")
 
     def objection(self, value: object) -> str | None:
         """Return what would be right where `value` cannot be taken, otherwise None."""

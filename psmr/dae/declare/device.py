@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from psmr.arguments import settle_fields
 from psmr.dae.declare.algebraic_form import form_for
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.origin import packed, unpacked
-from psmr.errors import InputError, nearest
+from psmr.errors import InputError, nearest, shown
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,12 @@ class Device:
     acts_on: str = ""
 
     def __post_init__(self) -> None:
+        settle_fields(self)
+        if not isinstance(self.component, type) or not issubclass(self.component, Component):
+            raise InputError(
+                f"{self.name}: component = {shown(self.component)}: must be a class that declares a "
+                "psmr.Component"
+            )
         declared = parameters_of(self.component)
         kind = self.component.__name__
         for key in self.parameters:

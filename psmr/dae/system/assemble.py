@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.arguments import check_arguments
 from psmr.dae.compile.codegen import compile_components
 from psmr.dae.compile.kernels import Reals
 from psmr.dae.declare.component import (
@@ -20,7 +21,8 @@ from psmr.dae.declare.component import (
 )
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import Group, System
-from psmr.errors import InputError, nearest
+from psmr.errors import InputError, nearest, shown
+from psmr.numbers import plain, real
 
 
 def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None, name: str = "") -> System:
@@ -42,8 +44,7 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
         For a duplicate device, a connection to something that is not there, a starting value that is not
         finite or that belongs to nothing, with the nearest known name.
     """
-    if isinstance(devices, Device) or not all(isinstance(device, Device) for device in devices):
-        raise InputError("assemble takes a list of psmr.Device; write [device] for a single one")
+    check_arguments(assemble, locals())
     _check_unique([device.name for device in devices])
     names_x = tuple(f"{d.name}.{v}" for d in devices for v in d.component.states)
     names_y = tuple(f"{d.name}.{v}" for d in devices for v in d.component.algebraic)
@@ -172,7 +173,8 @@ def _starting_values(
     for name, value in start.items():
         if name not in variables:
             raise InputError(f"start: there is no variable {name!r}{nearest(name, variables)}")
-        if not math.isfinite(value):
-            raise InputError(f"start: {name} = {value!r}; it must be finite")
+        value = plain(value)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(real(value)):
+            raise InputError(f"start: {name} = {shown(value)}; it must be a finite number")
         w[variables[name]] = value
     return w

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.errors import InputError, SingularError
+from psmr.arguments import check_arguments
+from psmr.errors import SingularError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +105,7 @@ def modes(linear: LinearDae) -> pd.DataFrame:
 
 def mode_columns(linear: LinearDae) -> dict[str, list[Any]]:
     """Return the columns of the table of `modes`."""
-    require_linear(linear, "modes")
+    check_arguments(modes, locals())
     matrix = linear.state_matrix()
     values, left, right = scipy.linalg.eig(matrix, left=True, right=True)
     # An eigenvalue below the rounding error of the matrix is 0: a common angle or speed.
@@ -124,15 +125,3 @@ def mode_columns(linear: LinearDae) -> dict[str, list[Any]]:
         for name, value in zip(names, row, strict=True):
             columns[name].append(value)
     return columns
-
-
-def require_linear(linear: object, what: str) -> None:
-    """Raise InputError for anything but a linearised system, with what was meant.
-
-    `what` is the function of psmr that was called.
-    """
-    if not isinstance(linear, LinearDae):
-        meant = "make one with psmr.build(case).linearise()"
-        if hasattr(linear, "linearise"):
-            meant = f"write psmr.{what}(system.linearise(){'' if what == 'modes' else ', ...'})"
-        raise InputError(f"{what} takes a linearised system, not {type(linear).__name__}; {meant}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from psmr.errors import CaseError
+from psmr.arguments import check_arguments, settle_fields
+from psmr.errors import CaseError, shown
 from psmr.grid.case.checks import check_case
 from psmr.grid.case.edit import edited
 from psmr.grid.case.frames import CaseTables
@@ -30,6 +30,7 @@ class Case(Tables):
     """
 
     def __post_init__(self) -> None:
+        settle_fields(self, CaseError, numbers=True)
         check_case(self)
 
     @functools.cached_property
@@ -43,8 +44,19 @@ class Case(Tables):
         return {bus.name: bus for bus in self.buses}
 
     def bus(self, number: int) -> BusRow:
-        """Return the bus with a number."""
-        return self.buses_by_number[number]
+        """Return the bus with a number.
+
+        Raises
+        ------
+        CaseError
+            Where there is none.
+        """
+        check_arguments(Case.bus, locals(), CaseError)
+        found = self.buses_by_number.get(number)
+        if found is None:
+            known = ", ".join(map(str, [*self.buses_by_number][:20]))
+            raise CaseError(f"{self.name} has no bus of the number {shown(number)}; it has {known}, ...")
+        return found
 
     @property
     def tables(self) -> CaseTables:
@@ -113,14 +125,3 @@ class Case(Tables):
             f"{len(self.loads)} loads, {len(self.generators)} generators"
         )
         return f"{self.name}: {sizes} ({self.base_mva:g} MVA, {self.frequency_hz:g} Hz)"
-
-
-def require_case(case: object, what: str) -> None:
-    """Raise CaseError for anything but a case, with what was meant; `what` is what was called."""
-    if isinstance(case, str | os.PathLike):
-        path = os.fspath(case)
-        raise CaseError(
-            f"{what} takes a case, not the path {path!r}; write psmr.{what}(psmr.read_case({path!r}))"
-        )
-    if not isinstance(case, Case):
-        raise CaseError(f"{what} takes a case, not {type(case).__name__}; see psmr.read_case")

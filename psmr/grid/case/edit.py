@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
-from psmr.errors import CaseError, Mistakes, PsmrWarning, nearest
+from psmr.errors import CaseError, Mistakes, PsmrWarning, nearest, shown
 from psmr.grid.case.checks import unlikely
 from psmr.grid.case.frames import ROWS, CaseTables, columns_of, devices_of
 from psmr.grid.case.tables import DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, Tables
 from psmr.grid.models.catalogue import LOAD_ROLES, component_named, role_parameters
+from psmr.numbers import plain, real
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,15 +208,16 @@ def _fitted(hint: Any, value: Any, place: str) -> Any:
     if get_origin(hint) is tuple:
         if isinstance(value, Iterable) and not isinstance(value, str):
             return tuple(_fitted(float, part, place) for part in value)
-        raise CaseError(f"{place} = {value!r}: must be three numbers")
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        raise CaseError(f"{place} = {shown(value)}: must be three numbers")
+    value = plain(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
     if hint is float and number:
-        return float(value)
-    if hint is int and number and math.isfinite(value) and value == int(value):
+        return real(value)
+    if hint is int and number and math.isfinite(real(value)) and value == int(value):
         return int(value)
-    if hint is bool and isinstance(value, bool | np.bool_):
-        return bool(value)
+    if hint is bool and isinstance(value, bool):
+        return value
     if hint is str and isinstance(value, str):
         return value
     words = {float: "a number", int: "a whole number", bool: "True or False", str: "a text"}
-    raise CaseError(f"{place} = {value!r}: must be {words[hint]}")
+    raise CaseError(f"{place} = {shown(value)}: must be {words[hint]}")

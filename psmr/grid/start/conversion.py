@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from psmr.errors import InputError, nearest
+from psmr.errors import InputError, nearest, shown
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import LoadRow
 from psmr.grid.powerflow.powerflow import PowerFlow
@@ -51,8 +51,8 @@ class LoadShares:
             if not good or abs(sum(shares) - 1) >= 1e-9:
                 sums = f"; these add up to {sum(shares):g}" if good else ""
                 raise InputError(
-                    f"loads: {name} = {shares!r}: must be three fractions from 0 to 1 (impedance, current, "
-                    f"power) that add up to 1{sums}"
+                    f"loads: {name} = {shown(shares)}: must be three fractions from 0 to 1 (impedance, "
+                    f"current, power) that add up to 1{sums}"
                 )
             object.__setattr__(self, name, tuple(map(float, shares)))
 
@@ -81,20 +81,20 @@ def load_shares(loads: str | Mapping[str, Sequence[float]] | LoadShares) -> Load
         return loads
     if isinstance(loads, Mapping):
         if set(loads) != {"p", "q"}:
-            raise InputError(f"loads = {loads!r}: {_RIGHT}")
+            raise InputError(f"loads = {shown(loads)}: {_RIGHT}")
         return LoadShares(tuple(loads["p"]), tuple(loads["q"]))  # type: ignore[arg-type]
     if not isinstance(loads, str):
-        raise InputError(f"loads = {loads!r}: {_RIGHT}")
+        raise InputError(f"loads = {shown(loads)}: {_RIGHT}")
     if loads in _NAMED:
         return LoadShares(_NAMED[loads], _NAMED[loads])
     parts = dict(_PART.findall(loads))
     if set(parts) != {"p", "q"}:
         missing = "".join(f"; {k} is missing" for k in ("p", "q") if parts and k not in parts)
-        raise InputError(f"loads = {loads!r}: {_RIGHT}{missing or nearest(loads, _NAMED)}")
+        raise InputError(f"loads = {shown(loads)}: {_RIGHT}{missing or nearest(loads, _NAMED)}")
     try:
         p, q = (tuple(float(x) for x in re.split(r"[\s,]+", parts[k].strip(" ,"))) for k in ("p", "q"))
     except ValueError as error:
-        raise InputError(f"loads = {loads!r}: {_RIGHT}") from error
+        raise InputError(f"loads = {shown(loads)}: {_RIGHT}") from error
     return LoadShares(p, q)  # type: ignore[arg-type]
 
 

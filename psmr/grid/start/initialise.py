@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 from scipy.sparse.linalg import splu
 
+from psmr.arguments import check_arguments
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
-from psmr.errors import InitialisationError, InputError, PsmrWarning, nearest
-from psmr.grid.case.case import Case, require_case
+from psmr.errors import InitialisationError, PsmrWarning
+from psmr.grid.case.case import Case
 from psmr.grid.equilibrium.beyond import CHOICES, HOLD, REFUSE, widened
 from psmr.grid.equilibrium.decided import decide
 from psmr.grid.equilibrium.equilibrium import ROUNDING, Reals, solve_plants
@@ -37,7 +39,7 @@ def build(
     case: Case,
     flow: PowerFlow | None = None,
     loads: str | Mapping[str, Sequence[float]] | LoadShares | None = None,
-    start_at_limits: str = REFUSE,
+    start_at_limits: Annotated[str, CHOICES] = REFUSE,
 ) -> System:
     """Return the system of a case at the equilibrium that belongs to its power flow.
 
@@ -75,12 +77,7 @@ def build(
         Where a generator has no dynamic devices, a load's voltage is below its v_min, or a motor cannot take
         its power.
     """
-    require_case(case, "build")
-    if start_at_limits not in CHOICES:
-        raise InputError(
-            f"start_at_limits = {start_at_limits!r}: must be {', '.join(CHOICES)}"
-            f"{nearest(str(start_at_limits), CHOICES)}"
-        )
+    check_arguments(build, locals())
     flow = power_flow(case) if flow is None else flow
     if loads is not None:
         case = convert_loads(case, flow, loads)

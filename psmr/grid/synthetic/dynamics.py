@@ -7,8 +7,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from psmr.arguments import check_arguments
 from psmr.errors import CaseError, nearest
-from psmr.grid.case.case import Case, require_case
+from psmr.grid.case.case import Case
 from psmr.grid.case.tables import LoadRow
 from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
 from psmr.grid.synthetic.typical_plant import NO_TURBINE, TypicalPlant
@@ -76,7 +77,7 @@ def add_dynamics(
     stable, no table of typical data can promise: ask `psmr.modes`, or for a large system
     `psmr.deformation` with chosen modes.
     """
-    require_case(case, "add_dynamics")
+    check_arguments(add_dynamics, locals(), CaseError)
     seed, converters = plain(seed), plain(converters)
     _check(seed, converters, loads)
     flow = power_flow(case) if flow is None else flow
@@ -105,10 +106,9 @@ def add_dynamics(
 
 
 def _check(seed: int, converters: float, loads: str) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+    if seed < 0:
         raise CaseError(f"add_dynamics: seed = {seed!r}: must be a whole number >= 0")
-    number = isinstance(converters, (int, float)) and not isinstance(converters, bool)
-    if not number or not (math.isfinite(converters) and 0 <= converters <= 1):
+    if not 0 <= converters <= 1:
         raise CaseError(
             f"add_dynamics: converters = {converters!r}: must be a part of the rating, from 0 to 1"
         )

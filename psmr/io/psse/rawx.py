@@ -16,7 +16,7 @@ from typing import Any
 from psmr.errors import CaseError
 from psmr.io.psse.raw_layout import CASE, fields
 from psmr.io.psse.record import Record
-from psmr.io.text import decoded
+from psmr.io.text import TOO_DEEP, TOO_LONG, decoded, deepest, longest
 
 VERSIONS = (35, 36)
 
@@ -70,9 +70,11 @@ def _network(path: str | Path, text: str) -> Mapping[str, Any]:
     except json.JSONDecodeError as error:
         raise CaseError(f"{path}:{error.lineno}: is no valid JSON: {error.msg}") from error
     except RecursionError as error:
-        raise CaseError(f"{path}: is no valid JSON: brackets are nested too deep") from error
+        raise CaseError(f"{path}{deepest(text)}: is no valid JSON: {TOO_DEEP}") from error
     except ValueError as error:
-        raise CaseError(f"{path}: is no valid JSON: {error}") from error
+        if isinstance(error, CaseError):
+            raise
+        raise CaseError(f"{path}{longest(text)}: is no valid JSON: {TOO_LONG}") from error
     network = content.get("network") if isinstance(content, dict) else None
     if not isinstance(network, dict):
         raise CaseError(f'{path}:1: is no RAWX file: it must be an object with "network"')

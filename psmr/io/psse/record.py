@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from psmr.errors import CaseError
+from psmr.errors import CaseError, shown
 
 _FIELD = re.compile(r"\s*(?:'([^']*)'|\"([^\"]*)\"|([^,\s'\"/]+))?[ \t]*(,|/|$)?")
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([EeDd][+-]?\d+)?")
@@ -76,8 +76,7 @@ class Record:
     def error(self, name: str, right: str) -> CaseError:
         """Return the error for a field whose value is wrong, saying what would be right."""
         value = self._fields.get(name)
-        shown = "missing" if value is None else repr(value)
-        return CaseError(f"{self.where}: {name} = {shown}: {right}")
+        return CaseError(f"{self.where}: {name} = {'missing' if value is None else shown(value)}: {right}")
 
     def require(self, good: bool, name: str, right: str) -> None:
         """Raise the error for a field unless `good`."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from psmr.errors import CaseError, InputError, Mistakes, nearest
+from psmr.errors import CaseError, InputError, Mistakes, nearest, shown
 from psmr.io.text import decoded, parsed_toml
 from psmr.io.toml.fields import Field, Spec
 from psmr.io.toml.lines import Lines
@@ -20,8 +20,12 @@ from psmr.printable import in_line, steers
 _HEAD: Spec = {"format": Field((str,), needed=True), "version": Field((int,), needed=True)}
 """What every file begins with."""
 
-_SHOWN = 200
-"""Of a value that is longer, this many characters are shown."""
+_READERS = {
+    "psmr-case": "`psmr check` or `psmr modes`",
+    "psmr-study": "`psmr run`",
+    "psmr-sweep": "`psmr sweep`",
+}
+"""Which command reads a file that calls itself so."""
 
 _WHOLE = 2**63
 """Whole numbers of TOML lie below this in magnitude."""
@@ -59,14 +63,19 @@ class Document:
         """Raise the file's error with the place of a table or key."""
         raise self.error(f"{self.where(table, key)}: {words}")
 
-    def head(
-        self, format: str, version: int, spec: Spec, tables: Collection[str], hint: str = ""
-    ) -> dict[str, Any]:
+    def head(self, format: str, version: int, spec: Spec, tables: Collection[str]) -> dict[str, Any]:
         """Return the values beside the tables, after a look at what the file says that it is."""
         found = self.content.get("format")
         if found != format:
             kind = format.removeprefix("psmr-")
-            self.fail(f'format = {shown(found)}: must be "{format}" for a {kind} file{hint}', (), "format")
+            right = f'must be "{format}" for a {kind} file'
+            if not self.content:
+                self.fail(f"the file is empty; {right.replace('must be', 'begin with format =')}")
+            if found is None:
+                self.fail(f"format is missing: {right}")
+            reader = _READERS.get(found) if isinstance(found, str) else None
+            hint = f"; this is a {found.removeprefix('psmr-')} file, try {reader}" if reader else ""
+            self.fail(f"format = {shown(found)}: {right}{hint}", (), "format")
         given = {key: value for key, value in self.content.items() if key not in tables}
         values = self.values((), given, {**_HEAD, **spec}, tables)
         if values["version"] != version:
@@ -139,6 +148,8 @@ class Document:
             if _fits(value, kind, field.among, self.finite):
                 return _taken(value, kind, self.path.parent)
         hint = nearest(value, field.among) if isinstance(value, str) else ""
+        if isinstance(value, list) and not value and {list[str], list[float]} & set(field.kinds):
+            hint = f"; this one is empty: name at least one, or leave {key} out"
         if isinstance(value, int) and abs(value) >= _WHOLE and {int, float} & set(field.kinds):
             hint = "; this one has too many digits"
         if field.kinds == (Path,) and isinstance(value, str):
@@ -170,16 +181,6 @@ def _taken(value: Any, kind: Any, folder: Path) -> Any:
     if kind is Path:
         return folder / value
     return tuple(value) if isinstance(value, list) else value
-
-
-def shown(value: Any) -> str:
-    """Return a value for a message, cut where it is long."""
-    try:
-        words = repr(value)
-    except ValueError:
-        # Python writes no whole number of more than 4,300 digits.
-        return "a whole number of more than 4300 digits"
-    return words if len(words) <= _SHOWN else f"{words[:_SHOWN]}..."
 
 
 def read_document(path: str | os.PathLike[str], error: type[InputError], finite: bool = True) -> Document:

@@ -69,7 +69,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.dae.declare.component import Component
-from psmr.errors import CaseError, Mistakes, nearest
+from psmr.errors import CaseError, Mistakes, nearest, shown
 from psmr.grid.case.case import Case
 from psmr.grid.case.frames import CALLED
 from psmr.grid.case.tables import (
@@ -84,7 +84,7 @@ from psmr.grid.case.tables import (
     device_name,
 )
 from psmr.grid.models.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES
-from psmr.io.toml.document import Document, read_document, shown
+from psmr.io.toml.document import Document, read_document
 from psmr.io.toml.fields import Field, Spec, specification
 from psmr.io.toml.lines import Path as TablePath
 

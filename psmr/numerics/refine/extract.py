@@ -36,7 +36,7 @@ STATE_SLOTS, DIAGONAL = place("matrix.state_slots"), place("matrix.diagonal")
 LOWER, UPPER, BOUNDED_STATES = place("limits.lower"), place("limits.upper"), place("limits.bounded")
 MOVING, SLOTS, ENDS = place("limits.moving"), place("limits.slots"), place("limits.ends")
 HELD, HELD_IN_MATRIX = place("limits.held"), place("limits.held_in_matrix")
-COURSES = tuple(place(f"ramps.{name}") for name in ("at", "rows", "ends", "cursor"))
+COURSES = tuple(place(f"ramps.{name}") for name in ("at", "rows", "ends", "cursor", "until"))
 COURSE_PLACES = place("ramps.places")
 INDPTR, INDICES, ORDER = place("lu.indptr"), place("lu.indices"), place("lu.order")
 

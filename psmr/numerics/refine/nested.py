@@ -270,7 +270,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                 return filled, FULL
             if counts[ACCEPTED] + counts[REJECTED] >= control.most:
                 return filled, SPENT
-            stop = next_stop(control, t, end)
+            stop = next_stop(machine, control, t, end)
             h, last = within(t, min(steps[NEXT_STEP], control.longest), stop)
             steps[TRIED] = h
             if not t + h > t:

@@ -24,7 +24,7 @@ from psmr.numerics.solve.algebraic_solve import algebraic_block, algebraic_solve
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.failure import step_failure
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
-from psmr.numerics.step.time_grid import ROUNDING, TimeGrid
+from psmr.numerics.step.time_grid import ROUNDING, TimeGrid, missed
 
 Reals = NDArray[np.float64]
 
@@ -142,6 +142,8 @@ def integrate(
 
     def cross(end: float) -> None:
         rows = now.rows(float(w[-1]), end, same)
+        if rows.size and scheme.ratio > 1 and not engine.read_slowly(now.inputs, now.parameters):
+            rows = missed(float(w[-1]), rows, scheme.step / scheme.ratio)
         if scheme.chooses_steps:
             flow_through(engine, end, w, rows, recorder, progress)
         else:

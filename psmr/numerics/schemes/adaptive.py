@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 import numpy as np
 
+from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
-from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.scheme import Scheme
 
@@ -66,7 +66,7 @@ class Adaptive(Scheme):
     ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, SchemeError)
         choice("method", self.method, ADAPTIVE_METHODS)
         choice("newton", self.newton, NEWTONS)
         for field in ("rtol", "atol", "tolerance"):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
+from psmr.arguments import settle_fields
 from psmr.errors import SchemeError, nearest
-from psmr.numbers import plain, plain_numbers
+from psmr.numbers import plain
 from psmr.numerics.schemes.adaptive import MOST_STEPS, Adaptive, no_operator, whole_steps
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.scheme import Scheme
@@ -73,7 +74,7 @@ class ArcLength(Scheme):
     ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, SchemeError)
         if isinstance(self.method, Adaptive):
             if self.method.longest != math.inf:
                 raise SchemeError(

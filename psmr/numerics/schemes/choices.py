@@ -6,7 +6,8 @@ import math
 from typing import Literal, get_args
 
 from partitioning import Partition
-from psmr.errors import SchemeError
+from psmr.errors import SchemeError, shown
+from psmr.numbers import real
 
 Newton = Literal["honest", "dishonest", "very dishonest"]
 NEWTONS: tuple[str, ...] = get_args(Newton)
@@ -14,21 +15,23 @@ NEWTONS: tuple[str, ...] = get_args(Newton)
 
 def choice(field: str, value: object, allowed: tuple[str, ...]) -> None:
     """Raise SchemeError for a value that is not among those allowed."""
-    if value not in allowed:
-        raise SchemeError(f"{field} = {value!r}: must be one of {', '.join(map(repr, allowed))}")
+    if not isinstance(value, str) or value not in allowed:
+        raise SchemeError(f"{field} = {shown(value)}: must be one of {', '.join(map(repr, allowed))}")
 
 
 def positive(field: str, value: float, unit: str = "") -> None:
     """Raise SchemeError for a value that is no finite number above zero."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:
-        raise SchemeError(f"{field} = {value!r}: must be a finite number > 0{' in ' + unit if unit else ''}")
+    if not number or not math.isfinite(real(value)) or value <= 0:
+        raise SchemeError(
+            f"{field} = {shown(value)}: must be a finite number > 0{' in ' + unit if unit else ''}"
+        )
 
 
 def whole(field: str, value: object, what: str) -> None:
     """Raise SchemeError for a value that is not a whole number above zero."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise SchemeError(f"{field} = {value!r}: {what}")
+        raise SchemeError(f"{field} = {shown(value)}: {what}")
 
 
 # The points of a macro step and its operator are one piece of work, during which nothing is said: 6 s of the

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partitioning import Partition
+from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
-from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.choices import (
     MOST_WITHIN,
     NEWTONS,
@@ -52,6 +52,12 @@ END, MEAN = "end", "mean"
 COUPLINGS = (END, MEAN)
 HELD, SCHUR = "held", "schur"
 INTERFACES = (HELD, SCHUR)
+
+
+RATIO = (
+    "fast steps in a macro step must be a whole number >= 1, so that h_slow is a multiple of the fast step"
+)
+"""What is right for a ratio."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,7 +134,7 @@ class Multirate(Scheme):
     has_ratio: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, SchemeError)
         partition(self.split)
         choice("predictor", self.predictor, PREDICTORS)
         choice("solution", self.solution, SOLUTIONS)
@@ -140,12 +146,7 @@ class Multirate(Scheme):
         positive("h_slow", self.h_slow, "s")
         positive("epsilon", self.epsilon, "pu")
         positive("tolerance", self.tolerance)
-        whole(
-            "ratio",
-            self.ratio,
-            "fast steps in a macro step must be a whole number >= 1, "
-            "so that h_slow is a multiple of the fast step",
-        )
+        whole("ratio", self.ratio, RATIO)
         count = isinstance(self.corrections, int) and not isinstance(self.corrections, bool)
         if self.corrections != "converge" and not (count and self.corrections >= 0):  # type: ignore[operator]
             raise SchemeError(f"corrections = {self.corrections!r}: must be 0, 1, 2, ... or 'converge'")
@@ -206,6 +207,8 @@ class Multirate(Scheme):
 
     def with_ratio(self, ratio: int) -> Multirate:
         """See `Scheme`."""
+        whole("ratio", ratio, RATIO)
+        within(ratio, self.passes)
         return replace(self, h_slow=ratio * self.h_fast, ratio=ratio)
 
     def converged(self) -> Multirate:

@@ -226,17 +226,6 @@ class Scheme:
         return ""
 
 
-def require_scheme(scheme: object) -> Scheme:
-    """Return a scheme as it is; raise SchemeError for anything else."""
-    if isinstance(scheme, Scheme):
-        return scheme
-    what = f"the class {scheme.__name__}" if isinstance(scheme, type) else f"a {type(scheme).__name__}"
-    raise SchemeError(
-        f"{what} is not a scheme; make one with psmr.VariableStep, SingleRate, Multirate, Smes, "
-        "SlowManifold, ArcLength or Adaptive"
-    )
-
-
 class Engine(Protocol):
     """A scheme on a system, ready to run."""
 

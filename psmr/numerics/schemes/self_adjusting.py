@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
+from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
-from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.adaptive import MOST_STEPS
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.single_rate import SingleRate
@@ -67,7 +67,7 @@ class SelfAdjusting(Scheme):
     refines: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, SchemeError)
         _ = self.together
 
     @property

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from psmr.numbers import plain_numbers
+from psmr.arguments import settle_fields
+from psmr.errors import SchemeError
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
@@ -50,7 +51,7 @@ class SingleRate(Scheme):
     ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, SchemeError)
         choice("method", self.method, ONE_STEP_METHODS)
         choice("newton", self.newton, NEWTONS)
         positive("h", self.h, "s")

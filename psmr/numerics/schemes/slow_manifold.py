@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partitioning import Partition
+from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
-from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, partition, positive
 from psmr.numerics.schemes.scheme import Scheme
 
@@ -73,7 +73,7 @@ class SlowManifold(Scheme):
     ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, SchemeError)
         partition(self.split)
         positive("h", self.h, "s")
         positive("drift", self.drift)

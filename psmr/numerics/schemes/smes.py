@@ -14,9 +14,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.arguments import check_arguments, settle_fields
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
-from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
 from psmr.numerics.schemes.runge_kutta import EXPLICIT
 from psmr.numerics.schemes.scheme import Scheme
@@ -86,7 +86,7 @@ class Smes(Scheme):
     ratio: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, SchemeError)
         positive("h", self.h, "s")
         positive("delta", self.delta, "s")
         positive("tolerance", self.tolerance)
@@ -149,6 +149,7 @@ class Smes(Scheme):
             Where no number N of micro steps with N delta < h makes the step stable, or only one that
             costs more than the base method alone with its longest stable step; names mode and damping.
         """
+        check_arguments(Smes.for_system, locals(), SchemeError)
         positive("h", h, "s")
         choice("base", base, BASES)
         choice("nodes", nodes, NODES)

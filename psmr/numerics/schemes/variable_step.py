@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
+from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
-from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.adaptive import MOST_STEPS, whole_steps
 from psmr.numerics.schemes.choices import choice, positive
 from psmr.numerics.schemes.implicit_pairs import PAIRS, ImplicitPair
@@ -78,7 +78,7 @@ class VariableStep(Scheme):
     dense_output: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, SchemeError)
         choice("method", self.method, VARIABLE_METHODS)
         number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
         if not number or not 0.0 < self.tolerance < 1.0:

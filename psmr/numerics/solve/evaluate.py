@@ -15,9 +15,10 @@ def follow_ramps(block, w):  # type: ignore[no-untyped-def]
         return
     ramps = ramps_of(block)
     at, rows, time, first = ramps.at, ramps.rows, w[w.size - 1], 0
+    until = ramps.until[0]
     for k in range(ramps.ends.size):
         row, end = ramps.cursor[k], ramps.ends[k]
-        while row + 1 < end and rows[row + 1, 0] <= time:
+        while row + 1 < end and rows[row + 1, 0] <= time and rows[row + 1, 0] < until:
             row += 1
         while row > first and rows[row, 0] > time:
             row -= 1

@@ -97,13 +97,15 @@ class Following:
         self.ends = np.cumsum([len(own) for own in lines], dtype=np.int64)
         self.cursor = self.ends - np.array([len(own) for own in lines], dtype=np.int64)
 
+        self.until = np.full(1, np.inf)
+
     def __bool__(self) -> bool:
         return bool(self.ends.size)
 
     def in_block(self, kernels: Kernels, before: int) -> Ramps:
         """Return what a block reads; `before` groups stand before those of the system in its kernels.
 
-        All blocks share the rows and the place in them.
+        All blocks share the rows and the places in them.
         """
         places = np.zeros(len(self.parameters), np.int64)
         for k, (group, row, column) in enumerate(self.parameters):
@@ -111,7 +113,7 @@ class Following:
             at = int(np.searchsorted(devices, row))
             if at < devices.size and devices[at] == row:
                 places[k] = address_of(own) + own.itemsize * (own.shape[1] * at + column)
-        return Ramps(self.at, self.rows, self.ends, self.cursor, places)
+        return Ramps(self.at, self.rows, self.ends, self.cursor, self.until, places)
 
 
 NOTHING = Following()

@@ -88,6 +88,9 @@ class Ramps(NamedTuple):
         (rows, 3) time in s from which a line holds, value then and rate.
     ends, cursor
         Of each input, then of each parameter, where its rows end, and the row that was last used.
+    until
+        Time in s up to which the line before it is followed, by one number: a stage behind the end of a step
+        that ends at a row does not see the line from there on.
     places
         Addresses of the parameters; zero for those the block does not have.
     """
@@ -96,6 +99,7 @@ class Ramps(NamedTuple):
     rows: np.ndarray
     ends: np.ndarray
     cursor: np.ndarray
+    until: np.ndarray
     places: np.ndarray
 
 
@@ -147,7 +151,7 @@ class Records(NamedTuple):
 
 # In compiled code a block is the address of its row: an address and a length for each array of `Records`, one
 # after the other, then the address of the solver. Each function opens what it needs.
-ARRAYS = 51
+ARRAYS = 52
 SOLVER = 2 * ARRAYS
 ROW = SOLVER + 1
 
@@ -192,7 +196,8 @@ def ramps_of(block):  # type: ignore[no-untyped-def]
         real_rows(r[32], r[33], 3),
         integers(r[34], r[35]),
         integers(r[36], r[37]),
-        integers(r[38], r[39]),
+        reals(r[38], r[39]),
+        integers(r[40], r[41]),
     )
 
 
@@ -201,13 +206,13 @@ def work_of(block):  # type: ignore[no-untyped-def]
     """Open the work vectors of a block."""
     r = integers(block, ROW)
     return Work(
-        reals(r[40], r[41]),
         reals(r[42], r[43]),
         reals(r[44], r[45]),
         reals(r[46], r[47]),
         reals(r[48], r[49]),
         reals(r[50], r[51]),
         reals(r[52], r[53]),
+        reals(r[54], r[55]),
     )
 
 
@@ -216,20 +221,20 @@ def lu_of(block):  # type: ignore[no-untyped-def]
     """Open the factors of a block."""
     r = integers(block, ROW)
     return Lu(
-        places(r[54], r[55]),
         places(r[56], r[57]),
         places(r[58], r[59]),
         places(r[60], r[61]),
         places(r[62], r[63]),
         places(r[64], r[65]),
         places(r[66], r[67]),
-        reals(r[68], r[69]),
-        places(r[70], r[71]),
+        places(r[68], r[69]),
+        reals(r[70], r[71]),
         places(r[72], r[73]),
-        reals(r[74], r[75]),
+        places(r[74], r[75]),
         reals(r[76], r[77]),
         reals(r[78], r[79]),
-        integers(r[80], r[81]),
+        reals(r[80], r[81]),
+        integers(r[82], r[83]),
     )
 
 
@@ -238,14 +243,14 @@ def search_of(block):  # type: ignore[no-untyped-def]
     """Open the room for the choice of pivots of a block."""
     r = integers(block, ROW)
     return Search(
-        integers(r[82], r[83]),
         integers(r[84], r[85]),
         integers(r[86], r[87]),
         integers(r[88], r[89]),
         integers(r[90], r[91]),
-        places(r[92], r[93]),
+        integers(r[92], r[93]),
         places(r[94], r[95]),
-        reals(r[96], r[97]),
+        places(r[96], r[97]),
+        reals(r[98], r[99]),
     )
 
 
@@ -253,13 +258,20 @@ def search_of(block):  # type: ignore[no-untyped-def]
 def kept_of(block):  # type: ignore[no-untyped-def]
     """Open what outlives a call: memory and counts."""
     r = integers(block, ROW)
-    return Kept(reals(r[98], r[99]), integers(r[100], r[101]))
+    return Kept(reals(r[100], r[101]), integers(r[102], r[103]))
 
 
 @lean
 def follows(block):  # type: ignore[no-untyped-def]
     """Return whether anything of a block changes with time along a course."""
     return integers(block, ROW)[35] > 0
+
+
+@lean
+def follow_until(block, time):  # type: ignore[no-untyped-def]
+    """Let all blocks of a run follow the lines that hold before a time in s, also behind it."""
+    if follows(block):
+        ramps_of(block).until[0] = time
 
 
 @lean

@@ -13,6 +13,7 @@ from partitioning import Partition
 from psmr.dae.system.system import System
 from psmr.numerics.solve.block import Block, make_block
 from psmr.numerics.solve.newton import POLICIES
+from psmr.numerics.solve.ramps import Place
 from psmr.numerics.solve.sides import Sides, read_by, rows_of_sides, sides_of
 from psmr.numerics.step.answer import AnsweringBlock, Answers, answering_block, no_answers
 from psmr.numerics.step.encoded import Encoded, blocks_of, encode
@@ -197,6 +198,18 @@ class ProgramEngine:
             self._make_answer(block.loaded[0], w)
             self.machine = self.machine._replace(answers=self._answers())
         self._late = False
+
+    def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:
+        """Return whether slow equations read one of the held inputs (positions in w) or of the parameters."""
+        slow = np.zeros(self._size + 1, bool)
+        slow[self.sides.slow_rows] = True
+        for g, group in enumerate(self.system.groups):
+            own = [row for group_of, row, _ in parameters if group_of == g]
+            row, column = np.array(group.compiled.entries, np.intp).reshape(-1, 2).T
+            followed = np.isin(group.index[:, column], list(inputs))
+            if slow[group.row[own]].any() or slow[group.row[:, row][followed]].any():
+                return True
+        return False
 
     def compiled(self, w: Reals) -> Self:
         """Compile or load the loop over steps, before the clock of a run begins; return the engine.

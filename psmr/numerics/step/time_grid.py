@@ -20,6 +20,19 @@ NO_STOPS: Reals = np.zeros(0)
 DIGITS = 9
 
 
+def missed(a: float, rows: Reals, h: float) -> Reals:
+    """Return those of ascending times in s at which steps of h from a on need to begin anew to meet them all.
+
+    They are none, the first one, or all.
+    """
+    first = rows[:1]
+    for origin, found in ((a, rows[:0]), (first, first)):
+        steps = (rows - origin) / h
+        if (np.abs(steps - np.round(steps)) <= ROUNDING * np.maximum(1.0, steps)).all():
+            return found
+    return rows
+
+
 @dataclass(frozen=True, eq=False)
 class TimeGrid:
     """Start and size in s of each step, and the end of the last one."""

@@ -18,7 +18,16 @@ from psmr.numerics.schemes.implicit_pairs import ImplicitPair
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.impasse import JUMP, impasse
-from psmr.numerics.solve.records import BOUNDED, LOWER_AT, UPPER_AT, VALID, kept_of, limits_of, matrix_of
+from psmr.numerics.solve.records import (
+    BOUNDED,
+    LOWER_AT,
+    UPPER_AT,
+    VALID,
+    follow_until,
+    kept_of,
+    limits_of,
+    matrix_of,
+)
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED, Status
 from psmr.numerics.step.controller import (
@@ -102,12 +111,17 @@ class Control(NamedTuple):
 
 
 @lean
-def next_stop(control, t, end):  # type: ignore[no-untyped-def]
-    """Return the first time in s after t at which a step ends: a stop, or the end of the span."""
+def next_stop(machine, control, t, end):  # type: ignore[no-untyped-def]
+    """Return the first time in s after t at which a step ends: a stop, or the end of the span.
+
+    What follows a course follows the lines that hold before it.
+    """
     stops, passed = control.stops, control.passed
     while passed[0] < stops.size and stops[passed[0]] <= t:
         passed[0] += 1
-    return stops[passed[0]] if passed[0] < stops.size else end
+    stop = stops[passed[0]] if passed[0] < stops.size else end
+    follow_until(machine.blocks[0], stop)
+    return stop
 
 
 @lean
@@ -212,7 +226,7 @@ def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-unty
         if counts[ACCEPTED] + counts[REJECTED] >= control.most:
             return filled, SPENT
         t = w[w.size - 1]
-        stop = next_stop(control, t, end)
+        stop = next_stop(machine, control, t, end)
         h, last = within(t, min(steps[NEXT], control.longest), stop)
         steps[TRIED] = h
         if not t + h > t:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from psmr.dae.system.linear import LinearDae, require_linear
-from psmr.errors import InputError, SchemeError
-from psmr.numbers import plain
-from psmr.numerics.schemes.scheme import Scheme, require_scheme
+from psmr.arguments import check_arguments, positive_number
+from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.system import System
+from psmr.errors import InputError, SchemeError, shown
+from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.pencil.deformation.step_judge import StepJudge, StepJudgeAtSize, refuse_unstable
 from psmr.pencil.modes.spectrum import modes_of
@@ -84,7 +84,7 @@ class CriticalStep:
 
 
 def critical_step(
-    system: Any,
+    system: System | LinearDae,
     scheme: Scheme,
     vary: str = "step",
     first: float | None = None,
@@ -126,16 +126,15 @@ def critical_step(
     SingularError
         For a singular gy.
     """
-    linear: LinearDae = system.linearise() if hasattr(system, "linearise") else system
-    require_linear(linear, "critical_step")
-    require_scheme(scheme)
+    check_arguments(critical_step, locals())
+    linear = system if isinstance(system, LinearDae) else system.linearise()
     if vary not in VARY:
-        raise SchemeError(f"vary = {vary!r}: must be one of {', '.join(map(repr, VARY))}")
+        raise SchemeError(f"vary = {shown(vary)}: must be one of {', '.join(map(repr, VARY))}")
     if vary == "ratio" and not scheme.has_ratio:
         raise SchemeError("vary = 'ratio': a single-rate scheme has none; leave it out")
-    last = _positive("last", last)
+    last = positive_number("last", last)
     smallest = scheme.h_fast if vary == "ratio" else max(1e-3 * last, scheme.shortest_step)
-    first = _positive("first", smallest if first is None else first)
+    first = positive_number("first", smallest if first is None else first)
     if first > last:
         raise InputError(f"first = {first:g} s is beyond last = {last:g} s")
     judge: StepJudge
@@ -146,13 +145,6 @@ def critical_step(
         refuse_unstable(modes)
         judge = StepJudge(linear, modes, scheme, vary)
     return _by_ratio(judge, first, last) if vary == "ratio" else _by_step(judge, first, last)
-
-
-def _positive(name: str, given: Any) -> float:
-    value = plain(given)
-    if isinstance(value, bool) or not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-        raise InputError(f"{name} = {value!r}: must be a finite number > 0 in s")
-    return value
 
 
 def _by_step(judge: StepJudge, first: float, last: float) -> CriticalStep:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.system.linear import LinearDae, require_linear
-from psmr.errors import SchemeError
+from psmr.arguments import check_arguments
+from psmr.dae.system.linear import LinearDae
+from psmr.errors import SchemeError, shown
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.deformation.at_size import deformation_at_size
 from psmr.pencil.modes.choice import ModeChoice
@@ -64,9 +65,9 @@ def deformation(
     InputError
         For a chosen mode that does not exist, or a band without modes.
     """
-    require_linear(linear, "deformation")
+    check_arguments(deformation, locals(), leaving=("pencil",))
     if pencil not in PENCILS:
-        raise SchemeError(f"pencil = {pencil!r}: must be one of {', '.join(map(repr, PENCILS))}")
+        raise SchemeError(f"pencil = {shown(pencil)}: must be one of {', '.join(map(repr, PENCILS))}")
     size = linear.n + linear.m
     if modes is not None or size > LARGEST:
         if pencil == "published":

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from psmr.arguments import check_arguments, settle_fields
 from psmr.errors import InputError, nearest
-from psmr.numbers import plain_numbers
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class ModeChoice:
     near: tuple[complex, ...] = ()
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self)
         count, below = self.least_damped, self.damping_below
         if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
             raise InputError(f"least_damped = {count!r}: must be a whole number >= 1")
-        if not (isinstance(below, int | float) and 0.0 < below <= 1.0):
+        if isinstance(below, bool) or not (isinstance(below, int | float) and 0.0 < below <= 1.0):
             raise InputError(f"damping_below = {below!r}: must be a damping ratio above 0 and at most 1")
         object.__setattr__(self, "near", tuple(complex(value) for value in self.near))
         for value in self.near:
@@ -81,6 +81,7 @@ class ModeChoice:
         InputError
             For a field that there is none of.
         """
+        check_arguments(ModeChoice.of, locals())
         if isinstance(wanted, ModeChoice):
             return wanted
         if isinstance(wanted, Mapping):

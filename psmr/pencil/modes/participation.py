@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psmr.arguments import check_arguments
 from psmr.dae.system.linear import LinearDae
+from psmr.errors import InputError
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import ShiftInvert
@@ -54,8 +56,11 @@ def participation(
     Perez-Arriaga, Verghese and Schweppe, IEEE Trans. Power App. Syst. 101, 1982. Right and left eigenvectors
     come from inverse iteration with one sparse factorisation of J - s E beside the mode.
     """
+    check_arguments(participation, locals())
     import pandas as pd
 
+    if not 0 <= least <= 1:
+        raise InputError(f"least = {least!r}: must be a share between 0 and 1")
     pencil, n = ShiftInvert(linear), linear.n
     found = find(pencil, ModeChoice.of(modes))
     pairs = []

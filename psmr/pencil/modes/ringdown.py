@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from psmr.arguments import check_arguments
 from psmr.errors import InputError
 
 # Singular values below this share of the largest belong to what a kick of 1e-3 leaves of second and third
@@ -46,6 +47,9 @@ def fit_mode(t: np.ndarray, signal: np.ndarray, near: complex, order: int | None
     the Hankel matrix H of the signal = U S V^H, truncated to its rank, the rows of V that belong to the
     samples k and k + 1 differ by the multipliers z = exp(s h).
     """
+    check_arguments(fit_mode, locals())
+    if order is not None and order < 1:
+        raise InputError(f"order = {order}: must be a whole number >= 1 of exponentials")
     t, signal = np.asarray(t, dtype=float), np.asarray(signal)
     if t.ndim != 1 or signal.shape != t.shape or len(t) < 8:
         raise InputError(f"t {t.shape} and signal {signal.shape}: both must be of one length >= 8")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.system.linear import LinearDae, require_linear
+from psmr.arguments import check_arguments
+from psmr.dae.system.linear import LinearDae
 from psmr.errors import InputError, nearest
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.search import find
@@ -164,7 +165,7 @@ def mode_shapes(
     SingularError
         When gy is singular.
     """
-    require_linear(linear, "mode_shapes")
+    check_arguments(mode_shapes, locals())
     found = find(ShiftInvert(linear), ModeChoice.of(modes)).s
     return shapes_at(linear, found[np.argsort(-found.real / np.abs(found), kind="stable")])
 

@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import SuperLU, splu
 
-from psmr.dae.system.linear import LinearDae, require_linear
+from psmr.arguments import check_arguments
+from psmr.dae.system.linear import LinearDae
 from psmr.errors import SingularError
-from psmr.numerics.schemes.scheme import Scheme, require_scheme
+from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.operator.equations import NEW, Equation, StepEquations, step_equations
 
 
@@ -86,8 +87,8 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
     SingularError
         When an equation of the step has no unique solution, as on a partition that is not well posed.
     """
-    require_linear(linear, "step_operator")
-    closed = require_scheme(scheme).operator(linear)
+    check_arguments(step_operator, locals())
+    closed = scheme.operator(linear)
     if closed is not None:
         return closed
     step = step_equations(linear, scheme)

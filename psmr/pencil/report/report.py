@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from psmr.arguments import check_arguments
 from psmr.files import PAGES, TABLES, require_suffix, write_texts
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.report.terminal import terminal_report
@@ -107,6 +108,7 @@ class Deformation:
         InputError
             When the file cannot be written, or its name ends otherwise.
         """
+        check_arguments(Deformation.to_csv, locals())
         require_suffix(path, TABLES)
         write_texts({Path(path): self.table.to_csv(index=False)}, parents=False)
 
@@ -118,6 +120,7 @@ class Deformation:
         InputError
             When the file cannot be written, or its name ends otherwise.
         """
+        check_arguments(Deformation.to_html, locals())
         require_suffix(path, PAGES)
         # matplotlib takes half a second to import and is needed for the page alone.
         from psmr.pencil.report.page import page
@@ -126,12 +129,14 @@ class Deformation:
 
     def plot_modes(self, ax: Axes | None = None) -> Figure:
         """Return the eigenvalue map; see `psmr.pencil.report.figures.eigenvalue_map`."""
+        check_arguments(Deformation.plot_modes, locals())
         from psmr.pencil.report.figures import eigenvalue_map
 
         return eigenvalue_map(self, ax)
 
     def plot_bars(self, ax: Axes | None = None) -> Figure:
         """Return a bar for each mode; see `psmr.pencil.report.figures.deformation_bars`."""
+        check_arguments(Deformation.plot_bars, locals())
         from psmr.pencil.report.figures import deformation_bars
 
         return deformation_bars(self, ax)

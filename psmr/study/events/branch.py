@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from psmr.arguments import settle_fields
 from psmr.errors import EventError
-from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import check_after, check_time
 from psmr.study.topology.network import Branch, find_branch
@@ -39,7 +39,7 @@ class LineTrip:
     reclose: float | None = None
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, EventError)
         check_time(self, "start", self.start)
         if self.reclose is not None:
             check_after(self, "reclose", self.reclose, self.start)

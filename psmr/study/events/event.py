@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Protocol
 
-from psmr.errors import EventError
+from psmr.errors import EventError, shown
 from psmr.numerics.run.trajectory import Change
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def bus_words(bus: int | str) -> str:
 def check_finite(event: object, field: str, value: object) -> None:
     """Raise EventError for a value that is no finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise EventError(f"{event}: {field} = {value!r}; must be a finite number")
+        raise EventError(f"{event}: {field} = {shown(value)}; must be a finite number")
 
 
 def check_time(event: object, field: str, value: float) -> None:

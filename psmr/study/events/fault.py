@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from psmr.arguments import settle_fields
 from psmr.errors import EventError, Mistakes
-from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.branch import in_service
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
@@ -52,7 +52,7 @@ class Fault:
     x: float = 1e-4
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, EventError)
         check_time(self, "start", self.start)
         check_after(self, "clear", self.clear, self.start)
         check_finite(self, "r", self.r)

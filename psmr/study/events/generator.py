@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from psmr.numbers import plain_numbers
+from psmr.arguments import settle_fields
+from psmr.errors import EventError
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_time
 from psmr.study.topology.plants import find_plant
@@ -41,7 +42,7 @@ class GeneratorTrip(Lasting):
     start: float
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, EventError)
         check_time(self, "start", self.start)
 
     def __str__(self) -> str:

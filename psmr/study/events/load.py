@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from psmr.arguments import settle_fields
 from psmr.dae.declare.device import Device
 from psmr.errors import EventError
-from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
 from psmr.study.topology.network import find_bus, find_loads, is_motor
@@ -46,7 +46,7 @@ class LoadTrip:
     reconnect: float | None = None
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, EventError)
         check_time(self, "start", self.start)
         check_finite(self, "fraction", self.fraction)
         if not 0 < self.fraction <= 1:
@@ -125,7 +125,7 @@ class LoadRamp:
     factor_q: float | None = None
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, EventError)
         check_time(self, "start", self.start)
         check_after(self, "end", self.end, self.start)
         for field, value in zip(("factor", "factor_q"), self._factors, strict=True):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from psmr.dae.system.system import System
-from psmr.errors import EventError
+from psmr.errors import EventError, shown
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event, TimeSeries
 from psmr.study.topology.islands import refuse_dead_islands
@@ -62,10 +62,21 @@ def schedule(
     return changes
 
 
-def after(system: System, changes: Sequence[Change], t: float) -> System:
-    """Return the system with the parameters and held inputs that the changes up to t in s have made."""
+def after(system: System, changes: Sequence[Change], t: float | None = None) -> System:
+    """Return the system with the parameters and held inputs that changes have made.
+
+    Parameters
+    ----------
+    system
+        The system before them.
+    changes
+        In order of time.
+    t
+        Time in s at which what follows a course is looked at; that of the last change where left out.
+    """
     if not changes:
         return system
+    t = changes[-1].t if t is None else t
     parameters, w0 = [matrix.copy() for matrix in system.parameters], system.w0.copy()
     for change in changes:
         for device, name, value in change.parameters:
@@ -90,7 +101,7 @@ def _event(event: Event) -> Event:
             "psmr.Fault(bus=5, start=1.0, clear=1.1)"
         )
     if not callable(getattr(event, "changes", None)):
-        raise EventError(f"{event!r} is not an event; use psmr.{KINDS}")
+        raise EventError(f"{shown(event)} is not an event; use psmr.{KINDS}")
     return event
 
 
@@ -169,9 +180,17 @@ def _pairs(held: Iterable[Sequence[Entry]]) -> Iterator[tuple[tuple[Entry, Entry
 
 
 def _refuse_absent(entries: Sequence[Entry]) -> None:
-    """Refuse an event on a device that an earlier one has taken out of service."""
+    """Refuse an event on a device that an earlier one has taken out of service.
+
+    A series that the device followed before may go on.
+    """
     out: dict[str, Entry] = {}
+    followed: set[int] = set()
     for entry in entries:
+        if isinstance(entry.event, TimeSeries):
+            if id(entry.event) in followed:
+                continue
+            followed.add(id(entry.event))
         named = (*(device for device, _, _ in _touched(entry.change)), *entry.change.out)
         for device in named:
             if device in out and out[device].event is not entry.event:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psmr.errors import CaseError, EventError, Mistakes, nearest
+from psmr.arguments import settle_fields
+from psmr.errors import CaseError, EventError, Mistakes, nearest, shown
 from psmr.io.text import decoded, require_file
-from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.ramps import Course
 from psmr.study.events.event import check_finite
@@ -70,10 +70,8 @@ class TimeSeries:
     points: tuple[Point, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, EventError)
         check_finite(self, "scale", self.scale)
-        if not isinstance(self.hold, bool):
-            raise EventError(f"{self}: hold = {self.hold!r}; must be true (a staircase) or false (lines)")
         rows = read_points(Path(self.file), self.time, self.column)
         object.__setattr__(self, "points", tuple((t, self.scale * value) for t, value in rows))
 
@@ -169,7 +167,7 @@ def read_points(file: Path, time: str, column: str) -> list[Point]:
 def _place(file: Path, head: list[str], name: str) -> int:
     if name not in head:
         raise EventError(
-            f"{file}:1: there is no column {name!r}{nearest(name, head)}; columns: "
+            f"{file}:1: there is no column {shown(name)}{nearest(name, head)}; columns: "
             f"{', '.join(head) or 'none'}; the first line must name them"
         )
     return head.index(name)
@@ -177,13 +175,13 @@ def _place(file: Path, head: list[str], name: str) -> int:
 
 def _number(where: str, row: list[str], head: list[str], place: int) -> float:
     if place >= len(row):
-        raise EventError(f"{where}: has {len(row)} cells, column {head[place]!r} is missing")
+        raise EventError(f"{where}: has {len(row)} cells, column {shown(head[place])} is missing")
     try:
         value = float(row[place])
     except ValueError:
         raise EventError(
-            f"{where}: {head[place]} = {row[place].strip()!r}: must be a number without a unit (a decimal "
-            "point, no thousands separator); give the unit's factor as scale"
+            f"{where}: {head[place]} = {shown(row[place].strip())}: must be a number without a unit (a "
+            "decimal point, no thousands separator); give the unit's factor as scale"
         ) from None
     if not math.isfinite(value):
         raise EventError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from psmr.errors import EventError, nearest
-from psmr.numbers import plain_numbers
+from psmr.arguments import settle_fields
+from psmr.errors import EventError, nearest, shown
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_time
 from psmr.study.topology.network import shunts
@@ -39,10 +39,8 @@ class ShuntSwitch(Lasting):
     on: bool = True
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, EventError)
         check_time(self, "start", self.start)
-        if not isinstance(self.on, bool):
-            raise EventError(f"{self}: on = {self.on!r}; must be true or false")
 
     def __str__(self) -> str:
         return f"switching of {self.shunt}"
@@ -59,7 +57,7 @@ class ShuntSwitch(Lasting):
         if self.shunt not in known:
             listed = f"; shunts: {', '.join(known)}" if known else "; it has none"
             raise EventError(
-                f"{self}: there is no shunt {self.shunt!r}{nearest(str(self.shunt), known)}{listed}"
+                f"{self}: there is no shunt {shown(self.shunt)}{nearest(str(self.shunt), known)}{listed}"
             )
         words = "on" if self.on else "off"
         if system.parameter(self.shunt, "status") == self.on:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from psmr.errors import EventError, InputError, nearest
-from psmr.numbers import plain_numbers
+from psmr.arguments import settle_fields
+from psmr.errors import EventError, InputError, nearest, shown
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_finite, check_time
 
@@ -24,7 +24,7 @@ class _Step(Lasting):
     start: float
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self, EventError)
         check_time(self, "start", self.start)
         check_finite(self, "value", self.value)
 
@@ -64,7 +64,8 @@ class SetPoint(_Step):
             return (Change(self.start, inputs=((full, self.value),), label=f"{full} = {self.value:g}"),)
         devices = {d.name: d for d in system.devices}
         if self.device not in devices:
-            raise EventError(f"{self}: there is no device {self.device!r}{nearest(self.device, devices)}")
+            hint = nearest(self.device, devices)
+            raise EventError(f"{self}: there is no device {shown(self.device)}{hint}")
         held = [u.rpartition(".")[2] for u in system.names_u if u.rpartition(".")[0] == self.device]
         provider = devices[self.device].connections.get(self.name)
         if provider:
@@ -72,7 +73,7 @@ class SetPoint(_Step):
                 f"{self}: {full} is not a set-point, {provider} provides it; step a reference of that device"
             )
         raise EventError(
-            f"{self}: {self.device} has no set-point {self.name!r}{nearest(self.name, held)}; "
+            f"{self}: {self.device} has no set-point {shown(self.name)}{nearest(self.name, held)}; "
             f"its set-points: {', '.join(held) or 'none'}"
         )
 

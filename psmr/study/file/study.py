@@ -34,11 +34,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from psmr.errors import InputError, Mistakes, SchemeError, StudyError, nearest, placed
+from psmr.arguments import check_arguments
+from psmr.errors import InputError, Mistakes, SchemeError, StudyError, nearest, placed, shown
 from psmr.grid.start.conversion import load_shares
 from psmr.io.read import CaseFile
 from psmr.io.text import STANDARD_INPUT
-from psmr.io.toml.document import Document, read_document, shown
+from psmr.io.toml.document import Document, read_document
 from psmr.io.toml.fields import specification
 from psmr.study.events import Event
 from psmr.study.file.recipe import Recipe, Split
@@ -147,6 +148,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         For a file that cannot be read or is no TOML, a missing, misspelt or mistyped field and a value that
         cannot be; the message names file, line, table, field and value.
     """
+    check_arguments(read_study, locals(), StudyError)
     return study_of(read_document(path, StudyError))
 
 
@@ -225,11 +227,12 @@ def is_study(path: str | os.PathLike[str]) -> bool:
 
 
 def _head(document: Document, format: str, version: int, beside: tuple[str, ...]) -> dict[str, Any]:
-    case = document.content.get("format") == "psmr-case"
-    hint = "; this is a case file, try `psmr deformation` or `psmr modes`" if case else ""
-    head = document.head(format, version, HEAD, (*TABLES, *beside), hint)
+    head = document.head(format, version, HEAD, (*TABLES, *beside))
     for key, name in (("case", "path"), ("dynamics", "dynamics")):
         if name in head and not os.path.isfile(head[name]):
+            if os.path.isdir(head[name]):
+                words = f"{key} = {shown(document.content[key])}: is a folder; name the file in it"
+                document.fail(words, (), key)
             folder = head[name].parent
             there = [p.name for p in folder.glob("*") if p.is_file()] if os.path.isdir(folder) else []
             document.fail(

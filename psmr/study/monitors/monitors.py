@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from psmr.arguments import settle_fields
 from psmr.dae.system.system import System
 from psmr.errors import InputError
-from psmr.numbers import plain_numbers
 from psmr.numerics.run.trajectory import Change
 from psmr.study.monitors.watching import AngleLook, Look, VoltageLook
 
@@ -44,7 +44,7 @@ class AngleSpread:
     limit_deg: float = 180.0
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self)
         _positive(self, "limit_deg", self.limit_deg, "in degrees")
 
     def at_work(self, system: System, changes: Sequence[Change]) -> Look | None:
@@ -74,7 +74,7 @@ class VoltageCollapse:
     duration: float = 0.5
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self)
         _positive(self, "v_min", self.v_min, "in pu")
         number = isinstance(self.duration, int | float) and not isinstance(self.duration, bool)
         if not number or not math.isfinite(self.duration) or self.duration < 0:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partitioning import Partition
+from psmr.arguments import check_arguments, positive_number
 from psmr.dae.system.system import System
 from psmr.errors import InputError
 from psmr.pencil.report.labels import unbroken
@@ -64,6 +65,8 @@ def one_line(system: System, split: Partition, *, width: float = 7.2, height: fl
     InputError
         For a system without buses, and for a partition of another system.
     """
+    check_arguments(one_line, locals())
+    width, height = positive_number("width", width, "inches"), positive_number("height", height, "inches")
     _check(system, split)
     with styled():
         figure = plain_figure(width, height)

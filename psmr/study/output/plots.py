@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psmr.arguments import check_arguments, positive_number
 from psmr.errors import InputError
 from psmr.pencil.report.labels import unbroken
 from psmr.pencil.report.svg.figure import PageFigure
@@ -98,8 +99,11 @@ def trajectories(
         For a name that means nothing, for signals of several kinds where `ax` is given, and for an `ax` that
         is not axes of matplotlib.
     """
-    if ax is not None and not hasattr(ax, "axvline"):
-        raise InputError(f"ax = {ax!r}: must be axes of matplotlib, for instance of plt.subplots()[1]")
+    check_arguments(trajectories, locals())
+    width = positive_number("width", width, "inches")
+    panel_height = positive_number("panel_height", panel_height, "inches")
+    if until is not None and not until > run.t[0]:
+        raise InputError(f"until = {until:g} s: must be after the start of the run at {run.t[0]:g} s")
     run = smooth(run)
     panels = panels_of(run, names)
     if ax is not None:

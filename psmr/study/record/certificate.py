@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, PsmrWarning
 from psmr.numerics.schemes.scheme import Scheme as Scheme
@@ -149,7 +150,7 @@ def certify(
     linear: LinearDae | None = None,
     any_size: bool = True,
     steps: Mapping[str, float] | None = None,
-    report: Report | None = None,
+    report: Callable[[Scheme], Deformation] | None = None,
 ) -> Certificate:
     """Return the certificate of a scheme on a system, linearised at the system's starting point.
 
@@ -179,6 +180,7 @@ def certify(
     PsmrWarning
         When the pencil says that the scheme is unstable on the linearised system.
     """
+    check_arguments(certify, locals())
     found = _judged(system, scheme, warn, linear, any_size, steps or {}, report)
     certificate = replace(found, subject=subject)
     if warn and certificate.stable is False:

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from psmr.errors import InputError
+from psmr.arguments import settle_fields
+from psmr.errors import InputError, shown
 from psmr.files import PARQUET, TABLES, require_suffix
-from psmr.numbers import plain_numbers
 
 MEMORY = 256.0
 """Memory in MiB for what is kept, where nothing is said."""
@@ -50,19 +50,21 @@ class Record:
     files: tuple[str | os.PathLike[str], ...] = ()
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        for name, single in (("signals", str), ("files", str | os.PathLike)):
+            if isinstance(getattr(self, name), single):
+                object.__setattr__(self, name, (getattr(self, name),))
+        settle_fields(self)
         if self.signals is not None:
-            given: str | Iterable[str] = self.signals
-            chosen = (given,) if isinstance(given, str) else tuple(given)
-            if not chosen or not all(isinstance(name, str) for name in chosen):
-                raise InputError(f"record = {chosen!r}: must be names or patterns of signals, at least one")
+            chosen = tuple(self.signals)
+            if not chosen:
+                raise InputError("record = []: must be names or patterns of signals, at least one")
             object.__setattr__(self, "signals", chosen)
         if isinstance(self.every, bool) or not isinstance(self.every, int) or self.every < 1:
             raise InputError(f"every = {self.every!r}: must be a whole number >= 1 (of steps)")
         memory = self.memory
         if isinstance(memory, bool) or not isinstance(memory, int | float) or not 0 <= memory < math.inf:
             raise InputError(f"memory = {memory!r}: must be a finite number >= 0 in MiB")
-        files = (self.files,) if isinstance(self.files, str | os.PathLike) else tuple(self.files)
+        files = tuple(self.files)
         for file in files:
             try:
                 require_suffix(file, (*TABLES, *PARQUET))
@@ -89,7 +91,9 @@ class Record:
                 )
             return wanted
         if wanted is not None and not isinstance(wanted, Iterable):
-            raise InputError(f"record = {wanted!r}: must be names or patterns of signals, or a psmr.Record")
+            raise InputError(
+                f"record = {shown(wanted)}: must be names or patterns of signals, or a psmr.Record"
+            )
         if wanted is None and every is None:
             return None
         signals = (wanted,) if isinstance(wanted, str) else None if wanted is None else tuple(wanted)

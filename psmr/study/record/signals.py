@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from psmr.dae.system.system import System
-from psmr.errors import InputError, nearest
+from psmr.errors import InputError, nearest, shown
 from psmr.study.record.terminals import QUANTITIES, Terminal, nominal_frequency, terminals
 from psmr.study.topology.network import buses
 from psmr.study.topology.remembered import of_devices
@@ -107,9 +107,16 @@ class Signals:
         """
         if patterns is None:
             return self.names
+        wanted = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+        if not wanted:
+            raise InputError(
+                "names of signals: none is given; give at least one name or pattern, or leave names out"
+            )
         chosen: dict[str, None] = {}
         known = self.everything
-        for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        for pattern in wanted:
+            if not isinstance(pattern, str):
+                raise InputError(f"{shown(pattern)} is no name of a signal; a name is 'device.variable'")
             found = [name for name in known if name == pattern or fnmatchcase(name, pattern)]
             if not found:
                 few = "" if self.kept is None else "; this run kept only what record= asked for"

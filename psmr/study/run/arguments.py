@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 
-from psmr.dae.system.system import System
-from psmr.errors import EventError, InputError, SchemeError, nearest
+from psmr.errors import InputError, nearest
 from psmr.study.monitors.monitors import Monitor
 
 _STEP = 'the step belongs to the scheme, for instance scheme=psmr.SingleRate("TM", h={value!r})'
@@ -35,30 +34,6 @@ def refuse_slips(slips: Mapping[str, object], function: Callable[..., object]) -
         words = MEANT[name].format(value=value) if name in MEANT else ""
         hint = f"; {words}" if words else nearest(name, known) or f"; it has {', '.join(known)}"
         raise InputError(f"{function.__name__} has no keyword {name!r}{hint}")
-
-
-def check_kinds(system: object, scheme: object, events: object) -> None:
-    """Raise the error of an argument that is of another kind than it must be, with what was meant."""
-    if not isinstance(system, System):
-        raise InputError(
-            f"system: {_kind(system)} is not a system; make one with psmr.build(psmr.read_case(path))"
-        )
-    if isinstance(scheme, type):
-        raise SchemeError(
-            f"scheme: {scheme.__name__} is the class; make one of it with its choices, for instance "
-            "psmr.VariableStep(1e-3)"
-        )
-    if not isinstance(getattr(scheme, "step", None), float):
-        raise SchemeError(
-            f"scheme: {_kind(scheme)} is not a scheme; use psmr.VariableStep, SingleRate, Multirate, Smes, "
-            "SlowManifold, ArcLength or Adaptive"
-        )
-    if isinstance(events, str | type) or not isinstance(events, Iterable):
-        raise EventError(f"events: {_kind(events)} is not a list of events; write [event] for a single one")
-
-
-def _kind(value: object) -> str:
-    return repr(value) if isinstance(value, str) else type(value).__name__
 
 
 def checked_monitors(monitors: Iterable[Monitor]) -> tuple[Monitor, ...]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psmr.errors import InputError
+from psmr.dae.system.system import System
+from psmr.errors import InputError, PsmrWarning
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.values import values_of
 from psmr.study.run.points import at_rows_of
+from psmr.study.topology.network import buses
+
+SHOWN = 5
+"""So many devices that only one system has are named."""
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,11 +37,14 @@ class Comparison:
         A row per signal, the most different first: ``signal``, ``largest`` (largest difference, other less
         run, in the signal's unit), ``t`` (when, in s), ``rms`` (root of the mean square over time), ``range``
         (that of the signal in `run`).
+    note
+        What is different about the systems of the runs, "" where they have the same devices.
     """
 
     run: Recorded = field(repr=False)
     other: Recorded = field(repr=False)
     table: pd.DataFrame = field(repr=False)
+    note: str = ""
 
     def plot(self) -> Figure:
         """Return a figure of the six most different signals, both runs and their difference."""
@@ -49,7 +58,7 @@ class Comparison:
         ]
         shown = self.table.head(10).to_string(index=False, float_format=lambda value: f"{value:.4g}")
         more = f"\n... {len(self.table) - 10} more signals" if len(self.table) > 10 else ""
-        return "\n".join([*heads, shown + more])
+        return "\n".join([*heads, *filter(None, [self.note]), shown + more])
 
     def __repr__(self) -> str:
         worst = self.table.iloc[0]
@@ -60,6 +69,7 @@ class Comparison:
             f"<p>{name}: {escape(r.judgement.headline)}</p>"
             for name, r in (("first", self.run), ("second", self.other))
         )
+        heads += f"<p>{escape(self.note)}</p>" if self.note else ""
         table = self.table.head(10).to_html(index=False, float_format="{:.4g}".format)
         more = f"<p>and {len(self.table) - 10} more signals</p>" if len(self.table) > 10 else ""
         return heads + str(table) + more
@@ -80,11 +90,19 @@ def compare(run: Recorded, other: Recorded, names: str | Iterable[str] | None = 
     ------
     InputError
         For a name that one of them does not have, and for runs that have no signal or no time in common.
+
+    Warns
+    -----
+    PsmrWarning
+        For runs on different networks, whose signals of one name are of different things.
     """
     import pandas as pd
 
-    if not hasattr(other, "signals"):
-        raise InputError(f"compare takes another run, not {type(other).__name__}; see psmr.simulate")
+    note = ""
+    if run.system is not None and other.system is not None:
+        note = differences(run.system, other.system)
+        if set(buses(run.system)) != set(buses(other.system)):
+            warnings.warn(note, PsmrWarning, stacklevel=3)
     if names is None:
         theirs = set(other.signals.names)
         chosen = tuple(name for name in run.signals.names if name in theirs)
@@ -115,4 +133,26 @@ def compare(run: Recorded, other: Recorded, names: str | Iterable[str] | None = 
         }
     )
     order = np.argsort(-np.abs(table["largest"].to_numpy()), kind="stable")
-    return Comparison(run, other, table.iloc[order].reset_index(drop=True))
+    return Comparison(run, other, table.iloc[order].reset_index(drop=True), note)
+
+
+def differences(first: System, second: System) -> str:
+    """Return a sentence on the devices that only one of two systems has, "" where there is none.
+
+    Values of parameters are what runs are mostly compared for, and count for nothing here.
+    """
+    one, two = ({d.name: d.component.__name__ for d in system.devices} for system in (first, second))
+    found = {
+        "only in the first": sorted(one.keys() - two.keys()),
+        "only in the second": sorted(two.keys() - one.keys()),
+        "of other equations": [name for name in one if one[name] != two.get(name, one[name])],
+    }
+    parts = [f"{what}: {_listed(names)}" for what, names in found.items() if names]
+    if not parts:
+        return ""
+    return f"the runs are of different systems, {first.name!r} and {second.name!r}; {'; '.join(parts)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

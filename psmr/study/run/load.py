@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from psmr.arguments import check_arguments
 from psmr.dae.system.sound import unsound
 from psmr.errors import InputError, PsmrError, PsmrWarning
+from psmr.files import unreadable
 from psmr.io.text import require_file
 from psmr.study.run.encoded import Damaged, Decoder
 from psmr.study.run.run import Run
@@ -45,11 +47,10 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:
     PsmrWarning
         For a file that another version of psmr wrote.
     """
+    check_arguments(load_run, locals())
     from psmr.version import __version__
 
     place = Path(path)
-    if isinstance(modules, str):
-        raise InputError(f"modules = {modules!r}: must be a list of names of modules")
     require_file(place)
     with _readable(place) as file:
         head = json.loads(file.read(HEAD))
@@ -86,7 +87,7 @@ def _readable(place: Path) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(place) as file:
             yield file
     except OSError as error:
-        raise InputError(f"{place}: cannot be read: {error.strerror or error}; is the path right?") from error
+        raise InputError(unreadable(place, error)) from error
     except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionError, EOFError) as error:
         if isinstance(error, InputError):
             raise

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.errors import InputError
+from psmr.errors import InputError, shown
 from psmr.study.record.dense import dense_points
 from psmr.study.record.recorded import Recorded
 
@@ -35,7 +35,7 @@ def between(t: Reals, values: Reals, times: ArrayLike, side: Side = "after") -> 
     """
     if side not in SIDES:
         raise InputError(
-            f'side = {side!r}: must be "before" or "after" (the value at the instant of an event)'
+            f'side = {shown(side)}: must be "before" or "after" (the value at the instant of an event)'
         )
     wanted = np.atleast_1d(np.asarray(times, dtype=float))
     wrong = ~((wanted >= t[0]) & (wanted <= t[-1]))
@@ -64,6 +64,8 @@ def refined(run: Recorded, times: ArrayLike) -> tuple[Reals, Reals, Reals]:
     """
     t = run.t
     wanted = np.unique(np.asarray(times, dtype=float))
+    if np.isnan(wanted).any():
+        raise InputError("times: has a value that is not a number (NaN)")
     wanted = np.setdiff1d(wanted[(wanted > t[0]) & (wanted < t[-1])], t)
     if wanted.size == 0 or run.system is None:
         return t, run.x, run.y

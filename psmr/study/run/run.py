@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError
 from psmr.files import Together
@@ -36,7 +37,7 @@ from psmr.study.record.stats import Stats
 from psmr.study.record.values import PIECE, values_in_pieces, values_of
 from psmr.study.run.compared import Comparison, compare
 from psmr.study.run.notebook import run_html
-from psmr.study.run.points import SIDES, Side, apart, between, refined, sides
+from psmr.study.run.points import Side, apart, between, refined, sides
 from psmr.study.run.save import save_run
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ class Run:
         `y` has them as the scheme left them; one that follows a tolerance leaves a part of it, so that
         powers do not balance to the last digit. What is asked for by name is computed from these.
         """
+        check_arguments(Run.algebraic, locals())
         if not (self.scheme.dense_output and self.whole):
             return self.y[rows]
         if self.y.nbytes > LARGE:
@@ -224,6 +226,7 @@ class Run:
         InputError
             For a name that means nothing, with the nearest known one.
         """
+        check_arguments(Run.__getitem__, locals())
         table = self.frame(names)
         single = isinstance(names, str) and list(table.columns) == [names]
         return table[names] if single else table
@@ -251,6 +254,7 @@ class Run:
         InputError
             For a time outside the run, and a name that means nothing.
         """
+        check_arguments(Run.at, locals())
         import pandas as pd
 
         chosen = self.signals.select(names)
@@ -269,6 +273,7 @@ class Run:
         SimulationError
             Where the algebraic equations have no solution near the line between two points.
         """
+        check_arguments(Run.refined, locals())
         if self.system is None:
             raise InputError("the run has no system, so that no points between the recorded ones can be had")
         if self.kept is not None:
@@ -281,10 +286,12 @@ class Run:
 
     def compare(self, other: Run, names: str | Iterable[str] | None = None) -> Comparison:
         """Return how far another run is from this one; see `psmr.study.run.compared.compare`."""
+        check_arguments(Run.compare, locals())
         return compare(self, other, names)
 
     def save(self, path: str | os.PathLike[str], together: Together | None = None) -> None:
         """Write the whole run into a file for `psmr.load_run`; see `psmr.study.run.save.save_run`."""
+        check_arguments(Run.save, locals())
         save_run(self, path, together)
 
     def _repr_html_(self) -> str:
@@ -292,6 +299,7 @@ class Run:
 
     def values(self, names: str | Iterable[str]) -> NDArray[np.float64]:
         """Return (K, j) values of the j signals that names or patterns mean (see `frame`)."""
+        check_arguments(Run.values, locals())
         return values_of(self, self.signals.select(names))
 
     def frame(
@@ -316,6 +324,7 @@ class Run:
         InputError
             For a name that means nothing, with the nearest known one.
         """
+        check_arguments(Run.frame, locals())
         import pandas as pd
 
         if times is not None:
@@ -330,8 +339,6 @@ class Run:
         everything = np.arange(len(self.t))
         if instants == "both":
             return everything, apart(self.t)
-        if instants not in SIDES:
-            raise InputError(f'instants = {instants!r}: must be "both", "before" or "after"')
         after = sides(self.t)
         # A row goes where the one before it, or after it, has the same time.
         rows = everything[~after if instants == "before" else ~np.append(after[1:], False)]
@@ -354,6 +361,7 @@ class Run:
         InputError
             For a name that means nothing, with the nearest known one.
         """
+        check_arguments(Run.to_xarray, locals())
         from psmr.study.run.labelled import dataset
 
         chosen = self.signals.select(names)
@@ -368,6 +376,7 @@ class Run:
         InputError
             For a name that means nothing, or a folder that cannot be written.
         """
+        check_arguments(Run.to_csv, locals())
         self._write(csv_table, path, names)
 
     def to_parquet(self, path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> None:
@@ -380,6 +389,7 @@ class Run:
         InputError
             For a name that means nothing, or a folder that cannot be written.
         """
+        check_arguments(Run.to_parquet, locals())
         self._write(parquet_table, path, names)
 
     def write_table(
@@ -392,6 +402,7 @@ class Run:
 
         The file appears at once, or with the others that are written `together`.
         """
+        check_arguments(Run.write_table, locals())
         self._write(table_writer, path, names, together)
 
     def _write(
@@ -408,6 +419,7 @@ class Run:
 
     def plot(self, names: str | Iterable[str] | None = None, **options: Any) -> Figure:
         """Return a figure over time, events marked; see `psmr.study.output.plots.trajectories`."""
+        check_arguments(Run.plot, locals())
         from psmr.study.output.plots import trajectories
 
         return trajectories(self, names, **options)
@@ -425,6 +437,7 @@ class Run:
 
         `system` takes the place of the run's own; `interactive` adds figures to zoom and hover over.
         """
+        check_arguments(Run.to_html, locals())
         from psmr.study.output.report import run_page, write_page
 
         write_page(path, run_page(self, system, interactive=interactive))

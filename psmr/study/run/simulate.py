@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
@@ -12,10 +11,10 @@ from typing import Literal, Never
 import numpy as np
 from numpy.typing import ArrayLike
 
+from psmr.arguments import check_arguments, positive_number
 from psmr.dae.system.system import System
-from psmr.errors import InputError, PsmrError, PsmrWarning
+from psmr.errors import InputError, PsmrError, PsmrWarning, SchemeError, shown
 from psmr.files import Together
-from psmr.numbers import plain
 from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change, Trajectory
@@ -30,7 +29,7 @@ from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.signals import units_of
 from psmr.study.record.stats import Stats
-from psmr.study.run.arguments import check_kinds, checked_monitors, refuse_slips
+from psmr.study.run.arguments import checked_monitors, refuse_slips
 from psmr.study.run.run import Run
 from psmr.study.run.size import check_size
 from psmr.study.topology.islands import first_dead_island
@@ -123,15 +122,13 @@ def simulate(
     """
     refuse_slips(slips, simulate)
     scheme = VariableStep() if scheme is None else scheme
-    check_kinds(system, scheme, events)
-    t_end = plain(t_end)
-    if (
-        isinstance(t_end, bool)
-        or not isinstance(t_end, int | float)
-        or not math.isfinite(t_end)
-        or t_end <= 0
-    ):
-        raise InputError(f"t_end = {t_end!r}: must be a finite number > 0 in s")
+    if isinstance(scheme, int | float) and t_end is None:
+        raise SchemeError(f"scheme = {shown(scheme)}: must be a scheme; write t_end= for the length of a run")
+    check_arguments(simulate, locals(), leaving=("t_end",))
+    t_end = positive_number("t_end", t_end)
+    start = None if start is None else tuple(start)  # type: ignore[assignment]
+    if start is not None and len(start) != 2:
+        raise InputError("start: must be two arrays, (x, y), or left out for the equilibrium")
     events = tuple(events)
     monitors = checked_monitors(monitors)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)

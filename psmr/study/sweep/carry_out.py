@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from psmr.arguments import check_arguments
 from psmr.errors import InputError, StudyError
 from psmr.study.file.study import Study
 from psmr.study.output.files import require_folder
@@ -39,7 +40,7 @@ def sweep(
     measure: Measure | None = None,
     *,
     folder: str | os.PathLike[str] | None = None,
-    signals: Iterable[str] | None = None,
+    signals: str | Iterable[str] | None = None,
     worst: int | None = None,
     workers: int | None = None,
     scheduler: Any = None,
@@ -89,6 +90,12 @@ def sweep(
         folder that is in use, is full, or holds another sweep; a scheduler that does not answer, and workers
         of other versions.
     """
+    check_arguments(sweep, locals(), StudyError)
+    if scheduler is not None and not isinstance(scheduler, str) and not hasattr(scheduler, "submit"):
+        raise StudyError(
+            f"scheduler is of the type {type(scheduler).__name__}: must be the address of a Dask scheduler, "
+            "or a distributed.Client"
+        )
     what = _sweep_of(base, axes, measure, signals, worst)
     if folder is not None:
         what = replace(what, folder=os.fspath(folder))
@@ -139,7 +146,7 @@ def _sweep_of(
     base: Any,
     axes: Iterable[Axis],
     measure: Measure | None,
-    signals: Iterable[str] | None,
+    signals: str | Iterable[str] | None,
     worst: int | None,
 ) -> Sweep:
     axes = tuple(axes)

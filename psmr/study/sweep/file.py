@@ -29,7 +29,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from psmr.errors import InputError, StudyError
+from psmr.arguments import check_arguments
+from psmr.errors import InputError, StudyError, shown
 from psmr.io.toml.document import Document, read_document
 from psmr.io.toml.fields import Field, Spec, specification
 from psmr.study.file.study import TABLES, Study, read_study, study_of
@@ -75,6 +76,7 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     StudyError
         As `read_study`, for the axes, the measure and the outputs too.
     """
+    check_arguments(read_sweep, locals(), StudyError)
     document = read_document(path, StudyError)
     study = _study(document)
     axes = tuple(_made(document, ("axis", k), given, AXES) for k, given in enumerate(document.rows("axis")))
@@ -103,7 +105,7 @@ def _study(document: Document) -> Study:
             document.fail(f"{table} belongs into the study that is named, or leave study out", (), table)
     if not os.path.isfile(head["study"]):
         document.fail(
-            f"study = {document.content['study']!r}: there is no such file beside the sweep", (), "study"
+            f"study = {shown(document.content['study'])}: there is no such file beside the sweep", (), "study"
         )
     return read_study(head["study"])
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from psmr.errors import StudyError
+from psmr.arguments import settle_fields
+from psmr.errors import StudyError, shown
 from psmr.io.read import CaseFile
 from psmr.study.file.study import Study
 from psmr.study.sweep.axes import Axis, CaseAxis
@@ -46,6 +47,22 @@ class Sweep:
     folder: str | None = None
 
     def __post_init__(self) -> None:
+        signals: object = self.signals
+        if isinstance(signals, str):
+            object.__setattr__(self, "signals", (signals,))
+        settle_fields(self, StudyError, numbers=True)
+        measure: object = self.measure
+        if not _is_made(measure, "of"):
+            raise StudyError(
+                f"measure is of the type {type(measure).__name__}: must be psmr.Outcomes(), "
+                "ClearingTime(), Damping() or Stability()"
+            )
+        for axis in self.axes:
+            if not _is_made(axis, "points"):
+                raise StudyError(
+                    f"axes: {shown(axis)} is no axis; use psmr.ParameterAxis, SampleAxis, SchemeAxis, "
+                    "CaseAxis, BranchOutages, BusFaults, GeneratorTrips or ListedEvents"
+                )
         self.measure.check(self.study, self.has_events)
         for axis in self.axes:
             if "clearing" in self.measure.replaces and len(getattr(axis, "clearing", ())) > 1:
@@ -86,6 +103,11 @@ class Sweep:
             "measure": named(self.measure),
             "signals": plain(self.signals),
         }
+
+
+def _is_made(record: object, method: str) -> bool:
+    """Return whether something has a method and is not the class that declares it."""
+    return not isinstance(record, type) and callable(getattr(record, method, None))
 
 
 def named(record: Any) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from psmr.arguments import check_arguments
+from psmr.errors import StudyError
 from psmr.study.sweep.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -70,9 +72,8 @@ class Swept:
         StudyError
             When none were kept of it.
         """
+        check_arguments(Swept.signals, locals(), StudyError)
         import pyarrow.dataset as dataset
-
-        from psmr.errors import StudyError
 
         place = self.folder / "signals"
         if not place.is_dir():

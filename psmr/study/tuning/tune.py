@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
 from psmr.errors import SchemeError
 from psmr.numerics.schemes.multirate import EXTRAPOLATION
@@ -54,6 +55,7 @@ def tune(
     SingularError
         For a singular gy.
     """
+    check_arguments(tune, locals())
     target = Target(up_to, accuracy, damping, frequency, margin)
     linear = system.linearise()
     small = system.n + system.m <= LARGEST

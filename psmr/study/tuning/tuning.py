@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from psmr.arguments import settle_fields
 from psmr.errors import InputError
-from psmr.numbers import plain_numbers
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.tuning.cost import CostModel
@@ -48,7 +48,7 @@ class Target:
     margin: float = 0.1
 
     def __post_init__(self) -> None:
-        plain_numbers(self)
+        settle_fields(self)
         bounds = {"accuracy": self.accuracy, "damping": self.damping, "frequency": self.frequency}
         given = {name: value for name, value in bounds.items() if value is not None}
         if not given:

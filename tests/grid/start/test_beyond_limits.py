@@ -49,7 +49,7 @@ def test_refused(wscc9):
     with pytest.raises(InitialisationError, match=r"2 limits are exceeded .*\(start_at_limits\)"):
         build(tight(wscc9))
     with pytest.raises(
-        InputError, match="start_at_limits = 'adjusts': must be adjust, hold, refuse; did you"
+        InputError, match="start_at_limits = 'adjusts': must be 'adjust' or 'hold' or 'refuse'; did you"
     ):
         build(tight(wscc9), start_at_limits="adjusts")
 

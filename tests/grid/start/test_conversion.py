@@ -71,7 +71,7 @@ def test_shares():
         ("p=0.5,0.6,0 q=1,0,0", r"p = \(0\.5, 0\.6, 0\.0\): must be three fractions .* add up to 1"),
         ("p=1,0,x q=1,0,0", "for P and Q"),
         ({"p": (1, 0, 0)}, "for P and Q"),
-        (3, "for P and Q"),
+        (3, "loads = 3: must be a text or a dictionary"),
     ],
 )
 def test_wrong_shares(wscc9, loads, message):

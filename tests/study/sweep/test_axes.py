@@ -145,5 +145,5 @@ def test_arrays_and_single_names_are_taken(base):
     assert all(type(value) is float for value in axis.clearing)
     assert len(axis.points(base)) == 6
     assert len(psmr.ParameterAxis("G1", "h", np.array([1, 2])).points(base)) == 2
-    with pytest.raises(StudyError, match=r"clearing = 0.1: must be a list of numbers"):
+    with pytest.raises(StudyError, match=r"clearing = 0.1: must be a list of finite numbers"):
         psmr.BusFaults(1.0, clearing=0.1)

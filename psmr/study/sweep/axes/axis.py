@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from psmr.dae.system.system import System
-from psmr.errors import StudyError, nearest
+from psmr.errors import StudyError, nearest, shown
+from psmr.numbers import plain, real
 from psmr.study.file.study import Study
 from psmr.study.sweep.variation import Points
 
@@ -57,8 +59,8 @@ def chosen(patterns: Iterable[str], known: Sequence[str], what: str) -> tuple[st
     for pattern in patterns:
         meant = [name for name in known if fnmatch.fnmatchcase(name, pattern)]
         if not meant:
-            shown = f"; known: {', '.join(known)}" if 0 < len(known) <= 20 else ""
-            raise StudyError(f"there is no {what} {pattern!r}{nearest(pattern, known)}{shown}")
+            listed = f"; known: {', '.join(known)}" if 0 < len(known) <= 20 else ""
+            raise StudyError(f"there is no {what} {pattern!r}{nearest(pattern, known)}{listed}")
         found.update(meant)
     return tuple(name for name in known if name in found)
 
@@ -95,14 +97,27 @@ def take_numbers(axis: Any, name: str) -> None:
         For anything else.
     """
     given = getattr(axis, name)
-    try:
-        values = tuple(float(value) for value in given)
-    except (TypeError, ValueError) as error:
-        raise StudyError(f"{axis.kind}: {name} = {given!r}: must be a list of numbers") from error
-    object.__setattr__(axis, name, values)
+    values = (None,) if _single(given) else tuple(map(plain, given))
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+        raise StudyError(f"{axis.kind}: {name} = {shown(given)}: must be a list of numbers")
+    object.__setattr__(axis, name, tuple(map(real, values)))
 
 
 def take_texts(axis: Any, name: str) -> None:
-    """Let a field be a tuple of texts; a single one may stand for itself."""
+    """Let a field be a tuple of texts; a single one may stand for itself, and a path for a text.
+
+    Raises
+    ------
+    StudyError
+        For anything else.
+    """
     given = getattr(axis, name)
-    object.__setattr__(axis, name, (given,) if isinstance(given, str) else tuple(map(str, given)))
+    values = (given,) if _single(given) else tuple(given)
+    if not all(isinstance(value, str | os.PathLike) for value in values):
+        raise StudyError(f"{axis.kind}: {name} = {shown(given)}: must be a list of texts")
+    object.__setattr__(axis, name, tuple(str(os.fspath(value)) for value in values))
+
+
+def _single(given: object) -> bool:
+    """Return whether something is no list of values."""
+    return not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping | type)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from psmr.arguments import settle_fields
+from psmr.errors import StudyError
 from psmr.study.sweep.axes.axis import CASE, Base, check_distinct, take_texts
 from psmr.study.sweep.variation import Points, Variation
 
@@ -28,6 +30,9 @@ class CaseAxis:
 
     def __post_init__(self) -> None:
         take_texts(self, "cases")
+        settle_fields(self, StudyError, numbers=True)
+        if not self.cases:
+            raise StudyError(f"{self.kind}: cases is empty; give at least one file")
         check_distinct(self, "cases", self.cases)
 
     def points(self, base: Base) -> Points:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from psmr.arguments import settle_fields
 from psmr.errors import EventError, StudyError
 from psmr.study.events import Fault
 from psmr.study.sweep.axes.axis import (
@@ -57,6 +58,7 @@ class BranchOutages:
 
     def __post_init__(self) -> None:
         take_texts(self, "branches")
+        settle_fields(self, StudyError, numbers=True)
         _check(self)
 
     def points(self, base: Base) -> Points:
@@ -101,6 +103,7 @@ class BusFaults:
 
     def __post_init__(self) -> None:
         take_texts(self, "buses")
+        settle_fields(self, StudyError, numbers=True)
         _check(self)
 
     def points(self, base: Base) -> Points:

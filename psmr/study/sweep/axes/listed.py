@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from psmr.errors import EventError, InputError, StudyError, nearest
+from psmr.arguments import settle_fields
+from psmr.errors import CaseError, EventError, InputError, StudyError, nearest, shown
+from psmr.io.text import decoded, require_file
 from psmr.io.toml.fields import Field, specification
 from psmr.study.events import Event
 from psmr.study.file.tables import EVENTS
@@ -37,6 +40,9 @@ class ListedEvents:
     kind: ClassVar[str] = "events"
     rank: ClassVar[int] = EVENT
 
+    def __post_init__(self) -> None:
+        settle_fields(self, StudyError)
+
     def points(self, base: Base) -> Points:
         """See `Axis`."""
         runs: dict[str, list[Event]] = {}
@@ -50,22 +56,27 @@ class ListedEvents:
         ]
 
     def _rows(self) -> list[tuple[int, dict[str, str]]]:
+        rows = []
         try:
-            with open(Path(self.file), encoding="utf-8-sig", newline="") as text:
-                reader = csv.DictReader(text)
-                rows = []
-                for cells in reader:
-                    if None in cells:
-                        raise StudyError(
-                            f"{self.file}:{reader.line_num}: more cells than columns; name every column in "
-                            "the first line"
-                        )
-                    given = {k.strip(): v.strip() for k, v in cells.items() if v is not None and v.strip()}
-                    if given:
-                        rows.append((reader.line_num, given))
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise StudyError(f"{self.file}: cannot be read: {reason}; is the path right?") from error
+            require_file(Path(self.file))
+            reader = csv.DictReader(io.StringIO(decoded(Path(self.file)), newline=""))
+            for cells in reader:
+                if None in cells:
+                    raise StudyError(
+                        f"{self.file}:{reader.line_num}: more cells than columns; name every column in "
+                        "the first line"
+                    )
+                given = {k.strip(): v.strip() for k, v in cells.items() if v is not None and v.strip()}
+                if given:
+                    rows.append((reader.line_num, given))
+        except CaseError as error:
+            raise StudyError(str(error)) from error
+        except (
+            csv.Error
+        ) as error:  # a cell of more than 131,072 characters: a quotation mark that is not closed
+            raise StudyError(
+                f"{self.file}:{reader.line_num}: is no CSV: {error}; is a quote not closed?"
+            ) from error
         if not rows:
             raise StudyError(f"{self.file}: has no row under its column names; give at least one event")
         return rows
@@ -74,14 +85,14 @@ class ListedEvents:
 def _event(where: str, row: Mapping[str, str]) -> Event:
     kind = row.get("type", "")
     if kind not in EVENTS:
-        raise StudyError(f"{where}: type = {kind!r}{nearest(kind, EVENTS)}; known: {', '.join(EVENTS)}")
+        raise StudyError(f"{where}: type = {shown(kind)}{nearest(kind, EVENTS)}; known: {', '.join(EVENTS)}")
     fields = specification(EVENTS[kind])
     values: dict[str, Any] = {}
     for name, cell in row.items():
         if name == "type":
             continue
         if name not in fields:
-            raise StudyError(f"{where}: {kind} has no field {name!r}{nearest(name, fields)}")
+            raise StudyError(f"{where}: {kind} has no field {shown(name)}{nearest(name, fields)}")
         values[fields[name].fills or name] = _value(where, name, cell, fields[name])
     for name, field in fields.items():
         if field.needed and (field.fills or name) not in values:
@@ -105,4 +116,4 @@ def _value(where: str, name: str, cell: str, field: Field) -> Any:
             return cell.lower() == "true"
     elif str in field.kinds or Path in field.kinds:
         return cell
-    raise StudyError(f"{where}: {name} = {cell!r}: must be {field.right(True)}")
+    raise StudyError(f"{where}: {name} = {shown(cell)}: must be {field.right(True)}")

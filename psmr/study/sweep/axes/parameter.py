@@ -9,9 +9,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from psmr.arguments import settle_fields
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
-from psmr.errors import StudyError, nearest
+from psmr.errors import StudyError, nearest, shown
 from psmr.study.sweep.axes.axis import PARAMETER, Base, check_distinct, chosen, take_numbers
 from psmr.study.sweep.variation import Numbers, Points
 
@@ -59,6 +60,7 @@ class ParameterAxis:
 
     def __post_init__(self) -> None:
         take_numbers(self, "values")
+        settle_fields(self, StudyError, numbers=True)
         ends = (self.start, self.stop, self.count)
         given = [end is not None for end in ends]
         what = f"parameter {self.device}.{self.name}"
@@ -69,7 +71,7 @@ class ParameterAxis:
         if self.count is not None and self.count < 1:
             raise StudyError(f"{what}: count = {self.count}: must be at least 1")
         if self.spacing not in ("linear", "log"):
-            raise StudyError(f'{what}: spacing = {self.spacing!r}: must be "linear" or "log"')
+            raise StudyError(f'{what}: spacing = {shown(self.spacing)}: must be "linear" or "log"')
         if self.spacing == "log" and not all(end is not None and end > 0 for end in ends[:2]):
             raise StudyError(f"{what}: spacing = 'log' needs a range with both ends above 0")
         check_distinct(self, "values", self.values)

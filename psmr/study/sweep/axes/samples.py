@@ -8,7 +8,8 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from psmr.errors import StudyError
+from psmr.arguments import settle_fields
+from psmr.errors import StudyError, shown
 from psmr.study.sweep.axes.axis import PARAMETER, Base
 from psmr.study.sweep.axes.parameter import devices_with
 from psmr.study.sweep.variation import Numbers, Points
@@ -56,10 +57,11 @@ class SampleAxis:
     rank: ClassVar[int] = PARAMETER
 
     def __post_init__(self) -> None:
+        settle_fields(self, StudyError, numbers=True)
         what = f"samples of {self.device}.{self.name}"
         if self.distribution not in get_args(Distribution):
             known = ", ".join(get_args(Distribution))
-            raise StudyError(f"{what}: distribution = {self.distribution!r}: must be one of {known}")
+            raise StudyError(f"{what}: distribution = {shown(self.distribution)}: must be one of {known}")
         if self.count < 1 or self.seed < 0:
             raise StudyError(f"{what}: count = {self.count}, seed = {self.seed}: must be >= 1 and >= 0")
         needed = ("mean", "deviation") if self.distribution == "normal" else ("low", "high")

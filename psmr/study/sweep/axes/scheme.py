@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from psmr.arguments import settle_fields
 from psmr.errors import SchemeError, StudyError
 from psmr.study.file.recipe import Recipe
 from psmr.study.sweep.axes.axis import SCHEME, Base, check_distinct, take_numbers, take_texts
@@ -44,6 +45,7 @@ class SchemeAxis:
     def __post_init__(self) -> None:
         take_numbers(self, "values")
         take_texts(self, "texts")
+        settle_fields(self, StudyError, numbers=True)
         if bool(self.values) == bool(self.texts):
             raise StudyError(f"scheme {self.field}: give values (numbers) or texts, one of them")
         check_distinct(self, "values", self.values or self.texts)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from psmr.arguments import settle_fields
+from psmr.errors import StudyError
 from psmr.study.events import GeneratorTrip
 from psmr.study.sweep.axes.axis import EVENT, Base, check_start, chosen, take_texts
 from psmr.study.sweep.variation import Points, Variation
@@ -35,6 +37,7 @@ class GeneratorTrips:
 
     def __post_init__(self) -> None:
         take_texts(self, "generators")
+        settle_fields(self, StudyError, numbers=True)
         check_start(self)
 
     def points(self, base: Base) -> Points:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from psmr.arguments import settle_fields
 from psmr.errors import SchemeError, SimulationError, SingularError, StudyError
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.study.events import Event, Fault
@@ -53,6 +54,7 @@ class ClearingTime:
     replaces: ClassVar[tuple[str, ...]] = ("clearing",)
 
     def __post_init__(self) -> None:
+        settle_fields(self, StudyError, numbers=True)
         for name in ("precision", "longest"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):

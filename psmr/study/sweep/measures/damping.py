@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from psmr.arguments import settle_fields
 from psmr.dae.system.linear import modes
 from psmr.errors import StudyError
 from psmr.study.run.run import Run
@@ -38,6 +39,7 @@ class Damping:
     replaces: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
+        settle_fields(self, StudyError, numbers=True)
         if not (0 <= self.from_hz < self.up_to_hz < math.inf):
             raise StudyError(
                 f"{self.kind}: from_hz = {self.from_hz!r}, up_to_hz = {self.up_to_hz!r}: must be a band of "
