@@ -102,8 +102,8 @@ def test_an_empty_folder_is_no_folder(tmp_path, study_text):
         study.write_text(study_text.split("[output]")[0] + line)
         with pytest.raises(StudyError, match="the path is empty; name a folder"):
             run_study(psmr.read_study(study), "" if "=" not in line else None)
+    faults = psmr.BusFaults(buses=["bus5"], start=0.1, clearing=[0.1])
     with pytest.raises(StudyError, match="the path is empty; name a folder"):
-        faults = psmr.BusFaults(buses=["bus5"], start=0.1, clearing=[0.1])
         psmr.sweep(psmr.read_study(study), [faults], folder="")
 
 
