@@ -219,7 +219,7 @@ def call(capsys, *argv):
 def test_command(wscc9, capsys, tmp_path, case):
     code, out, err = call(capsys, wscc9 / "wscc9.toml", "-o", tmp_path / "start.csv")
     assert (code, err) == (0, "")
-    assert out.rstrip().endswith("Nothing is off.")
+    assert out.endswith(f"Nothing is off.\nWritten {tmp_path / 'start.csv'}\n")
     table = pd.read_csv(tmp_path / "start.csv")
     assert len(table) == len(check(case).variables)
     code, out, _ = call(capsys, wscc9 / "wscc9.toml", "--all")

@@ -103,7 +103,9 @@ def test_an_empty_folder_is_no_folder(tmp_path, study_text):
         with pytest.raises(StudyError, match="the path is empty; name a folder"):
             run_study(psmr.read_study(study), "" if "=" not in line else None)
     with pytest.raises(StudyError, match="the path is empty; name a folder"):
-        psmr.sweep(psmr.read_study(study), [psmr.BusFaults(buses=["bus5"], start=0.1, clearing=[0.1])], folder="")
+        psmr.sweep(
+            psmr.read_study(study), [psmr.BusFaults(buses=["bus5"], start=0.1, clearing=[0.1])], folder=""
+        )
 
 
 @pytest.mark.parametrize("name", ["x.bmp", "x", "x.", "x.png.", "x.foo"])
