@@ -234,7 +234,7 @@ def test_a_singular_algebraic_part_is_named():
             r"connected to 'bus\.v_re', which is not there",
         ),
         (lambda: assemble([Device("b", Node, {})], {"b.v_r": 1.0}), r"no variable 'b\.v_r'; did you mean"),
-        (lambda: assemble([Device("b", Node, {})], {"b.v_re": np.inf}), "must be finite"),
+        (lambda: assemble([Device("b", Node, {})], {"b.v_re": np.inf}), "must be a finite number"),
     ],
 )
 def test_wrong_input_is_named(make, message):
