@@ -19,7 +19,7 @@ from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, save, styl
 from tests.benchmarks.equal_error.cases import title
 from tests.benchmarks.equal_error.measure import Measured, ratio
 from tests.benchmarks.equal_error.records import Study, gather, studies, versions
-from tests.benchmarks.equal_error.stays_fast import BOTH, COUPLINGS, REFINED, SINGLE
+from tests.benchmarks.equal_error.stays_fast import BOTH, CASES, COUPLINGS, REFINED, SINGLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,9 +35,10 @@ NAMES = {
     "case9241pegase": "9,241 buses",
 }
 # Marker, and the side on which the gains stand: those of the two large cases lie close together.
-SIGNS = {"new-england": ("s", 1), "case1354pegase": ("o", 1), "case9241pegase": ("^", -1)}
+SIGNS = {"new-england": ("s", -1), "case1354pegase": ("o", 1), "case9241pegase": ("^", -1)}
+TOP = 10.0**1.5  # the largest ratio of steps that is shown
 LEVELS = (1.0, 3.0, 10.0, 30.0)
-COVERS = 0.03  # ratios that differ by less lie on one another
+COVERS = 0.08  # ratios that differ by less lie on one another
 
 
 def main() -> None:
@@ -76,7 +77,9 @@ def _costed(study: Study) -> Study:
 
 def _rounds(found: Sequence[Study]) -> str:
     counts = sorted({study.rounds for study in found})
-    return " or ".join(map(str, counts))
+    known = {study.key[:2] for study in found}
+    missing = [f"{NAMES[name]} with {count} plants" for name, count in CASES if (name, count) not in known]
+    return " or ".join(map(str, counts)) + (f" (none for {', '.join(missing)})" if missing else "")
 
 
 def _family(study: Study, family: str) -> list[Measured]:
@@ -131,7 +134,7 @@ def _fit(points: Sequence[Any]) -> tuple[float, float]:
 def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
     """Draw the gains over both axes, with the lines of equal gain of the fit."""
     a, b = fit
-    share, steps = np.logspace(-3.0, 0.0, 300), np.logspace(0.0, 1.5, 300)
+    share, steps = np.logspace(-3.0, 0.0, 300), np.logspace(0.0, np.log10(TOP), 300)
     gain = 1.0 / (a / steps[:, None] + b * share[None, :])
     with styled():
         figure = new_figure(7.6, 5.2)
@@ -140,7 +143,7 @@ def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
         ax.contour(share, steps, gain, levels=LEVELS, colors=FAINT, linewidths=[2.2, 0.9, 0.9, 0.9])
         for level in LEVELS:
             _name_line(ax, level, 1.0 / level, a, b)
-        ax.text(0.62, 1.15, "one rate\nis cheaper", ha="center", va="bottom", fontsize=9, color=FAINT)
+        ax.text(0.97, 1.1, "one rate\nis cheaper", ha="right", va="bottom", fontsize=9, color=FAINT)
         for (name, (sign, side)), colour in zip(SIGNS.items(), COLOURS, strict=False):
             own = [p for p in points if p["case"] == name]
             if not own:
@@ -164,11 +167,13 @@ def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
 
 
 def _name_line(ax: Axes, level: float, inverse: float, a: float, b: float) -> None:
-    """Write the gain of a line of the fit on it: at its foot, or where it leaves the panel on the left."""
-    foot = (inverse - a) / b  # its share of fast rows where the ratio is 1
-    x, y = (foot, 1.0) if foot > 1e-3 else (1e-3, a / (inverse - b * 1e-3))
+    """Write the gain of a line of the fit beside it, where it leaves the panel at the top."""
+    y = TOP
+    x = (inverse - a / y) / b
+    if not 1e-3 < x < 1.0:
+        return
     ax.annotate(
-        f"gain {level:g}", (x, y), xytext=(5, 3), textcoords="offset points", va="bottom", ha="left",
+        f"gain {level:g}", (x, y), xytext=(4, -4), textcoords="offset points", va="top", ha="left",
         fontsize=9, color=INK, bbox={"fc": "white", "ec": "none", "pad": 1.0, "alpha": 0.8},
     )  # fmt: skip
 

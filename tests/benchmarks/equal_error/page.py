@@ -69,14 +69,20 @@ def _slow_and_fast(grid: Sequence[Study]) -> dict[str, str]:
 
 
 def _rounds(grid: Sequence[Study]) -> str:
-    """Return how many rounds each case has in words."""
+    """Return how many rounds each case has in words, and what was not measured."""
     counts: dict[int, list[str]] = {}
     for case in dict.fromkeys(study.key[:2] for study in grid):
         for count in sorted({study.rounds for study in grid if study.key[:2] == case}):
             counts.setdefault(count, []).append(title(*case))
-    return "; ".join(
-        f"{count} for {', '.join(names)}" for count, names in sorted(counts.items(), reverse=True)
-    )
+    words = [f"{count} for {', '.join(names)}" for count, names in sorted(counts.items(), reverse=True)]
+    known = {study.key for study in grid}
+    words += [
+        f"none for {title(*case)}, {kind}"
+        for case in ALL
+        for kind in DISTURBANCES
+        if (*case, kind) not in known
+    ]
+    return "; ".join(words)
 
 
 def _ratios(grid: Sequence[Study]) -> str:
