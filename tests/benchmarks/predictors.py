@@ -87,7 +87,7 @@ def main() -> None:
         fast = int(split.fast_x.sum()), int(split.fast_y.sum())
         print(f"\n{Path(name).stem}: {system.n} states, {system.m} algebraic, of which {fast} fast")
         for kind, event in (("local fault", local_fault), ("severe fault", severe_fault)):
-            rows = measure(system, event(system, bus), schemes(split), (), 3)
+            rows = measure(system, event(system, bus), schemes(split), 3)
             for row in rows:
                 print(
                     f"{row.family:24} {row.label[-60:]:60} {row.seconds:8.3f} s  all {row.rms:.1e} "

@@ -1,75 +1,71 @@
-"""Work against precision: ``python -m tests.benchmarks.equal_error [--page] [CASE[:CONVERTERS] ...]``.
+"""Work against precision: ``python -m tests.benchmarks.equal_error [CASE[:CONVERTERS] ...]``.
 
-Prints the tables; ``--save FILE`` keeps the rows as JSON, from which ``tests/benchmarks/equal_error/page.py``
-writes docs/performance.md. One thread.
+Appends a round of rows after another to docs/figures/performance.jsonl, and goes on where it was broken off;
+``python -m tests.benchmarks.equal_error.page`` writes docs/performance.md from them. One thread.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
+import time
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import psmr
-from psmr.numerics.schemes.scheme import Scheme
 from tests.benchmarks.equal_error.cases import ALL, DISTURBANCES, system_of, title
-from tests.benchmarks.equal_error.measure import measure
-
-FIXED = ("TM", "SDIRK2")
-STEPS = (0.02, 0.01, 0.005, 0.002)
-VARIABLE = {
-    "TR-BDF2": (1e-2, 1e-3, 1e-4),
-    "ESDIRK32": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5),
-    "ESDIRK43": (1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
-}
-IDA = (1e-3, 1e-4, 1e-5, 1e-6)
-
-
-def schemes(steps: Sequence[float]) -> list[tuple[str, Scheme]]:
-    """Return the schemes with their families; fixed steps as cheap as they are, with a kept matrix."""
-    fixed: list[tuple[str, Scheme]] = [
-        (method, psmr.SingleRate(method, h, newton="very dishonest", tolerance=1e-7))
-        for method in FIXED
-        for h in steps
-    ]
-    return [*fixed, *((m, psmr.VariableStep(tol, m)) for m, tols in VARIABLE.items() for tol in tols)]
+from tests.benchmarks.equal_error.grid import entries, multirate, reference_of, rounds_of
+from tests.benchmarks.equal_error.measure import Bench
+from tests.benchmarks.equal_error.page import ROWS
+from tests.benchmarks.equal_error.records import append, done
 
 
 def main() -> None:
-    """Measure, and print a table per case and disturbance."""
+    """Measure what is not yet measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", help="for instance kundur or case1354pegase:0.6; all by default")
     parser.add_argument("--disturbances", nargs="*", default=list(DISTURBANCES))
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--steps", nargs="*", type=float, default=STEPS, help="fixed steps in s")
-    parser.add_argument("--ida", nargs="*", type=float, default=IDA, help="tolerances of IDA")
-    parser.add_argument("--save", type=Path)
+    parser.add_argument(
+        "--rounds", type=int, help="by default 3, 2 or 1, for small, large and very large systems"
+    )
+    parser.add_argument("--rows", type=Path, default=ROWS)
+    parser.add_argument("--files", type=Path, help="folder with the RAW and DYR files of WECC 240")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    wanted = [(name, float(share or 0)) for name, _, share in (c.partition(":") for c in arguments.cases)]
-    for name, share in wanted or ALL:
-        system, bus = system_of(name, share)
-        for kind in arguments.disturbances:
-            disturbance = DISTURBANCES[kind](system, bus)
-            rows = measure(system, disturbance, schemes(arguments.steps), arguments.ida, arguments.repeats)
-            size = system.n + system.m
-            print(f"\n{title(name, share)}, {size} variables, {kind}, {disturbance.t_end:g} s", flush=True)
-            for row in rows:
-                print(
-                    f"{row.label:60} {row.steps:6d} {row.seconds:8.3f} s  all {row.rms:.1e} "
-                    f"{row.largest:.1e}  watched {row.rms_watched:.1e} {row.largest_watched:.1e}",
-                    flush=True,
-                )
-            if arguments.save:
-                with arguments.save.open("a") as file:
-                    record = {"case": name, "converters": share, "size": size, "kind": kind}
-                    file.write(json.dumps(record | {"rows": [vars(row) for row in rows]}) + "\n")
+    named = [(name, float(share or 0)) for name, _, share in (c.partition(":") for c in arguments.cases)]
+    wanted = [case for case in named or ALL if case[0] != "wecc240" or arguments.files]
+    for turn in range(arguments.rounds or rounds_of(0)):
+        for name, share in wanted:
+            case(arguments, name, share, turn)
+
+
+def case(arguments: argparse.Namespace, name: str, share: float, turn: int) -> None:
+    """Measure one round of one case."""
+    open_kinds = [
+        kind
+        for kind in arguments.disturbances
+        if len(done(arguments.rows).get((name, share, kind), ())) == turn
+    ]
+    if not open_kinds:
+        return
+    system, bus = system_of(name, share, arguments.files)
+    size = system.n + system.m
+    if turn >= (arguments.rounds or rounds_of(size)):
+        return
+    partitioned = multirate(system)
+    for kind in open_kinds:
+        began = time.process_time()
+        bench = Bench(system, DISTURBANCES[kind](system, bus), entries(size, kind, partitioned))
+        if turn == 0:
+            rows = list(bench.first_round(reference_of(size)))
+        else:
+            first = done(arguments.rows)[name, share, kind][0]
+            rows = list(bench.further_round({(row.family, row.label) for row in first if row.seconds > 0.0}))
+        append(arguments.rows, (name, share, kind), {"size": size}, rows)
+        spent = time.process_time() - began
+        print(f"{title(name, share)}, {kind}, round {turn + 1}: {len(rows)} runs, {spent:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

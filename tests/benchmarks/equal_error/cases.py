@@ -20,6 +20,8 @@ from psmr.numerics.run.trajectory import Change
 
 CASES = Path(__file__).parents[3] / "cases"
 
+WECC_240 = ("240busWECC_2018_PSS32_fixed_shunts.raw", "240busWECC_2018_PSS.dyr")
+
 # What happens begins here, in s; the small run before it is the same for all.
 START = 0.5
 
@@ -43,10 +45,18 @@ class Disturbance:
     times: tuple[float, float]
 
 
-def system_of(name: str, converters: float) -> tuple[System, int]:
-    """Return a case at its equilibrium, and the bus of a severe fault."""
+def system_of(name: str, converters: float, files: Path | None = None) -> tuple[System, int]:
+    """Return a case at its equilibrium, and the bus of a severe fault.
+
+    `files` is a folder with the RAW and DYR files of `WECC_240`, of NREL's reduced WECC system; they are in
+    test/data_tests of PowerSimulationsDynamics.jl.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if name == "wecc240":
+            assert files is not None
+            case = psmr.read_case(*(files / file for file in WECC_240), skip_unknown_models=True)
+            return psmr.build(case), 2408
         if name in ("kundur", "new-england"):
             return psmr.build(psmr.read_case(CASES / name / f"{name}.toml")), {"kundur": 8}.get(name, 16)
         if name in ("npcc_full", "wecc_full"):
@@ -114,7 +124,7 @@ DISTURBANCES: Mapping[str, Callable[[System, int], Disturbance]] = {
     "load step": load_step,
     "quiet minute": quiet_minute,
 }
-SMALL = ("kundur", "new-england", "npcc_full", "wecc_full")
+SMALL = ("kundur", "new-england", "npcc_full", "wecc_full", "wecc240")
 LARGE = ("case1354pegase", "case9241pegase")
 ALL: tuple[tuple[str, float], ...] = (
     *((name, 0.0) for name in SMALL),
@@ -128,8 +138,10 @@ def title(name: str, converters: float) -> str:
         "kundur": "Kundur",
         "new-england": "New England",
         "npcc_full": "NPCC",
-        "wecc_full": "WECC",
+        "wecc_full": "WECC 179",
+        "wecc240": "WECC 240",
     }
     if name in short:
         return str(short[name])
-    return f"{name.removeprefix('case').removesuffix('pegase')} buses, converters {converters:g}"
+    buses = int(name.removeprefix("case").removesuffix("pegase"))
+    return f"{buses:,} buses, converters {converters:g}"

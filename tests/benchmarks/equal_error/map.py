@@ -1,54 +1,65 @@
-"""The page "when multirate pays": ``python -m tests.benchmarks.equal_error.map STAYS_FAST AFTER_FAULTS``.
+"""The page "when multirate pays": ``python -m tests.benchmarks.equal_error.map [ROUNDS ...]``.
 
-STAYS_FAST are the rows of `tests.benchmarks.equal_error.stays_fast`, AFTER_FAULTS those of
-`tests.benchmarks.self_adjusting`, both as their ``--save`` wrote them. Writes docs/when-multirate-pays.md
-and its figure.
+Makes docs/when-multirate-pays.md and its figure from docs/figures/when-multirate-pays.jsonl, and what it says
+of faults from docs/figures/performance.jsonl. Files of rounds that `stays_fast` wrote are gathered in the
+former first, with the median of what a run cost.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, save, styled
+from tests.benchmarks.equal_error.cases import title
 from tests.benchmarks.equal_error.measure import Measured, ratio
-from tests.benchmarks.equal_error.stays_fast import BOTH, COUPLINGS, REFINED, SINGLE
+from tests.benchmarks.equal_error.records import Study, gather, studies, versions
+from tests.benchmarks.equal_error.stays_fast import BOTH, CASES, COUPLINGS, REFINED, SINGLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DOCS = Path(__file__).parents[3] / "docs"
+ROWS = DOCS / "figures" / "when-multirate-pays.jsonl"
+FAULTS = DOCS / "figures" / "performance.jsonl"
 FIGURE = "when-multirate-pays.svg"
 BY = "largest_watched"
 NAMES = {
     "new-england": "New England",
-    "case1354pegase": "1354 buses",
-    "case9241pegase": "9241 buses",
-    "npcc_full": "NPCC",
+    "case1354pegase": "1,354 buses",
+    "case9241pegase": "9,241 buses",
 }
 # Marker, and the side on which the gains stand: those of the two large cases lie close together.
-SIGNS = {"new-england": ("s", 1), "case1354pegase": ("o", 1), "case9241pegase": ("^", -1)}
+SIGNS = {"new-england": ("s", -1), "case1354pegase": ("o", 1), "case9241pegase": ("^", -1)}
+TOP = 10.0**1.5  # the largest ratio of steps that is shown
 LEVELS = (1.0, 3.0, 10.0, 30.0)
-COVERS = 0.03  # ratios that differ by less lie on one another
+COVERS = 0.08  # ratios that differ by less lie on one another
 
 
 def main() -> None:
     """Write the page and its figure."""
-    studies = [_read(line) for line in Path(sys.argv[1]).read_text().splitlines()]
-    studies.sort(key=lambda study: (study["size"] > 1000, study["size"] > 20000, study["plants"]))
-    faults = [_read(line) for line in Path(sys.argv[2]).read_text().splitlines()]
-    points = [point for study in studies for point in _points(study)]
+    if sources := [Path(name) for name in sys.argv[1:]]:
+        gather(sources, ROWS)
+    version, days = versions(ROWS)
+    found = [_costed(study) for study in studies(ROWS)]
+    found.sort(key=lambda s: (s.facts["size"] > 1000, s.facts["size"] > 20000, s.key[1]))
+    faults = [s for s in studies(FAULTS) if s.key[2] == "local fault" and s.of(REFINED)]
+    faults.sort(key=lambda s: (s.facts["size"], s.key[1]))
+    points = [point for study in found for point in _points(study)]
     fit = _fit(points)
     _figure(points, fit)
     text = (Path(__file__).parent / "when-multirate-pays.md").read_text()
     page = text.format(
-        gains=_gains(studies),
-        couplings=_couplings(studies),
+        version=version,
+        days=days,
+        rounds=_rounds(found),
+        gains=_gains(found),
+        couplings=_couplings(found),
         faults=_faults(faults),
         a=f"{fit[0]:.2g}",
         b=f"{fit[1]:.2g}",
@@ -56,16 +67,24 @@ def main() -> None:
     (DOCS / "when-multirate-pays.md").write_text(page, encoding="utf-8")
 
 
-def _read(line: str) -> dict[str, Any]:
-    study = json.loads(line)
-    # What a set-up takes changes by more than a short run costs: a cost that is not above zero is no figure.
-    study["rows"] = [Measured(**row) for row in study["rows"] if row["seconds"] > 0.0]
-    return dict(study)
+def _costed(study: Study) -> Study:
+    """Return the study with the runs that have a cost.
+
+    What a set-up takes changes by more than a short run costs: a cost that is not above zero is no figure.
+    """
+    return replace(study, rows=[row for row in study.rows if row.seconds > 0.0])
 
 
-def _family(study: Any, family: str) -> list[Measured]:
+def _rounds(found: Sequence[Study]) -> str:
+    counts = sorted({study.rounds for study in found})
+    known = {study.key[:2] for study in found}
+    missing = [f"{NAMES[name]} with {count} plants" for name, count in CASES if (name, count) not in known]
+    return " or ".join(map(str, counts)) + (f" (none for {', '.join(missing)})" if missing else "")
+
+
+def _family(study: Study, family: str) -> list[Measured]:
     """Return the rows of a family that cost least at their error, from the coarsest to the finest."""
-    rows = sorted((row for row in study["rows"] if row.family == family), key=lambda row: row.seconds)
+    rows = sorted((row for row in study.rows if row.family == family), key=lambda row: row.seconds)
     kept: list[Measured] = []
     for row in rows:
         if not kept or getattr(row, BY) < getattr(kept[-1], BY):
@@ -73,12 +92,12 @@ def _family(study: Any, family: str) -> list[Measured]:
     return kept
 
 
-def _points(study: Any) -> list[dict[str, Any]]:
+def _points(study: Study) -> list[dict[str, Any]]:
     """Return share of fast rows, ratio of steps and gain of the scheme with both couplings."""
-    single = sorted((row for row in study["rows"] if row.family == SINGLE), key=lambda row: row.steps)
+    single = sorted((row for row in study.rows if row.family == SINGLE), key=lambda row: row.steps)
     found = []
     for row in _family(study, BOTH):
-        words = ratio(study["rows"], [SINGLE], row.family, getattr(row, BY), BY)
+        words = ratio(study.rows, [SINGLE], row.family, getattr(row, BY), BY)
         if not words[0].isdigit():
             continue
         errors = np.log([getattr(each, BY) for each in single])
@@ -86,19 +105,20 @@ def _points(study: Any) -> list[dict[str, Any]]:
         at = float(np.exp(np.interp(-np.log(getattr(row, BY)), -errors, steps)))
         found.append(
             {
-                "case": study["case"],
-                "share": study["fast"] / study["size"],
+                "case": study.key[0],
+                "share": study.facts["fast"] / study.facts["size"],
                 "ratio": at * _ratio(row) / row.steps,
                 "gain": float(words),
-                "plants": study["plants"],
+                "plants": study.key[1],
             }
         )
     return found
 
 
 def _ratio(row: Measured) -> int:
-    """Return how many fast steps a macro step has."""
-    return int(row.label.partition("ratio ")[2].partition(",")[0])
+    """Return how many fast steps a macro step has; a label is "20 and 0.5 ms"."""
+    slow, fast = row.label.removesuffix(" ms").split(" and ")
+    return round(float(slow) / float(fast))
 
 
 def _fit(points: Sequence[Any]) -> tuple[float, float]:
@@ -114,7 +134,7 @@ def _fit(points: Sequence[Any]) -> tuple[float, float]:
 def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
     """Draw the gains over both axes, with the lines of equal gain of the fit."""
     a, b = fit
-    share, steps = np.logspace(-3.0, 0.0, 300), np.logspace(0.0, 1.5, 300)
+    share, steps = np.logspace(-3.0, 0.0, 300), np.logspace(0.0, np.log10(TOP), 300)
     gain = 1.0 / (a / steps[:, None] + b * share[None, :])
     with styled():
         figure = new_figure(7.6, 5.2)
@@ -123,7 +143,7 @@ def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
         ax.contour(share, steps, gain, levels=LEVELS, colors=FAINT, linewidths=[2.2, 0.9, 0.9, 0.9])
         for level in LEVELS:
             _name_line(ax, level, 1.0 / level, a, b)
-        ax.text(0.62, 1.15, "one rate\nis cheaper", ha="center", va="bottom", fontsize=9, color=FAINT)
+        ax.text(0.97, 1.1, "one rate\nis cheaper", ha="right", va="bottom", fontsize=9, color=FAINT)
         for (name, (sign, side)), colour in zip(SIGNS.items(), COLOURS, strict=False):
             own = [p for p in points if p["case"] == name]
             if not own:
@@ -147,11 +167,13 @@ def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
 
 
 def _name_line(ax: Axes, level: float, inverse: float, a: float, b: float) -> None:
-    """Write the gain of a line of the fit on it: at its foot, or where it leaves the panel on the left."""
-    foot = (inverse - a) / b  # its share of fast rows where the ratio is 1
-    x, y = (foot, 1.0) if foot > 1e-3 else (1e-3, a / (inverse - b * 1e-3))
+    """Write the gain of a line of the fit beside it, where it leaves the panel at the top."""
+    y = TOP
+    x = (inverse - a / y) / b
+    if not 1e-3 < x < 1.0:
+        return
     ax.annotate(
-        f"gain {level:g}", (x, y), xytext=(5, 3), textcoords="offset points", va="bottom", ha="left",
+        f"gain {level:g}", (x, y), xytext=(4, -4), textcoords="offset points", va="top", ha="left",
         fontsize=9, color=INK, bbox={"fc": "white", "ec": "none", "pad": 1.0, "alpha": 0.8},
     )  # fmt: skip
 
@@ -166,16 +188,16 @@ def _labels(points: Sequence[Any]) -> dict[tuple[float, float], str]:
     return found
 
 
-def _gains(studies: Sequence[Any]) -> str:
+def _gains(found: Sequence[Study]) -> str:
     lines = [
         "| case | plants | variables | fast | error | VariableStep [s] | Schur, mean [s] | gain |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     notes = []
-    for study in studies:
-        rows = study["rows"]
+    for study in found:
+        rows = study.rows
         if refined := [_gain(rows, row) for row in _family(study, REFINED)]:
-            where = f"{NAMES[study['case']]} with {study['plants']} plants"
+            where = f"{NAMES[study.key[0]]} with {study.key[1]:g} plants"
             notes.append(f"`SelfAdjusting` on {where} has a gain of {', '.join(refined)}.")
         for row in _family(study, BOTH):
             words = ratio(rows, [SINGLE], row.family, getattr(row, BY), BY)
@@ -184,40 +206,41 @@ def _gains(studies: Sequence[Any]) -> str:
             cost = float(words.lstrip("<>")) * row.seconds
             mark = words[0] if words[0] in "<>" else ""
             lines.append(
-                f"| {NAMES[study['case']]} | {study['plants']} | {study['size']:,} | {study['fast']:,} | "
+                f"{_head(study)} | {study.facts['size']:,} | {study.facts['fast']:,} | "
                 f"{getattr(row, BY):.1e} | {mark}{cost:.3f} | {row.seconds:.4f} | {words} |"
             )
     return "\n".join([*lines, "", *notes])
+
+
+def _head(study: Study) -> str:
+    return f"| {NAMES[study.key[0]]} | {study.key[1]:g}"
 
 
 def _gain(rows: Sequence[Measured], row: Measured) -> str:
     return f"{ratio(rows, [SINGLE], row.family, getattr(row, BY), BY)} at an error of {getattr(row, BY):.1e}"
 
 
-def _couplings(studies: Sequence[Any]) -> str:
+def _couplings(found: Sequence[Study]) -> str:
     lines = ["| case | plants | scheme | cost [s] | largest error | rms |", "|---|--:|---|--:|--:|--:|"]
-    for study in studies:
-        if study["plants"] != 5:
+    for study in found:
+        if study.key[1] != 5:
             continue
         for family in COUPLINGS:
             for row in _family(study, family):
-                steps = row.label.partition("h_slow")[2].partition(",")
                 lines.append(
-                    f"| {NAMES[study['case']]} | {study['plants']} | {family}, h_slow{steps[0]}, "
-                    f"ratio {_ratio(row)} | {row.seconds:.4f} | {row.largest_watched:.1e} | "
-                    f"{row.rms_watched:.1e} |"
+                    f"{_head(study)} | {family}, {row.label} | {row.seconds:.4f} | "
+                    f"{row.largest_watched:.1e} | {row.rms_watched:.1e} |"
                 )
     return "\n".join(lines)
 
 
-def _faults(faults: Sequence[Any]) -> str:
+def _faults(faults: Sequence[Study]) -> str:
     lines = ["| case | at the errors of `SelfAdjusting` with tolerances 1e-2 to 1e-4 |", "|---|---|"]
     for study in faults:
-        rows = study["rows"]
-        words = ", ".join(
-            ratio(rows, [SINGLE], REFINED, row.rms, "rms") for row in rows if row.family == REFINED
-        )
-        lines.append(f"| {NAMES[study['case']]} | {words} |")
+        gains = [
+            ratio(study.rows, ["ESDIRK32"], REFINED, row.rms, "rms") for row in study.of(REFINED)
+        ]  # which is `VariableStep` at these tolerances
+        lines.append(f"| {title(*study.key[:2])} | {', '.join(gains)} |")
     return "\n".join(lines)
 
 

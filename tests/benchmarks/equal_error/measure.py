@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,12 +16,18 @@ from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.study.record.dense import dense_points
 from psmr.study.record.spans import spans_of
-from tests.benchmarks.equal_error.cases import Disturbance, watched
+from tests.benchmarks.equal_error.cases import START, Disturbance, watched
 
 Reals = NDArray[np.float64]
 
-# Tolerance of the run that errors are taken against; its own error is 1e-4 of the least tolerance measured.
+# Tolerance of the run that errors are taken against; its own error is 1e-3 of the least tolerance measured.
 REFERENCE = 1e-9
+
+# Behind the first event in s: what a run needs is compiled, or read from the disk, once it came there.
+WARM = START + 0.005
+
+# Processor time in s below which the difference of two runs is taken five times.
+CHEAP = 1.0
 
 
 @dataclass(frozen=True)
@@ -31,13 +37,14 @@ class Measured:
     Attributes
     ----------
     family, label
-        Which line of a figure, and the scheme.
+        Which line of a figure, and the scheme or what distinguishes it within its family.
     seconds
-        Processor time, the median.
+        Processor time, the median; NaN where there is no solution.
     steps
         Accepted steps; 0 where it does not say.
     rms, largest
-        Error of all variables at all instants, relative to the largest value of the variable or 1.
+        Error of all variables at all instants, relative to the largest value of the variable or 1; NaN where
+        only the cost is of interest.
     rms_watched, largest_watched
         That of speeds and bus voltages.
     """
@@ -45,11 +52,24 @@ class Measured:
     family: str
     label: str
     seconds: float
-    steps: int
-    rms: float
-    largest: float
-    rms_watched: float
-    largest_watched: float
+    steps: int = 0
+    rms: float = np.nan
+    largest: float = np.nan
+    rms_watched: float = np.nan
+    largest_watched: float = np.nan
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing to measure: a scheme or a tolerance of IDA, with its family and label.
+
+    With `t_end` (s) the run ends there, and only its cost is taken.
+    """
+
+    family: str
+    label: str
+    what: Scheme | float
+    t_end: float | None = None
 
 
 def instants(disturbance: Disturbance) -> Reals:
@@ -71,87 +91,103 @@ def values_at(system: System, disturbance: Disturbance, run: Any, times: Reals) 
     return np.asarray(out)
 
 
-def measure(
-    system: System,
-    disturbance: Disturbance,
-    schemes: Sequence[tuple[str, Scheme]],
-    ida: Sequence[float],
-    repeats: int,
-    reference: float = REFERENCE,
-    chosen: NDArray[np.intp] | None = None,
-    before: float | None = None,
-) -> list[Measured]:
-    """Return what each scheme and each tolerance of IDA cost, and its error.
+@dataclass(frozen=True)
+class Bench:
+    """A system, what happens to it, and what is measured.
 
-    Schemes are given with the family they belong to. Each round runs all of them once, so that what else the
-    machine does falls on all alike; a run that has no solution is left out. `reference` is the tolerance of
-    the run that errors are taken against, `chosen` are the positions that are watched (speeds and voltages).
     With `before` the cost of a run to that time in s, with its set-up, is taken off.
     """
-    times = instants(disturbance)
-    fine = integrate(system, psmr.VariableStep(reference), disturbance.t_end, disturbance.changes)
-    exact = values_at(system, disturbance, fine, times)
-    scale = np.maximum(1.0, np.abs(exact).max(axis=0))
-    chosen = watched(system) if chosen is None else chosen
-    short = None if before is None else replace(disturbance, t_end=before)
-    scheme_of = {str(scheme): scheme for _, scheme in schemes}
-    seconds: dict[str, list[float]] = {}
-    found: dict[str, Measured] = {}
-    for repeat in range(repeats):
-        for family, label, run in _runs(system, disturbance, schemes, ida, times):
-            if repeat and label not in found:
+
+    system: System
+    disturbance: Disturbance
+    entries: Sequence[Entry]
+    before: float | None = None
+
+    def first_round(
+        self, reference: float = REFERENCE, chosen: NDArray[np.intp] | None = None
+    ) -> Iterator[Measured]:
+        """Yield cost and error of each entry, the errors against `VariableStep(reference)`.
+
+        `chosen` are the positions that are watched (speeds and voltages).
+        """
+        times = instants(self.disturbance)
+        fine = self._run(psmr.VariableStep(reference), self.disturbance)
+        exact = values_at(self.system, self.disturbance, fine, times)
+        del fine
+        scale = np.maximum(1.0, np.abs(exact).max(axis=0))
+        chosen = watched(self.system) if chosen is None else chosen
+        for entry, seconds, result in self._round(self.entries):
+            if result is None or entry.t_end is not None:
+                yield Measured(entry.family, entry.label, seconds, 0 if result is None else _steps(result))
                 continue
-            began = time.process_time()
-            try:
-                result = run()
-            except psmr.PsmrError:
-                continue
-            spent = time.process_time() - began
-            if short is not None:
-                began = time.process_time()
-                integrate(system, scheme_of[label], short.t_end, short.changes)
-                spent -= time.process_time() - began
-            seconds.setdefault(label, []).append(spent)
-            if not repeat:
-                values = (
-                    result
-                    if isinstance(result, np.ndarray)
-                    else values_at(system, disturbance, result, times)
-                )
-                off = np.abs(values - exact) / scale
-                found[label] = Measured(
-                    family, label, 0.0, 0 if isinstance(result, np.ndarray) else result.counters.steps,
-                    _rms(off), float(off.max()), _rms(off[:, chosen]), float(off[:, chosen].max()),
-                )  # fmt: skip
-    return [
-        Measured(**(vars(row) | {"seconds": float(np.median(seconds[label]))}))
-        for label, row in found.items()
-    ]
+            sampled = isinstance(result, np.ndarray)
+            off = result if sampled else values_at(self.system, self.disturbance, result, times)
+            off = np.abs(off - exact) / scale
+            near = off[:, chosen]
+            errors = _rms(off), float(off.max()), _rms(near), float(near.max())
+            yield Measured(entry.family, entry.label, seconds, _steps(result), *errors)
+
+    def further_round(self, known: Collection[tuple[str, str]]) -> Iterator[Measured]:
+        """Yield the cost of each entry whose (family, label) is among `known`."""
+        for entry, seconds, _ in self._round([e for e in self.entries if (e.family, e.label) in known]):
+            yield Measured(entry.family, entry.label, seconds)
+
+    def _round(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, float, Any]]:
+        warm: set[type] = set()
+        for entry in entries:
+            if type(entry.what) not in warm:
+                warm.add(type(entry.what))
+                self._timed(entry, self.before or WARM)
+            end = self.disturbance.t_end if entry.t_end is None else entry.t_end
+            seconds, result = self._timed(entry, end)
+            if self.before is not None:
+                # What is taken off may be the larger part of a cheap run.
+                costs = [seconds - self._timed(entry, self.before)[0]]
+                while seconds < CHEAP and len(costs) < 5:
+                    costs.append(self._timed(entry, end)[0] - self._timed(entry, self.before)[0])
+                seconds = float(np.median(costs))
+            yield entry, seconds, result
+
+    def _timed(self, entry: Entry, t_end: float) -> tuple[float, Any]:
+        disturbance = replace(self.disturbance, t_end=t_end)
+        began = time.process_time()
+        result = _or_none(lambda: self._run(entry.what, disturbance))
+        return (np.nan if result is None else time.process_time() - began), result
+
+    def _run(self, what: Scheme | float, disturbance: Disturbance) -> Any:
+        changes = tuple(change for change in disturbance.changes if change.t < disturbance.t_end)
+        if not isinstance(what, float):
+            return integrate(self.system, what, disturbance.t_end, changes)
+        from tests.benchmarks.equal_error.ida import IdaRun
+
+        return IdaRun(self.system, changes, what).run(disturbance.t_end, instants(disturbance))
 
 
-def _runs(
-    system: System,
-    disturbance: Disturbance,
-    schemes: Sequence[tuple[str, Scheme]],
-    ida: Sequence[float],
-    times: Reals,
-) -> list[tuple[str, str, Callable[[], Any]]]:
-    runs: list[tuple[str, str, Callable[[], Any]]] = []
-    for family, scheme in schemes:
+def measure(
+    system: System, disturbance: Disturbance, schemes: Sequence[tuple[str, Scheme]], rounds: int
+) -> list[Measured]:
+    """Return what each scheme cost, and its error; runs that have no solution are left out.
 
-        def own(scheme: Scheme = scheme) -> Any:
-            return integrate(system, scheme, disturbance.t_end, disturbance.changes)
+    Schemes are given with the family they belong to. Each round runs all of them once, so that what else the
+    machine does falls on all alike.
+    """
+    bench = Bench(system, disturbance, [Entry(family, str(scheme), scheme) for family, scheme in schemes])
+    rows = [row for row in bench.first_round() if np.isfinite(row.seconds)]
+    known = [(row.family, row.label) for row in rows]
+    more = [[row.seconds for row in bench.further_round(known)] for _ in range(rounds - 1)]
+    costs = np.median([[row.seconds for row in rows], *more], axis=0)
+    return [replace(row, seconds=float(cost)) for row, cost in zip(rows, costs, strict=True)]
 
-        runs.append((family, str(scheme), own))
-    for tolerance in ida:
 
-        def other(tolerance: float = tolerance) -> Any:
-            from tests.benchmarks.equal_error.ida import IdaRun
+def _or_none(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except psmr.PsmrError:
+        return None
 
-            return IdaRun(system, disturbance.changes, tolerance).run(disturbance.t_end, times)
 
-        runs.append(("IDA", f"IDA, tolerance {tolerance:g}", other))
-    return runs
+def _steps(result: Any) -> int:
+    return 0 if isinstance(result, np.ndarray) else int(result.counters.steps)
 
 
 def _rms(off: Reals) -> float:
@@ -165,17 +201,18 @@ def ratio(rows: Sequence[Measured], families: Sequence[str], own: str, error: fl
     error costs more than its dearest run, ``">"``; one that is better with its cheapest run costs less than
     that one where it need not be as good, ``"<"``.
     """
-    mine, mark = _cost(rows, own, error, by)
+    mine, mark = cost_at(rows, own, error, by)
     if mark:
         return "-"
-    found = [_cost(rows, family, error, by) for family in families]
+    found = [cost_at(rows, family, error, by) for family in families]
     theirs, mark = min((cost for cost in found if np.isfinite(cost[0])), default=(np.nan, ""))
     return f"{mark}{theirs / mine:.1f}" if np.isfinite(theirs) else "-"
 
 
-def _cost(rows: Sequence[Measured], family: str, error: float, by: str) -> tuple[float, str]:
+def cost_at(rows: Sequence[Measured], family: str, error: float, by: str) -> tuple[float, str]:
     """Return the cost at an error, and "<" or ">" where it is a bound only."""
     points = sorted((getattr(row, by), row.seconds) for row in rows if row.family == family)
+    points = [point for point in points if np.isfinite(point).all()]
     if not points:
         return float("nan"), ""
     errors, costs = np.array(points).T

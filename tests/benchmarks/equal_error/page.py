@@ -1,135 +1,187 @@
-"""Write docs/performance.md and its figures from what was measured.
+"""Write docs/performance.md and its figures: ``python -m tests.benchmarks.equal_error.page [ROUNDS ...]``.
 
-``python -m tests.benchmarks.equal_error.page FILE`` reads the rows that ``--save FILE`` kept.
+Makes them from docs/figures/performance.jsonl alone. Files of rounds that the measurements wrote (the grid,
+`peers`, `large`) are gathered there first, with the median of what a run cost.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from psmr.study.output.canvas import COLOURS, new_figure, save, styled
-from tests.benchmarks.equal_error.cases import title
-from tests.benchmarks.equal_error.measure import Measured, ratio
+from matplotlib.ticker import NullFormatter
+
+from psmr.study.output.canvas import COLOURS, FAINT, new_figure, save, styled
+from tests.benchmarks.equal_error import peers, targets
+from tests.benchmarks.equal_error.cases import ALL, DISTURBANCES, title
+from tests.benchmarks.equal_error.grid import EXTRAPOLATED, FIXED, REFINED, SETUP, TM
+from tests.benchmarks.equal_error.large import KIND as LARGE_RUN
+from tests.benchmarks.equal_error.map import ROWS as PLANTS
+from tests.benchmarks.equal_error.measure import ratio
+from tests.benchmarks.equal_error.records import Study, gather, studies, versions
 
 DOCS = Path(__file__).parents[3] / "docs"
-FIXED = ("TM", "SDIRK2")
-OWN = ("ESDIRK32", "ESDIRK43")
-FAMILIES = (*FIXED, "TR-BDF2", *OWN, "IDA")
+ROWS = DOCS / "figures" / "performance.jsonl"
+FAMILIES = (*FIXED, TM, EXTRAPOLATED, "TR-BDF2", "ESDIRK32", "ESDIRK43", REFINED, "IDA")
 
-TEXT = """# Performance
-
-What schemes cost at equal error, of `python -m tests.benchmarks.equal_error`: processor time over the error
-of all variables (relative to the largest value of each, or 1; root of the mean square over instants 20 ms
-apart) and over that of speeds and bus voltages. The reference is `VariableStep(1e-9)`. Fixed steps are 20,
-10, 5 and, but for 9,241 buses, 2 ms, with a kept Newton matrix and Newton to 1e-7, the cheapest that psmr
-has for them. IDA is SUNDIALS' BDF of variable order on the same kernels and the same sparse Jacobian,
-called through scikit-sundae. One thread; all schemes take turns in one process; medians of what a column
-says. Set-up of the blocks, the same for all, is in every time.
-
-The rows were measured on 2026-11-22, with up to three versions of the code, which differ in the location of
-limits and in Newton's starts; the schemes of one table were measured together, with one version. Since then
-steps also end at corners of equations, which costs 1 to 3 % of a step where few are met and is told with
-its figures in [](choosing.md).
-
-## Cost at equal error
-
-Ratio of processor times at the error that `VariableStep` has at tolerances 1e-3 and 1e-4, costs between
-measured points on straight lines in logarithms: the cheapest fixed step, chosen with hindsight, over
-`VariableStep`, and IDA over it. ">": no step measured reaches this error, so that the costliest one bounds
-the ratio; "<": the longest step is better already.
-
-{ratios}
-
-{figures}
-
-## All that was measured
-
-{tables}
-"""
+# Errors and costs beyond these times the best of a panel say only that a scheme is of no use there.
+WORST = 1e-1
 
 
 def main() -> None:
     """Write the page and its figures."""
-    studies = [json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()]
-    for study in studies:
-        study["rows"] = [Measured(**row) for row in study["rows"]]
+    if sources := [Path(name) for name in sys.argv[1:]]:
+        gather(sources, ROWS)
+    every = studies(ROWS)
+    order = {(name, share): k for k, (name, share) in enumerate(ALL)}
+    grid = [study for study in every if study.key[2] in DISTURBANCES and study.key[:2] in order]
+    grid.sort(key=lambda study: (order[study.key[:2]], list(DISTURBANCES).index(study.key[2])))
+    others = [study for study in every if study.key[0].partition(" ")[0] in (peers.ANDES, peers.TOPS)]
+    run = next(study for study in every if study.key[2] == LARGE_RUN)
+    version, days = versions(ROWS)
     names = []
-    for case in dict.fromkeys((s["case"], s["converters"]) for s in studies):
-        names.append(_figure([s for s in studies if (s["case"], s["converters"]) == case], *case))
-    figures = "\n\n".join(f"![Work against precision: {what}](figures/{name})" for what, name in names)
-    tables = "\n\n".join(_table(study) for study in studies)
-    page = TEXT.format(ratios=_ratios(studies), figures=figures, tables=tables)
+    for case in dict.fromkeys(study.key[:2] for study in grid):
+        names.append(_figure([study for study in grid if study.key[:2] == case], *case))
+    text = (Path(__file__).parent / "performance.md").read_text(encoding="utf-8")
+    page = text.format(
+        version=version,
+        days=days,
+        rounds=_rounds(grid),
+        targets=targets.table(grid, others, run, studies(PLANTS)),
+        ratios=_ratios(grid),
+        multirate=_multirate(grid),
+        peers=_peers(others, grid),
+        agreement=_agreement(others),
+        figures="\n\n".join(f"![Work against precision: {what}](figures/{name})" for what, name in names),
+        following=_following(grid),
+        **_slow_and_fast(grid),
+    )
     (DOCS / "performance.md").write_text(page, encoding="utf-8")
 
 
-def _own(rows: Sequence[Measured], tolerance: float) -> Measured:
-    """Return the row of `VariableStep(tolerance)`."""
-    method = "ESDIRK32" if tolerance >= 1e-4 else "ESDIRK43"
-    label = f"variable step {method}, tolerance {tolerance:g}"
-    return next(row for row in rows if row.label == label)
+def _slow_and_fast(grid: Sequence[Study]) -> dict[str, str]:
+    """Return the errors of one rate with the long step and with the short one, and of both in a partition."""
+    study = next(s for s in grid if s.key == ("case1354pegase", 0.6, "local fault"))
+    wanted = {"slow_error": ("TM", "20 ms"), "fast_error": ("TM", "2 ms"), "both_error": (TM, "20 and 2 ms")}
+    rows = {(row.family, row.label): row for row in study.rows}
+    return {name: f"{rows[which].rms:.1e}" for name, which in wanted.items()}
 
 
-def _ratios(studies: Sequence[Any]) -> str:
-    head = (
+def _rounds(grid: Sequence[Study]) -> str:
+    """Return how many rounds each case has in words, and what was not measured."""
+    counts: dict[int, list[str]] = {}
+    for case in dict.fromkeys(study.key[:2] for study in grid):
+        for count in sorted({study.rounds for study in grid if study.key[:2] == case}):
+            counts.setdefault(count, []).append(title(*case))
+    words = [f"{count} for {', '.join(names)}" for count, names in sorted(counts.items(), reverse=True)]
+    known = {study.key for study in grid}
+    words += [
+        f"none for {title(*case)}, {kind}"
+        for case in ALL
+        for kind in DISTURBANCES
+        if (*case, kind) not in known
+    ]
+    return "; ".join(words)
+
+
+def _ratios(grid: Sequence[Study]) -> str:
+    lines = [
         "| case | disturbance | fixed / variable, 1e-3: all, watched | 1e-4: all, watched "
-        "| IDA / variable, 1e-3: all, watched | 1e-4: all, watched |"
-    )
-    lines = [head, "|---|---|---|---|---|---|"]
-    for study in studies:
+        "| IDA / variable, 1e-3: all, watched | 1e-4: all, watched |",
+        "|---|---|---|---|---|---|",
+    ]
+    for study in grid:
         cells = []
         for families in (FIXED, ("IDA",)):
-            for tolerance in (1e-3, 1e-4):
-                row = _own(study["rows"], tolerance)
-                pair = (
-                    ratio(study["rows"], families, row.family, getattr(row, by), by)
-                    for by in ("rms", "rms_watched")
-                )
+            for tolerance in targets.TOLERANCES:
+                pair = (targets.against(study, families, tolerance, by) for by in targets.ERRORS)
                 cells.append(", ".join(pair))
+        lines.append(f"| {title(*study.key[:2])} | {study.key[2]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _multirate(grid: Sequence[Study]) -> str:
+    lines = [
+        "| case | disturbance | variable / self-adjusting at 1e-2, 1e-3, 1e-4 "
+        "| fixed multirate, TM / variable, 1e-3 | its least error |",
+        "|---|---|---|---|---|",
+    ]
+    for study in grid:
+        refined = [
+            ratio(study.rows, [targets.own(row.label)], REFINED, row.rms, "rms") for row in study.of(REFINED)
+        ]
+        fixed = study.of(TM)
+        cells = (
+            targets.against(study, (TM,), 1e-3, "rms") if fixed else "",
+            f"{min(row.rms for row in fixed):.1e}" if fixed else "",
+        )
         lines.append(
-            f"| {title(study['case'], study['converters'])} | {study['kind']} | {' | '.join(cells)} |"
+            f"| {title(*study.key[:2])} | {study.key[2]} | {', '.join(refined)} | {' | '.join(cells)} |"
         )
     return "\n".join(lines)
 
 
-def _table(study: Any) -> str:
+def _following(grid: Sequence[Study]) -> str:
     lines = [
-        f"{title(study['case'], study['converters'])}, {study['size']} variables, {study['kind']}",
-        "",
-        "| scheme | steps | processor time, s | all: rms | largest | speeds, voltages: rms | largest |",
-        "|---|---|---|---|---|---|---|",
+        "| case | disturbance | rms error / tolerance, from 1e-2 on | largest error / tolerance |",
+        "|---|---|---|---|",
     ]
-    lines += [
-        f"| {row.label} | {row.steps or ''} | {row.seconds:.3f} | {row.rms:.1e} | {row.largest:.1e} | "
-        f"{row.rms_watched:.1e} | {row.largest_watched:.1e} |"
-        for row in study["rows"]
-    ]
+    for study in grid:
+        cells = (
+            ", ".join(f"{value:.2g}" for value in targets.over_tolerance(study, by))
+            for by in ("rms", "largest")
+        )
+        lines.append(f"| {title(*study.key[:2])} | {study.key[2]} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _figure(studies: Sequence[Any], case: str, converters: float) -> tuple[str, str]:
+def _peers(others: Sequence[Study], grid: Sequence[Study]) -> str:
+    lines = [
+        "| program, its case | disturbance | step | its time, s | rms error "
+        "| `VariableStep` at that error, s | ratio |",
+        "|---|---|---|--:|--:|--:|--:|",
+    ]
+    for study, row, cost, mark in targets.peer_costs(others, grid):
+        lines.append(
+            f"| {study.key[0]} | {study.key[2]} | {row.label} | {row.seconds:.2f} | "
+            f"{row.rms_watched:.1e} | {mark}{cost:.4f} | {'>' if mark else ''}{row.seconds / cost:.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def _agreement(others: Sequence[Study]) -> str:
+    rows = [row for study in others for row in study.of(peers.DIFFERENCE)]
+    return f"{min(r.rms_watched for r in rows):.1e} to {max(r.rms_watched for r in rows):.1e}"
+
+
+def _figure(kinds: Sequence[Study], case: str, converters: float) -> tuple[str, str]:
     """Draw a panel per disturbance: processor time over error, a line per family."""
     name = f"performance-{case}{f'-{converters:g}'.replace('.', '') if converters else ''}.svg"
     with styled():
-        figure = new_figure(2.6 * len(studies) + 1.2, 2.8)
-        axes = figure.subplots(1, len(studies), squeeze=False, sharey=True)[0]
-        for ax, study in zip(axes, studies, strict=True):
-            for colour, (family, points) in zip(COLOURS, _lines(study["rows"]), strict=False):
-                ax.loglog(*points, ".-", label=family, color=colour, lw=1, ms=4)
-            ax.set_title(study["kind"])
+        figure = new_figure(8.4, 3.4 * ((len(kinds) + 1) // 2) + 0.5)
+        axes = figure.subplots((len(kinds) + 1) // 2, 2, squeeze=False, sharey=True).ravel()
+        for ax, study in zip(axes, kinds, strict=False):
+            for colour, marker, (family, points) in zip(COLOURS, "os^vD<>P*", _lines(study), strict=True):
+                ax.loglog(*points, marker=marker, ls="-", label=family, color=colour, lw=1.1, ms=4)
+            setup = study.of(SETUP)
+            if setup:
+                ax.axhline(setup[0].seconds, color=FAINT, lw=0.9, ls=":", label="set-up of the blocks")
+            ax.yaxis.set_minor_formatter(NullFormatter())
+            ax.set_title(study.key[2])
             ax.set_xlabel("rms error of all variables")
-        axes[0].set_ylabel("processor time [s]")
-        axes[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+            ax.set_ylabel("processor time [s]")
+        for ax in axes[len(kinds) :]:
+            ax.remove()
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9)
         save(figure, DOCS / "figures" / name)
     return title(case, converters), name
 
 
-def _lines(rows: Sequence[Measured]) -> Iterator[tuple[str, tuple[list[float], list[float]]]]:
+def _lines(study: Study) -> Iterator[tuple[str, tuple[list[float], list[float]]]]:
     for family in FAMILIES:
-        points = sorted((row.rms, row.seconds) for row in rows if row.family == family)
+        points = sorted((row.rms, row.seconds) for row in study.of(family) if row.rms < WORST)
         yield family, ([x for x, _ in points], [y for _, y in points])
 
 
