@@ -220,10 +220,10 @@ def test_html_is_one_page_with_its_figures(report, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("write", ["to_csv", "to_html"])
-def test_an_unwritable_place_is_named_and_nothing_is_left(report, tmp_path, write):
+@pytest.mark.parametrize(("write", "name"), [("to_csv", "file.csv"), ("to_html", "file.html")])
+def test_an_unwritable_place_is_named_and_nothing_is_left(report, tmp_path, write, name):
     with pytest.raises(InputError, match=r"cannot write .*missing.*No such file or directory"):
-        getattr(report, write)(tmp_path / "missing" / "file")
+        getattr(report, write)(tmp_path / "missing" / name)
     assert not list(tmp_path.iterdir())
 
 
