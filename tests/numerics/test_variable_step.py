@@ -232,6 +232,18 @@ def test_dense_output_is_of_fourth_order_and_meets_the_equations():
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(4, abs=0.3)
 
 
+def test_an_error_of_a_stiff_state_stays_one_between_the_steps():
+    """Steps of 2,000 time constants: the cubic through values and rates is 300 errors aside."""
+    problem, error = systems.kaps(mu=1e5), 1e-7
+    t = np.arange(0.0, 1.01, 0.02)
+    points = np.array([problem.exact(time) for time in t])
+    points[1::2, 0] += error
+    between = (t[:-1, None] + 0.02 * np.array([0.1, 0.5, 0.8])).ravel()
+    found = dense_points(problem.system, spans_of(problem.system, t, ()), t, points, between)
+    off = np.abs(found - [problem.exact(time) for time in between]).max()
+    assert 0.0 < off < 5 * error  # 1 / SMOOTH
+
+
 def test_points_between_are_those_recorded_where_there_are_any(faulted):
     system, events, exact = faulted
     run = psmr.simulate(system, psmr.VariableStep(1e-4), 3.0, events, certify=False)

@@ -2,8 +2,17 @@
 
 States lie on the cubic through the values and the rates f at both ends of a step, which for a stiffly
 accurate method with an explicit first stage is its own continuous extension (Hosea and Shampine 1996, section
-5); its error is of fourth order in the step, as high as that of any method here. The algebraic variables are
-solved from 0 = g(x, y) there. Nothing beyond the accepted points has to be recorded.
+5); its error is of fourth order in the step, as high as that of any method here. The rate of a stiff state is
+its error over its time constant, though, and in a step h of a thousand time constants the cubic takes it a
+thousand errors aside. Therefore a point between does not lie on the cubic p but solves, with
+a = s (1 - s) h / 5 at the part s of the step, ::
+
+    x - a f(x, y) = p - a p',    0 = g(x, y).
+
+The solution of the system does so but for the error e of the cubic, of which (I - a J)^-1 (e - a e') is left:
+of fourth order as well, and no longer larger where a state is stiff. Where that has no solution near the
+cubic, as in steps of seconds on a system with states that grow by themselves, the states stay on the cubic.
+Nothing beyond the accepted points has to be recorded.
 """
 
 from __future__ import annotations
@@ -20,13 +29,17 @@ from psmr.numerics.solve.explicit import project
 from psmr.numerics.solve.newton import VERY_DISHONEST
 from psmr.numerics.solve.records import VALID
 from psmr.numerics.solve.solver import ALL
-from psmr.numerics.solve.status import DONE
+from psmr.numerics.solve.status import DONE, NO_ROOM
 from psmr.study.record.spans import Span
 
 Reals = NDArray[np.float64]
 
 # A hundredth of the error that the least tolerance of a run allows near one, as at an event.
 TOLERANCE = 1e-12
+
+# Measured on Kundur, New England and NPCC: three hundredths leave stiff states 12 tolerances aside, where a fifth
+# leaves 2 and none of it 256; with the whole more points are without a solution.
+SMOOTH = 0.2
 
 # How near, as a part of what a state moved in a step, the parabola of its rates ends at its limit.
 AT_END = 0.1
@@ -78,11 +91,17 @@ def _within(system: System, span: Span, t: Reals, points: Reals, times: Reals) -
         leaving, moved = rates.at(k, t, points)[1], (after - before)[:n]
         # A state that meets its limit at the end of the step, not within, gets there with its raw rate.
         at_end = np.abs(0.5 * h * (leaving + free) - moved) < AT_END * np.abs(moved)
-        beyond += (1.0 - s) * h * leaving - s * h * np.where(at_end, free, held)
+        arriving = np.where(at_end, free, held)
+        beyond += (1.0 - s) * h * leaving - s * h * arriving
+        bend = -2.0 * (before - after)[:n] - h * (leaving + arriving)
+        slope = (moved + (1.0 - 2.0 * s) * beyond + s * (1.0 - s) * bend) / h
         w[:size], w[-1] = straight, time
         w[size:-1] = span.held(np.array([time]))[0]
         w[:n] += s * (1.0 - s) * beyond
-        _solve(system, network, w, limits)
+        cubic = w.copy()
+        if not rates.followed(w, s * (1.0 - s) * h * SMOOTH, slope):
+            w[:] = cubic
+            _solve(system, network, w, limits)
         out[row] = w[:size]
     return out
 
@@ -121,6 +140,15 @@ class _Rates:
             free = self.block.records.matrix.F[: self.system.n].copy()
             self.known = {j: known for j, known in self.known.items() if j >= k - 1} | {k: (free, rate)}
         return self.known[k]
+
+    def followed(self, w: Reals, a: float, slope: Reals) -> bool:
+        """Solve for the point in w with (n,) rates of the cubic there; return whether there is a solution."""
+        block = self.block
+        block.records.work.known[:] = w[: self.system.n] - a * slope
+        block.records.kept.memory[VALID] = 0.0
+        while (status := block.solve(w, a, VERY_DISHONEST, TOLERANCE, ALL)) == NO_ROOM:
+            block.make_room()
+        return status == DONE
 
 
 def block_of(
