@@ -132,8 +132,10 @@ def settle_fields(record: Any, error: type[InputError] = InputError, numbers: bo
     numbers
         Whether fields of numbers are checked here; otherwise the record does it, which knows their range.
     """
-    for name, kinds in _fields(record.__class__):
+    for name, kinds, sure in _fields(record.__class__):
         given = getattr(record, name)
+        if type(given) in sure and not (numbers and type(given) is float):
+            continue
         value = plain(given)
         admitted = {kind for kind, _ in kinds}
         if "float" in admitted and "int" not in admitted and type(value) is int:
@@ -171,9 +173,17 @@ def _arguments(function: Callable[..., Any]) -> tuple[tuple[str, Kinds], ...]:
     )
 
 
+_SURE: Mapping[str, type] = {"float": float, "bool": bool, "str": str, "None": type(None)}
+"""Of these kinds is whatever has exactly this type: most fields, at which nothing else need be looked."""
+
+
 @functools.cache
-def _fields(record: type) -> tuple[tuple[str, Kinds], ...]:
-    return tuple((field.name, _kinds(str(field.type))) for field in fields(record) if field.init)
+def _fields(record: type) -> tuple[tuple[str, Kinds, frozenset[type]], ...]:
+    """Return name, kinds and types that are right as they are of each field."""
+    known = ((field.name, _kinds(str(field.type))) for field in fields(record) if field.init)
+    return tuple(
+        (name, kinds, frozenset(_SURE[kind] for kind, _ in kinds if kind in _SURE)) for name, kinds in known
+    )
 
 
 def _kinds(annotation: str, names: Mapping[str, Any] | None = None) -> Kinds:
