@@ -244,6 +244,19 @@ def test_an_error_of_a_stiff_state_stays_one_between_the_steps():
     assert 0.0 < off < 5 * error  # 1 / SMOOTH
 
 
+def test_points_between_stay_on_the_branch_of_the_steps(wscc9):
+    """An exciter grows by itself under a slow ramp: in steps of seconds the corrected cubic left it."""
+    system, ramp = psmr.build(psmr.read_case(wscc9 / "wscc9.toml")), [psmr.LoadRamp(5, 1.0, 20.0, 1.2)]
+    times = np.linspace(1.1, 29.9, 97)
+    exact, run = (
+        psmr.simulate(system, psmr.VariableStep(tolerance), 30.0, ramp, certify=False).frame(times=times)
+        for tolerance in (1e-7, 1e-3)
+    )
+    states = list(system.names_x)
+    off = (run[states] - exact[states]).abs() / exact[states].abs().max().clip(lower=1.0)
+    assert off.to_numpy().max() < 7e-3
+
+
 def test_points_between_are_those_recorded_where_there_are_any(faulted):
     system, events, exact = faulted
     run = psmr.simulate(system, psmr.VariableStep(1e-4), 3.0, events, certify=False)

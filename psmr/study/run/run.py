@@ -237,8 +237,9 @@ class Run:
         """Return signals at times in s as a table.
 
         Between the recorded points they are those of the method's dense output where its steps are long
-        (`VariableStep`, `SelfAdjusting`): states by a cubic of fourth order in the step, algebraic variables
-        from 0 = g(x, y). Elsewhere they lie on straight lines.
+        (`VariableStep`): states by a cubic of fourth order in the step, algebraic variables from 0 = g(x, y).
+        Elsewhere they lie on straight lines, of `SelfAdjusting` too, whose refined devices move within a step
+        as no cubic does; `refined` gives its points by the cubic.
 
         Parameters
         ----------
