@@ -293,7 +293,12 @@ def _refusal(name: str, value: Any, kinds: Kinds) -> str:
     if isinstance(value, str) and texts:
         return what + nearest(value, texts)
     hint = _remedy(classes[-1], value) if classes else ""
-    if not hint and any(kind == "list" for kind, _ in kinds) and not isinstance(value, Iterable):
+    if (
+        not hint
+        and any(kind == "list" for kind, _ in kinds)
+        and value is not None
+        and not isinstance(value, Iterable)
+    ):
         single = "axis" if name == "axes" else name.removesuffix("s")
         hint = f"write [{single}] for a single one"
     if not hint and _too_long(value):

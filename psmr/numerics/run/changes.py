@@ -48,6 +48,8 @@ class Now:
 
     def rows(self, a: float, b: float, same: float) -> Reals:
         """Return the times of the rows of all courses between a and b in s; closer than `same` are one."""
+        if not self.moves:
+            return np.zeros(0)
         courses = (*self.inputs.values(), *self.parameters.values())
         t = np.unique(np.concatenate([np.zeros(0), *(course.t for course in courses)]))
         t = t[(t > a + same) & (t < b - same)]

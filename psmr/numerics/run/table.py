@@ -17,7 +17,7 @@ Reals = NDArray[np.float64]
 GROWTH = 1.25
 
 # Rows that a table makes room for at once at least take so many bytes; they take memory only as they come.
-LEAST = 2**20
+LEAST = 2**18
 
 # Bytes that are asked for at once at most; an operating system may refuse more than it has.
 MOST_EXPECTED = 2**31

@@ -49,7 +49,8 @@ class Course:
     def through(cls, t: ArrayLike, value: ArrayLike) -> Course:
         """Return the lines through (K,) points, and the last value from there on."""
         t, value = np.array(t, dtype=float), np.array(value, dtype=float)
-        return cls(t, value, np.append(np.diff(value) / np.diff(t), 0.0))
+        with np.errstate(over="ignore"):  # infinite: refused by who reads it
+            return cls(t, value, np.append(np.diff(value) / np.diff(t), 0.0))
 
     @property
     def end(self) -> float:

@@ -24,7 +24,7 @@ from psmr.dae.declare.algebraic_form import algebraic_form
 from psmr.dae.declare.component import Component
 from psmr.dae.declare.origin import Origin, packed, unpacked
 from psmr.dae.declare.structure import structured
-from psmr.errors import InputError
+from psmr.errors import InputError, shown
 from psmr.numerics.schemes.arc_length import Weights
 
 MAKERS = {"algebraic_form": algebraic_form, "structured": structured}
@@ -221,6 +221,8 @@ class Decoder:
 
     def _found(self, module: str, name: str) -> type:
         """Return a class that may be made, by its module and name."""
+        if not all(part.isidentifier() for part in (*module.split("."), name)):
+            raise Damaged(f"{shown(f'{module}.{name}')} is no name of a class")
         if not OWN.fullmatch(module) and module not in self.modules:
             raise InputError(
                 f"it holds a {name} of the module {module}, which is not psmr's; where you trust both, "

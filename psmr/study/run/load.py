@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import warnings
 import zipfile
@@ -88,7 +89,15 @@ def _readable(place: Path) -> Iterator[zipfile.ZipFile]:
             yield file
     except OSError as error:
         raise InputError(unreadable(place, error)) from error
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionError, EOFError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        ValueError,
+        RecursionError,
+        EOFError,
+        MemoryError,
+    ) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
@@ -103,20 +112,39 @@ def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Run:
         if type(k) is not int:
             raise Damaged(f"{k!r} is no number of an array")
         # Through memory: numpy reads a file of its own kind by its descriptor.
-        return np.lib.format.read_array(io.BytesIO(file.read(ARRAY.format(k))), allow_pickle=False)
+        return _array(file.read(ARRAY.format(k)))
 
     told = json.loads(file.read(BODY))
     try:
         run = Decoder(array, modules).decode(told)
+        _check(run)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
         raise Damaged(f"{type(error).__name__} {error}") from error
+    return run
+
+
+def _array(told: bytes) -> np.ndarray:
+    """Return an array as numpy writes it; refuse one that says that it is larger than it is."""
+    stream = io.BytesIO(told)
+    heads = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    shape, _, kind = heads[np.lib.format.read_magic(stream)](stream)
+    if math.prod(shape) * kind.itemsize != len(told) - stream.tell():
+        raise Damaged(f"an array of the shape {shape} has {len(told) - stream.tell()} bytes")
+    stream.seek(0)
+    return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def _check(run: Any) -> None:
+    """Raise Damaged for what is no run, and for one whose parts do not fit one another."""
     if not isinstance(run, Run):
         raise Damaged(f"it holds a {type(run).__name__} and no run")
     wrong = "" if run.system is None else unsound(run.system)
     if wrong:
         raise Damaged(f"{wrong} of its system does not fit the rest of it")
+    if {table.dtype.kind for table in (run.t, run.x, run.y)} != {"f"}:
+        raise Damaged("its points are no numbers")
     shapes = (len(run.t), len(run.names_x)), (len(run.t), len(run.names_y))
     if (run.x.shape, run.y.shape) != shapes:
         raise Damaged(f"its points have shapes {run.x.shape} and {run.y.shape} in place of {shapes}")
@@ -126,4 +154,3 @@ def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Run:
             if len(rows) != 1 or {table.shape for table in (course.t, course.value, course.rate)} != {rows}:
                 raise Damaged(f"the rows of the course of {name} do not fit one another")
     run.__post_init__()
-    return run
