@@ -90,7 +90,10 @@ class Encoder:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             state = {item.name: self.encode(getattr(value, item.name)) for item in dataclasses.fields(value)}
             return {"object": _named(kind), "fields": state}
-        raise InputError(f"it holds a {kind.__module__}.{kind.__qualname__}, which no file can keep")
+        raise InputError(
+            f"it holds a {kind.__module__}.{kind.__qualname__}, which no file can keep; a dataclass "
+            "in a module of its own can be kept"
+        )
 
     def _array(self, value: Any) -> dict[str, Any]:
         if value.dtype == object and value.ndim == 1:  # a column of words

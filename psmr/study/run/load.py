@@ -70,7 +70,8 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:
     except (Damaged, PsmrError, ImportError) as error:
         words = "is damaged" if isinstance(error, Damaged) else "cannot be opened"
         why = f"{error} ({other})" if other else str(error)
-        raise InputError(f"{place}: {words}: {why}; run the study again") from error
+        again = "; run the study again" if other or isinstance(error, Damaged) else ""
+        raise InputError(f"{place}: {words}: {why}{again}") from error
     if other:
         warnings.warn(
             f"{place}: {other}; its points are as they were, what is computed from them is as this psmr "
