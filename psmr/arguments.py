@@ -79,6 +79,18 @@ _WORDS: Mapping[str, str] = {
 _WHOLE = 2**63
 """Whole numbers lie below this in magnitude: they go into machine code."""
 
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "None": type(None),
+    "bool": bool,
+    "int": int,
+    "float": (int, float),
+    "complex": (int, float, complex),
+    "str": str,
+    "list": (tuple, list),
+    "Mapping": Mapping,
+}
+"""What the kinds are that no other module need be loaded to know."""
+
 _NUMBERS = frozenset(("int", "float", "complex"))
 
 Kinds = tuple[tuple[str, tuple[Any, ...]], ...]
@@ -147,6 +159,26 @@ def settle_fields(record: Any, error: type[InputError] = InputError, numbers: bo
         numeric = bool(admitted & _NUMBERS) and "str" not in admitted and not _too_long(value)
         if kinds and (numbers or not numeric) and not _fits(value, kinds):
             raise error(f"{type(record).__name__}: {_refusal(name, value, kinds)}")
+
+
+def misfit(record: Any) -> str:
+    """Return a sentence on a field of a record that has not the type it declares; none where all have.
+
+    For records that did not go through their `__post_init__`: values that are out of range are let pass, what
+    a list holds, and fields of types that this module does not know.
+    """
+    for name, kinds, _ in _fields(record.__class__):
+        if kinds and not _typed(value := getattr(record, name), kinds):
+            return f"{type(record).__name__}: {_refusal(name, value, kinds)}"
+    return ""
+
+
+def _typed(value: Any, kinds: Kinds) -> bool:
+    admitted = [kind for kind, _ in kinds]
+    return any(kind not in _TYPES for kind in admitted) or any(
+        isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
+        for kind in admitted
+    )
 
 
 def positive_number(name: str, given: object, unit: str = "s") -> float:

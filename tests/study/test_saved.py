@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import random
 import sys
 import zipfile
 from dataclasses import replace
@@ -191,6 +192,40 @@ def test_tables_that_compiled_code_believes_are_looked_at(fault_run, tmp_path):
         replace(fault_run, system=replace(fault_run.system, groups=groups)).save(tmp_path / "x.psmr")
         with pytest.raises(InputError, match=rf"x\.psmr: is damaged: {name} of its system does not fit"):
             psmr.load_run(tmp_path / "x.psmr")
+
+
+def leaves(told, place=()):
+    """Yield the places of all numbers, texts and words in what a file holds."""
+    if isinstance(told, dict | list):
+        for key, part in told.items() if isinstance(told, dict) else enumerate(told):
+            yield from leaves(part, (*place, key))
+    else:
+        yield place
+
+
+def test_a_field_of_another_kind_is_refused_or_does_no_harm(fault_run, tmp_path):
+    """One field of a record in the file is another one; what is loaded can be looked at."""
+    draw, refused = random.Random(4), 0
+    fault_run.save(tmp_path / "whole.psmr")
+    with zipfile.ZipFile(tmp_path / "whole.psmr") as file:
+        places = [at for at in leaves(json.loads(file.read("run.json"))) if at[-2:-1] == ("fields",)]
+    for _ in range(60):
+        place, value = draw.choice(places), draw.choice([None, "x", True, -1, [], {"array": 0}])
+
+        def changed(told, place=place, value=value):
+            inner = told
+            for key in place[:-1]:
+                inner = inner[key]
+            inner[place[-1]] = value
+            return told
+
+        try:
+            run = psmr.load_run(altered(fault_run, tmp_path, body=changed))
+            run.summary()
+            run.at(0.25)
+        except psmr.PsmrError:
+            refused += 1
+    assert refused > 20
 
 
 def huge(data):

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from partitioning.partition import Partition
+from psmr.arguments import misfit
 from psmr.dae.compile.codegen import CompiledComponent, compile_component
 from psmr.dae.declare.algebraic_form import algebraic_form
 from psmr.dae.declare.component import Component
@@ -35,6 +36,10 @@ OWN = re.compile(
     r"|study\.(events|monitors|outcome|record|run)))(\.[a-z_0-9]+)*"
 )
 """Modules of psmr in which the classes stand of which a run consists."""
+
+
+CHECKED = ("psmr.numerics.schemes.", "psmr.study.monitors.")
+"""Where records look at what they are given, and may do so again. Events do not: some read files for it."""
 
 
 class Encoder:
@@ -220,6 +225,11 @@ class Decoder:
         made = object.__new__(kind)
         for field, told in fields.items():
             object.__setattr__(made, field, self.decode(told))
+        if wrong := misfit(made):
+            raise Damaged(wrong)
+        check = getattr(made, "__post_init__", None)
+        if check is not None and kind.__module__.startswith(CHECKED):
+            check()
         return made
 
     def _found(self, module: str, name: str) -> type:

@@ -21,6 +21,7 @@ from psmr.dae.system.sound import unsound
 from psmr.errors import InputError, PsmrError, PsmrWarning
 from psmr.files import unreadable
 from psmr.io.text import require_file
+from psmr.study.monitors.watching import Stop
 from psmr.study.run.encoded import Damaged, Decoder
 from psmr.study.run.run import Run
 from psmr.study.run.save import ARRAY, BODY, FORMAT, HEAD, VERSION
@@ -141,6 +142,8 @@ def _check(run: Any) -> None:
     """Raise Damaged for what is no run, and for one whose parts do not fit one another."""
     if not isinstance(run, Run):
         raise Damaged(f"it holds a {type(run).__name__} and no run")
+    if not isinstance(run.stopped, Stop | None):
+        raise Damaged(f"what stopped it is a {type(run.stopped).__name__}")
     wrong = "" if run.system is None else unsound(run.system)
     if wrong:
         raise Damaged(f"{wrong} of its system does not fit the rest of it")
