@@ -38,7 +38,7 @@ OWN = re.compile(
 """Modules of psmr in which the classes stand of which a run consists."""
 
 
-CHECKED = ("psmr.numerics.schemes.", "psmr.study.monitors.")
+CHECKED = ("psmr.dae.declare.", "psmr.numerics.schemes.", "psmr.study.monitors.")
 """Where records look at what they are given, and may do so again. Events do not: some read files for it."""
 
 

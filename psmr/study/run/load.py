@@ -158,3 +158,6 @@ def _check(run: Any) -> None:
             if len(rows) != 1 or {table.shape for table in (course.t, course.value, course.rate)} != {rows}:
                 raise Damaged(f"the rows of the course of {name} do not fit one another")
     run.__post_init__()
+    # What every look at a run begins with; what does not fit is said here and not there.
+    for look in (run.signals.everything, run.outcome, run.stats):
+        str(look)
