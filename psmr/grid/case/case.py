@@ -30,7 +30,7 @@ class Case(Tables):
     """
 
     def __post_init__(self) -> None:
-        settle_fields(self, CaseError, numbers=True)
+        settle_fields(self, CaseError)
         check_case(self)
 
     @functools.cached_property

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from psmr.errors import CaseError, nearest
+from psmr.errors import CaseError, nearest, shown
 from psmr.grid.case.connected import connected_parts
 from psmr.grid.case.monitored import branch_read
 from psmr.grid.case.tables import MECHANICAL, GeneratorRow, Row, Tables
@@ -18,8 +18,8 @@ def check_case(case: Tables) -> None:
     place = case.source or case.name
     for name in ("base_mva", "frequency_hz"):
         value = getattr(case, name)
-        if not (math.isfinite(value) and value > 0):
-            raise CaseError(f"{place}: {name} = {value!r}: must be a finite number > 0")
+        if type(value) is not float or not (math.isfinite(value) and value > 0):
+            raise CaseError(f"{place}: {name} = {shown(value)}: must be a finite number > 0")
     if case.mechanical not in MECHANICAL:
         known = " or ".join(map(repr, MECHANICAL))
         raise CaseError(f"{place}: mechanical = {case.mechanical!r}: must be {known}")
