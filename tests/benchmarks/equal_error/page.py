@@ -85,6 +85,11 @@ def _rounds(grid: Sequence[Study]) -> str:
     return "; ".join(words)
 
 
+def _line(study: Study, *cells: str) -> str:
+    """Return the row of a table that begins with the case and what happens."""
+    return f"| {' | '.join((title(*study.key[:2]), study.key[2], *cells))} |"
+
+
 def _ratios(grid: Sequence[Study]) -> str:
     lines = [
         "| case | disturbance | fixed / variable, 1e-3: all, watched | 1e-4: all, watched "
@@ -97,7 +102,7 @@ def _ratios(grid: Sequence[Study]) -> str:
             for tolerance in targets.TOLERANCES:
                 pair = (targets.against(study, families, tolerance, by) for by in targets.ERRORS)
                 cells.append(", ".join(pair))
-        lines.append(f"| {title(*study.key[:2])} | {study.key[2]} | {' | '.join(cells)} |")
+        lines.append(_line(study, *cells))
     return "\n".join(lines)
 
 
@@ -116,9 +121,7 @@ def _multirate(grid: Sequence[Study]) -> str:
             targets.against(study, (TM,), 1e-3, "rms") if fixed else "",
             f"{min(row.rms for row in fixed):.1e}" if fixed else "",
         )
-        lines.append(
-            f"| {title(*study.key[:2])} | {study.key[2]} | {', '.join(refined)} | {' | '.join(cells)} |"
-        )
+        lines.append(_line(study, ", ".join(refined), *cells))
     return "\n".join(lines)
 
 
@@ -132,7 +135,7 @@ def _following(grid: Sequence[Study]) -> str:
             ", ".join(f"{value:.2g}" for value in targets.over_tolerance(study, by))
             for by in ("rms", "largest")
         )
-        lines.append(f"| {title(*study.key[:2])} | {study.key[2]} | {' | '.join(cells)} |")
+        lines.append(_line(study, *cells))
     return "\n".join(lines)
 
 
