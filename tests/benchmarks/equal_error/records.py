@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -121,16 +121,23 @@ def studies(path: Path) -> list[Study]:
 
 
 def gather(sources: Sequence[Path], target: Path) -> None:
-    """Write the studies of some files to one, a line for each with the medians of its rounds."""
+    """Write the studies of some files to one, a line for each with the medians of its rounds.
+
+    Raises
+    ------
+    RuntimeError
+        For a file that is not there, a study in two of them, and rows of several versions; before writing.
+    """
+    if missing := [source for source in sources if not source.is_file()]:
+        raise RuntimeError(f"{missing[0]}: there is no such file of rows")
     found = [study for source in sources for study in studies(source)]
     if twice := [key for key, count in Counter(study.key for study in found).items() if count > 1]:
         raise RuntimeError(f"{twice[0]}: in two files")
     records = [
         study.facts | {"rounds": study.rounds, "rows": [_row(row) for row in study.rows]} for study in found
     ]
-    text = "".join(json.dumps(record) + "\n" for record in records)
-    target.write_text(text, encoding="utf-8")
-    versions(target)
+    _one_version(target, records)
+    target.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
 
 def versions(path: Path) -> tuple[str, str]:
@@ -141,8 +148,15 @@ def versions(path: Path) -> tuple[str, str]:
     RuntimeError
         Where the lines are of more than one version.
     """
-    names = {record["version"] for record in _records(path)}
+    records = list(_records(path))
+    version = _one_version(path, records)
+    days = sorted({record["date"] for record in records})
+    return version, days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+
+
+def _one_version(path: Path, records: Sequence[Mapping[str, Any]]) -> str:
+    """Return the version of all records; raise RuntimeError where they have several, or there are none."""
+    names = {record["version"] for record in records}
     if len(names) != 1:
         raise RuntimeError(f"{path}: rows of versions {', '.join(sorted(names))}: a page has one")
-    days = sorted({record["date"] for record in _records(path)})
-    return names.pop(), days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return str(names.pop())
