@@ -133,7 +133,8 @@ def settle_fields(record: Any, error: type[InputError] = InputError, numbers: bo
     """Give the fields of a frozen record the types that they declare, and refuse what is none of them.
 
     A number of numpy or a fraction becomes one of Python, a whole number a float where the field declares
-    floats, and 5.0 the number 5 where the field names something by its number: what is computed, compared, shown, compiled and pickled is then the same whoever handed it in.
+    floats, and 5.0 the number 5 where the field names something by its number: what is computed, compared,
+    shown, compiled and pickled is then the same whoever handed it in.
 
     Parameters
     ----------
