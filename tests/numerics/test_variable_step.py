@@ -261,6 +261,17 @@ def test_an_error_of_a_stiff_state_stays_one_between_the_steps():
     assert 0.0 < off < 5 * error  # 1 / SMOOTH
 
 
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
+def test_points_between_are_on_the_limit_that_holds_at_both_ends(tolerance):
+    """What the state would do without it, 2 (1 - x), is no rate of the cubic."""
+    system, t = systems.one(systems.Gated, {}), np.linspace(0.01, 1.19, 60)
+    run = integrate(system, psmr.VariableStep(tolerance), 2.0)
+    points, spans = np.hstack([run.x, run.y]), spans_of(system, run.t, ())
+    t = np.setdiff1d(t, run.t)
+    found = dense_points(system, spans, run.t, points, t)
+    np.testing.assert_allclose(found[:, 0], let_go(t, 1.0), atol=tolerance)
+
+
 def test_points_between_stay_on_the_branch_of_the_steps(wscc9):
     """An exciter grows by itself under a slow ramp: in steps of seconds the corrected cubic left it."""
     system, ramp = psmr.build(psmr.read_case(wscc9 / "wscc9.toml")), [psmr.LoadRamp(5, 1.0, 20.0, 1.2)]
