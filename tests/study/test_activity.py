@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import partitioning
 import psmr
 from psmr.errors import InputError
+from psmr.numerics.refine.activity import Activity, Piece, unrefined
 from psmr.study.output.activity import LINES
 from psmr.study.output.report import run_page
 from tests.numerics.test_self_adjusting import chain
@@ -22,6 +24,25 @@ def test_the_table_has_a_column_for_each_common_step(run):
     assert set(table.index) == {"R20", "R45"}
     assert len(table.columns) == run.stats.counters.steps
     assert [column.right for column in table.columns] == pytest.approx(run.t[1:])
+
+
+def test_the_order_of_the_devices_is_not_that_of_the_calls():
+    names, ends = ("A", "B", "C"), np.array([1.0, 2.0, 3.0])
+    many, sets, steps = (
+        np.array([1, 2, 1]),
+        np.array([2, 0, 2, 1], np.uint32),
+        np.array([4, 5, 6, 7], np.uint32),
+    )
+    whole = Piece(0.0, ends, many, names, sets, steps)
+    parts = [
+        whole.until(1.0),
+        Piece(1.0, ends[1:], many[1:], names, sets[1:], steps[1:]),
+        unrefined(3.0, ends[:2] + 3.0),
+    ]
+    one, two = Activity.of([whole, parts[2]]), Activity.of(parts)
+    assert one.devices == two.devices == ("C", "A", "B")
+    assert one.steps.tolist() == two.steps.tolist() == [[4, 6, 1, 1, 1], [1, 5, 1, 1, 1], [1, 1, 7, 1, 1]]
+    assert one.intervals.tolist() == two.intervals.tolist() == [[k, k + 1] for k in range(5)]
 
 
 def test_map_and_page_show_the_devices(run):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ class SelfAdjusting(Scheme):
         settle_fields(self, SchemeError)
         _ = self.together
 
-    @property
+    @functools.cached_property
     def together(self) -> VariableStep:
         """The same method with one step for all."""
         return VariableStep(self.tolerance, self.method, self.h_max, self.most_steps)
