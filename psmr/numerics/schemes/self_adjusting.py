@@ -66,6 +66,7 @@ class SelfAdjusting(Scheme):
     ratio: ClassVar[int] = 1
     chooses_steps: ClassVar[bool] = True
     refines: ClassVar[bool] = True
+    follows_error: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
