@@ -12,10 +12,14 @@ from psmr.dae.declare.component import Component, Parameter, positive
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.errors import SchemeError, SimulationError
+from psmr.numerics.refine import atoms as atoms_module
 from psmr.numerics.refine.atoms import atoms_of
 from psmr.numerics.refine.extract import extract
 from psmr.numerics.refine.frame import frame_of
 from psmr.numerics.refine.level import level_for, place
+from psmr.numerics.refine.nest import nest_for
+from psmr.numerics.refine.split import WORTH
+from psmr.numerics.refine.watch import may_pay
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.block import make_block
@@ -158,6 +162,42 @@ def test_without_anything_to_refine_it_is_the_variable_step(faulted):
         np.testing.assert_array_equal(one.t, other.t)
         np.testing.assert_array_equal(one.x, other.x)
         np.testing.assert_array_equal(one.y, other.y)
+
+
+def test_sets_are_made_where_something_may_stay_fast_and_once_for_all_runs(faulted, monkeypatch):
+    made = []
+
+    def noted(name):
+        make = getattr(atoms_module, name)
+        monkeypatch.setattr(atoms_module, name, lambda *given: made.append(name) or make(*given))
+
+    noted("_entries")
+    noted("_atoms")
+    monkeypatch.setattr("psmr.numerics.refine.engine.nest_for", lambda *given: made.append("nest"))
+    integrate(faulted[0], psmr.SelfAdjusting(1e-2), 5.0, faulted[1])
+    assert not made
+    monkeypatch.setattr("psmr.numerics.refine.engine.nest_for", nest_for)
+    system = chain()
+    for _ in range(2):
+        assert integrate(system, psmr.SelfAdjusting(1e-3), 1.0).counters.refined
+        assert made == ["_entries", "_atoms"]
+
+
+def test_a_split_may_pay_where_few_variables_need_many_steps():
+    system = chain()
+    everything = np.arange(system.n + system.m)
+    block = make_block(system, "step", system.parameters, system.w0, everything, everything)
+    random, w = np.random.default_rng(2), 3.0 * np.abs(system.w0)
+    found = []
+    for share in np.geomspace(1e-3, 1.0, 200):
+        scale = np.where(random.random(everything.size) < share, 1.0, 10.0 ** random.uniform(-6.0, 0.0))
+        update = scale * random.random(everything.size)
+        block.records.work.update[:] = update
+        needs = np.sort((update / np.maximum(1.0, w[: update.size])) ** (1.0 / 3.0))[::-1]
+        rank = np.arange(update.size) / update.size
+        found.append(may_pay(block.address, 3.0, w))
+        assert found[-1] == (needs / needs[0] + rank < WORTH).any()
+    assert 20 < sum(found) < 180
 
 
 @pytest.mark.parametrize("component", [Clipped, Limited])

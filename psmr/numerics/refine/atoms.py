@@ -10,6 +10,7 @@ factorisation.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +49,18 @@ class Atoms:
     sizes: NDArray[np.int64]
 
 
+class _Entries(NamedTuple):
+    """Entries of g_y in the Jacobian of a whole system: their places, equations and variables."""
+
+    place: NDArray[np.intp]
+    row: NDArray[np.intp]
+    column: NDArray[np.intp]
+
+
 def atoms_of(system: System, whole: Block, w: NDArray[np.float64]) -> Atoms:
     """Cut a system into the smallest sets of devices that are well posed.
+
+    All blocks of a system share what was found last; it serves where the same entries of g_y are there.
 
     Parameters
     ----------
@@ -60,13 +71,37 @@ def atoms_of(system: System, whole: Block, w: NDArray[np.float64]) -> Atoms:
     w
         Buffer at which an entry of g_y counts that is not zero.
     """
+    kernels, matrix = whole.kernels, whole.records.matrix
+    entries = kernels.shared_by_all("entries of g_y", lambda: _entries(whole))
+    values = np.empty(kernels.nnz + 1)
+    jacobian(matrix.table, matrix.constant, w, values)
+    present = values[entries.place] != 0.0
+    known = kernels.shared_by_all("atoms", dict)
+    key = present.tobytes()
+    if key not in known:
+        known.clear()
+        m, ones = kernels.rows - kernels.states, np.ones(int(present.sum()))
+        places = entries.row[present], entries.column[present]
+        known[key] = _atoms(system, sparse.csc_array((ones, places), shape=(m, m)))
+    found: Atoms = known[key]
+    return found
+
+
+def _entries(whole: Block) -> _Entries:
+    """Return the entries of g_y, those that hold devices out of service among them."""
+    kernels, n = whole.kernels, whole.kernels.states
+    row, column = kernels.indices.astype(np.intp), column_indices(kernels)
+    place = np.flatnonzero((row >= n) & (column >= n))
+    return _Entries(place, row[place] - n, column[place] - n)
+
+
+def _atoms(system: System, gy: sparse.csc_array) -> Atoms:
     devices = system.devices
     kinds = {device.component for device in devices}
     widths = {c: (len(c.states), len(c.algebraic), len(rows_of(c))) for c in kinds}
     counts = np.array([widths[device.component] for device in devices], dtype=np.intp).reshape(-1, 3).T
     number = np.arange(len(devices))
     states, algebraic, rows = (np.repeat(number, count) for count in counts)
-    gy = _algebraic_pattern(whole, w)
     joined = _joined(gy, rows, algebraic, len(devices))
     variables = joined[np.concatenate([states, algebraic])].astype(np.uint32)
     count = int(joined.max(initial=-1)) + 1
@@ -85,18 +120,6 @@ def _names(system: System, joined: NDArray[np.intp], count: int) -> tuple[str, .
     for device, atom in zip(system.devices, joined, strict=True):
         members[atom].append(device.name)
     return tuple(" + ".join(names) for names in members)
-
-
-def _algebraic_pattern(whole: Block, w: NDArray[np.float64]) -> sparse.csc_array:
-    """Return where g_y has entries at w, those that hold devices out of service among them."""
-    kernels, matrix, n = whole.kernels, whole.records.matrix, whole.kernels.states
-    values = np.empty(kernels.nnz + 1)
-    jacobian(matrix.table, matrix.constant, w, values)
-    row, column = kernels.indices.astype(np.intp), column_indices(kernels)
-    wanted = (row >= n) & (column >= n) & (values[:-1] != 0.0)
-    m = kernels.rows - n
-    ones = np.ones(int(wanted.sum()))
-    return sparse.csc_array((ones, (row[wanted] - n, column[wanted] - n)), shape=(m, m))
 
 
 def _joined(

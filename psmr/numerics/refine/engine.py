@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError
-from psmr.numerics.refine.activity import Activity, Piece
-from psmr.numerics.refine.atoms import atoms_of
+from psmr.numerics.refine.activity import Activity, Piece, unrefined
+from psmr.numerics.refine.atoms import Atoms, atoms_of
 from psmr.numerics.refine.frame import frame_of
 from psmr.numerics.refine.level import Level, level_for
 from psmr.numerics.refine.nest import (
@@ -27,7 +27,19 @@ from psmr.numerics.refine.nest import (
     shape_of,
 )
 from psmr.numerics.refine.nested import run_nested
-from psmr.numerics.refine.split import WORTH
+from psmr.numerics.refine.watch import (
+    DUE,
+    LEFT,
+    LENGTHS,
+    LOOK,
+    PATIENCE,
+    SETS,
+    WATCHED,
+    look_anew,
+    run_watched,
+    watch_for,
+    with_sets,
+)
 from psmr.numerics.run.counters import Varying
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.records import COUNTS, FACTORISATIONS
@@ -35,12 +47,6 @@ from psmr.numerics.solve.status import FULL
 from psmr.numerics.step.variable import VariableEngine
 
 Reals = NDArray[np.float64]
-
-# So many steps for all in a row, none of them longer than another by more than the factor, say that something
-# may stay fast: what an event excites dies out, the steps grow, and steps of their own for what they are held
-# short by gain nothing at equal error (tests/benchmarks/self_adjusting.py). Before that nothing is asked of
-# single devices, and the scheme is `VariableStep` at its price.
-LOOK, ALIKE = 20, 2.0
 
 
 class NestedEngine:
@@ -63,22 +69,15 @@ class NestedEngine:
         self._counted = {"refined": 0, "refined_rows": 0, "taken_back": 0}
         self._counts = np.zeros(COUNTS, np.int64)
         self._pieces: list[Piece] = []
+        self.atoms: Atoms | None = None
+        self.watch = watch_for()
         self.levels: list[Level] = []
         self.nest: Any = None
         self.refines = False
-        self._look_anew()
-
-    def _make(self, w: Reals) -> None:
-        """Cut the system into sets, and make room for blocks of them."""
-        whole, inner = self.blocks[0], self.variable.inner
-        self.atoms = atoms_of(self.system, whole, w)
-        self.frame = frame_of(whole, self.atoms)
-        self.levels = []
-        shape = shape_of(inner.encoded)
-        self.nest = nest_for(self.frame, self.atoms, self.levels, shape, inner.machine.points.shape)
 
     def _make_levels(self) -> None:
         """Make room for refined blocks, which a run without any need not have."""
+        assert self.atoms is not None
         whole, inner, old = self.blocks[0], self.variable.inner, self.nest
         self.levels = [level_for(whole, self.frame) for _ in range(LEVELS - 1)]
         shape = shape_of(inner.encoded)
@@ -89,112 +88,98 @@ class NestedEngine:
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """Start a span at the point in w, with one step for all."""
-        self._forget_after(float(w[-1]))
-        self.refines = False
-        self._look_anew()
+        began = float(w[-1])
+        while self._pieces and self._pieces[-1].ends[-1] > began:  # the run has gone back
+            left = self._pieces.pop().until(began)
+            if left.ends.size:
+                self._pieces.append(left)
+        self._stop_refining()
         return self.variable.begin(end, w, stops)
-
-    def _forget_after(self, t: float) -> None:
-        """Drop what is known of steps that end after t, to which the run has gone back."""
-        kept = []
-        for intervals, many, names, sets, steps in self._pieces:
-            count = int(np.searchsorted(intervals[:, 1], t, side="right"))
-            used = int(many[:count].sum())
-            kept.append((intervals[:count], many[:count], names, sets[:used], steps[:used]))
-        self._pieces = kept
 
     def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
         """Step until t = end or `rows` is full; return (rows filled, status)."""
         filled, status = 0, FULL
         while status == FULL and filled < len(times):
-            # Counted across calls: where one ends is the caller's affair, and must not decide on the steps.
-            part = slice(filled, min(filled + self._left, len(times)))
             take = self._refined if self.refines else self._together
-            done, status = take(end, w, times[part], rows[part])
+            done, status = take(end, w, times[filled:], rows[filled:])
             filled += done
-            self._left -= done
-            if self._left == 0:
-                self._decide(status, w)
-                self._look_anew()
         return filled, status
-
-    def _look_anew(self) -> None:
-        """Count the steps to the next decision on whether single devices are asked."""
-        self._left, self._shortest, self._longest = LOOK, np.inf, 0.0
-
-    def _decide(self, status: int, w: Reals) -> None:
-        """Ask single devices from here on, or no longer, by what the last steps were."""
-        if self.refines:
-            if self.nest.state[STEADY] == 0:
-                self.refines = False
-                points = self.variable.inner.machine.points
-                points[self._kept, -1] = self.nest.times[0, : len(self._kept)]
-        elif status == FULL and self._longest <= ALIKE * self._shortest and self._may_pay(w):
-            self._refine(w)
 
     def _together(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
-        """Take steps for all, and note how much they change: where hardly, something may stay fast."""
-        began = float(w[-1])
-        self.variable.control.corners.aside[:] = 0
-        filled, status = self.variable.flow(end, w, times, rows)
-        starts = np.concatenate([[began], times[: max(0, filled - 1)]])[:filled]
-        none = np.zeros(0, np.uint32)
-        intervals = np.column_stack([starts, times[:filled]])
-        self._pieces.append((intervals, np.zeros(filled, np.int64), (), none, none))
-        steps = np.diff(intervals, axis=1)
-        self._shortest = min(self._shortest, float(steps.min(initial=np.inf)))
-        self._longest = max(self._longest, float(steps.max(initial=0.0)))
-        return filled, status
+        """Take steps for all until there is something to decide."""
+        began, machine = float(w[-1]), self.variable.inner.ready()
+        filled, status = run_watched(machine, self.variable.control, self.watch, end, w, times, rows)
+        filled = int(filled)
+        if filled:
+            self._pieces.append(unrefined(began, times[:filled].copy()))
+        if self.watch.state[DUE]:
+            if self.watch.state[WATCHED] == LENGTHS:
+                self._look_at_sets(w)
+            else:
+                self._refine()
+        return filled, int(status)
 
-    def _may_pay(self, w: Reals) -> bool:
-        """Return whether a split would be worth it if every variable were a device of its own."""
-        control, records = self.variable.control, self.blocks[0].records
-        size = control.tolerance * np.maximum(1.0, np.abs(w[records.matrix.variables]))
-        needs = np.sort((np.abs(records.work.update) / size) ** (1.0 / control.order))[::-1]
-        above = np.arange(needs.size)
-        return bool((needs * needs.size + needs[0] * above < WORTH * needs[0] * needs.size).any())
+    def _look_at_sets(self, w: Reals) -> None:
+        """Ask from here on of which sets the errors are."""
+        if self.atoms is None:
+            self.atoms = atoms_of(self.system, self.blocks[0], w)
+            self.watch = with_sets(self.watch, self.atoms)
+        look_anew(self.watch, SETS)
 
     @property
     def _kept(self) -> NDArray[np.int64]:
         """Places of the points that outlive a step, after it."""
         return self.variable.control.outliving[:, 1]
 
-    def _refine(self, w: Reals) -> None:
-        """Look at the errors of single devices from here on."""
-        self.refines = True
+    def _refine(self) -> None:
+        """Let sets have steps of their own from here on."""
+        assert self.atoms is not None
+        whole, inner = self.blocks[0], self.variable.inner
         if self.nest is None:
-            self._make(w)
+            self.frame = frame_of(whole, self.atoms)
+            shape = shape_of(inner.encoded)
+            self.nest = nest_for(self.frame, self.atoms, [], shape, inner.machine.points.shape)
         nest = self.nest
         nest.times[:] = np.nan
-        nest.times[0, : len(self._kept)] = self.variable.inner.machine.points[self._kept, -1]
-        nest.state[CARRIED] = nest.state[RECENT] = nest.state[STEADY] = 0
+        nest.times[0, : len(self._kept)] = inner.machine.points[self._kept, -1]
+        nest.state[CARRIED] = nest.state[RECENT] = 0
+        nest.state[STEADY], self.watch.state[DUE] = PATIENCE - 1, 0
         nest.pace[:] = 0.0
+        self.refines = True
+
+    def _stop_refining(self) -> None:
+        """Take one step for all, and watch how long the steps are."""
+        if self.refines:
+            self.variable.control.corners.aside[:] = 0
+        self.refines = False
+        look_anew(self.watch, LENGTHS)
 
     def _refined(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
-        """Take common steps, and steps of their own for those that need them."""
-        variable, nest = self.variable, self.nest
-        if nest.state[WANTED] and not self.levels:
+        """Take common steps to the next decision, and steps of their own for those that need them."""
+        variable, left = self.variable, self.watch.state[LEFT]
+        if self.nest.state[WANTED] and not self.levels:
             self._make_levels()
-            nest = self.nest
+        nest = self.nest
         machine = variable.inner.ready()
         nest.blocks[0] = self.blocks[0].address
         began = float(w[-1])
-        filled, status = run_nested(machine, variable.control, nest, self.frame, end, w, times, rows)
+        filled, status = run_nested(
+            machine, variable.control, nest, self.frame, end, w, times[:left], rows[:left]
+        )
         filled = int(filled)
         if filled:
+            assert self.atoms is not None
             ends = nest.log_end[:filled]
-            used = int(ends[-1])
-            starts = np.concatenate([[began], times[: filled - 1]])
-            many = np.diff(ends, prepend=0)
-            self._pieces.append(
-                (
-                    np.column_stack([starts, times[:filled]]),
-                    many,
-                    self.atoms.names,
-                    nest.log_set[:used].copy(),
-                    nest.log_steps[:used].copy(),
-                )
-            )
+            used, many = int(ends[-1]), np.diff(ends, prepend=0)
+            sets, steps = nest.log_set[:used].copy(), nest.log_steps[:used].copy()
+            self._pieces.append(Piece(began, times[:filled].copy(), many, self.atoms.names, sets, steps))
+        self.watch.state[LEFT] -= filled
+        if self.watch.state[LEFT] == 0:
+            self.watch.state[LEFT] = LOOK
+            if nest.state[STEADY] == 0:
+                points = variable.inner.machine.points
+                points[self._kept, -1] = nest.times[0, : len(self._kept)]
+                self._stop_refining()
         return filled, int(status)
 
     def forget(self, autonomous: bool) -> None:
@@ -218,7 +203,8 @@ class NestedEngine:
         """Let refined blocks be made anew; what they counted stays."""
         self._collect()
         self._counts = sum((level.records.kept.counts for level in self.levels), self._counts)
-        self.levels, self.nest, self.refines = [], None, False
+        self.levels, self.nest, self.atoms = [], None, None
+        self._stop_refining()
 
     def _collect(self) -> None:
         """Add up what the present levels have counted."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.dae.compile.kernels import Kernels
 from psmr.numerics.refine.atoms import Atoms
 from psmr.numerics.solve.block import Block, column_indices
 
@@ -66,9 +67,41 @@ class Frame(NamedTuple):
     chosen: np.ndarray
 
 
+class _Layout(NamedTuple):
+    """What all frames of a system share; see `Frame` for the fields."""
+
+    column: NDArray[np.uint32]
+    first: NDArray[np.uint32]
+    adding: NDArray[np.uint32]
+    group: NDArray[np.uint32]
+    at: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    widths: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+
 def frame_of(whole: Block, atoms: Atoms) -> Frame:
     """Return the frame of the block of a whole system."""
     kernels = whole.kernels
+    layout = kernels.shared_by_all("frame", lambda: _layout(kernels))
+    devices = layout.group.size
+    return Frame(
+        states=kernels.states,
+        atom=atoms.of_variable,
+        row_atom=atoms.of_row,
+        sizes=atoms.sizes,
+        column_place=np.full(kernels.rows, NONE),
+        row_place=np.full(kernels.rows + 1, NONE),
+        slot_place=np.zeros(kernels.nnz + 1, np.uint32),
+        marks=np.zeros(devices + 1, np.int64),
+        seen=np.zeros(kernels.rows, np.int64),
+        counts=np.zeros(layout.begins.size, np.int64),
+        chosen=np.zeros(devices, np.int64),
+        **layout._asdict(),
+    )
+
+
+def _layout(kernels: Kernels) -> _Layout:
     size = kernels.rows
     called = kernels.keep[: len(kernels.table)]  # index, rows, entries and parameters of each component
     widths = np.array([[a.shape[1] for a in arrays] for arrays in called], np.int64).reshape(-1, 4)
@@ -81,11 +114,7 @@ def frame_of(whole: Block, atoms: Atoms) -> Frame:
         rows.append(row.ravel())
         owner.append(np.repeat(np.arange(begin, begin + row.shape[0]), row.shape[1]))
     row, device = _pairs(rows, owner, size)
-    return Frame(
-        states=kernels.states,
-        atom=atoms.of_variable,
-        row_atom=atoms.of_row,
-        sizes=atoms.sizes,
+    return _Layout(
         column=column_indices(kernels).astype(np.uint32),
         first=np.searchsorted(row, np.arange(size + 1)).astype(np.uint32),
         adding=device.astype(np.uint32),
@@ -94,13 +123,6 @@ def frame_of(whole: Block, atoms: Atoms) -> Frame:
         begins=devices[:-1].astype(np.int64),
         widths=widths,
         offsets=np.ascontiguousarray(ends - widths * many[:, None]),
-        column_place=np.full(size, NONE),
-        row_place=np.full(size + 1, NONE),
-        slot_place=np.zeros(kernels.nnz + 1, np.uint32),
-        marks=np.zeros(int(devices[-1]) + 1, np.int64),
-        seen=np.zeros(size, np.int64),
-        counts=np.zeros(many.size, np.int64),
-        chosen=np.zeros(int(devices[-1]), np.int64),
     )
 
 

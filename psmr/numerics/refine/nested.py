@@ -37,6 +37,7 @@ from psmr.numerics.refine.nest import (
 )
 from psmr.numerics.refine.split import PER_STEP, WORTH, add, cheapest, clear, promising
 from psmr.numerics.refine.step import account, attempt, flatten, outlive, remaining, settle, weigh
+from psmr.numerics.refine.watch import PATIENCE
 from psmr.numerics.solve.records import FACTORISATIONS, kept_of, matrix_of, work_of
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
 from psmr.numerics.step.controller import (
@@ -73,9 +74,6 @@ NEARLY, SERVES, SERVES_ROWS = 0.5, 1.25, 20.0
 # A step that is longer than the last one by more than this starts Newton from the present point: a polynomial
 # through the last step would lead far off.
 FAR = 2.0
-
-# So many common steps in a row must have been worth a split before one is made.
-PATIENCE = 5
 
 # The least part of the interval above that is tried.
 LEAST_PART = 1e-4
@@ -305,20 +303,20 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                     longest, located = max(h, longest), located + 1
                     steps[NEXT_STEP] = part * h
                     continue
-            if not seen <= 1.0 and np.isfinite(seen):
+            patient = level > 0 or state[STEADY] >= PATIENCE
+            if not seen <= 1.0 and np.isfinite(seen) and patient:
                 handed, first, cost, split, least, pace, alone = cheapest(
                     nest.bins, nest.orders[level], order
                 )
-                patient = level > 0 or state[STEADY] >= PATIENCE
-                aside = patient and cost < WORTH * alone
-                if level < deepest and handed < cost and patient:
+                aside = cost < WORTH * alone
+                if level < deepest and handed < cost:
                     rest = remaining(machine, control, nest, frame, level, 1.0, w)
                     clock[level, REST] = rest
-                if patient and level < deepest and handed < cost and rest <= 1.0 and made == 0:
+                if level < deepest and handed < cost and rest <= 1.0 and made == 0:
                     _back(machine, nest, 0, w)
                     nest.refused[0], state[WANTED] = 0, 1
                     return filled, FULL
-                if patient and level < deepest and handed < cost and rest <= 1.0:
+                if level < deepest and handed < cost and rest <= 1.0:
                     clock[level, ERROR], clock[level, SPLIT] = error, pace if least < WORTH * alone else 0.0
                     level += 1
                     _open(machine, nest, frame, level, first, w)
@@ -378,10 +376,11 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
         nest.log_end[filled] = state[LOGGED]
         filled += 1
         counts[ACCEPTED] += 1
-        before, aside = steps[PREVIOUS], False
-        _, _, _, _, cost, split, alone = cheapest(nest.bins, nest.orders[0], order)
-        if before != NONE_BEFORE:
-            aside = _patient(nest, promising(nest.bins, nest.orders[0], order)) and cost < WORTH * alone
+        before, aside, alone = steps[PREVIOUS], False, 0.0
+        patient = before != NONE_BEFORE and _patient(nest, promising(nest.bins, nest.orders[0], order))
+        if patient or refined:
+            _, _, _, _, cost, split, alone = cheapest(nest.bins, nest.orders[0], order)
+            aside = patient and cost < WORTH * alone
         if refined:
             error = clock[0, REST]
         elif aside:

@@ -40,7 +40,7 @@ class Bins(NamedTuple):
 
 def bins() -> Bins:
     """Return empty bins."""
-    return Bins(*(np.zeros(BINS) for _ in range(4)))
+    return Bins(*np.zeros((4, BINS)))
 
 
 @lean

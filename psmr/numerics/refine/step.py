@@ -10,6 +10,7 @@ from __future__ import annotations
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.refine.nest import AT, CARRIED, LOGGED, RECENT, STEP
 from psmr.numerics.refine.split import add, clear
+from psmr.numerics.refine.watch import errors_of_sets
 from psmr.numerics.solve.explicit import project
 from psmr.numerics.solve.lu import solve
 from psmr.numerics.solve.records import VALID, kept_of, limits_of, lu_of, matrix_of, work_of
@@ -132,23 +133,13 @@ def weigh(machine, control, nest, frame, level, w):  # type: ignore[no-untyped-d
     error, block = nest.error, nest.blocks[level]
     filtered_estimate(block, machine.rates, control.difference, h, w)
     largest = largest_error(block, w, control.tolerance)
-    update, variables = work_of(block).update, matrix_of(block).variables
     if level == 0:
         for a in range(error.size):
             error[a] = 0.0
     else:
         for k in range(nest.counts[level]):
             error[nest.members[level, k]] = 0.0
-    scale = 1.0 / control.tolerance
-    for i in range(update.size):
-        v = variables[i]
-        size = abs(update[i]) * scale
-        value = abs(w[v])
-        if value > 1.0:
-            size /= value
-        a = frame.atom[v]
-        if not size <= error[a]:
-            error[a] = size
+    errors_of_sets(block, frame.atom, control.tolerance, error, w)
     seen = largest
     clear(nest.bins)
     if level == 0:

@@ -47,6 +47,9 @@ class Scheme:
     dense_output
         Whether its steps are as long as the error allows, so that between two points of a run its dense
         output is wanted (`psmr.study.record.dense`), and no straight line.
+    follows_error
+        Whether its steps follow an estimated error and Newton's accuracy its tolerance, so that the algebraic
+        variables are solved anew where they are shown.
     step_name, has_ratio
         Name of the field that is its step, and whether `ratio` can be chosen.
     """
@@ -65,6 +68,7 @@ class Scheme:
     chooses_steps: ClassVar[bool] = False
     refines: ClassVar[bool] = False
     dense_output: ClassVar[bool] = False
+    follows_error: ClassVar[bool] = False
     step_name: ClassVar[str] = "h"
     has_ratio: ClassVar[bool] = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,12 +66,13 @@ class SelfAdjusting(Scheme):
     ratio: ClassVar[int] = 1
     chooses_steps: ClassVar[bool] = True
     refines: ClassVar[bool] = True
+    follows_error: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)
         _ = self.together
 
-    @property
+    @functools.cached_property
     def together(self) -> VariableStep:
         """The same method with one step for all."""
         return VariableStep(self.tolerance, self.method, self.h_max, self.most_steps)

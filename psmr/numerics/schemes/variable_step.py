@@ -76,6 +76,7 @@ class VariableStep(Scheme):
     ratio: ClassVar[int] = 1
     chooses_steps: ClassVar[bool] = True
     dense_output: ClassVar[bool] = True
+    follows_error: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         settle_fields(self, SchemeError)

@@ -217,25 +217,20 @@ def first_corner(machine, control, corners, h, w):  # type: ignore[no-untyped-de
     return min(part, first_switch(machine, corners, control.tolerance, h, w))
 
 
-@announced("the variable-step integrator", 3)
 @lean
-def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-untyped-def]
-    """Step until t = end or the rows are full; return (rows filled, status)."""
-    machine, control = by_reference(machine), by_reference(control)
-    corners = by_reference(control.corners)
+def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def]
+    """Try steps from the point in w until one is accepted, no further than t = end; return a status."""
     points, steps, counts, order = machine.points, control.steps, control.counts, control.order
-    filled, refused, located, before = 0, False, 0, 0.0
-    while w[w.size - 1] < end:
-        if filled == times.size:
-            return filled, FULL
+    refused, located, before = False, 0, 0.0
+    while True:
         if counts[ACCEPTED] + counts[REJECTED] >= control.most:
-            return filled, SPENT
+            return SPENT
         t = w[w.size - 1]
         stop = next_stop(machine, control, t, end)
         h, last = within(t, min(steps[NEXT], control.longest), stop)
         steps[TRIED] = h
         if not t + h > t:
-            return filled, VANISHED
+            return VANISHED
         copy(w, points[AT_START])
         status = run_program(machine, machine.code, machine.numbers, h, w)
         if status == DONE and located < MOST_CORNERS:
@@ -250,31 +245,43 @@ def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-unty
         if error <= 1.0:
             if last:
                 w[w.size - 1] = stop
-            times[filled] = w[w.size - 1]
-            copy(w, rows[filled])
             accepted(corners)
-            filled += 1
             counts[ACCEPTED] += 1
             wanted = after_accepted(order, h, error, steps[PREVIOUS], refused)
             if located > 0:  # behind a limit: the step that was broken off there, or what the error asks for
                 steps[NEXT] = before if error < 1.0 else wanted
-                located, before = 0, 0.0
             else:
                 steps[NEXT] = kept(wanted, h, last, steps[NEXT])
             steps[PREVIOUS] = remembered(error, steps[PREVIOUS])
-            refused = False
             for k in range(control.outliving.shape[0]):
                 copy(points[control.outliving[k, 0]], points[control.outliving[k, 1]])
-            continue
+            return DONE
         copy(points[AT_START], w)
         machine.state[VALID_OF] = -1
         if status == NO_ROOM:
-            return filled, status
+            return status
         counts[REJECTED] += 1
         refused = True
         steps[NEXT] = after_rejected(order, h, error)
         if status != DONE and not t + 1e-3 * steps[NEXT] > t:
+            return status
+
+
+@announced("the variable-step integrator", 3)
+@lean
+def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-untyped-def]
+    """Step until t = end or the rows are full; return (rows filled, status)."""
+    machine, control = by_reference(machine), by_reference(control)
+    corners, filled = by_reference(control.corners), 0
+    while w[w.size - 1] < end:
+        if filled == times.size:
+            return filled, FULL
+        status = take_step(machine, control, corners, end, w)
+        if status != DONE:
             return filled, status
+        times[filled] = w[w.size - 1]
+        copy(w, rows[filled])
+        filled += 1
     return filled, DONE
 
 

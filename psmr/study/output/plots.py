@@ -16,6 +16,7 @@ from psmr.pencil.report.svg.figure import PageFigure
 from psmr.study.events import Fault
 from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, page_figure, styled
 from psmr.study.output.lines import draw_lines, shown_of
+from psmr.study.record.activity import smooth_at
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import default_panels, quantity, unit_of
 from psmr.study.record.values import values_of
@@ -56,12 +57,13 @@ LETTERED = 60
 
 def smooth(run: Recorded) -> Recorded:
     """Return a run as it is drawn: with points between its long steps where its method has them."""
-    if not run.scheme.dense_output or not run.whole:
+    if not run.whole:
         return run
     points = min(POINTS, max(FEWEST, VALUES // (len(run.names_x) + len(run.names_y))))
     if len(run.t) > points:
         return run
-    return run.refined(np.linspace(run.t[0], run.t[-1], points))
+    times = smooth_at(run, np.linspace(run.t[0], run.t[-1], points))
+    return run.refined(times) if times.size else run
 
 
 def trajectories(

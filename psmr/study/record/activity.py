@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psmr.numerics.refine.activity import Activity
 from psmr.study.record.recorded import Recorded
@@ -29,6 +30,26 @@ def activity_of(run: Recorded) -> Activity:
     names += [name for name, fast in zip(split.names_y, split.fast_y, strict=True) if fast]
     devices = tuple(dict.fromkeys(name.rpartition(".")[0] for name in names))
     return Activity(whole, devices, np.full((len(devices), 1), run.scheme.ratio, np.int32))
+
+
+def smooth_at(run: Recorded, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return those of (L,) times in s at which a run is what the dense output of its method says.
+
+    They are all times of a run with one long step for all, those within common steps without refined devices
+    of one that refines, and none of others, nor of a run that did not keep every point whole.
+    """
+    if not run.whole:
+        return times[:0]
+    if run.scheme.dense_output:
+        return times
+    if not run.scheme.refines or run.refined_steps is None:
+        return times[:0]
+    begin, end = run.refined_steps.intervals.T
+    alike = (run.refined_steps.steps == 1).all(axis=0)
+    step = np.searchsorted(end, times)
+    within = step < end.size
+    within[within] = alike[step[within]] & (times[within] > begin[step[within]])
+    return times[within]
 
 
 def activity_frame(activity: Activity) -> pd.DataFrame:

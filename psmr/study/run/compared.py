@@ -12,6 +12,7 @@ import numpy as np
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrWarning
+from psmr.study.record.activity import smooth_at
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.values import values_of
 from psmr.study.run.points import at_rows_of
@@ -111,7 +112,7 @@ def compare(run: Recorded, other: Recorded, names: str | Iterable[str] | None = 
         other.signals.select(chosen)
     if not chosen:
         raise InputError("the two runs have no signal in common; are they of one case?")
-    fine = other.refined(run.t) if other.scheme.dense_output and other.whole else other
+    fine = other.refined(served) if (served := smooth_at(other, run.t)).size else other
     rows, theirs_at = at_rows_of(run.t, fine.t, values_of(fine, chosen))
     if not rows.any():
         raise InputError(

@@ -24,7 +24,7 @@ from psmr.study.outcome.outcome import Outcome
 from psmr.study.outcome.outcome_of import outcome_of
 from psmr.study.outcome.red_amber_green import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
-from psmr.study.record.activity import activity_frame, activity_of
+from psmr.study.record.activity import activity_frame, activity_of, smooth_at
 from psmr.study.record.certificate import Certificate, Scheme
 from psmr.study.record.global_error import GlobalError
 from psmr.study.record.kept import Kept
@@ -152,7 +152,7 @@ class Run:
         powers do not balance to the last digit. What is asked for by name is computed from these.
         """
         check_arguments(Run.algebraic, locals())
-        if not (self.scheme.dense_output and self.whole):
+        if not (self.scheme.follows_error and self.whole):
             return self.y[rows]
         if self.y.nbytes > LARGE:
             assert self.system is not None
@@ -238,8 +238,8 @@ class Run:
 
         Between the recorded points they are those of the method's dense output where its steps are long
         (`VariableStep`): states by a cubic of fourth order in the step, algebraic variables from 0 = g(x, y).
-        Elsewhere they lie on straight lines, of `SelfAdjusting` too, whose refined devices move within a step
-        as no cubic does; `refined` gives its points by the cubic.
+        Elsewhere they lie on straight lines, also within the common steps of `SelfAdjusting` in which devices
+        were refined, which move there as no cubic does; `refined` gives its points by the cubic.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class Run:
 
         chosen = self.signals.select(names)
         wanted = np.atleast_1d(np.asarray(times, dtype=float))
-        fine = self.refined(wanted) if self.scheme.dense_output and self.whole else self
+        fine = self.refined(served) if (served := smooth_at(self, wanted)).size else self
         values = between(fine.t, values_of(fine, chosen), wanted, side)
         return pd.DataFrame(values, index=pd.Index(wanted, name="t"), columns=list(chosen))
 

@@ -148,7 +148,7 @@ def simulate(
     recording = (
         None
         if wanted is None
-        else Recording(system, changes, wanted, _usual(system, changes), scheme.dense_output)
+        else Recording(system, changes, wanted, _usual(system, changes), scheme.follows_error)
     )
     any_size = certify == "always"
     before = _certify(system, scheme, any_size=any_size) if certify and not scheme.chooses_steps else None
