@@ -49,7 +49,7 @@ def rounds_of(size: int) -> int:
 
 def once(size: int) -> float:
     """Return the s from which a run is measured once only, where a system has so many variables."""
-    return 3.0 if size >= LARGE else 1.0
+    return 3.0 if size >= HUGE else 1.0
 
 
 def most(size: int) -> float:

@@ -136,7 +136,7 @@ def _quiet(grid: Sequence[Study]) -> str:
         for tolerance in (LOOSE, TIGHT) if study.key[2] == "quiet minute" else ():
             if costs := targets.quiet_costs(study, tolerance).values():
                 steps = ", ".join(f"{count:g}" for count, _ in costs)
-                seconds = ", ".join(f"{spent:.2g}" for _, spent in costs)
+                seconds = ", ".join(f"{max(0.0, spent):.4f}" for _, spent in costs)
                 lines.append(f"| {title(*study.key[:2])} | {tolerance:g} | {steps} | {seconds} |")
     return "\n".join(lines)
 
