@@ -133,7 +133,8 @@ def settle_fields(record: Any, error: type[InputError] = InputError, numbers: bo
     """Give the fields of a frozen record the types that they declare, and refuse what is none of them.
 
     A number of numpy or a fraction becomes one of Python, a whole number a float where the field declares
-    floats: what is computed, compared, shown, compiled and pickled is then the same whoever handed it in.
+    floats, and 5.0 the number 5 where the field names something by its number: what is computed, compared,
+    shown, compiled and pickled is then the same whoever handed it in.
 
     Parameters
     ----------
@@ -152,6 +153,8 @@ def settle_fields(record: Any, error: type[InputError] = InputError, numbers: bo
         admitted = {kind for kind, _ in kinds}
         if "float" in admitted and "int" not in admitted and type(value) is int:
             value = real(value)
+        elif {"int", "str"} <= admitted and type(value) is float and value.is_integer():
+            value = int(value)  # the number of a bus: a column of them with a gap is one of floats in pandas
         if isinstance(value, list) and "list" in admitted:
             value = tuple(value)
         if value is not given:

@@ -145,8 +145,9 @@ def test_slips_that_were_taken_in_silence(system, wscc9):
 def test_an_event_says_which_field_is_wrong():
     with pytest.raises(EventError, match="SetPoint: device = None: must be a text"):
         psmr.SetPoint(None, "v_ref", 1.0, 1.0)
-    with pytest.raises(EventError, match=r"Fault: bus = 5\.0: must be a whole number or a text"):
-        psmr.Fault(5.0, 0.1, 0.2)
+    with pytest.raises(EventError, match=r"Fault: bus = 5\.5: must be a whole number or a text"):
+        psmr.Fault(5.5, 0.1, 0.2)
+    assert psmr.Fault(5.0, 0.1, 0.2) == psmr.Fault(5, 0.1, 0.2)
 
 
 def test_generators_of_names_and_events_are_gone_through_once(system):

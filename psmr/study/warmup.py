@@ -28,6 +28,8 @@ from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
 from psmr.numerics.schemes.variable_step import VariableStep
+from psmr.study.outcome.limits_met import first_met
+from psmr.study.outcome.voltages import Voltages
 
 
 def warmup() -> str:
@@ -50,10 +52,13 @@ def warmup() -> str:
 
         compile_components(library, shown)
         system = linear_system(linear)
+        system.residual(system.w0)  # as the equilibrium does
         for scheme in schemes:
             bar.set_description(type(scheme).__name__)
             integrate(system, scheme, 0.5)
             bar.update()
+        bar.set_description("outcome")
+        _look()
     seconds = time.perf_counter() - began
     return f"{len(library)} components and the integrators are compiled in {root()} ({seconds:.1f} s)"
 
@@ -68,6 +73,13 @@ def _schemes(split: Partition) -> list[Scheme]:
             Multirate(split, 0.1, 2, predictor=predictor, interpolation=interpolation, corrections=1)
         )
     return schemes
+
+
+def _look() -> None:
+    """Let what looks at the points of a run see one."""
+    t, v = np.zeros(1), np.ones((1, 1))
+    Voltages(("a",), 1.0).take(t, v, v, np.ones(1, dtype=bool))
+    first_met(v, np.ones(1), np.zeros(1, np.int64), v, True, np.empty(1, np.int64))
 
 
 def _small() -> LinearDae:

@@ -116,12 +116,29 @@ def test_a_stiff_state_and_an_algebraic_variable_are_followed():
     np.testing.assert_allclose(run.y[:, 0], run.x[:, 0] ** 2, atol=1e-9)
 
 
-def test_a_limit_that_moves_holds():
-    run = integrate(chased(), psmr.VariableStep(1e-6), 2.0)
-    np.testing.assert_allclose(run.x[:, 0], exact(run.t), atol=2e-4)
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6])
+def test_a_limit_that_moves_holds(tolerance):
+    run = integrate(chased(), psmr.VariableStep(tolerance), 2.0)
+    np.testing.assert_allclose(run.x[:, 0], exact(run.t), atol=tolerance)
     held = (run.t > MET + 0.01) & (run.t < LEFT - 0.01)
     assert held.any()
     np.testing.assert_allclose(run.x[held, 0], run.y[held, 0], rtol=1e-9)
+
+
+def let_go(t, pace):
+    """Return x of `systems.Gated`, which the limit lets go where it rises faster than x by itself."""
+    leaves = 0.7 + max(1.0 - 0.5 * pace, 0.0) / pace
+    free = 1.0 - (1.0 - pace * (leaves - 0.7)) * np.exp(-(t - leaves) / 0.5)
+    return np.where(t < leaves, pace * np.maximum(t - 0.7, 0.0), free)
+
+
+@pytest.mark.parametrize("pace", [1.0, 6.5, 1e3])
+@pytest.mark.parametrize("method", PAIRS)
+def test_a_limit_that_begins_to_move_lets_its_state_go_on_time(method, pace):
+    """At once where it is the faster one; at 1e-6 the state was let go 3e3 tolerances early."""
+    for tolerance in (1e-3, 1e-4, 1e-5, 1e-6):
+        run = integrate(systems.one(systems.Gated, {}, pace=pace), psmr.VariableStep(tolerance, method), 2.0)
+        assert np.abs(run.x[:, 0] - let_go(run.t, pace)).max() < 12 * tolerance
 
 
 def test_converters_in_a_fault_take_no_step_for_each_tolerance_that_a_limit_moves(wscc9):
@@ -242,6 +259,17 @@ def test_an_error_of_a_stiff_state_stays_one_between_the_steps():
     found = dense_points(problem.system, spans_of(problem.system, t, ()), t, points, between)
     off = np.abs(found - [problem.exact(time) for time in between]).max()
     assert 0.0 < off < 5 * error  # 1 / SMOOTH
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
+def test_points_between_are_on_the_limit_that_holds_at_both_ends(tolerance):
+    """What the state would do without it, 2 (1 - x), is no rate of the cubic."""
+    system, t = systems.one(systems.Gated, {}), np.linspace(0.01, 1.19, 60)
+    run = integrate(system, psmr.VariableStep(tolerance), 2.0)
+    points, spans = np.hstack([run.x, run.y]), spans_of(system, run.t, ())
+    t = np.setdiff1d(t, run.t)
+    found = dense_points(system, spans, run.t, points, t)
+    np.testing.assert_allclose(found[:, 0], let_go(t, 1.0), atol=tolerance)
 
 
 def test_points_between_stay_on_the_branch_of_the_steps(wscc9):

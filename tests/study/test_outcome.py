@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.study.outcome.low_voltage import LowVoltage
 from psmr.study.outcome.red_amber_green import judge_run
+from psmr.study.outcome.voltages import Voltages
 
 TM = psmr.SingleRate("TM", h=0.005)
 
@@ -125,15 +125,30 @@ def test_colours(kept):
     assert judge_run(low, good, None).colour == "amber"
 
 
-def test_the_longest_time_below_is_straight_between_points():
-    t = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    v = np.array([[1.0, 0.6, 0.6, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 0.6], np.ones(5)]).T
-    for parts in ([5], [1, 4], [2, 3], [1, 1, 1, 1, 1]):  # however the points come
-        low = LowVoltage(3, 0.8)
-        for rows in np.split(np.arange(5), np.cumsum(parts)[:-1]):
-            low.take(t[rows], v[rows])
-        assert low.longest == pytest.approx([2.0, 0.5, 0.0])
-        assert low.begin[:2] == pytest.approx([0.5, 3.5])
+@pytest.mark.parametrize("parts", [[5], [1, 4], [2, 3], [1, 1, 1, 1, 1]])  # however the points come
+@pytest.mark.parametrize(
+    ("v", "counted", "longest"),
+    [
+        ([1.0, 0.6, 0.6, 1.0, 1.0], [1, 1, 1, 1, 1], (2.0, "at a", 0.5)),
+        ([1.0, 1.0, 1.0, 1.0, 0.6], [1, 1, 1, 1, 1], (0.5, "at a", 3.5)),
+        ([0.7, 0.7, 1.0, 0.6, 1.0], [1, 1, 1, 1, 1], (1.0 + 1 / 3, "at a", 0.0)),
+        ([1.0, 1.0, 1.0, 1.0, 1.0], [1, 1, 1, 1, 1], (0.0, "", 0.0)),
+        # With a fault at it a bus does not count: its voltage comes and goes at once.
+        ([1.0, 0.1, 0.7, 0.7, 1.0], [1, 0, 1, 1, 1], (1.0 + 1 / 3, "at a", 2.0)),
+        ([1.0, 0.7, 0.7, 0.1, 1.0], [1, 1, 1, 0, 1], (1.0 + 1 / 3, "at a", 2 / 3)),
+    ],
+)
+def test_the_longest_time_below_is_straight_between_points(parts, v, counted, longest):
+    t, v, at_rest = np.arange(5.0), np.array(v), np.ones(5)
+    seen = Voltages(("a", "b"), 0.8)
+    for part in np.split(np.arange(5), np.cumsum(parts)[:-1]):
+        for rows in np.split(part, np.flatnonzero(np.diff(np.array(counted)[part])) + 1):
+            both = np.column_stack([v[rows], at_rest[rows]])
+            seen.take(t[rows], both, 0.0 * both, np.array([bool(counted[rows[0]]), True]))
+    low = seen.longest_low()
+    assert (low.value, low.where, low.t) == (pytest.approx(longest[0]), longest[1], pytest.approx(longest[2]))
+    assert seen.lowest.value == min(v[np.array(counted) > 0])
+    assert seen.end.value == min(v[-1], 1.0)
 
 
 def test_a_run_of_an_own_dae_has_a_headline():

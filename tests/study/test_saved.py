@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import psmr
+from psmr import cli
 from psmr.dae.declare.component import Component, Parameter
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
@@ -343,6 +344,11 @@ def test_components_of_ones_own_are_read_where_their_module_is_named(tmp_path, m
         psmr.load_run(tmp_path / "pond.psmr")
     again = psmr.load_run(tmp_path / "pond.psmr", modules=["ponds"])
     assert np.array_equal(again.x, run.x)
+    picture = tmp_path / "pond.svg"
+    drawn = ["plot", str(tmp_path / "pond.psmr"), "--signals", "pond.x", "-o", str(picture)]
+    assert cli.main(drawn) != 0
+    assert cli.main([*drawn, "--modules", "ponds"]) == 0
+    assert "<svg" in picture.read_text()
     with pytest.raises(InputError, match=r"modules = 'ponds'.*a list of texts"):
         psmr.load_run(tmp_path / "pond.psmr", modules="ponds")
     monkeypatch.delitem(sys.modules, "ponds")

@@ -326,6 +326,7 @@ def test_rows_after_the_end_of_the_run_are_left_out(system, tmp_path):
         ("t,p\n0,1\n\n0,2\n", r":4: t = 0 s: must be after the row before, 0 s"),
         ("t,p\n-1,1\n", r":2: t = -1 s: must be >= 0"),
         ("t,q\n0,1\n", r":1: there is no column 'p'.*; columns: t, q"),
+        ("t;p\n0;1,5\n", r":1: cells are separated by semicolons; separate them by commas"),
         ("", r":1: there is no column 't'; columns: none; the first line must name them"),
         ("t,p\n", r": has no row under its column names"),
     ],

@@ -93,6 +93,21 @@ class Chased(Component):
         return (m.cos(v.t),), (v.high - p.level - p.slope * v.t + p.pull * v.x,), ()
 
 
+class Gated(Component):
+    """x' = (1 - x) / lag below a limit that is 0 until it opens, and rises with time from there on."""
+
+    states = ("x",)
+    algebraic = ("high",)
+    limits = {"x": (None, "high")}
+    lag = Parameter(unit="s", doc="time constant", default=0.5)
+    opens = Parameter(unit="s", doc="where the limit begins to rise", default=0.7)
+    pace = Parameter(unit="pu/s", doc="rate of the limit behind that", default=1.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return ((1 - v.x) / p.lag,), (v.high - m.max(p.pace * (v.t - p.opens), 0),), ()
+
+
 class Riser(Component):
     """high' = slope, and a copy of high."""
 

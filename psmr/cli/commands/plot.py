@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from psmr.cli.console import Progress, print_json, show, tell_written
@@ -25,6 +26,13 @@ def add(subparsers: Any) -> None:
     plot.add_argument(
         "--signals", nargs="+", metavar="NAME", help="names or patterns; speeds and voltages where left out"
     )
+    plot.add_argument(
+        "--modules",
+        nargs="+",
+        metavar="MODULE",
+        default=(),
+        help="modules of your own, by name, whose components, events or schemes a saved run has; imported",
+    )
     output_option(plot, "FILE", "the picture: .svg (default: plot.svg), .png or .pdf")
 
 
@@ -32,8 +40,8 @@ def command(arguments: argparse.Namespace) -> None:
     """Draw signals of a run, or of two over one another."""
     target = arguments.output or "plot.svg"
     require_targets({"-o": target}, PICTURES)
-    run = _run(arguments.run)
-    other = None if arguments.other is None else _run(arguments.other)
+    run = _run(arguments.run, arguments.modules)
+    other = None if arguments.other is None else _run(arguments.other, arguments.modules)
 
     from psmr.study.output.canvas import save
     from psmr.study.output.plots import comparison, trajectories
@@ -63,13 +71,13 @@ def _label(path: str, run: Any) -> str:
     return f"{name} ({run.scheme})"
 
 
-def _run(path: str) -> Any:
+def _run(path: str, modules: Sequence[str]) -> Any:
     from psmr.study.file.study import is_study, read_study
     from psmr.study.run.execute import run_study
     from psmr.study.run.load import load_run
 
     if not is_study(path):
-        return load_run(path)
+        return load_run(path, modules=modules)
     study = read_study(path)
     with Progress(study.t_end) as progress:
         return run_study(study, progress=progress, write=False)[1]

@@ -29,6 +29,10 @@ class ImplicitPair:
     starts
         Points from which Newton's start of a stage, counted from 1, is extrapolated; see
         `psmr.numerics.schemes.single_rate.tableau_program`.
+    trusted
+        Whether what Newton leaves of the inner stages may be as large as its part of the tolerance. Where the
+        estimate is far above the error it shows: ESDIRK43 lost 7 % of the energy of an undamped swing in a
+        thousand swings, against 0.3 %.
     """
 
     tableau: Tableau
@@ -36,6 +40,7 @@ class ImplicitPair:
     order: int
     constant: float
     starts: Mapping[int, tuple[str, ...]]
+    trusted: bool
 
     def tolerance_of_step(self, tolerance: float) -> float:
         """Return the tolerance of a step for which the error of the run is proportional to `tolerance`.
@@ -62,7 +67,11 @@ class ImplicitPair:
 
 
 def _pair(
-    name: str, companion: list[float], order: int, starts: Mapping[int, tuple[str, ...]]
+    name: str,
+    companion: list[float],
+    order: int,
+    starts: Mapping[int, tuple[str, ...]],
+    trusted: bool = True,
 ) -> ImplicitPair:
     tableau = TABLEAUX[name]
     difference = tableau.b - np.array(companion)
@@ -72,7 +81,7 @@ def _pair(
     for _ in range(tableau.order):
         power = tableau.A @ power
     constant = abs(float(tableau.b @ power) - 1.0 / math.factorial(tableau.order + 1))
-    return ImplicitPair(tableau, difference, order, constant, MappingProxyType(dict(starts)))
+    return ImplicitPair(tableau, difference, order, constant, MappingProxyType(dict(starts)), trusted)
 
 
 # Hosea and Shampine (1996), equation (3.11), with w = sqrt(2)/4 and d = 1 - 1/sqrt(2).
@@ -121,6 +130,7 @@ PAIRS: Mapping[str, ImplicitPair] = MappingProxyType(
                 5: ("now", "stage 2", "stage 4"),
                 6: ("now", "stage 2", "stage 4", "stage 5"),
             },
+            trusted=False,
         ),
     }
 )

@@ -154,4 +154,4 @@ class VariableStep(Scheme):
 @functools.cache
 def _program(name: str) -> Program:
     pair = PAIRS[name]
-    return tableau_program(pair.tableau, keep_last=True, starts=pair.starts)
+    return tableau_program(pair.tableau, keep_last=True, starts=pair.starts, trusted=pair.trusted)

@@ -21,7 +21,17 @@ from psmr.dae.compile.kernels import residual
 from psmr.dae.compile.switch_tables import SwitchTables
 from psmr.numerics.schemes.tableaux import Tableau
 from psmr.numerics.solve.lu import solve
-from psmr.numerics.solve.records import limits_of, lu_of, work_of
+from psmr.numerics.solve.records import (
+    BOUNDED,
+    LOWER_AT,
+    STATE,
+    UPPER_AT,
+    limits_of,
+    lu_of,
+    matrix_of,
+    work_of,
+)
+from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.estimate import largest_error
 
 # Corners that make this much of the tolerance of a step together are left to the error control, and where one
@@ -162,10 +172,11 @@ def _crossing(corners, point, k):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _changed(corners, point):  # type: ignore[no-untyped-def]
+def _changed(corners, point, least):  # type: ignore[no-untyped-def]
     """List the margins that have another sign at a point than at the start; return how many.
 
-    They ascend in time. For a stage they are those only that have at the end the sign of the start.
+    They ascend in time, from the part `least` of the step on. For a stage they are those only that have at
+    the end the sign of the start.
     """
     values, place, at, end = corners.values, corners.place, corners.at, corners.end
     count = 0
@@ -179,7 +190,7 @@ def _changed(corners, point):  # type: ignore[no-untyped-def]
         while (values[first, k] >= 0.0) == side:
             first += 1
         part = _crossing(corners, first, k)
-        if part < LEAST_PART and corners.ahead[BEFORE] == 0:
+        if part < least:
             continue
         q = count
         while q > 0 and at[q - 1] > part:
@@ -191,10 +202,10 @@ def _changed(corners, point):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _made_of(machine, corners, point, count, tolerance, h, w):  # type: ignore[no-untyped-def]
+def _made_of(machine, corners, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return what the first `count` corners listed make of the step, in units of the tolerance.
 
-    `room` holds the point.
+    `room` holds the point. With `of_limits` it is what they make of the limits that states leave.
     """
     block = machine.blocks[0]
     values, rows, room = corners.values, corners.rows, corners.room
@@ -224,31 +235,68 @@ def _made_of(machine, corners, point, count, tolerance, h, w):  # type: ignore[n
                 defect[i] = missed / corners.gamma * update[i]
             for i in range(n, defect.size):
                 defect[i] = 0.0
+            for b in range(limits.bounded.size):
+                if limits.held[b] != 0:  # it is where its limit is, whatever led there
+                    defect[limits.bounded[b]] = 0.0
         solve(lu_of(block), defect, update)
+        if of_limits:
+            return _let_go(machine, corners, True, tolerance, w)
     return largest_error(block, w, tolerance)
 
 
 @lean
-def _first_at(machine, corners, point, source, tolerance, h, w):  # type: ignore[no-untyped-def]
-    """Return where the step should end for the corners before a point, 1 where they do not matter."""
-    count = _changed(corners, point)
-    if count == 0:
-        return 1.0
+def _let_go(machine, corners, changed, tolerance, w):  # type: ignore[no-untyped-def]
+    """Return how far a state moves in the step that leaves a limit that moves, in units of its tolerance.
+
+    Of several it is the largest; where a limit has `changed`, by what stands in `update`, it is that.
+    """
+    block, start, largest = machine.blocks[0], machine.points[AT_START], 0.0
+    matrix, limits, update = matrix_of(block), limits_of(block), work_of(block).update
+    for k in range(limits.moving.shape[0]):
+        row = limits.moving[k]
+        i = row[STATE]
+        at = matrix.variables[i]
+        least = tolerance * max(1.0, abs(start[at]))
+        moved = abs(w[at] - start[at])
+        if limits.held[row[BOUNDED]] != 0 or corners.aside[i] != 0 or not moved > least:
+            continue
+        for place in (row[LOWER_AT], row[UPPER_AT]):
+            if place >= 0 and abs(start[place] - start[at]) <= least:
+                largest = max(largest, (abs(update[place]) if changed else moved) / least)
+    return largest
+
+
+@lean
+def _first_that_matter(machine, corners, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return the fewest of the corners listed that matter together, and what they make of the step.
+
+    They are in their order in time; none where all of them do not matter.
+    """
+    source = w if point == corners.end else machine.points[corners.stages[point]]
     for i in range(w.size):
         corners.room[i] = source[i]
-    # The fewest of them, in their order in time, that matter together.
     below, middle, made = 0, count, 0.0
-    while True:
-        found = _made_of(machine, corners, point, middle, tolerance, h, w)
+    while count > 0:
+        found = _made_of(machine, corners, point, middle, of_limits, tolerance, h, w)
         if found > MATTERS:
             count, made = middle, found
         elif middle == count:
-            return 1.0
+            return 0, 0.0
         else:
             below = middle
         if count - below == 1:
             break
         middle = (below + count) // 2
+    return count, made
+
+
+@lean
+def _first_at(machine, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return where the step should end for the corners before a point, 1 where they do not matter."""
+    count = _changed(corners, point, 0.0 if corners.ahead[BEFORE] != 0 else LEAST_PART)
+    count, made = _first_that_matter(machine, corners, point, count, False, tolerance, h, w)
+    if count == 0:
+        return 1.0
     part, parts = corners.at[count - 1], corners.parts
     further = parts[parts.size - 1] - 1.0
     if part > 1.0:
@@ -260,6 +308,24 @@ def _first_at(machine, corners, point, source, tolerance, h, w):  # type: ignore
     if corners.behind / corners.missed * made * further * part * part > MATTERS * (parts[point] - part):
         return part / (1.0 + further)
     return part + LEFT / made * (parts[point] - part)
+
+
+@lean
+def _first_release(machine, corners, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return where the step should end for the corner of a limit that lets a state go, 1 for none.
+
+    A limit that moves holds the state up to there, and the step lets it go at its start. Behind the corner so
+    little is left that the limit still holds the state; a limit that jumps is met ahead of it, until what the
+    state moves in the step that leads over it is below the tolerance.
+    """
+    if _let_go(machine, corners, False, tolerance, w) == 0.0:
+        return 1.0
+    count = _changed(corners, corners.end, 0.0)
+    count, made = _first_that_matter(machine, corners, corners.end, count, True, tolerance, h, w)
+    if count == 0:
+        return 1.0
+    part = corners.at[count - 1]
+    return part - LEAST_PART if part > 1.0 - LEAST_PART else part + LEFT / made * (1.0 - part)
 
 
 @lean
@@ -292,10 +358,10 @@ def first_switch(machine, corners, tolerance, h, w):  # type: ignore[no-untyped-
             if turn < 2:
                 residual(corners.margins, point, corners.values[j])
             else:
-                part = min(part, _first_at(machine, corners, j, point, tolerance, h, w))
+                part = min(part, _first_at(machine, corners, j, tolerance, h, w))
         if turn == 0 and not _may_turn(corners, middle):
             return part
-    return part
+    return min(part, _first_release(machine, corners, tolerance, h, w))
 
 
 @lean

@@ -62,7 +62,7 @@ SHARE, LEAST_ACCURATE = 5e-2, 1e-4
 
 # A limit that is met or left within a step ends the step where the state is away from it by more tolerances
 # than this; nearer than this part of the step to either end it is passed as it is. So often is it sought.
-BEYOND, LEAST_PART, MOST_CORNERS = 1.0, 1e-3, 4
+BEYOND, LEAST_PART, MOST_CORNERS = 1.0, 1e-3, 8
 
 # Places in `Control.steps` and `Control.counts`.
 NEXT, PREVIOUS, TRIED = range(3)
@@ -138,15 +138,18 @@ def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-de
 
     A state that meets its limit is without it the parabola through its start with its rate there and the raw
     one at the end. One that leaves does so where its raw rate, a straight line, changes its sign; so does one
-    that the step holds to its end though it should have left. Rates are those beside a limit that moves. What
-    is away from the limit by less than `BEYOND` tolerances is left to the error.
+    that the step holds to its end though it should have left. Rates are those beside a limit that moves, the
+    parabola through its values at the start, near the middle and at the end. What is away from the limit by
+    less than `BEYOND` tolerances is left to the error.
     """
     block, aside = machine.blocks[0], corners.aside
     matrix, limits = matrix_of(block), limits_of(block)
     start, part, ready, row = machine.points[AT_START], 1.0, 0, 0
+    middle, near = corners.parts[corners.middle], machine.points[corners.stages[corners.middle]]
     for b in range(limits.bounded.size):
         i, side = limits.bounded[b], limits.held[b]
         at, lower, upper, slack = matrix.variables[i], limits.lower[i], limits.upper[i], 0.0
+        low, high = -1, -1
         if row < limits.moving.shape[0] and limits.moving[row, BOUNDED] == b:
             low, high = limits.moving[row, LOWER_AT], limits.moving[row, UPPER_AT]
             lower, upper = start[low] if low >= 0 else lower, start[high] if high >= 0 else upper
@@ -168,11 +171,11 @@ def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-de
             kept_of(block).memory[VALID] = 0.0
             evaluate(block, w)
             ready = 1
-        # How far the limit moves, and would at its first pace: that of the state, which it held. Along a
-        # parabola its last pace follows.
-        drift = ahead = (limit - begin) * side
-        if not meets and slack > 0.0:
-            ahead = h * machine.rates[0, at] * side
+        # How far the limit moves, and would at its first pace; its last pace follows.
+        drift, ahead, moved = (limit - begin) * side, 0.0, high if side > 0 else low
+        if moved >= 0:
+            to_middle = (near[moved] - begin) * side
+            ahead = drift - (middle * drift - to_middle) / (middle * (1.0 - middle))
         last = h * matrix.F[i] * side - (2.0 * drift - ahead)
         if not (meets or leaves) and -0.5 * last <= BEYOND * least:  # it stays
             continue
@@ -186,10 +189,12 @@ def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-de
         if not meets:
             first = h * control.raw[i] * side - ahead
             left = first / (first - last) if first > 0.0 > last else 1.0
+            if leaves and first > 0.0:  # where so little is left that it would be passed too
+                left = min(left, 1.0 - 2.0 * LEAST_PART)
             if leaves or -0.5 * last * (1.0 - left) > BEYOND * least:
                 part = min(part, left)
             continue
-        slope, gap = h * machine.rates[0, at] * side - drift, (begin - start[at]) * side
+        slope, gap = h * machine.rates[0, at] * side - ahead, (begin - start[at]) * side
         bend = 0.5 * (last - slope)
         if abs(slope + bend - gap) < BEYOND * least:  # met at the end
             continue

@@ -166,6 +166,12 @@ def read_points(file: Path, time: str, column: str) -> list[Point]:
 
 def _place(file: Path, head: list[str], name: str) -> int:
     if name not in head:
+        apart = next((mark for mark in (";", "\t") if mark in head[0]), None) if len(head) == 1 else None
+        if apart is not None:
+            raise EventError(
+                f"{file}:1: cells are separated by {'semicolons' if apart == ';' else 'tabs'}; separate them "
+                "by commas, and write numbers with a decimal point"
+            )
         raise EventError(
             f"{file}:1: there is no column {shown(name)}{nearest(name, head)}; columns: "
             f"{', '.join(head) or 'none'}; the first line must name them"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.grid.models.catalogue import FOLLOWERS
+from psmr.study.topology.network import buses
 from psmr.study.topology.plants import plants
+from psmr.study.topology.remembered import of_devices
 
 Reals = NDArray[np.float64]
 
@@ -40,22 +42,11 @@ class Slip:
 class Followers:
     """The loops of the converters of a system that follow, as the points of a run come."""
 
-    def __init__(self, system: System, buses: Sequence[str]) -> None:
-        names = {name: k for k, name in enumerate(system.names_x)}
-        kinds = {device.name: device.component for device in system.devices}
-        place = {bus: k for k, bus in enumerate(buses)}
-        found = [
-            (plant.name, plant.bus)
-            for plant in plants(system).values()
-            if issubclass(kinds[plant.name], FOLLOWERS) and f"{plant.name}.theta" in names
-        ]
-        self.names = tuple(name for name, _ in found)
-        self._buses = tuple(bus for _, bus in found)
-        self._theta = np.array([names[f"{name}.theta"] for name in self.names], dtype=np.intp)
-        self._at = np.array([place[bus] for bus in self._buses], dtype=np.intp)
+    def __init__(self, system: System) -> None:
+        self.names, self._buses, self._theta, self._at = _followers_of(system)
         self._start: Reals | None = None
-        self._last = np.zeros(len(found))  # angles of the buses, which go on from point to point
-        self._away = np.zeros(len(found))  # rad from the start
+        self._last = np.zeros(len(self.names))  # angles of the buses, which go on from point to point
+        self._away = np.zeros(len(self.names))  # rad from the start
         self._when: dict[int, float] = {}
 
     def take(
@@ -93,3 +84,20 @@ class Followers:
             for k, t in self._when.items()
         ]
         return tuple(sorted(found, key=lambda slip: slip.t))
+
+
+@of_devices
+def _followers_of(
+    system: System,
+) -> tuple[tuple[str, ...], tuple[str, ...], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the converters whose loop has an angle, their buses, and where angles and buses stand."""
+    kinds = {device.name: device.component for device in system.devices}
+    states, place = frozenset(system.names_x), {bus: k for k, bus in enumerate(buses(system))}
+    found = [
+        (plant.name, plant.bus)
+        for plant in plants(system).values()
+        if issubclass(kinds[plant.name], FOLLOWERS) and f"{plant.name}.theta" in states
+    ]
+    names, at = tuple(name for name, _ in found), tuple(bus for _, bus in found)
+    theta = np.array([system.index(f"{name}.theta") for name in names], dtype=np.intp)
+    return names, at, theta, np.array([place[bus] for bus in at], dtype=np.intp)

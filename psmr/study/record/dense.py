@@ -13,8 +13,9 @@ The solution of the system does so but for the error e of the cubic, of which (I
 of fourth order as well, and no longer larger where a state is stiff. Where a state grows by itself, and the
 step is long, I - a J may be next to singular: what is found then is far, or on another branch. The states
 stay on the cubic where nothing is found, where half of a does not lead towards what the whole of it does, or
-where it is further from the cubic than the rates, with their errors, could have taken that. Nothing beyond
-the accepted points has to be recorded.
+where it is further from the cubic than the rates, with their errors, could have taken that. A state that is
+on the same limit at both ends of a step is on it between, however that moves: its rate is not f there, but
+that of the limit. Nothing beyond the accepted points has to be recorded.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ TOLERANCE = 1e-12
 # Part of s (1 - s) h by which points are corrected. Behind Kundur's quiet minute three hundredths leave stiff
 # states 12 tolerances aside, a fifth 2, none 256; with the whole more points have no solution.
 SMOOTH = 0.2
+
+# Beyond any limit: the known part of a state that its limit holds.
+BEYOND = 1e12
 
 # Relative differences of states that say nothing.
 ROUNDING = 1e-9
@@ -92,8 +96,8 @@ def _within(system: System, span: Span, t: Reals, points: Reals, times: Reals) -
         before, after = points[k], points[k + 1]
         straight = before + s * (after - before)
         beyond = (1.0 - 2.0 * s) * (before - after)[:n]
-        free, held = rates.at(k + 1, t, points)
-        leaving, moved = rates.at(k, t, points)[1], (after - before)[:n]
+        free, held, last_side = rates.at(k + 1, t, points)
+        (_, leaving, side), moved = rates.at(k, t, points), (after - before)[:n]
         # A state that meets its limit at the end of the step, not within, gets there with its raw rate.
         at_end = np.abs(0.5 * h * (leaving + free) - moved) < AT_END * np.abs(moved)
         arriving = np.where(at_end, free, held)
@@ -106,9 +110,11 @@ def _within(system: System, span: Span, t: Reals, points: Reals, times: Reals) -
         cubic = w.copy()
         a = s * (1.0 - s) * h * SMOOTH
         bulge = s * (1.0 - s) * (h * (np.abs(leaving) + np.abs(arriving)) + np.abs(moved))
-        half = rates.followed(cubic, 0.5 * a, slope)
-        whole = rates.followed(cubic, a, slope)
-        if half is not None and whole is not None and _near(whole[:n], half[:n], cubic[:n], bulge):
+        side = np.where(side == last_side, side, 0)
+        half = rates.followed(cubic, 0.5 * a, slope, side)
+        whole = rates.followed(cubic, a, slope, side)
+        own = np.flatnonzero(side == 0)
+        if half is not None and whole is not None and _near(whole[own], half[own], cubic[own], bulge[own]):
             w = whole
         else:
             _solve(system, network, w, limits)
@@ -134,13 +140,16 @@ class _Rates:
     """f at recorded points, each computed once while it is in use."""
 
     def __init__(self, system: System, span: Span, limits: tuple[Reals, Reals]) -> None:
-        self.system, self.span = system, span
+        self.system, self.span, self.limits = system, span, limits
         self.block = block_of(system, span, limits, np.arange(system.n + system.m), "step")
         self.w = system.w0.copy()
-        self.known: dict[int, tuple[Reals, Reals]] = {}
+        self.known: dict[int, tuple[Reals, Reals, Reals]] = {}
 
-    def at(self, k: int, t: Reals, points: Reals) -> tuple[Reals, Reals]:
-        """Return (n,) rates at the k-th point of the span, without limits and with those at a limit held."""
+    def at(self, k: int, t: Reals, points: Reals) -> tuple[Reals, Reals, Reals]:
+        """Return (n,) rates at the k-th point of the span, without limits and with those at a limit held.
+
+        The third, (n,), says which states are on their upper limits, 1, and on their lower ones, -1.
+        """
         if k not in self.known:
             size, rate = self.system.n + self.system.m, np.zeros(self.system.n)
             self.w[:size], self.w[-1] = points[k], t[k]
@@ -148,13 +157,22 @@ class _Rates:
             self.block.records.kept.memory[VALID] = 0.0
             project(self.block.address, self.w, rate)
             free = self.block.records.matrix.F[: self.system.n].copy()
-            self.known = {j: known for j, known in self.known.items() if j >= k - 1} | {k: (free, rate)}
+            states = self.w[: self.system.n]
+            low, high = (
+                np.abs(states - limit) <= ROUNDING * np.maximum(1.0, np.abs(states))
+                for limit in self.system.limits(self.w, self.limits)
+            )
+            found = free, rate, np.where(high, 1.0, np.where(low, -1.0, 0.0))
+            self.known = {j: known for j, known in self.known.items() if j >= k - 1} | {k: found}
         return self.known[k]
 
-    def followed(self, cubic: Reals, a: float, slope: Reals) -> Reals | None:
-        """Return the point that solves the equations with (n,) rates of the cubic; None for no solution."""
+    def followed(self, cubic: Reals, a: float, slope: Reals, side: Reals) -> Reals | None:
+        """Return the point that solves the equations with (n,) rates of the cubic; None for no solution.
+
+        `side` (n,) says which states their upper limits hold, 1, and which their lower ones do, -1.
+        """
         block, w = self.block, cubic.copy()
-        block.records.work.known[:] = w[: self.system.n] - a * slope
+        block.records.work.known[:] = np.where(side == 0, w[: self.system.n] - a * slope, side * BEYOND)
         block.records.kept.memory[VALID] = 0.0
         while (status := block.solve(w, a, VERY_DISHONEST, TOLERANCE, ALL)) == NO_ROOM:
             block.make_room()

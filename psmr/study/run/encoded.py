@@ -239,7 +239,7 @@ class Decoder:
         if not OWN.fullmatch(module) and module not in self.modules:
             raise InputError(
                 f"it holds a {name} of the module {module}, which is not psmr's; where you trust both, "
-                f"psmr.load_run(path, modules=[{module!r}])"
+                f"psmr.load_run(path, modules=[{module!r}]) or psmr plot --modules {module}"
             )
         found = vars(importlib.import_module(module)).get(name)
         if not isinstance(found, type) or found.__module__ != module:

@@ -32,7 +32,6 @@ class Branch:
 
 
 @of_devices
-@of_devices
 def buses(system: System) -> tuple[str, ...]:
     """Return the device names of the buses."""
     return tuple(d.name for d in system.devices if issubclass(d.component, Bus))

@@ -1,0 +1,84 @@
+"""The states that reach a limit, as the points of a run come."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.compile.decorators import lean
+from psmr.dae.system.system import System
+from psmr.study.outcome.outcome import Limit
+from psmr.study.record.spans import Span
+
+Reals = NDArray[np.float64]
+
+# A state counts as at its limit within this part of max(1, |limit|): rounding of the projection onto it.
+AT_LIMIT = 1e-9
+
+SIDES = ("lower limit", "upper limit")
+
+
+class LimitsMet:
+    """The limits of a system's states, and when each was first met."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._open = [system.limited.copy(), system.limited.copy()]  # limits of each side not met so far
+        self._met: dict[tuple[int, str], float] = {}
+
+    def begin(self, span: Span) -> None:
+        """Take note that what follows belongs to a span."""
+        self._span, self._constant = span, self.system.constant_limits(span.parameters)
+
+    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+        """Take (K,) times, (K, n) states and (K, m) algebraic variables, K > 0."""
+        at = (self.system.lower_at, self.system.upper_at)
+        found = []
+        for k, (constant, moving) in enumerate(zip(self._constant, at, strict=True)):
+            open_ = np.flatnonzero(self._open[k])
+            if not open_.size:
+                continue
+            over = np.flatnonzero(moving[open_] >= 0)
+            column, limits = np.full(open_.size, -1), np.empty((t.size, over.size))
+            column[over] = np.arange(over.size)
+            for j, i in enumerate(open_[over].tolist()):
+                limits[:, j] = self._variable(int(moving[i]), t, x, y)
+            rows = np.empty(open_.size, np.int64)
+            first_met(np.take(x, open_, axis=1), constant[open_], column, limits, k == 1, rows)
+            for j in np.flatnonzero(rows >= 0).tolist():
+                i = int(open_[j])
+                if self.system.names_x[i].rpartition(".")[0] not in self._span.out:
+                    found.append((i, SIDES[k], float(t[rows[j]])))
+                    self._open[k][i] = False
+        for i, side, when in sorted(found):
+            self._met[i, side] = when
+
+    def met(self) -> tuple[Limit, ...]:
+        """Return the limits that were met, in order of time."""
+        names = self.system.names_x
+        found = [Limit(names[i], side, t) for (i, side), t in self._met.items()]
+        return tuple(sorted(found, key=lambda limit: limit.t))
+
+    def _variable(self, place: int, t: Reals, x: Reals, y: Reals) -> Reals:
+        """Return (K,) values of the variable at a place in w."""
+        n, m = self.system.n, self.system.m
+        if place < n:
+            return x[:, place]
+        return y[:, place - n] if place < n + m else self._span.held(t)[:, place - n - m]
+
+
+@lean
+def first_met(values, constant, column, limits, upper, rows):  # type: ignore[no-untyped-def]
+    """Write for each column of `values` the first row in which it is at its limit, -1 where in none.
+
+    The limit is `constant`, or the `column` of `limits` where that is not negative.
+    """
+    sign = -1.0 if upper else 1.0
+    for c in range(rows.size):
+        rows[c] = -1
+        for k in range(values.shape[0]):
+            bound = constant[c] if column[c] < 0 else limits[k, column[c]]
+            slack = AT_LIMIT * max(1.0, abs(bound))
+            if np.isfinite(bound) and sign * (values[k, c] - bound) <= slack:
+                rows[c] = k
+                break
