@@ -138,7 +138,7 @@ def test_a_limit_that_begins_to_move_lets_its_state_go_on_time(method, pace):
     """At once where it is the faster one; at 1e-6 the state was let go 3e3 tolerances early."""
     for tolerance in (1e-3, 1e-4, 1e-5, 1e-6):
         run = integrate(systems.one(systems.Gated, {}, pace=pace), psmr.VariableStep(tolerance, method), 2.0)
-        assert np.abs(run.x[:, 0] - let_go(run.t, pace)).max() < 12 * tolerance
+        assert np.abs(run.x[:, 0] - let_go(run.t, pace)).max() < 5 * tolerance
 
 
 def test_converters_in_a_fault_take_no_step_for_each_tolerance_that_a_limit_moves(wscc9):
@@ -178,7 +178,7 @@ def test_a_tolerance_that_is_none_is_refused(tolerance):
         psmr.VariableStep(tolerance)
 
 
-@pytest.mark.parametrize(("method", "least"), [("ESDIRK43", 1e-12), ("TR-BDF2", 3.4e-9)])
+@pytest.mark.parametrize(("method", "least"), [("ESDIRK43", 3.04e-12), ("TR-BDF2", 3.4e-9)])
 def test_a_tolerance_below_double_precision_is_refused_with_the_least(method, least):
     with pytest.raises(SchemeError, match=rf"double precision allows {method}; the least is {least:.2g}"):
         psmr.VariableStep(0.9 * least, method)

@@ -110,11 +110,13 @@ def _check_course(system: System, change: Change, name: str) -> None:
 
 def _check_out(system: System, change: Change) -> None:
     """Raise EventError where what goes out of service is not there, or would leave others without a row."""
+    if not change.out:
+        return
     known = {device.name: device for device in system.devices}
     for name in change.out:
         if name not in known:
             raise EventError(f"{change}: there is no device {name!r}{nearest(name, known)}")
-    for device in system.devices if change.out else ():
+    for device in system.devices:
         for port in device.component.outputs:
             target = device.connections[port].rpartition(".")[0]
             if target in change.out and device.name not in change.out:

@@ -144,10 +144,17 @@ def stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
         base = machine.points[row[BASE]]
         for q in range(known.size):
             known[q] = base[variables[q]]
-    for j in range(row[COUNT]):
-        weight, rate = h * numbers[first + 2 + j], machine.rates[row[LIST + j]]
+    j = row[COUNT] % 2
+    if j == 1:
+        weight, rate = h * numbers[first + 2], machine.rates[row[LIST]]
         for q in range(known.size):
             known[q] += weight * rate[variables[q]]
+    while j < row[COUNT]:  # two at a time: reading and writing is all there is to do
+        one, two = machine.rates[row[LIST + j]], machine.rates[row[LIST + j + 1]]
+        u, v = h * numbers[first + 2 + j], h * numbers[first + 3 + j]
+        j += 2
+        for q in range(known.size):
+            known[q] += u * one[variables[q]] + v * two[variables[q]]
     w[w.size - 1] = t + h * numbers[first]
     a = h * numbers[first + 1]
     status = _implicit(machine, row, block, a, w) if a != 0.0 else _explicit(machine, row, block, w)
@@ -221,20 +228,32 @@ def extrapolate(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     """
     time = t + h * numbers[row[NUMBERS]]
     points, variables = machine.points, matrix_of(machine.blocks[row[BLOCK]]).variables
-    for q in range(variables.size):
-        w[variables[q]] = 0.0
+    last, waiting, weight_of_it, anew = w.size - 1, -1, 0.0, True
     for k in range(row[COUNT]):
-        own = points[row[LIST + k], w.size - 1]
+        own = points[row[LIST + k], last]
         if own != own:
             continue
         weight = 1.0
         for j in range(row[COUNT]):
-            other = points[row[LIST + j], w.size - 1]
+            other = points[row[LIST + j], last]
             if j != k and other == other:
                 weight *= (time - other) / (own - other)
-        point = points[row[LIST + k]]
+        if waiting < 0:  # two at a time: reading and writing is all there is to do
+            waiting, weight_of_it = row[LIST + k], weight
+            continue
+        one, two = points[waiting], points[row[LIST + k]]
+        waiting = -1
         for q in range(variables.size):
-            w[variables[q]] += weight * point[variables[q]]
+            at = variables[q]
+            value = weight_of_it * one[at] + weight * two[at]
+            w[at] = value if anew else w[at] + value
+        anew = False
+    if waiting >= 0:
+        one = points[waiting]
+        for q in range(variables.size):
+            at = variables[q]
+            value = weight_of_it * one[at]
+            w[at] = value if anew else w[at] + value
     machine.state[VALID_OF] = -1
 
 
