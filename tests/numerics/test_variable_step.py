@@ -13,6 +13,7 @@ from psmr.numerics.solve.impasse import impasse
 from psmr.study.record.dense import dense_points
 from psmr.study.record.spans import spans_of
 from tests import systems
+from tests.benchmarks.equal_error.cases import load_step, system_of, watched
 from tests.numerics.test_moving_limits import LEFT, MET, chased, exact
 
 INSTANTS = np.linspace(0.0, 3.0, 301)
@@ -307,6 +308,17 @@ def test_a_trip_and_a_ramp(faulted):
     fine = integrate(system, psmr.SingleRate("SDIRK2", 5e-4), 1.5, changes)
     run = integrate(system, psmr.VariableStep(1e-6), 1.5, [*changes, Change(1.2, label="nothing")])
     assert np.abs(run.x[-1] - fine.x[-1]).max() < 1e-3
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-4])
+def test_what_newton_leaves_does_not_add_up_in_the_drift_of_all_machines(tolerance):
+    system, bus = system_of("kundur", 0.0)
+    what, chosen = load_step(system, bus), watched(system)
+    fine, run = (
+        integrate(system, psmr.VariableStep(each), what.t_end, what.changes) for each in (1e-8, tolerance)
+    )
+    off = np.hstack([run.x[-1], run.y[-1]]) - np.hstack([fine.x[-1], fine.y[-1]])
+    assert np.abs(off[chosen]).max() < 0.5 * tolerance
 
 
 @pytest.mark.parametrize(("tolerance", "most"), [(1e-4, 5e-3), (1e-5, 5e-4)])

@@ -81,10 +81,15 @@ def busiest(case: Case) -> int:
     return max(count, key=lambda bus: (count[bus], -bus))
 
 
+def faulted(system: System) -> str:
+    """Return the bus of a local fault."""
+    names = [name[: -len(".v_re")] for name in system.names_y if name.endswith(".v_re")]
+    return names[len(names) // 3]
+
+
 def local_fault(system: System, bus: int) -> Disturbance:
     """Return 100 ms of a fault with 0.1 pu to ground, somewhere."""
-    names = [name[: -len(".v_re")] for name in system.names_y if name.endswith(".v_re")]
-    fault = psmr.Fault(bus=names[len(names) // 3], start=START, clear=START + 0.1, x=0.1)
+    fault = psmr.Fault(bus=faulted(system), start=START, clear=START + 0.1, x=0.1)
     return Disturbance(fault.changes(system), 5.0, (START + 0.12, 0.02))
 
 

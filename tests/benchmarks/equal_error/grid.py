@@ -9,9 +9,13 @@ import partitioning
 import psmr
 from psmr.dae.system.system import System
 from tests.benchmarks.equal_error.cases import START
-from tests.benchmarks.equal_error.measure import Entry
+from tests.benchmarks.equal_error.measure import Entry, Ladder, Name
 
-FIXED = ("TM", "SDIRK2")
+# Families with fixed steps, and their methods.
+METHODS = {"TM": "TM", "SDIRK2": "SDIRK2", "ESDIRK32, fixed": "ESDIRK32"}
+FIXED = tuple(METHODS)
+# Fixed steps in s, and the macro steps of fixed partitions; those that come first, and then which are needed.
+STEPS, FIRST = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4), 0.02
 VARIABLE = {
     "TR-BDF2": (1e-2, 1e-3, 1e-4),
     "ESDIRK32": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5),
@@ -21,19 +25,36 @@ VARIABLE = {
 OF_HUGE = {"TR-BDF2": (1e-3,), "ESDIRK32": (1e-2, 1e-3, 1e-4), "ESDIRK43": (1e-4, 1e-5)}
 REFINED, TM, EXTRAPOLATED = "SelfAdjusting", "multirate TM", "multirate extrapolation"
 REFINED_TOLERANCES = (1e-2, 1e-3, 1e-4)
-# Macro steps in s, and how many small ones each has.
-MACRO_STEPS, RATIO = {TM: (0.04, 0.02, 0.01), EXTRAPOLATED: (0.02, 0.005)}, 10
+# Macro steps in s of those that predict by extrapolation, and how many small ones each macro step has.
+MACRO_STEPS, RATIO = (0.02, 0.005), 10
 # Faster than this, in 1/s, is fast where no converters are.
 DELTA = 20.0
-IDA = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
-SETUP, CLEARING, SECOND = "set-up", "to the clearing", "to 1 s after it"
+IDA, IDA_FIRST = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8), 1e-3
+SETUP, CLEARING, SECOND, LATER = "set-up", "to the clearing", "to 1 s after it", "to 2 min after it"
+# Tolerances of `VariableStep` at whose errors schemes are compared.
+LOOSE, TIGHT = 1e-3, 1e-4
 # Variables from which a case is large, and from which it is very large.
 LARGE, HUGE = 5_000, 20_000
 
 
+def own(tolerance: float) -> Name:
+    """Return the family and label of `VariableStep(tolerance)`."""
+    return psmr.VariableStep(tolerance).name, f"{tolerance:g}"
+
+
 def rounds_of(size: int) -> int:
     """Return how many rounds a system gets by its variables: the shorter a run the more it scatters."""
-    return 3 if size < LARGE else 2 if size < HUGE else 1
+    return 7 if size < LARGE else 5 if size < HUGE else 3
+
+
+def once(size: int) -> float:
+    """Return the s from which a run is measured once only, where a system has so many variables."""
+    return 3.0 if size >= HUGE else 1.0
+
+
+def most(size: int) -> float:
+    """Return how many times the cost of `VariableStep` is the most that is spent to reach its error."""
+    return 10.0 if size < HUGE else 5.0
 
 
 def reference_of(size: int) -> float:
@@ -42,47 +63,53 @@ def reference_of(size: int) -> float:
 
 
 def entries(size: int, kind: str, multirate: Sequence[Entry]) -> list[Entry]:
-    """Return what is measured; fixed steps as cheap as they are, with a kept matrix.
+    """Return what is measured in any case; `SelfAdjusting` beside `VariableStep` with its tolerance.
 
-    Very large cases have fewer tolerances and steps: those at which schemes are compared.
+    Very large cases have fewer tolerances: those at which schemes are compared.
     """
     quiet, huge = kind == "quiet minute", size >= HUGE
-    kept = {"newton": "very dishonest", "tolerance": 1e-7}
     found = [Entry(SETUP, "0.1", psmr.VariableStep(0.1), START / 50)]
-    found += [
-        Entry(method, f"{1e3 * h:g} ms", psmr.SingleRate(method, h, **kept))  # type: ignore[arg-type]
-        for method in (FIXED[:1] if huge and quiet else FIXED)
-        for h in fixed_steps(size, kind)
-    ]
-    found += [
-        Entry(method, f"{tolerance:g}", psmr.VariableStep(tolerance, method))
-        for method, tolerances in VARIABLE.items()
-        for tolerance in tolerances
-        if not huge or tolerance in OF_HUGE[method]
-    ]
-    found += [Entry(REFINED, f"{tol:g}", psmr.SelfAdjusting(tol)) for tol in REFINED_TOLERANCES[huge:]]
-    found += [e for e in multirate if size < LARGE or _kept(e, size, kind)]
+    refined = {own(tol): Entry(REFINED, f"{tol:g}", psmr.SelfAdjusting(tol)) for tol in REFINED_TOLERANCES}
+    for method, tolerances in VARIABLE.items():
+        for tolerance in tolerances:
+            name = method, f"{tolerance:g}"
+            if huge and tolerance not in OF_HUGE[method]:
+                continue
+            found.append(Entry(*name, psmr.VariableStep(tolerance, method)))
+            if name in refined and not (huge and tolerance > LOOSE):
+                found.append(refined[name])
     if quiet:
         found += [
             Entry(name, f"{tolerance:g}", psmr.VariableStep(tolerance), t_end)
-            for name, t_end in ((CLEARING, START + 0.1), (SECOND, START + 1.1))
-            for tolerance in (1e-3, 1e-4)
+            for name, t_end in ((CLEARING, START + 0.1), (SECOND, START + 1.1), (LATER, START + 120.1))
+            for tolerance in (LOOSE, TIGHT)
         ]
-    return found + [Entry("IDA", f"{tol:g}", tol) for tol in IDA[: 5 if size < LARGE else 3]]
+        return found
+    extrapolated = [entry for entry in multirate if entry.family == EXTRAPOLATED]
+    if size < LARGE or (kind == "local fault" and not huge):
+        found += extrapolated
+        found += [fixed("TM", FIRST / RATIO) for _ in extrapolated[:1]]
+    return found
 
 
-def _kept(entry: Entry, size: int, kind: str) -> bool:
-    """Return whether a fixed partition is measured on a large case: extrapolation behind a local fault."""
-    if entry.family == EXTRAPOLATED:
-        return kind == "local fault" and size < HUGE
-    return kind != "quiet minute"
+def fixed(family: str, h: float) -> Entry:
+    """Return a fixed step in s as cheap as it is, with a kept matrix."""
+    scheme = psmr.SingleRate(METHODS[family], h, newton="very dishonest", tolerance=1e-7)
+    return Entry(family, f"{1e3 * h:g} ms", scheme)
 
 
-def fixed_steps(size: int, kind: str) -> Sequence[float]:
-    """Return the fixed steps in s: fewer where a run of the shortest takes minutes."""
-    fewer = {"local fault": 0, "severe fault": 1, "load step": 1, "quiet minute": 2}[kind]
-    count = 4 if size < LARGE else (2 if fewer == 2 else 4) if size < HUGE else 3 - fewer
-    return (0.02, 0.01, 0.005, 0.002)[:count]
+def ladders(size: int, kind: str, multirate: Sequence[Entry]) -> list[Ladder]:
+    """Return steps and tolerances, of which those with the errors of `VariableStep` are measured."""
+    loose, tight = own(LOOSE), own(TIGHT)
+    found = [
+        Ladder([fixed(family, h) for h in STEPS], STEPS.index(FIRST), loose, tight, most(size))
+        for family in FIXED
+    ]
+    rungs = [entry for entry in multirate if entry.family == TM]
+    if rungs and (size < LARGE or kind != "quiet minute"):
+        found.append(Ladder(rungs, STEPS.index(FIRST), loose, loose, most(size)))
+    tolerances = [Entry("IDA", f"{tol:g}", tol) for tol in IDA]
+    return [*found, Ladder(tolerances, IDA.index(IDA_FIRST), loose, tight, most(size))]
 
 
 def multirate(system: System) -> list[Entry]:
@@ -111,6 +138,6 @@ def multirate(system: System) -> list[Entry]:
     }
     return [
         Entry(family, f"{1e3 * h:g} and {1e3 * h / RATIO:g} ms", schemes[family](h))
-        for family, steps in MACRO_STEPS.items()
+        for family, steps in ((TM, STEPS), (EXTRAPOLATED, MACRO_STEPS))
         for h in steps
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,6 +72,26 @@ class Entry:
     t_end: float | None = None
 
 
+Name = tuple[str, str]
+"""Family and label of an entry."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Schemes of one family from the coarsest to the finest, of which those are measured that are needed.
+
+    From the rung `begin` on coarser ones are, until one is worse than what the entry `loose` has in both
+    errors, of all variables and of the watched ones, and finer ones, until one is as good as `tight` in both
+    or costs `most` times as much.
+    """
+
+    rungs: Sequence[Entry]
+    begin: int
+    loose: Name
+    tight: Name
+    most: float
+
+
 def instants(disturbance: Disturbance) -> Reals:
     """Return the instants at which errors are taken: multiples of their spacing, which fixed steps meet."""
     first, spacing = disturbance.times
@@ -95,13 +115,15 @@ def values_at(system: System, disturbance: Disturbance, run: Any, times: Reals) 
 class Bench:
     """A system, what happens to it, and what is measured.
 
-    With `before` the cost of a run to that time in s, with its set-up, is taken off.
+    What the `ladders` are measured against is among the `entries`. With `before` the cost of a run to that
+    time in s, with its set-up, is taken off.
     """
 
     system: System
     disturbance: Disturbance
     entries: Sequence[Entry]
     before: float | None = None
+    ladders: Sequence[Ladder] = ()
 
     def first_round(
         self, reference: float = REFERENCE, chosen: NDArray[np.intp] | None = None
@@ -116,24 +138,42 @@ class Bench:
         del fine
         scale = np.maximum(1.0, np.abs(exact).max(axis=0))
         chosen = watched(self.system) if chosen is None else chosen
-        for entry, seconds, result in self._round(self.entries):
+
+        def rated(entry: Entry, seconds: float, result: Any) -> Measured:
             if result is None or entry.t_end is not None:
-                yield Measured(entry.family, entry.label, seconds, 0 if result is None else _steps(result))
-                continue
+                return Measured(entry.family, entry.label, seconds, 0 if result is None else _steps(result))
             sampled = isinstance(result, np.ndarray)
             off = result if sampled else values_at(self.system, self.disturbance, result, times)
             off = np.abs(off - exact) / scale
             near = off[:, chosen]
             errors = _rms(off), float(off.max()), _rms(near), float(near.max())
-            yield Measured(entry.family, entry.label, seconds, _steps(result), *errors)
+            return Measured(entry.family, entry.label, seconds, _steps(result), *errors)
 
-    def further_round(self, known: Collection[tuple[str, str]]) -> Iterator[Measured]:
-        """Yield the cost of each entry whose (family, label) is among `known`."""
-        for entry, seconds, _ in self._round([e for e in self.entries if (e.family, e.label) in known]):
+        known: dict[Name, Measured] = {}
+        warm: set[type] = set()
+
+        def measured(entry: Entry) -> tuple[Measured, float]:
+            """Return the row of an entry, and the seconds that it took also where it has no solution."""
+            began = time.process_time()
+            ((_, seconds, result),) = self._round([entry], warm)
+            spent = time.process_time() - began if result is None else seconds
+            return rated(entry, seconds, result), spent
+
+        for entry in self.entries:
+            row = known[entry.family, entry.label] = measured(entry)[0]
+            yield row
+        for ladder in self.ladders:
+            yield from _climbed(ladder, known, measured)
+
+    def further_round(self, known: Collection[Name], backwards: bool = False) -> Iterator[Measured]:
+        """Yield the cost of each entry whose (family, label) is `known`, in their order or against it."""
+        rungs = (entry for ladder in self.ladders for entry in ladder.rungs)
+        every = {(entry.family, entry.label): entry for entry in (*self.entries, *rungs)}
+        wanted = [every[name] for name in every if name in known]
+        for entry, seconds, _ in self._round(wanted[:: -1 if backwards else 1], set()):
             yield Measured(entry.family, entry.label, seconds)
 
-    def _round(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, float, Any]]:
-        warm: set[type] = set()
+    def _round(self, entries: Sequence[Entry], warm: set[type]) -> Iterator[tuple[Entry, float, Any]]:
         for entry in entries:
             if type(entry.what) not in warm:
                 warm.add(type(entry.what))
@@ -190,6 +230,34 @@ def _steps(result: Any) -> int:
     return 0 if isinstance(result, np.ndarray) else int(result.counters.steps)
 
 
+def _climbed(
+    ladder: Ladder, known: Mapping[Name, Measured], measured: Callable[[Entry], tuple[Measured, float]]
+) -> Iterable[Measured]:
+    """Return the rows of the rungs that are needed, without those that are known."""
+    found: dict[Name, Measured] = {}
+
+    def at(k: int) -> tuple[Measured, float]:
+        name = ladder.rungs[k].family, ladder.rungs[k].label
+        if name in known:
+            return known[name], known[name].seconds
+        found[name], spent = measured(ladder.rungs[k])
+        return found[name], spent
+
+    def as_good(row: Measured, other: Measured) -> list[bool]:
+        return [getattr(row, by) <= getattr(other, by) for by in ("rms", "rms_watched")]
+
+    first, spent = at(ladder.begin)
+    k, row = ladder.begin, first
+    while k > 0 and any(as_good(row, known[ladder.loose])):
+        k -= 1
+        row, _ = at(k)
+    k, row, tight = ladder.begin, first, known[ladder.tight]
+    while k + 1 < len(ladder.rungs) and spent <= ladder.most * tight.seconds and not all(as_good(row, tight)):
+        k += 1
+        row, spent = at(k)
+    return found.values()
+
+
 def _rms(off: Reals) -> float:
     return float(np.sqrt(np.mean(off**2)))
 
@@ -197,27 +265,38 @@ def _rms(off: Reals) -> float:
 def ratio(rows: Sequence[Measured], families: Sequence[str], own: str, error: float, by: str) -> str:
     """Return how many times more the cheapest of some families costs than another one at equal error.
 
-    Costs lie on straight lines between the measured ones, in logarithms. A family that does not reach the
-    error costs more than its dearest run, ``">"``; one that is better with its cheapest run costs less than
-    that one where it need not be as good, ``"<"``.
+    See `cost_at`, of which the marks are: a family that does not reach the error costs more than what was
+    measured of it, ``">"``; one that is better with its coarsest run may cost less where it need not be as
+    good, ``"<"``, and then the cheapest family does.
     """
     mine, mark = cost_at(rows, own, error, by)
     if mark:
         return "-"
     found = [cost_at(rows, family, error, by) for family in families]
-    theirs, mark = min((cost for cost in found if np.isfinite(cost[0])), default=(np.nan, ""))
+    found = [cost for cost in found if np.isfinite(cost[0])]
+    if any(mark == "<" for _, mark in found):
+        theirs, mark = min(cost for cost, mark in found if mark != ">"), "<"
+    else:
+        theirs, mark = min(found, default=(np.nan, ""))
     return f"{mark}{theirs / mine:.1f}" if np.isfinite(theirs) else "-"
 
 
 def cost_at(rows: Sequence[Measured], family: str, error: float, by: str) -> tuple[float, str]:
-    """Return the cost at an error, and "<" or ">" where it is a bound only."""
+    """Return the least cost of a family at an error, and "<" or ">" where it is a bound only.
+
+    Runs that cost no less than a more accurate one are of no use; between the others costs lie on straight
+    lines in logarithms. An error that no run reaches costs more than all of them.
+    """
     points = sorted((getattr(row, by), row.seconds) for row in rows if row.family == family)
     points = [point for point in points if np.isfinite(point).all()]
     if not points:
         return float("nan"), ""
-    errors, costs = np.array(points).T
-    if error < errors[0]:
-        return float(costs[0]), ">"
-    if error > errors[-1]:
-        return float(costs[-1]), "<"
-    return float(np.exp(np.interp(np.log(error), np.log(errors), np.log(costs)))), ""
+    if error < points[0][0]:
+        return max(cost for _, cost in points), ">"
+    front: list[tuple[float, float]] = []
+    for point in points:
+        if not front or point[1] < front[-1][1]:
+            front.append(point)
+    errors, costs = np.array(front).T
+    cost = float(np.exp(np.interp(np.log(error), np.log(errors), np.log(costs))))
+    return cost, "<" if error > points[-1][0] else ""

@@ -1,7 +1,7 @@
 """Write docs/performance.md and its figures: ``python -m tests.benchmarks.equal_error.page [ROUNDS ...]``.
 
 Makes them from docs/figures/performance.jsonl alone. Files of rounds that the measurements wrote (the grid,
-`peers`, `large`) are gathered there first, with the median of what a run cost.
+`peers`, `large`, `limiting`) are gathered there first, with the median of what a run cost.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from pathlib import Path
 
 from matplotlib.ticker import NullFormatter
 
-from psmr.study.output.canvas import COLOURS, FAINT, new_figure, save, styled
+from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, save, styled
 from tests.benchmarks.equal_error import peers, targets
 from tests.benchmarks.equal_error.cases import ALL, DISTURBANCES, title
-from tests.benchmarks.equal_error.grid import EXTRAPOLATED, FIXED, REFINED, SETUP, TM
+from tests.benchmarks.equal_error.grid import EXTRAPOLATED, FIXED, LOOSE, REFINED, SETUP, TIGHT, TM, own
 from tests.benchmarks.equal_error.large import KIND as LARGE_RUN
+from tests.benchmarks.equal_error.limiting import KIND as HELD
 from tests.benchmarks.equal_error.map import ROWS as PLANTS
 from tests.benchmarks.equal_error.measure import ratio
 from tests.benchmarks.equal_error.records import Study, gather, studies, versions
@@ -39,6 +40,7 @@ def main() -> None:
     grid.sort(key=lambda study: (order[study.key[:2]], list(DISTURBANCES).index(study.key[2])))
     others = [study for study in every if study.key[0].partition(" ")[0] in (peers.ANDES, peers.TOPS)]
     run = next(study for study in every if study.key[2] == LARGE_RUN)
+    held = sorted((study for study in every if study.key[2] == HELD), key=lambda study: study.key[1])
     version, days = versions(ROWS)
     names = []
     for case in dict.fromkeys(study.key[:2] for study in grid):
@@ -55,6 +57,9 @@ def main() -> None:
         agreement=_agreement(others),
         figures="\n\n".join(f"![Work against precision: {what}](figures/{name})" for what, name in names),
         following=_following(grid),
+        held=_held(held),
+        quiet=_quiet(grid),
+        **_in_words(held),
         **_slow_and_fast(grid),
     )
     (DOCS / "performance.md").write_text(page, encoding="utf-8")
@@ -99,7 +104,7 @@ def _ratios(grid: Sequence[Study]) -> str:
     for study in grid:
         cells = []
         for families in (FIXED, ("IDA",)):
-            for tolerance in targets.TOLERANCES:
+            for tolerance in (LOOSE, TIGHT):
                 pair = (targets.against(study, families, tolerance, by) for by in targets.ERRORS)
                 cells.append(", ".join(pair))
         lines.append(_line(study, *cells))
@@ -109,20 +114,74 @@ def _ratios(grid: Sequence[Study]) -> str:
 def _multirate(grid: Sequence[Study]) -> str:
     lines = [
         "| case | disturbance | variable / self-adjusting at 1e-2, 1e-3, 1e-4 "
-        "| fixed multirate, TM / variable, 1e-3 | its least error |",
-        "|---|---|---|---|---|",
+        "| fixed multirate, TM / variable, 1e-3: all, watched |",
+        "|---|---|---|---|",
     ]
     for study in grid:
         refined = [
-            ratio(study.rows, [targets.own(row.label)], REFINED, row.rms, "rms") for row in study.of(REFINED)
+            ratio(study.rows, [own(float(row.label))[0]], REFINED, row.rms, "rms")
+            for row in study.of(REFINED)
         ]
-        fixed = study.of(TM)
-        cells = (
-            targets.against(study, (TM,), 1e-3, "rms") if fixed else "",
-            f"{min(row.rms for row in fixed):.1e}" if fixed else "",
-        )
-        lines.append(_line(study, ", ".join(refined), *cells))
+        pair = (targets.against(study, (TM,), LOOSE, by) for by in targets.ERRORS)
+        lines.append(_line(study, ", ".join(refined), ", ".join(pair) if study.of(TM) else ""))
     return "\n".join(lines)
+
+
+def _quiet(grid: Sequence[Study]) -> str:
+    lines = [
+        "| case | tolerance | steps in the first second, to 1 min, to 2 min | their processor time, s |",
+        "|---|---|---|---|",
+    ]
+    for study in grid:
+        for tolerance in (LOOSE, TIGHT) if study.key[2] == "quiet minute" else ():
+            if costs := targets.quiet_costs(study, tolerance).values():
+                steps = ", ".join(f"{count:g}" for count, _ in costs)
+                seconds = ", ".join(f"{max(0.0, spent):.4f}" for _, spent in costs)
+                lines.append(f"| {title(*study.key[:2])} | {tolerance:g} | {steps} | {seconds} |")
+    return "\n".join(lines)
+
+
+def _held(studies_of_steps: Sequence[Study]) -> str:
+    lines = [
+        "| case | tolerance | steps | the largest error is that of | branches from the fault "
+        "| devices above the tolerance at twice, four times the step | their part of the squared error "
+        "| work over that of the cheapest split | at equal error |",
+        "|---|---|--:|---|---|---|--:|--:|--:|",
+    ]
+    for study in studies_of_steps:
+        for each in study.facts["held_by"]:
+            worst = ", ".join(f"{name} in {count}" for name, count in each["worst"])
+            least, middle, most = each["far"]
+            above = ", ".join(
+                f"{middle:g} (at most {most})"
+                for middle, most in zip(each["above"], each["most_above"], strict=True)
+            )
+            lines.append(
+                f"| {title(*study.key[:2])} | {each['tolerance']:g} | {each['steps']} | {worst} | "
+                f"{least:g} to {most:g}, median {middle:g} | {above} | {each['held']:.0%} | "
+                f"{each['gain']:.1f} | {each['equal']:.2f} (at most {each['most_equal']:.1f}) |"
+            )
+    return "\n".join(lines)
+
+
+def _in_words(studies_of_steps: Sequence[Study]) -> dict[str, str]:
+    """Return the ranges of what `_held` shows, for sentences."""
+    found = [each for study in studies_of_steps for each in study.facts["held_by"]]
+
+    def over(values: Sequence[float], digits: int) -> str:
+        low, high = (f"{value:.{digits}f}" for value in (min(values), max(values)))
+        return low if low == high else f"{low} to {high}"
+
+    return {
+        "held_devices": over([each["devices"] for each in found], 0),
+        "held_all": f"{min(study.facts['all_devices'] for study in studies_of_steps):,}",
+        "held_far": over([each["far"][1] for each in found], 0),
+        "held_twice": over([each["above"][0] for each in found], 0),
+        "held_four": over([each["above"][1] for each in found], 0),
+        "held_part": f"{over([100.0 * each['held'] for each in found], 0)} %",
+        "held_gain": over([each["gain"] for each in found], 1),
+        "held_equal": over([each["equal"] for each in found], 2),
+    }
 
 
 def _following(grid: Sequence[Study]) -> str:
@@ -165,7 +224,9 @@ def _figure(kinds: Sequence[Study], case: str, converters: float) -> tuple[str, 
         figure = new_figure(8.4, 3.4 * ((len(kinds) + 1) // 2) + 0.5)
         axes = figure.subplots((len(kinds) + 1) // 2, 2, squeeze=False, sharey=True).ravel()
         for ax, study in zip(axes, kinds, strict=False):
-            for colour, marker, (family, points) in zip(COLOURS, "os^vD<>P*", _lines(study), strict=True):
+            for colour, marker, (family, points) in zip(
+                (*COLOURS, INK), "os^vD<>P*h", _lines(study), strict=True
+            ):
                 ax.loglog(*points, marker=marker, ls="-", label=family, color=colour, lw=1.1, ms=4)
             setup = study.of(SETUP)
             if setup:

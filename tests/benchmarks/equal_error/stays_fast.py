@@ -102,7 +102,8 @@ def main() -> None:
                 rows = list(bench.first_round(1e-6 if size < HUGE else 1e-5, plants.watched()))
             else:
                 first = done(arguments.rows)[key][0]
-                rows = list(bench.further_round({(row.family, row.label) for row in first}))
+                known = {(row.family, row.label) for row in first}
+                rows = list(bench.further_round(known, backwards=turn % 2 == 1))
             append(arguments.rows, key, {"size": size, "fast": fast, "t_end": t_end}, rows)
             spent = time.process_time() - began
             print(f"{name}, {count} plants, round {turn + 1}: {len(rows)} runs, {spent:.0f} s", flush=True)
