@@ -31,10 +31,6 @@ class ImplicitPair:
     starts
         Points from which Newton's start of a stage, counted from 1, is extrapolated; see
         `psmr.numerics.schemes.single_rate.tableau_program`.
-    trusted
-        Whether what Newton leaves of the inner stages may be as large as its part of the tolerance. On an
-        undamped swing, of which ESDIRK43 loses next to nothing, it would show: 7 % of its energy in a
-        thousand swings, against 0.3 %.
     """
 
     tableau: Tableau
@@ -43,7 +39,6 @@ class ImplicitPair:
     constant: float
     promise: float
     starts: Mapping[int, tuple[str, ...]]
-    trusted: bool
 
     def tolerance_of_step(self, tolerance: float) -> float:
         """Return the tolerance of a step for which the error of the run is proportional to `tolerance`.
@@ -72,11 +67,7 @@ class ImplicitPair:
 
 
 def _pair(
-    name: str,
-    companion: list[float],
-    order: int,
-    starts: Mapping[int, tuple[str, ...]],
-    trusted: bool = True,
+    name: str, companion: list[float], order: int, starts: Mapping[int, tuple[str, ...]]
 ) -> ImplicitPair:
     tableau = TABLEAUX[name]
     difference = tableau.b - np.array(companion)
@@ -87,9 +78,7 @@ def _pair(
         powers.append(tableau.A @ powers[-1])
     constant = abs(float(tableau.b @ powers[-1]) - 1.0 / math.factorial(tableau.order + 1))
     promise = abs(float(difference @ powers[order - 1]))
-    return ImplicitPair(
-        tableau, difference, order, constant, promise, MappingProxyType(dict(starts)), trusted
-    )
+    return ImplicitPair(tableau, difference, order, constant, promise, MappingProxyType(dict(starts)))
 
 
 # Hosea and Shampine (1996), equation (3.11), with w = sqrt(2)/4 and d = 1 - 1/sqrt(2).
@@ -138,7 +127,6 @@ PAIRS: Mapping[str, ImplicitPair] = MappingProxyType(
                 5: ("now", "stage 2", "stage 4"),
                 6: ("now", "stage 2", "stage 4", "stage 5"),
             },
-            trusted=False,
         ),
     }
 )

@@ -86,10 +86,7 @@ class SingleRate(Scheme):
 
 
 def tableau_program(
-    tableau: Tableau,
-    keep_last: bool = False,
-    starts: Mapping[int, tuple[str, ...]] | None = None,
-    trusted: bool = False,
+    tableau: Tableau, keep_last: bool = False, starts: Mapping[int, tuple[str, ...]] | None = None
 ) -> Program:
     """Return the program of a method: a stage for each row, and one that puts the step together.
 
@@ -102,8 +99,6 @@ def tableau_program(
     starts
         Points, of this step or of the one before it, from which Newton's start of a stage (counted from 1)
         is extrapolated; None to start from the point before.
-    trusted
-        Whether the stages before the last one are trusted; see `psmr.numerics.step.program.Stage`.
     """
     starts = starts or {}
     instructions: list[Instruction] = []
@@ -129,7 +124,6 @@ def tableau_program(
                 matrix="new" if i == int(tableau.first_explicit) else "kept",
                 rate=None if last and tableau.stiffly_accurate and not keep_last else f"k{i + 1}",
                 guess=starts.get(i + 1),
-                trusted=trusted and not last,
             )
         )
     if not tableau.stiffly_accurate:

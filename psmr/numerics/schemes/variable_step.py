@@ -155,4 +155,4 @@ class VariableStep(Scheme):
 @functools.cache
 def _program(name: str) -> Program:
     pair = PAIRS[name]
-    return tableau_program(pair.tableau, keep_last=True, starts=pair.starts, trusted=pair.trusted)
+    return tableau_program(pair.tableau, keep_last=True, starts=pair.starts)

@@ -88,18 +88,6 @@ def clip(block, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def within_limits(block, w, tolerance):  # type: ignore[no-untyped-def]
-    """Return whether no state passed a limit by more than the tolerance, relative to max(1, |limit|)."""
-    move_limits(block, w)
-    limits, variables = limits_of(block), matrix_of(block).variables
-    for i in limits.bounded:
-        x, lower, upper = w[variables[i]], limits.lower[i], limits.upper[i]
-        if x > upper + tolerance * max(1.0, abs(upper)) or x < lower - tolerance * max(1.0, abs(lower)):
-            return False
-    return True
-
-
-@lean
 def follow_limits(block, w, tolerance):  # type: ignore[no-untyped-def]
     """Place the states anew whose limits moved since; return whether one of them changed."""
     move_limits(block, w)

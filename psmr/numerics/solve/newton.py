@@ -20,7 +20,7 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import jacobian
 from psmr.numerics.solve.evaluate import evaluate
-from psmr.numerics.solve.limits import clip, hold_defect, hold_matrix, within_limits
+from psmr.numerics.solve.limits import clip, hold_defect, hold_matrix
 from psmr.numerics.solve.lu import refactor, solve
 from psmr.numerics.solve.pivots import READY, first_factors
 from psmr.numerics.solve.records import (
@@ -44,9 +44,8 @@ from psmr.numerics.solve.records import (
 )
 from psmr.numerics.solve.status import DONE, NOT_CONVERGED, NOT_FINITE
 
-# Policies: at every iteration, once per time step, when the convergence rate asks for it; and that with an
-# update final, without a residual at the new point, where the rate promises enough.
-HONEST, DISHONEST, VERY_DISHONEST, TRUSTING = 0, 1, 2, 3
+# Policies: at every iteration, once per time step, when the convergence rate asks for it.
+HONEST, DISHONEST, VERY_DISHONEST = 0, 1, 2
 POLICIES = {"honest": HONEST, "dishonest": DISHONEST, "very dishonest": VERY_DISHONEST}
 
 # A Newton iteration that has not converged by then does not converge: even theta = 1/2 gains 9 decades in 30.
@@ -67,16 +66,6 @@ TRUST = 0.8
 # A kept matrix that took more iterations than this is renewed at the next step: that costs two (measured).
 FEW = 4
 OUTWORN = -1.0
-
-# However fast a matrix converged when it was new, without a look at the residual an update is taken to leave
-# this part of itself at least: behind a corner or a jump that it passed the rate no longer holds.
-LEAST_RATE = 0.01
-
-# What is left is to be this part of the tolerance at most: it has one sign, stage after stage, and what
-# nothing restores, the speed and the angle common to all machines, adds it up. Behind a load step on the
-# system of Kundur speeds and voltages were off by 14 tolerances with all of it, by 0.16 with this, as with a
-# look at each residual.
-UNSEEN = 0.1
 
 # Ten halvings: where a thousandth of the step does not help, none will (Deuflhard, section 3.3).
 LEAST_DAMPING = 1e-3
@@ -189,16 +178,12 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
             if theta < 1.0:
                 memory[RATE] = theta / (1.0 - theta)
                 if memory[RATE] * norm < tolerance:
-                    if policy >= VERY_DISHONEST and step > FEW:
+                    if policy == VERY_DISHONEST and step > FEW:
                         memory[SCALE] = OUTWORN
                     return _done(block, w)
             due = theta > SLOW
         elif fresh and norm < tolerance:
             return _done(block, w)
-        if policy == TRUSTING:
-            promised = max(LEAST_RATE, memory[RATE]) * norm
-            if promised < UNSEEN * tolerance and within_limits(block, w, tolerance):
-                return _done(block, w)
         last = norm
         evaluate(block, w)
         changed = defect_at(block, w, a)

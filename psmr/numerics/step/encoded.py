@@ -38,8 +38,7 @@ SIDE, POINTS = 1, 4  # MIX, ANSWER: side, number of points, which begin at colum
 ANEW = 3  # ADD: SIDE, TARGET, and whether the point begins with nothing
 ALGEBRAIC, BASE, COUNT, MATRIX, KEEP, SHOWN = 2, 3, 4, 5, 6, 7  # STAGE: COUNT rates from column LIST
 LOOP, NUMBERS, STRIDE = 8, 9, 10
-TRUSTED = 11  # STAGE
-LIST = 12
+LIST = 11
 TIMES, JUMP = 1, 2  # REPEAT: times; AGAIN: times, first instruction of the body, one after `between`
 MOST = 3  # AGREE: side, JUMP, most; KEEP: the point
 # EXTRAPOLATE: BLOCK, and COUNT points from column LIST; NUMBERS: the time
@@ -244,7 +243,6 @@ class _Writer:
             MATRIX=MATRICES[stage.matrix],
             KEEP=-1 if stage.rate is None else self.rate(stage.rate),
             SHOWN=int(stage.shown),
-            TRUSTED=int(stage.trusted),
             LOOP=-1 if loop is None else loop,
         )
         self._numbers(row, [stage.at, (stage.gamma,), *((weight,) for _, weight in stage.rates)])

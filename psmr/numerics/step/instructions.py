@@ -7,7 +7,7 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.explicit import place, project
 from psmr.numerics.solve.limits import follow_limits
-from psmr.numerics.solve.newton import DISHONEST, TRUSTING, VERY_DISHONEST
+from psmr.numerics.solve.newton import DISHONEST
 from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, matrix_of, work_of
 from psmr.numerics.solve.solver import ALL, solve
 from psmr.numerics.solve.status import DONE, NOT_AGREED, NOT_FINITE, NOT_SETTLED, SLOW_TO_AGREE
@@ -29,7 +29,6 @@ from psmr.numerics.step.encoded import (
     SIDE,
     STRIDE,
     TARGET,
-    TRUSTED,
 )
 from psmr.numerics.step.machine import (
     AUTONOMOUS,
@@ -91,10 +90,7 @@ def _implicit(machine, row, block, a, w):  # type: ignore[no-untyped-def]
         kept_of(block).memory[VALID] = 0.0
     if machine.policy == DISHONEST and _due(row, machine.loops):
         kept_of(block).memory[SCALE] = np.nan
-    policy = machine.policy
-    if policy == VERY_DISHONEST and row[TRUSTED] != 0:
-        policy = TRUSTING
-    status = solve(block, w, a, policy, machine.tolerance, ALL)
+    status = solve(block, w, a, machine.policy, machine.tolerance, ALL)
     state[VALID_OF] = state[FAILED] = number
     if status != DONE:
         state[SOLVING] = 1

@@ -140,9 +140,6 @@ class Stage:
         Name under which f at the result is kept; None for not at all.
     shown
         Whether the result is a point of the trajectory within the step.
-    trusted
-        Whether a "very dishonest" Newton ends without a look at the residual of the result where the rate of
-        convergence promises enough: a later stage of the same step has the last word.
     """
 
     role: str
@@ -158,7 +155,6 @@ class Stage:
     matrix: Literal["new", "kept", "first"] = "new"
     rate: str | None = None
     shown: bool = False
-    trusted: bool = False
 
 
 @dataclass(frozen=True)
