@@ -31,6 +31,9 @@ from psmr.numerics.schemes.variable_step import VariableStep
 from psmr.study.outcome.limits_met import first_met
 from psmr.study.outcome.voltages import Voltages
 
+# States beside which those of a ripple are worth steps of their own.
+SLOW = 200
+
 
 def warmup() -> str:
     """Compile every component of the library and every integrator, and say where the machine code is kept.
@@ -57,6 +60,8 @@ def warmup() -> str:
             bar.set_description(type(scheme).__name__)
             integrate(system, scheme, 0.5)
             bar.update()
+        refined = integrate(linear_system(_rippling()), SelfAdjusting(), 0.1, start=(np.ones(SLOW + 2), ()))
+        assert refined.counters.refined > 0
         bar.set_description("outcome")
         _look()
     seconds = time.perf_counter() - began
@@ -73,6 +78,24 @@ def _schemes(split: Partition) -> list[Scheme]:
             Multirate(split, 0.1, 2, predictor=predictor, interpolation=interpolation, corrections=1)
         )
     return schemes
+
+
+def _rippling() -> LinearDae:
+    """Return a swing of 300 rad/s that does not die out beside many slow states."""
+    rates = sparse.lil_matrix((SLOW + 2, SLOW + 2))
+    rates.setdiag(-0.1)
+    rates[:2, :2] = [[0.0, 300.0], [-300.0, 0.0]]
+    nothing = sparse.csc_matrix
+    return LinearDae(
+        fx=rates.tocsc(),
+        fy=nothing((SLOW + 2, 0)),
+        gx=nothing((0, SLOW + 2)),
+        gy=nothing((0, 0)),
+        names_x=tuple(f"x{k}" for k in range(SLOW + 2)),
+        names_y=(),
+        names_g=(),
+        groups=np.maximum(np.arange(SLOW + 2) - 1, 0),
+    )
 
 
 def _look() -> None:
