@@ -183,6 +183,28 @@ def test_sets_are_made_where_something_may_stay_fast_and_once_for_all_runs(fault
         assert made == ["_entries", "_atoms"]
 
 
+def test_sets_are_found_while_a_run_in_another_thread_replaces_them():
+    class Replaced(dict):
+        """Forgets what it holds as soon as it has been asked, as another thread may make it do."""
+
+        def __contains__(self, key):
+            found = super().__contains__(key)
+            self.clear()
+            return found
+
+        def get(self, key, default=None):
+            found = super().get(key, default)
+            self.clear()
+            return found
+
+    system = chain()
+    everything = np.arange(system.n + system.m)
+    block = make_block(system, "step", system.parameters, system.w0, everything, everything)
+    block.kernels.shared_by_all("atoms", Replaced)
+    first, second = (atoms_of(system, block, system.w0) for _ in range(2))
+    assert first.names == second.names
+
+
 def test_a_split_may_pay_where_few_variables_need_many_steps():
     system = chain()
     everything = np.arange(system.n + system.m)

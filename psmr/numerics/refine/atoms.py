@@ -76,14 +76,15 @@ def atoms_of(system: System, whole: Block, w: NDArray[np.float64]) -> Atoms:
     values = np.empty(kernels.nnz + 1)
     jacobian(matrix.table, matrix.constant, w, values)
     present = values[entries.place] != 0.0
-    known = kernels.shared_by_all("atoms", dict)
+    known: dict[bytes, Atoms] = kernels.shared_by_all("atoms", dict)
     key = present.tobytes()
-    if key not in known:
-        known.clear()
+    found = known.get(key)  # asked once: a run in another thread may replace what is there
+    if found is None:
         m, ones = kernels.rows - kernels.states, np.ones(int(present.sum()))
         places = entries.row[present], entries.column[present]
-        known[key] = _atoms(system, sparse.csc_array((ones, places), shape=(m, m)))
-    found: Atoms = known[key]
+        found = _atoms(system, sparse.csc_array((ones, places), shape=(m, m)))
+        known.clear()
+        known[key] = found
     return found
 
 
