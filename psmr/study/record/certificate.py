@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -219,8 +220,10 @@ def steps_of(t: NDArray[np.float64], events: Collection[float] = ()) -> dict[str
         return {}
     ends, h = ends[moving], h[moving]
     quiet = h[ends > 0.5 * (last + float(t[-1]))]
-    named = {"the median step": float(np.median(h)), "the longest step": float(h.max())}
-    return named | ({"the median step of the quiet part": float(np.median(quiet))} if quiet.size else {})
+    named = {"the median step": statistics.median(h.tolist()), "the longest step": float(h.max())}
+    if quiet.size:
+        named["the median step of the quiet part"] = statistics.median(quiet.tolist())
+    return named
 
 
 def _judged(
