@@ -59,6 +59,9 @@ def main() -> None:
         following=_following(grid),
         held=_held(held),
         quiet=_quiet(grid),
+        by_kind=targets.by_kind(targets.converter_rich(grid), FIXED),
+        step_cost=_step_cost(targets.converter_rich(grid)),
+        exceptions=_exceptions(grid),
         **_in_words(held),
         **_slow_and_fast(grid),
     )
@@ -71,6 +74,27 @@ def _slow_and_fast(grid: Sequence[Study]) -> dict[str, str]:
     wanted = {"slow_error": ("TM", "20 ms"), "fast_error": ("TM", "2 ms"), "both_error": (TM, "20 and 2 ms")}
     rows = {(row.family, row.label): row for row in study.rows}
     return {name: f"{rows[which].rms:.1e}" for name, which in wanted.items()}
+
+
+def _step_cost(grid: Sequence[Study]) -> str:
+    """Return how many short steps a step of `VariableStep` costs, behind a local fault and a load step."""
+    found = []
+    for study in grid:
+        if study.key[2] in ("local fault", "load step") and (own_row := targets.row_of(study, LOOSE)):
+            short = next(row for row in study.of("TM") if row.label == "20 ms")
+            found.append(own_row.seconds / own_row.steps / (short.seconds / short.steps))
+    return f"{min(found):.1f} to {max(found):.1f}"
+
+
+def _exceptions(grid: Sequence[Study]) -> str:
+    """Return the runs whose errors are not proportional to the tolerance."""
+    found = {
+        f"{title(*study.key[:2])}, {study.key[2]} ({by})"
+        for study in grid
+        for by in ("rms", "largest")
+        if not targets.follows(targets.over_tolerance(study, by))
+    }
+    return "; ".join(sorted(found))
 
 
 def _rounds(grid: Sequence[Study]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tests.benchmarks.equal_error import peers
-from tests.benchmarks.equal_error.cases import title
+from tests.benchmarks.equal_error.cases import DISTURBANCES, title
 from tests.benchmarks.equal_error.grid import (
     CLEARING,
     EXTRAPOLATED,
@@ -68,7 +68,7 @@ def _spread(words: Sequence[str], least: float) -> tuple[str, str]:
 
     A bound ">2" leaves open whether 3 is reached, and so does "<4".
     """
-    known = sorted((word for word in words if word != "-"), key=_value)
+    known = _sorted(words)
     reached = sum(_value(word) >= least and word[0] != "<" for word in known)
     unknown = sum(word[0] == "<" if _value(word) >= least else word[0] == ">" for word in known)
     middle = known[len(known) // 2]
@@ -81,12 +81,35 @@ def _spread(words: Sequence[str], least: float) -> tuple[str, str]:
     return text, "met in the median" if in_median else "not met"
 
 
+def _sorted(words: Sequence[str]) -> list[str]:
+    return sorted((word for word in words if word != "-"), key=_value)
+
+
 def _value(words: str) -> float:
     return float(words.lstrip("<>"))
 
 
 def _ratios(grid: Sequence[Study], families: Sequence[str]) -> list[str]:
     return [against(study, families, tol, by) for study in grid for tol in (LOOSE, TIGHT) for by in ERRORS]
+
+
+def converter_rich(grid: Sequence[Study]) -> list[Study]:
+    """Return the studies of the large cases with converters."""
+    return [s for s in grid if s.key[0] in ("case1354pegase", "case9241pegase") and s.key[1] > 0.0]
+
+
+def by_kind(grid: Sequence[Study], families: Sequence[str]) -> str:
+    """Return the median ratio of each disturbance in words."""
+    found = []
+    for kind in DISTURBANCES:
+        known = _sorted(_ratios([study for study in grid if study.key[2] == kind], families))
+        found.append(f"{known[len(known) // 2]} ({kind})")
+    return ", ".join(found)
+
+
+def follows(spread: Sequence[float]) -> bool:
+    """Return whether errors over their tolerances lie within a factor 3 of one that is proportional."""
+    return max(spread) <= 9.0 * min(spread)
 
 
 def quiet_costs(study: Study, tolerance: float) -> dict[str, tuple[int, float]]:
@@ -120,10 +143,12 @@ def _quiet(grid: Sequence[Study], minute: str) -> tuple[str, str]:
     times = np.array([costs[minute][1] / costs["second"][1] for costs in found])
     text = (
         f"steps over those of the second {steps.min():.2g} to {steps.max():.2g}, median "
-        f"{np.median(steps):.2g}; processor time, median {np.median(times):.2g}; "
-        f"{int((steps < 1).sum())} of {len(steps)} below 1"
+        f"{np.median(steps):.2g}, {int((steps < 1).sum())} of {len(steps)} below 1; processor time, median "
+        f"{np.median(times):.2g}, {int((times < 1).sum())} below 1"
     )
-    return text, "met" if (steps < 1).all() else "met in the median" if np.median(steps) < 1 else "not met"
+    if (steps < 1).all() and (times < 1).all():
+        return text, "met"
+    return text, "met in the median" if max(np.median(steps), np.median(times)) < 1 else "not met"
 
 
 def _plants(plants: Sequence[Study], case: str, family: str) -> str:
@@ -158,7 +183,6 @@ def _extrapolation(grid: Sequence[Study]) -> str:
 
 def table(grid: Sequence[Study], others: Sequence[Study], run: Study, plants: Sequence[Study]) -> str:
     """Return the table of targets."""
-    large = [s for s in grid if s.key[0] in ("case1354pegase", "case9241pegase") and s.key[1] > 0.0]
     middle = [s for s in grid if s.key[0] in ("npcc_full", "wecc_full", "wecc240")]
     lines = ["| target | measured | |", "|---|---|---|"]
 
@@ -167,7 +191,7 @@ def table(grid: Sequence[Study], others: Sequence[Study], run: Study, plants: Se
 
     line(
         "the best fixed step 3 times the cost of `VariableStep`, 1,354 and 9,241 buses with converters",
-        *_spread(_ratios(large, FIXED), 3.0),
+        *_spread(_ratios(converter_rich(grid), FIXED), 3.0),
     )
     line("2 times on NPCC and WECC", *_spread(_ratios(middle, FIXED), 2.0))
     line("IDA 3 times, all cases", *_spread(_ratios(grid, ("IDA",)), 3.0))
@@ -213,10 +237,8 @@ def table(grid: Sequence[Study], others: Sequence[Study], run: Study, plants: Se
         _extrapolation(grid),
         "not met",
     )
-    spreads = {
-        by: [max(v) / min(v) for s in grid if (v := over_tolerance(s, by))] for by in ("rms", "largest")
-    }
-    within = {by: sum(value <= 9.0 for value in values) for by, values in spreads.items()}
+    spreads = {by: [over_tolerance(study, by) for study in grid] for by in ("rms", "largest")}
+    within = {by: sum(follows(spread) for spread in found) for by, found in spreads.items()}
     line(
         "the error within a factor 3 of proportional to the tolerance, 1e-2 to 1e-6",
         ", ".join(f"{by}: {within[by]} of {len(spreads[by])} runs" for by in spreads),
