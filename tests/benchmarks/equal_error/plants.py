@@ -56,7 +56,7 @@ class Plants:
             for name in self.plants
             for change in psmr.ParameterStep(name, "v_2", amount, BEGINS).changes(self.system)
         )
-        return Disturbance(changes, t_end, (BEGINS + 0.06, 0.01))
+        return Disturbance(changes, t_end, (BEGINS + 0.06, 0.02))
 
     def partition(self, *more: str) -> partitioning.Partition:
         """Return plants and buses as the fast set, with further devices."""
