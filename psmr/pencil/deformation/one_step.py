@@ -9,6 +9,7 @@ multipliers, and finds them without knowing that.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,12 @@ from psmr.errors import SchemeError
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
 from psmr.pencil.deformation.deformation import report_of
-from psmr.pencil.modes.matching import Match, statuses, unwrapped_logarithm
+from psmr.pencil.modes.matching import REPRESENTED, Match, status_of, statuses, unwrapped_logarithm
 from psmr.pencil.modes.spectrum import EPS, Modes, Multipliers, modes_of
-from psmr.pencil.report.report import Deformation
+from psmr.pencil.modes.verdict import beyond
+from psmr.pencil.report.report import Deformation, Glance
+
+Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +46,9 @@ class OneStepModes:
     """
 
     modes: Modes
-    error: NDArray[np.float64]
+    error: Reals
     names: tuple[str, ...]
-    shares: NDArray[np.float64]
+    shares: Reals
 
     @classmethod
     def of(cls, linear: LinearDae) -> OneStepModes:
@@ -75,10 +79,8 @@ class OneStepModes:
         SchemeError
             For a scheme that is no one-step method with one step for all.
         """
-        if not isinstance(scheme, SingleRate):
-            raise SchemeError(f"{scheme}: no one-step method with one step for every variable")
-        modes, h = self.modes, scheme.h
-        z = stability_function(TABLEAUX[scheme.method], h * np.asarray(modes.s, dtype=np.complex128))
+        modes, h = self.modes, _step_of(scheme)
+        z, error = self._multipliers(scheme)
         partner = np.where(z == 0.0, -1, np.arange(len(z)))
         status = statuses(modes.s, z, h, modes.zero)
         s_hat = np.full(len(z), np.nan + 0j)
@@ -86,9 +88,50 @@ class OneStepModes:
         shown = np.ones(len(z), dtype=bool)
         shown[matched.lost] = False
         s_hat[shown] = unwrapped_logarithm(z[shown], modes.s[shown], h)
-        error = np.abs(z) * h * self.error + len(z) * EPS
         numerical = Multipliers(z, modes.vectors, self.shares, error)
         return report_of(scheme, "exact", h, modes, numerical, matched, self.names)
+
+    def glance(self, scheme: SingleRate) -> Glance:
+        """Return what `deformation` says of stability and of the least damped oscillatory mode.
+
+        Raises
+        ------
+        SchemeError
+            For a scheme that is no one-step method with one step for all.
+        """
+        modes, h = self.modes, _step_of(scheme)
+        z, error = self._multipliers(scheme)
+        stable = not (beyond(z, error, self._zero, modes.zero * h) > 0.0).any()
+        k = self._dominant
+        if k is None or status_of(modes.s[k], z[k], h, modes.zero) != REPRESENTED:
+            return Glance(stable)
+        s, s_hat = complex(modes.s[k]), complex(unwrapped_logarithm(z[k], modes.s[k], h))
+        return Glance(stable, s_hat, abs(s_hat - s) / abs(s))
+
+    def _multipliers(self, scheme: SingleRate) -> tuple[NDArray[np.complex128], Reals]:
+        """Return the (n,) multiplier of each mode in a step, and its rounding error."""
+        h = scheme.h
+        z = stability_function(TABLEAUX[scheme.method], h * np.asarray(self.modes.s, dtype=np.complex128))
+        return z, np.abs(z) * h * self.error + len(z) * EPS
+
+    @cached_property
+    def _zero(self) -> NDArray[np.intp]:
+        """Positions of the zero modes."""
+        return np.flatnonzero(np.abs(self.modes.s) <= self.modes.zero)
+
+    @cached_property
+    def _dominant(self) -> int | None:
+        """Position of the least damped oscillatory mode, None where nothing oscillates."""
+        s = np.asarray(self.modes.s, dtype=np.complex128)
+        oscillating = np.flatnonzero((s.imag > 0.0) & (np.abs(s) > self.modes.zero))
+        damped = -s.real[oscillating] / np.abs(s[oscillating])
+        return int(oscillating[damped.argmin()]) if len(oscillating) else None
+
+
+def _step_of(scheme: SingleRate) -> float:
+    if not isinstance(scheme, SingleRate):
+        raise SchemeError(f"{scheme}: no one-step method with one step for every variable")
+    return scheme.h
 
 
 def stability_function(tableau: Tableau, z: NDArray[Any]) -> NDArray[np.complex128]:

@@ -81,16 +81,29 @@ def mode_text(s: complex) -> str:
 
 
 def excess_of(modes: Modes, numerical: Multipliers, matched: Match, step: float) -> np.ndarray:
+    """Return |z| - 1 of each multiplier, and 0 where rounding explains the difference; see `beyond`."""
+    zero = matched.partner[matched.zero]
+    return beyond(numerical.z, numerical.error, zero[zero >= 0], modes.zero * step)
+
+
+def beyond(z: np.ndarray, error: np.ndarray, zero: np.ndarray, least: float) -> np.ndarray:
     """Return |z| - 1 of each multiplier, and 0 where rounding explains the difference.
 
     A multiplier on the unit circle within its rounding error counts as on it; so does that of a zero mode (z
     = 1) within what rounding has done to s itself.
+
+    Parameters
+    ----------
+    z, error
+        (k,) multipliers and their rounding errors.
+    zero
+        Positions of those of zero modes.
+    least
+        Largest |s| h of a zero mode.
     """
-    allowance = numerical.error.copy()
-    zero = matched.partner[matched.zero]
-    zero = zero[zero >= 0]
-    allowance[zero] = np.maximum(allowance[zero], np.expm1(modes.zero * step))
-    excess = np.abs(numerical.z) - 1.0
+    allowance = error.copy()
+    allowance[zero] = np.maximum(allowance[zero], np.expm1(least))
+    excess = np.abs(z) - 1.0
     return np.where(np.abs(excess) <= allowance, 0.0, excess)
 
 

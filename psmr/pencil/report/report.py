@@ -26,6 +26,26 @@ Pencil = Literal["exact", "published"]
 Columns = Mapping[str, np.ndarray]
 
 
+@dataclass(frozen=True)
+class Glance:
+    """What a scheme does to a system in short.
+
+    Attributes
+    ----------
+    stable
+        As in `Deformation`.
+    mode_numerical
+        What the scheme makes of the least damped oscillatory mode in 1/s and rad/s; None where there is none
+        or the scheme cannot represent it.
+    deformation
+        Relative deformation of that mode, a fraction; None where there is none.
+    """
+
+    stable: bool
+    mode_numerical: complex | None = None
+    deformation: float | None = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Deformation:
     """What one scheme does to the modes of one linearised system.
@@ -99,6 +119,14 @@ class Deformation:
     def spurious(self) -> pd.DataFrame:
         """A row per multiplier that belongs to no mode; see above."""
         return _frame(self.spurious_columns)
+
+    def glance(self) -> Glance:
+        """Return the report in short."""
+        columns, k = self.columns, self.dominant_at
+        if k is None or not np.isfinite(columns["relative_deformation"][k]):
+            return Glance(bool(self.stable))
+        s_hat = complex(columns["real_numerical"][k], columns["imag_numerical"][k])
+        return Glance(bool(self.stable), s_hat, float(columns["relative_deformation"][k]))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as CSV in full precision.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,18 @@ from psmr.numerics.schemes.scheme import Scheme as Scheme
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
-    from psmr.pencil.report.report import Deformation
+    from psmr.pencil.report.report import Deformation, Glance
 
-    Report = Callable[[Scheme], Deformation]
+
+class Judge(Protocol):
+    """What judges a scheme on a system."""
+
+    def deformation(self, scheme: Any) -> Deformation:
+        """Return the whole report."""
+
+    def glance(self, scheme: Any) -> Glance:
+        """Return the report in short."""
+
 
 # The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.
 LARGEST = 2000
@@ -151,7 +160,7 @@ def certify(
     linear: LinearDae | None = None,
     any_size: bool = True,
     steps: Mapping[str, float] | None = None,
-    report: Callable[[Scheme], Deformation] | None = None,
+    judge: Judge | None = None,
 ) -> Certificate:
     """Return the certificate of a scheme on a system, linearised at the system's starting point.
 
@@ -173,7 +182,7 @@ def certify(
         Whether there is a certificate beyond 2,000 variables.
     steps
         Steps in s by what they are, of a run whose scheme chose them; see `steps_of`.
-    report
+    judge
         What judges a scheme; `psmr.deformation` on the linearised system where left out.
 
     Warns
@@ -182,7 +191,7 @@ def certify(
         When the pencil says that the scheme is unstable on the linearised system.
     """
     check_arguments(certify, locals())
-    found = _judged(system, scheme, warn, linear, any_size, steps or {}, report)
+    found = _judged(system, scheme, warn, linear, any_size, steps or {}, judge)
     certificate = replace(found, subject=subject)
     if warn and certificate.stable is False:
         warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=3)
@@ -233,7 +242,7 @@ def _judged(
     linear: LinearDae | None,
     any_size: bool,
     steps: Mapping[str, float],
-    report: Report | None,
+    judge: Judge | None,
 ) -> Certificate:
     split = getattr(scheme, "split", None)
     partition = "none, one step size for every variable" if split is None else str(split)
@@ -250,46 +259,59 @@ def _judged(
             str(scheme), partition, note="the system has no states, there is nothing to deform"
         )
     if math.isnan(scheme.operator_step) and steps and scheme.at_step(1.0) is not None:
-        return _of_steps(report or _pencil(linear or system.linearise()), scheme, partition, warn, steps)
+        return _of_steps(judge or _Whole(linear or system.linearise()), scheme, partition, warn, steps)
     if math.isnan(scheme.operator_step):
         note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
         return Certificate(str(scheme), partition, note=note)
-    return _reported(report or _pencil(linear or system.linearise()), scheme, partition, warn)
+    return _reported(judge or _Whole(linear or system.linearise()), scheme, partition, warn)
 
 
 def _of_steps(
-    report: Report, scheme: Scheme, partition: str, warn: bool, steps: Mapping[str, float]
+    judge: Judge, scheme: Scheme, partition: str, warn: bool, steps: Mapping[str, float]
 ) -> Certificate:
     """Return the certificate at the steps that were taken; the first one is that of the fields."""
-    found: dict[float, Certificate] = {}
-    for h in steps.values():
-        fixed = scheme.at_step(h)
-        assert fixed is not None
-        if h not in found:
-            found[h] = _reported(report, fixed, partition, warn and not found)
-    first = found[next(iter(steps.values()))]
-    if first.stable is None:
+    used, *others = dict.fromkeys(steps.values())
+    first = _reported(judge, scheme.at_step(used), partition, warn)
+    if first.report is None:
         return replace(first, scheme=str(scheme))
+    glances, notes = {used: first.report.glance()}, [first.note]
+    for h in others:
+        try:
+            glances[h] = judge.glance(scheme.at_step(h))
+        except PsmrError as error:
+            notes.append(f"Not judged with a step of {h:.4g} s: {error}")
     at_steps = tuple(
-        AtStep(which, h, bool(found[h].stable), found[h].mode_numerical, found[h].deformation)
+        AtStep(which, h, glances[h].stable, glances[h].mode_numerical, glances[h].deformation)
         for which, h in steps.items()
+        if h in glances
     )
+    worst = next((step.h for step in at_steps if not step.stable), used)
+    verdict = first.verdict if worst == used else judge.deformation(scheme.at_step(worst)).verdict
     stable = all(step.stable for step in at_steps)
-    worst = next((found[step.h] for step in at_steps if not step.stable), first)
-    return replace(first, scheme=str(scheme), stable=stable, verdict=worst.verdict, at_steps=at_steps)
+    note = " ".join(filter(None, notes))
+    return replace(first, scheme=str(scheme), stable=stable, verdict=verdict, note=note, at_steps=at_steps)
 
 
-def _pencil(linear: LinearDae) -> Report:
-    from psmr.pencil.deformation.deformation import deformation
+@dataclass(frozen=True)
+class _Whole:
+    """The pencil of a linearised system: each scheme's step operator as a whole."""
 
-    # Beyond LARGEST the least damped mode and the outermost multipliers.
-    modes = None if linear.n + linear.m <= LARGEST else 1
-    return lambda scheme: deformation(linear, scheme, modes=modes)
+    linear: LinearDae
+
+    def deformation(self, scheme: Scheme) -> Deformation:
+        from psmr.pencil.deformation.deformation import deformation
+
+        # Beyond LARGEST the least damped mode and the outermost multipliers.
+        modes = None if self.linear.n + self.linear.m <= LARGEST else 1
+        return deformation(self.linear, scheme, modes=modes)
+
+    def glance(self, scheme: Scheme) -> Glance:
+        return self.deformation(scheme).glance()
 
 
-def _reported(report: Report, scheme: Scheme, partition: str, warn: bool) -> Certificate:
+def _reported(judge: Judge, scheme: Any, partition: str, warn: bool) -> Certificate:
     try:
-        found = report(scheme)
+        found = judge.deformation(scheme)
     except PsmrError as error:
         # The run itself may be possible where the pencil is not; it must then say that it carries no verdict.
         if warn:
@@ -317,14 +339,8 @@ def damping(s: complex) -> float:
 
 def from_report(report: Deformation, scheme: str, partition: str) -> Certificate:
     """Return the certificate that a deformation report amounts to."""
-    mode, numerical, deformed = None, None, None
-    columns, k = report.columns, report.dominant_at
+    columns, k, glance = report.columns, report.dominant_at, report.glance()
     s_hat = columns["real_numerical"] + 1j * columns["imag_numerical"]
-    if k is not None:
-        mode = complex(columns["real"][k], columns["imag"][k])
-        if np.isfinite(columns["relative_deformation"][k]):
-            numerical = complex(s_hat[k])
-            deformed = float(columns["relative_deformation"][k])
     least = None
     shown = s_hat[np.isfinite(s_hat.real) & (columns["status"] != "zero mode")]
     if len(shown):
@@ -333,11 +349,11 @@ def from_report(report: Deformation, scheme: str, partition: str) -> Certificate
         scheme,
         partition,
         verdict=report.verdict,
-        stable=bool(report.stable),
+        stable=glance.stable,
         spectral_radius=float(report.spectral_radius),
-        mode=mode,
-        mode_numerical=numerical,
-        deformation=deformed,
+        mode=None if k is None else complex(columns["real"][k], columns["imag"][k]),
+        mode_numerical=glance.mode_numerical,
+        deformation=glance.deformation,
         least_stable=least,
         note=" ".join(report.warnings),
         report=report,

@@ -126,7 +126,7 @@ class Bench:
         # One eigenvalue problem for all runs: what any step makes of the modes follows from them.
         modes = _kept(self._modes, key[:2], lambda: OneStepModes.of(system.linearise()))
         steps = steps_of(run.t, [change.t for change in run.changes if change.t < run.t[-1]])
-        return certify(system, scheme, warn=False, steps=steps, report=modes.deformation)
+        return certify(system, scheme, warn=False, steps=steps, judge=modes)
 
     def _scheme(self, system: System, choices: tuple[tuple[str, Value], ...]) -> Scheme:
         return recipe_with(self.sweep.study.recipe, choices).scheme(system.linearise())

@@ -1,0 +1,55 @@
+"""The certificate at the steps of a run, where not every one of them can be judged."""
+
+import pytest
+
+import psmr
+from psmr.errors import SingularError
+from psmr.pencil.deformation.one_step import OneStepModes
+from psmr.study.record.certificate import certify
+
+
+class Refusing:
+    """Judges as the modes do, but for steps above a limit."""
+
+    def __init__(self, modes, limit):
+        self.modes, self.limit = modes, limit
+
+    def deformation(self, scheme):
+        return self.modes.deformation(scheme)
+
+    def glance(self, scheme):
+        if scheme.h > self.limit:
+            raise SingularError("no unique solution")
+        return self.modes.glance(scheme)
+
+
+@pytest.fixture(scope="module")
+def system(wscc9):
+    return psmr.build(psmr.read_case(wscc9 / "wscc9.toml"))
+
+
+STEPS = {"the median step": 0.02, "the longest step": 0.4, "the median step of the quiet part": 0.1}
+
+
+def test_the_modes_and_the_step_operator_certify_alike(system):
+    modes = OneStepModes.of(system.linearise())
+    short = certify(system, psmr.VariableStep(), warn=False, steps=STEPS, judge=modes)
+    whole = certify(system, psmr.VariableStep(), warn=False, steps=STEPS)
+    assert short.stable == whole.stable
+    assert short.verdict == whole.verdict
+    assert [step.which for step in short.at_steps] == list(STEPS)
+    for a, b in zip(short.at_steps, whole.at_steps, strict=True):
+        assert (a.which, a.h, a.stable) == (b.which, b.h, b.stable)
+        assert (a.mode_numerical is None) == (b.mode_numerical is None) == (a.h == 0.4)
+        if a.mode_numerical is not None:
+            assert a.mode_numerical == pytest.approx(b.mode_numerical, rel=1e-7)
+            assert a.deformation == pytest.approx(b.deformation, rel=1e-5)
+
+
+def test_a_step_that_cannot_be_judged_is_said_and_left_out(system):
+    judge = Refusing(OneStepModes.of(system.linearise()), limit=0.2)
+    found = certify(system, psmr.VariableStep(), warn=False, steps=STEPS, judge=judge)
+    assert found.stable is True
+    assert found.verdict.startswith("Stable")
+    assert [step.h for step in found.at_steps] == [0.02, 0.1]
+    assert "Not judged with a step of 0.4 s: no unique solution" in found.note
