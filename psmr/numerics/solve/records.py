@@ -283,10 +283,9 @@ def solver_of(block):  # type: ignore[no-untyped-def]
 def row_of(records: Records, solver: int) -> np.ndarray:
     """Return the row of addresses and lengths that compiled code opens; the arrays must outlive it."""
     parts = (*records.matrix, *records.limits, *records.ramps, *records.work, *records.lu, *records.search)
-    places = []
+    places: list[int] = []
     for array in (*parts, *records.kept):
-        assert array.flags.c_contiguous
-        places += [address_of(array), len(array)]
+        places += (address_of(array), len(array))
     row = np.zeros(ROW, np.int64)
     row[: len(places)] = places
     row[SOLVER] = solver
