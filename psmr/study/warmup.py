@@ -105,7 +105,7 @@ def _refine() -> Trajectory:
 def _look() -> None:
     """Let what looks at the points of a run see one."""
     t, v = np.zeros(1), np.ones((1, 1))
-    Voltages(("a",), 1.0).take(t, v, v, np.ones(1, dtype=bool))
+    Voltages(("a",), 1.0).take(t, np.ones((1, 2, 1)), np.ones(1, dtype=bool))
     first_met(v, np.ones(1), np.zeros(1, np.int64), v, True, np.empty(1, np.int64))
 
 

@@ -144,11 +144,12 @@ def test_the_longest_time_below_is_straight_between_points(parts, v, counted, lo
     for part in np.split(np.arange(5), np.cumsum(parts)[:-1]):
         for rows in np.split(part, np.flatnonzero(np.diff(np.array(counted)[part])) + 1):
             both = np.column_stack([v[rows], at_rest[rows]])
-            seen.take(t[rows], both, 0.0 * both, np.array([bool(counted[rows[0]]), True]))
+            split = np.stack([0.6 * both, -0.8 * both], axis=1)
+            seen.take(t[rows], split, np.array([bool(counted[rows[0]]), True]))
     low = seen.longest_low()
     assert (low.value, low.where, low.t) == (pytest.approx(longest[0]), longest[1], pytest.approx(longest[2]))
-    assert seen.lowest.value == min(v[np.array(counted) > 0])
-    assert seen.end.value == min(v[-1], 1.0)
+    assert seen.lowest.value == pytest.approx(min(v[np.array(counted) > 0]), rel=1e-15)
+    assert seen.end.value == pytest.approx(min(v[-1], 1.0), rel=1e-15)
 
 
 def test_a_run_of_an_own_dae_has_a_headline():

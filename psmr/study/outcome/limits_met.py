@@ -76,8 +76,12 @@ def first_met(values, constant, column, limits, upper, rows):  # type: ignore[no
     sign = -1.0 if upper else 1.0
     for c in range(rows.size):
         rows[c] = -1
+        moves, bound = column[c] >= 0, constant[c]
+        if not moves and not np.isfinite(bound):
+            continue
         for k in range(values.shape[0]):
-            bound = constant[c] if column[c] < 0 else limits[k, column[c]]
+            if moves:
+                bound = limits[k, column[c]]
             slack = AT_LIMIT * max(1.0, abs(bound))
             if np.isfinite(bound) and sign * (values[k, c] - bound) <= slack:
                 rows[c] = k

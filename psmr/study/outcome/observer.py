@@ -50,7 +50,7 @@ class Observer:
         self.sources = sources_of(system)
         self.f_n = nominal_frequency(system)
         self.buses = buses(system)
-        self._re, self._im = (places - system.n for places in voltage_places(system))
+        self._parts = np.stack(voltage_places(system)) - system.n
         self._limits = LimitsMet(system)
         self._absent: frozenset[str] | None = None
         self._faults = _faults_of(system)
@@ -93,10 +93,11 @@ class Observer:
                 degrees = np.degrees(angles_of(self.system, self._span, group.members, t, x))
                 self._synchronism.take(group.names, t, degrees)
             self._frequencies(group, t, x)
-        re, im = np.take(y, self._re, axis=1), np.take(y, self._im, axis=1)
-        self._voltages.take(t, re, im, self._counted)
+        parts = np.take(y, self._parts, axis=1)
+        self._voltages.take(t, parts, self._counted)
         if self._followers.names:
-            self._followers.take(t, x, re + 1j * im, self._counted, self._span.out)
+            voltages = parts[:, 0] + 1j * parts[:, 1]
+            self._followers.take(t, x, voltages, self._counted, self._span.out)
         self._limits.take(t, x, y)
 
     def outcome(self, stopped: Stop | None) -> Outcome:

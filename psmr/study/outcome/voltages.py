@@ -40,15 +40,18 @@ class Voltages:
         self._last, self._at = np.full(len(places), np.inf), np.zeros(1)
         self._first: float | None = None
 
-    def take(self, t: Reals, re: Reals, im: Reals, counted: NDArray[np.bool_]) -> None:
-        """Take (K,) times and both parts of (K, places) voltages; `counted` says which of them count."""
+    def take(self, t: Reals, parts: Reals, counted: NDArray[np.bool_]) -> None:
+        """Take (K,) times and (K, 2, places) real and imaginary parts of voltages.
+
+        `counted` says which of the places count.
+        """
         if not self._places:
             return
         if self._first is None:
             self._first = float(t[0])
-        t, re, im = np.array(t), np.ascontiguousarray(re), np.ascontiguousarray(im)
+        t, parts = np.array(t), np.ascontiguousarray(parts)
         spells = self._last, self._since, self._longest, self._began
-        lowest, k, place, end, last = _look(t, re, im, counted, self._limit, self._at, *spells)
+        lowest, k, place, end, last = _look(t, parts, counted, self._limit, self._at, *spells)
         if self.lowest is None or lowest < self.lowest.value:
             self.lowest = Extreme(lowest, f"at {self._places[place]}", float(t[k]))
         self.end = Extreme(end, f"at {self._places[last]}", float(t[-1]))
@@ -67,16 +70,17 @@ class Voltages:
 
 
 @lean
-def _look(t, re, im, counted, limit, at, last, since, longest, began):  # type: ignore[no-untyped-def]
+def _look(t, parts, counted, limit, at, last, since, longest, began):  # type: ignore[no-untyped-def]
     """Return the lowest voltage that counts, its row and column, the lowest of the last row and its column.
 
-    `at` is the time of the point before. Of each column `last` is the voltage there, infinite where it does
-    not count; `since` is when it became low, where it is; `longest` and `began` are of its longest low time.
+    `at` is the time of the point before. Of each column `last` is the square of the voltage there, infinite
+    where it does not count; `since` is when it became low, where it is; `longest` and `began` are of its
+    longest low time.
     """
-    lowest, row, column, end, end_at = np.inf, 0, 0, np.inf, 0
+    lowest, row, column, end, end_at, low = np.inf, 0, 0, np.inf, 0, limit * limit
     for k in range(t.size):
         for c in range(counted.size):
-            v = np.hypot(re[k, c], im[k, c])
+            v = parts[k, 0, c] ** 2 + parts[k, 1, c] ** 2
             if k == t.size - 1 and v < end:
                 end, end_at = v, c
             if not counted[c]:
@@ -85,25 +89,26 @@ def _look(t, re, im, counted, limit, at, last, since, longest, began):  # type: 
                 lowest, row, column = v, k, c
             before = last[c]
             last[c] = v
-            if v < limit:
-                if not before < limit:
+            if v < low:
+                if not before < low:
                     since[c] = _crossing(at[0], before, t[k], v, limit)
-            elif before < limit:
+            elif before < low:
                 _lengthen(c, _crossing(at[0], before, t[k], v, limit), since, longest, began)
         at[0] = t[k]
     for c in range(counted.size):
-        if last[c] < limit:
+        if last[c] < low:
             _lengthen(c, at[0], since, longest, began)
-    return lowest, row, column, end, end_at
+    return np.sqrt(lowest), row, column, np.sqrt(end), end_at
 
 
 @lean
-def _crossing(t0, v0, t1, v1, limit):  # type: ignore[no-untyped-def]
+def _crossing(t0, square0, t1, square1, limit):  # type: ignore[no-untyped-def]
     """Return when a voltage passes the limit between points, at once where one of them does not count."""
-    if not np.isfinite(v0):
+    if not np.isfinite(square0):
         return t1
-    if not np.isfinite(v1):
+    if not np.isfinite(square1):
         return t0
+    v0, v1 = np.sqrt(square0), np.sqrt(square1)
     return t0 + (limit - v0) / (v1 - v0) * (t1 - t0)
 
 
