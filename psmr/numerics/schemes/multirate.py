@@ -222,8 +222,8 @@ class Multirate(Scheme):
         return replace(self, h_slow=ratio * self.h_fast, ratio=ratio)
 
     def converged(self) -> Multirate:
-        """See `Scheme`."""
-        return replace(self, corrections="converge")
+        """See `Scheme`: with the interface held, since under the network's answer nothing is corrected."""
+        return replace(self, corrections="converge", interface=HELD)
 
     def fast_steps(self, h: float) -> int:
         """Return the number of fast steps in a macro step of h in s, which may be a shortened one."""
