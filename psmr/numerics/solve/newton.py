@@ -21,7 +21,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import jacobian
 from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.limits import clip, hold_defect, hold_matrix
-from psmr.numerics.solve.lu import refactor, solve
+from psmr.numerics.solve.lu import refactor, solve, suit
 from psmr.numerics.solve.pivots import READY, first_factors
 from psmr.numerics.solve.records import (
     DAMPED_SOLVES,
@@ -89,7 +89,7 @@ def defect_at(block, w, a):  # type: ignore[no-untyped-def]
 @lean
 def renew(block, w, a):  # type: ignore[no-untyped-def]
     """Evaluate and factorise the Newton matrix at w, with new pivots where the old ones do not suit it."""
-    matrix, lu, kept = matrix_of(block), lu_of(block), kept_of(block)
+    matrix, lu, search, kept = matrix_of(block), lu_of(block), search_of(block), kept_of(block)
     J = matrix.J
     jacobian(matrix.table, matrix.constant, w, J)
     for slot in matrix.state_slots:
@@ -99,9 +99,9 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
     hold_matrix(block)
     kept.memory[SCALE] = np.nan
     kept.counts[FACTORISATIONS] += 1
-    if lu.state[READY] == 0 or not refactor(lu, J):
+    if lu.state[READY] == 0 or not (refactor(lu, J) or suit(lu, search, J)):
         kept.counts[REPIVOTS] += 1
-        status = first_factors(lu, search_of(block), J)
+        status = first_factors(lu, search, J)
         if status != DONE:
             return status
     kept.memory[SCALE] = a
