@@ -157,6 +157,19 @@ def test_two_sweeps_on_one_folder(study, faults, tmp_path):
     assert not (tmp_path / "s" / ".lock").exists()
 
 
+def test_a_folder_stays_taken_while_processes_are_at_work(study, faults, tmp_path):
+    """The forks of a sweep give up the lock without taking it away from the sweep."""
+
+    def another(done, count):
+        with pytest.raises(StudyError, match="another sweep is at work on this folder"):
+            store._locked(tmp_path / "s")
+        told.append(done)
+
+    told = []
+    swept(study, [faults], tmp_path / "s", workers=2, progress=another)
+    assert told[-1] == 8
+
+
 HELD = """
 import os, sys, time
 from pathlib import Path
