@@ -38,8 +38,8 @@ def add(subparsers: Any) -> None:
     )  # fmt: skip
 
 
-def command(arguments: argparse.Namespace) -> None:
-    """Run a sweep and show the result."""
+def command(arguments: argparse.Namespace) -> int:
+    """Run a sweep and show the result; the exit code is 1 where every point failed."""
     from psmr.study.sweep.carry_out import sweep
 
     with Progress(None, unit=" points") as bar:
@@ -65,6 +65,7 @@ def command(arguments: argparse.Namespace) -> None:
         rows = json.loads(found.table.to_json(orient="records"))
         record = {"name": found.sweep.name, "folder": str(found.folder), "seconds": found.seconds}
         print_json(record | {"resumed": found.resumed, "rows": rows, "files": [str(f) for f in found.files]})
-        return
-    show(found)
-    list_written((*found.files, found.folder / "runs"))
+    else:
+        show(found)
+        list_written((*found.files, found.folder / "runs"))
+    return int(len(found.failed) == len(found.table))

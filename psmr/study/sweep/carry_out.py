@@ -171,7 +171,7 @@ def _crew(bench: Bench, store: Store, undone: Sequence[int], workers: int | None
 
         return Cluster(scheduler, bench)
     count = min(workers or cores(), len(undone))
-    return Alone(bench) if count == 1 else Processes(bench, count, store.close)
+    return Alone(bench) if count == 1 else Processes(bench, count, store.release)
 
 
 def _check_signals(bench: Bench) -> None:

@@ -87,9 +87,12 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     output = document.table("output")
     kept = Kept() if output is None else Kept(**document.values(("output",), output, specification(Kept)))
     name = document.content.get("name", document.path.stem)
+    places = tuple(document.where(("axis", k)) for k in range(len(axes)))
     try:
-        return Sweep(study, axes, measure, kept.signals, kept.worst, name, kept.folder)
+        return Sweep(study, axes, measure, kept.signals, kept.worst, name, kept.folder, places)
     except InputError as error:
+        if str(error).startswith(str(document.path)):
+            raise
         raise StudyError(f"{document.path}: {error}") from error
 
 

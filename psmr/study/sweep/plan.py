@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from psmr.errors import StudyError
+from psmr.errors import InputError, StudyError
 from psmr.study.sweep.axes import Axis
-from psmr.study.sweep.axes.axis import CASE, Base
+from psmr.study.sweep.axes.axis import CASE, EVENT, Base
+from psmr.study.sweep.measures import ClearingTime
 from psmr.study.sweep.sweep import Sweep
 from psmr.study.sweep.variation import Points, Together, Variation, joined
 
@@ -72,7 +73,7 @@ def plan_of(sweep: Sweep, bases: Sequence[Base]) -> Plan:
     ordered = sorted(sweep.axes, key=lambda axis: axis.rank)
     blocks = []
     for number, base in enumerate(bases):
-        groups = list(_grouped([axis for axis in ordered if axis.rank != CASE], base))
+        groups = list(_grouped(sweep, [axis for axis in ordered if axis.rank != CASE], base))
         case = [axis.points(base)[number : number + 1] for axis in ordered if axis.rank == CASE]
         blocks.append(Block(number, (*case, *groups)))
     plan = Plan(tuple(blocks), sweep.measure.replaces)
@@ -87,13 +88,50 @@ def plan_of(sweep: Sweep, bases: Sequence[Base]) -> Plan:
     return plan
 
 
-def _grouped(axes: Sequence[Axis], base: Base) -> Iterator[Points]:
+def _points(sweep: Sweep, axis: Axis, base: Base) -> Points:
+    """Return the points of an axis; what is wrong with it begins with its place in the file."""
+    try:
+        _check_times(sweep, axis)
+        return axis.points(base)
+    except InputError as error:
+        raise StudyError(f"{sweep.place_of(axis)}{error}") from error
+
+
+def _check_times(sweep: Sweep, axis: Axis) -> None:
+    """Raise StudyError where no run is long enough for the faults or trips of an axis."""
+    start, t_end = getattr(axis, "start", None), sweep.study.t_end
+    if axis.rank != EVENT or start is None or t_end is None:
+        return
+    if start >= t_end:
+        raise StudyError(
+            f"{axis.kind}: start = {start:g}: the run ends at t_end = {t_end:g} s; begin before that, or "
+            "lengthen the run"
+        )
+    if not hasattr(axis, "clearing"):
+        return
+    if isinstance(sweep.measure, ClearingTime):
+        what, longest = "longest (of the measure)", sweep.measure.longest
+    else:
+        what, longest = "clearing", max(axis.clearing)
+    if start + longest >= t_end:
+        raise StudyError(
+            f"{axis.kind}: {what} = {longest:g}: a fault at {start:g} s is not cleared before the run ends, "
+            f"at t_end = {t_end:g} s; lengthen the run by what a swing takes, some seconds"
+        )
+
+
+def _grouped(sweep: Sweep, axes: Sequence[Axis], base: Base) -> Iterator[Points]:
     """Yield the points of axes, those that advance together as one."""
     done: set[str] = set()
     for axis in axes:
         if not axis.together:
-            yield axis.points(base)
+            yield _points(sweep, axis, base)
         elif axis.together not in done:
             done.add(axis.together)
             members = [other for other in axes if other.together == axis.together]
-            yield Together(axis.together, [member.points(base) for member in members])
+            points = [_points(sweep, member, base) for member in members]
+            try:
+                found = Together(axis.together, points)
+            except StudyError as error:
+                raise StudyError(f"{sweep.place_of(axis)}{error}") from error
+            yield found

@@ -13,7 +13,7 @@ from psmr.errors import PsmrError
 from psmr.study.output.canvas import close, save, styled
 from psmr.study.output.files import write_text
 from psmr.study.sweep.bench import Bench
-from psmr.study.sweep.words import shown
+from psmr.study.sweep.words import failures, shown
 
 if TYPE_CHECKING:
     from psmr.study.sweep.swept import Swept
@@ -95,7 +95,6 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str]) -> str:
         }
         for cells, row in zip(table.itertuples(index=False), worst.head(ROWS).to_dict("records"), strict=True)
     ]
-    failed = swept.failed.groupby("message").size().sort_values(ascending=False)
     return render(
         "sweep.html",
         "psmr.study.sweep",
@@ -108,7 +107,7 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str]) -> str:
         left=left,
         more=len(swept.table) - len(rows),
         worst=len(links),
-        failures=[(words, int(count)) for words, count in failed.head(20).items()],
+        failures=failures(swept.table)[:20],
         columns=[(c.name, c.unit, c.doc) for c in swept.sweep.measure.columns],
         definition=_definition(swept),
     )

@@ -160,6 +160,10 @@ class Store:
         """Return all rows, in the order of the points."""
         return read_rows(self.folder)
 
+    def release(self) -> None:
+        """Close the lock in a forked process; who took it keeps it, and its file stays where it is."""
+        self._lock.close()
+
     def close(self) -> None:
         """Let others have the folder, and leave no lock in it."""
         place = _lock_of(self.folder)

@@ -36,6 +36,8 @@ class Sweep:
         Title.
     folder
         Where the results go; None: ``results/NAME``.
+    places
+        File and line of each of the first axes, for messages; none for axes given in Python.
     """
 
     study: Study
@@ -45,6 +47,7 @@ class Sweep:
     worst: int = 5
     name: str = ""
     folder: str | None = None
+    places: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         signals: object = self.signals
@@ -67,7 +70,8 @@ class Sweep:
         for axis in self.axes:
             if "clearing" in self.measure.replaces and len(getattr(axis, "clearing", ())) > 1:
                 raise StudyError(
-                    f"{axis.kind}: {self.measure.kind} finds the clearing time itself; leave clearing out"
+                    f"{self.place_of(axis)}{axis.kind}: {self.measure.kind} finds the clearing time itself; "
+                    "leave clearing out"
                 )
         if self.worst < 0:
             raise StudyError(f"worst = {self.worst}: must be >= 0")
@@ -80,6 +84,11 @@ class Sweep:
                 beside = Path(self.study.case.path).parent
                 return tuple(replace(self.study.case, path=beside / case) for case in axis.cases)
         return (self.study.case,)
+
+    def place_of(self, axis: Axis) -> str:
+        """Return what a message about an axis begins with: its place in the file and a colon, or nothing."""
+        k = next(k for k, other in enumerate(self.axes) if other is axis)
+        return f"{self.places[k]}: " if k < len(self.places) else ""
 
     @property
     def has_events(self) -> bool:

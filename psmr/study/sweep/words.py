@@ -21,6 +21,9 @@ SHOWN = {
 
 ROWS = 10
 
+# Messages of failed points that a terminal shows.
+MESSAGES = 5
+
 
 def shown(ranked: pd.DataFrame, labels: Sequence[str], kind: str, rows: int) -> pd.DataFrame:
     """Return the worst rows, which come first, with the columns that a reader of this measure sees first."""
@@ -34,7 +37,7 @@ def shown(ranked: pd.DataFrame, labels: Sequence[str], kind: str, rows: int) -> 
 def headline(table: pd.DataFrame, kind: str) -> str:
     """Return what came of a sweep with this measure in a sentence or two."""
     failed = int((table["status"] == "failed").sum())
-    words = [f"{len(table)} points"]
+    words = [f"{len(table)} point{'s' * (len(table) != 1)}"]
     if kind == "outcomes":
         lost = int((table["synchronism"] == "lost").sum())
         stopped = int(table["stopped"].notna().sum())
@@ -60,7 +63,23 @@ def cut(ranked: pd.DataFrame, labels: Sequence[str], kind: str) -> str:
             table[name] = table[name].map(lambda words: _cut(words, 60))
     text = table.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="")
     more = len(ranked) - ROWS
-    return f"{text}\n... {more} more" if more > 0 else text
+    return (f"{text}\n... {more} more" if more > 0 else text) + _failures(ranked)
+
+
+def _failures(ranked: pd.DataFrame) -> str:
+    """Return the messages of points that failed in full, the most frequent first; nothing without one."""
+    found = failures(ranked)
+    lines = [f"  {count}: {words}" for words, count in found[:MESSAGES]]
+    if len(found) > MESSAGES:
+        lines.append(f"  ... {len(found) - MESSAGES} more messages, in the column message")
+    return "\n".join(["\n\nFailed:", *lines]) if found else ""
+
+
+def failures(table: pd.DataFrame) -> list[tuple[str, int]]:
+    """Return the messages of points that failed and how many points have each, the most frequent first."""
+    failed = table[table["status"] == "failed"]
+    counts = failed.groupby("message").size().sort_values(ascending=False, kind="stable")
+    return [(str(words), int(count)) for words, count in counts.items()]
 
 
 def _cut(words: object, length: int) -> str:

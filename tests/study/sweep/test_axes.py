@@ -75,6 +75,13 @@ def test_a_list_makes_a_run_of_each_row_or_name(base, tmp_path):
     assert points[0].events == (psmr.Fault(5, 0.1, 0.2), psmr.LineTrip("4-6", 0.5))
 
 
+def test_a_row_without_a_run_is_one_of_its_own(base, tmp_path):
+    file = tmp_path / "list.csv"
+    file.write_text("run,type,bus,start,clear\n,fault,5,0.1,0.2\n1,fault,7,0.1,0.2\n,fault,8,0.1,0.2\n")
+    points = psmr.ListedEvents(file).points(base)
+    assert [dict(p.labels)["run_name"] for p in points] == ["2", "1", "3"]
+
+
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
@@ -83,6 +90,15 @@ def test_a_list_makes_a_run_of_each_row_or_name(base, tmp_path):
         ("type,bus,start,clear\nfault,5,soon,2\n", r"list.csv:2: start = 'soon': must be a finite number"),
         ("type,bus,start,clear\nfault,5,2,1\n", r"list.csv:2: fault at bus5: clear = 1 s; must be after"),
         ("type,buss\nfault,5\n", r"list.csv:2: fault has no field 'buss'; did you mean 'bus'"),
+        (
+            "type,bus,start,clear\nfault,5,0.1,0.2\nfault,77,0.1,0.2\n",
+            r"list.csv:3: .*no bus 77 .*mean 'bus7'",
+        ),
+        ("type,bus,start,clear\nfault,5,3,4\n", r"list.csv:2: .* at t = 3 s would never be seen"),
+        ("type,bus,start,clear,clear\nfault,5,0.1,0.2,0.4\n", r"list.csv:1: two columns are called 'clear'"),
+        ("type,bus,start,clear,\nfault,5,0.1,0.2,\n", r"list.csv:1: column 5 has no name"),
+        ("type;bus\nfault;5\n", r"list.csv:1: cells are separated by semicolons"),
+        ("bus,start\n5,0.1\n", r"list.csv:1: there is no column 'type'"),
         ("type\n", r"has no row under its column names"),
         ("type\nfault,5\n", r"more cells than columns"),
     ],
@@ -105,6 +121,8 @@ def test_what_is_wrong_in_a_list_names_its_line(base, tmp_path, rows, words):
         ),
         (lambda: psmr.ParameterAxis("G1", "h", (1.0, 1.0)), "has 1.0 twice"),
         (lambda: psmr.SampleAxis("G1", "h", 3, 1, low=2.0, high=1.0), "low = 2 must be below high = 1"),
+        (lambda: psmr.ParameterAxis("G1", "h", start=1.0, stop=2.0, count=10**9), "at most 10,000,000"),
+        (lambda: psmr.SampleAxis("G1", "h", 10**9, 1, low=1.0, high=2.0), "at most 10,000,000"),
         (lambda: psmr.SampleAxis("G1", "h", 3, 1, low=2.0), "high is missing"),
         (lambda: psmr.SampleAxis("G1", "h", 3, 1, "normal", low=2.0, mean=1.0), "low does not belong"),
         (lambda: psmr.SchemeAxis("h"), "give values"),
@@ -130,7 +148,7 @@ def test_what_cannot_be_is_refused(make, words):
         (psmr.BranchOutages(1.0, branches=("line5-8",)), "no branch in service 'line5-8'; did you mean"),
         (psmr.BusFaults(1.0, buses=("buss5",)), "no bus 'buss5'; did you mean 'bus5'"),
         (psmr.GeneratorTrips(1.0, generators=("G9",)), "no generator 'G9'"),
-        (psmr.SchemeAxis("tolerence", (1e-3,)), "tolerence"),
+        (psmr.SchemeAxis("tolerence", (1e-3,)), "has no field 'tolerence'; did you mean 'tolerance'"),
         (psmr.SchemeAxis("tolerance", (2.0,)), "tolerance = 2.0: must be"),
     ],
 )

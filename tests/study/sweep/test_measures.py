@@ -88,15 +88,16 @@ def test_a_fault_that_may_stay_says_so(longer, tmp_path):
 
 
 def test_a_run_too_short_for_the_longest_fault(study, tmp_path):
-    found = psmr.sweep(
-        study,
-        [psmr.BusFaults(0.1, buses=("bus7",))],
-        psmr.ClearingTime(),
-        folder=tmp_path / "s",
-        workers=1,
-        report=False,
-    )
-    assert "does not end before t_end = 1 s" in found.table["message"][0]
+    axes = [psmr.BusFaults(0.1, buses=("bus7",))]
+    with pytest.raises(
+        StudyError, match=r"longest \(of the measure\) = 1: .*at t_end = 1 s; lengthen the run"
+    ):
+        psmr.sweep(study, axes, psmr.ClearingTime(), folder=tmp_path / "s", workers=1, report=False)
+
+
+def test_a_clearing_time_needs_a_fault(study):
+    with pytest.raises(StudyError, match=r"is about a fault, and there is none; add an axis of faults"):
+        psmr.Sweep(study, (psmr.ParameterAxis("G1", "h", values=(20.0,)),), psmr.ClearingTime())
 
 
 def test_clearing_belongs_to_the_measure(study):

@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -157,6 +158,19 @@ def test_two_sweeps_on_one_folder(study, faults, tmp_path):
     assert not (tmp_path / "s" / ".lock").exists()
 
 
+def test_a_folder_stays_taken_while_processes_are_at_work(study, faults, tmp_path):
+    """The forks of a sweep give up the lock without taking it away from the sweep."""
+
+    def another(done, count):
+        with pytest.raises(StudyError, match="another sweep is at work on this folder"):
+            store._locked(tmp_path / "s")
+        told.append(done)
+
+    told = []
+    swept(study, [faults], tmp_path / "s", workers=2, progress=another)
+    assert told[-1] == 8
+
+
 HELD = """
 import os, sys, time
 from pathlib import Path
@@ -300,6 +314,34 @@ def test_what_is_wrong_in_a_file_names_its_place(tmp_path, old, new, words):
     path.write_text(text)
     with pytest.raises(StudyError, match=words):
         psmr.read_sweep(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"bus7"', '"bus77"', r"no bus 'bus77'; did you mean 'bus7'"),
+        ("start = 0.1", "start = 1.0", r"start = 1: the run ends at t_end = 1 s; begin before that"),
+        ("start = 0.1", "start = 0.95", r"clearing = 0.1: .* is not cleared before the run ends"),
+        ("start = 0.1", "start = 0.1\ntogether = 'a'\n[[axis]]\ntype = 'generator-trips'\nstart = 0.1\n"
+         "together = 'a'\n[[axis]]\ntype = 'bus-faults'\nstart = 0.1", "have 9, 3 points"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_axis_on_its_case_names_its_place(tmp_path, old, new, words):
+    path = tmp_path / "sweep.toml"
+    path.write_text(
+        FILE.replace('buses = ["bus5", "bus7"]', "" if "together" in new else 'buses = ["bus7"]')
+        .replace(old, new)
+        .replace("CASE", str(CASE))
+    )
+    with pytest.raises(StudyError, match=rf"^{re.escape(str(path))}:9 \[\[axis\]\]: .*{words}"):
+        psmr.sweep(path, folder=tmp_path / "s", workers=1, report=False)
+
+
+def test_a_terminal_shows_why_points_failed(study, tmp_path):
+    axes = [psmr.ParameterAxis("G1", "h", values=(-1.0, 20.0))]
+    found = swept(study, axes, tmp_path / "s")
+    assert found.headline == "2 points, 0 lost synchronism, 1 failed."
+    assert f"\n\nFailed:\n  1: {found.table['message'][0]}" in str(found)
 
 
 def test_the_definition_is_plain(study, faults):

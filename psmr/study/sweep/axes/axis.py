@@ -19,6 +19,10 @@ from psmr.study.sweep.variation import Points
 CASE, PARAMETER, SCHEME, EVENT = range(4)
 
 
+# Values of one axis: 80 MB.
+MOST_VALUES = 10_000_000
+
+
 @dataclass(frozen=True)
 class Base:
     """What an axis looks its names up in: the study, and the system of one of the cases at its start."""
@@ -79,6 +83,15 @@ def check_start(axis: Any) -> None:
     """Raise StudyError for a start that is no time of a run."""
     if not (math.isfinite(axis.start) and axis.start >= 0):
         raise StudyError(f"{axis.kind}: start = {axis.start!r}: must be a time in s, >= 0")
+
+
+def check_many(what: str, count: int) -> None:
+    """Raise StudyError for more values than one list of them should hold."""
+    if count > MOST_VALUES:
+        raise StudyError(
+            f"{what}: count = {count:,}: must be at most {MOST_VALUES:,}; at a millisecond a run these would "
+            "take hours already"
+        )
 
 
 def check_distinct(axis: Any, name: str, values: Sequence[Any]) -> None:

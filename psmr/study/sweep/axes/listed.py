@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from psmr.errors import CaseError, EventError, InputError, StudyError, nearest, 
 from psmr.io.text import decoded, require_file
 from psmr.io.toml.fields import Field, specification
 from psmr.study.events import Event
+from psmr.study.events.schedule import schedule
 from psmr.study.file.tables import EVENTS
 from psmr.study.sweep.axes.axis import EVENT, Base
 from psmr.study.sweep.variation import Points, Variation
@@ -46,20 +49,39 @@ class ListedEvents:
     def points(self, base: Base) -> Points:
         """See `Axis`."""
         runs: dict[str, list[Event]] = {}
-        for number, row in self._rows():
+        places: dict[int, str] = {}
+        rows = self._rows()
+        taken = {row["run"] for _, row in rows if "run" in row}
+        free = (str(number) for number in itertools.count(1) if str(number) not in taken)
+        for number, row in rows:
             where = f"{self.file}:{number}"
-            name = row.pop("run", None) or str(len(runs) + 1)
-            runs.setdefault(name, []).append(_event(where, row))
+            name = row.pop("run", None) or next(free)
+            event = _event(where, row)
+            places[id(event)] = where
+            runs.setdefault(name, []).append(event)
+        for events in runs.values():
+            self._check(events, places, base)
         return [
             Variation((("run_name", name),), events=tuple(events), beside=self.beside)
             for name, events in runs.items()
         ]
+
+    def _check(self, events: list[Event], places: Mapping[int, str], base: Base) -> None:
+        """Raise StudyError, with its row, for an event of a run that cannot happen."""
+        together = [*base.study.events, *events] if self.beside else events
+        t_end = math.inf if base.study.t_end is None else base.study.t_end
+        try:
+            schedule(base.system, together, t_end, dead_islands=True)
+        except EventError as error:
+            where = places.get(id(error.event), places[id(events[0])])
+            raise StudyError(f"{where}: {error}") from error
 
     def _rows(self) -> list[tuple[int, dict[str, str]]]:
         rows = []
         try:
             require_file(Path(self.file))
             reader = csv.DictReader(io.StringIO(decoded(Path(self.file)), newline=""))
+            _check_head(str(self.file), [name.strip() for name in reader.fieldnames or ()])
             for cells in reader:
                 if None in cells:
                     raise StudyError(
@@ -80,6 +102,26 @@ class ListedEvents:
         if not rows:
             raise StudyError(f"{self.file}: has no row under its column names; give at least one event")
         return rows
+
+
+def _check_head(file: str, head: list[str]) -> None:
+    """Raise StudyError for names of columns that leave open what a cell means."""
+    apart = next((mark for mark in (";", "\t") if mark in head[0]), None) if len(head) == 1 else None
+    if apart is not None:
+        raise StudyError(
+            f"{file}:1: cells are separated by {'semicolons' if apart == ';' else 'tabs'}; separate them by "
+            "commas, and write numbers with a decimal point"
+        )
+    for k, name in enumerate(head):
+        if not name:
+            raise StudyError(f"{file}:1: column {k + 1} has no name; name it, or remove it")
+        if name in head[:k]:
+            raise StudyError(f"{file}:1: two columns are called {shown(name)}; leave one of them out")
+    if head and "type" not in head:
+        raise StudyError(
+            f"{file}:1: there is no column 'type'{nearest('type', head)}; it names the event of a row: "
+            f"{', '.join(EVENTS)}"
+        )
 
 
 def _event(where: str, row: Mapping[str, str]) -> Event:

@@ -13,7 +13,7 @@ from psmr.arguments import settle_fields
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.errors import StudyError, nearest, shown
-from psmr.study.sweep.axes.axis import PARAMETER, Base, check_distinct, chosen, take_numbers
+from psmr.study.sweep.axes.axis import PARAMETER, Base, check_distinct, check_many, chosen, take_numbers
 from psmr.study.sweep.variation import Numbers, Points
 
 
@@ -70,6 +70,8 @@ class ParameterAxis:
             raise StudyError(f"{what}: values and ends of a range must be finite")
         if self.count is not None and self.count < 1:
             raise StudyError(f"{what}: count = {self.count}: must be at least 1")
+        if self.count is not None:
+            check_many(what, self.count)
         if self.spacing not in ("linear", "log"):
             raise StudyError(f'{what}: spacing = {shown(self.spacing)}: must be "linear" or "log"')
         if self.spacing == "log" and not all(end is not None and end > 0 for end in ends[:2]):

@@ -10,7 +10,7 @@ import numpy as np
 
 from psmr.arguments import settle_fields
 from psmr.errors import StudyError, shown
-from psmr.study.sweep.axes.axis import PARAMETER, Base
+from psmr.study.sweep.axes.axis import PARAMETER, Base, check_many
 from psmr.study.sweep.axes.parameter import devices_with
 from psmr.study.sweep.variation import Numbers, Points
 
@@ -64,6 +64,7 @@ class SampleAxis:
             raise StudyError(f"{what}: distribution = {shown(self.distribution)}: must be one of {known}")
         if self.count < 1 or self.seed < 0:
             raise StudyError(f"{what}: count = {self.count}, seed = {self.seed}: must be >= 1 and >= 0")
+        check_many(what, self.count)
         needed = ("mean", "deviation") if self.distribution == "normal" else ("low", "high")
         for name in ("low", "high", "mean", "deviation"):
             value = getattr(self, name)

@@ -72,6 +72,11 @@ class ClearingTime:
     def check(self, study: Study, events: bool) -> None:
         """See `Measure`."""
         needs_simulation(self.kind, study)
+        if not events and not any(isinstance(event, Fault) for event in study.events):
+            raise StudyError(
+                f"{self.kind} is about a fault, and there is none; add an axis of faults (n-1, bus-faults, "
+                "events), or a fault to the study's own events"
+            )
 
     def of(self, start: Start) -> tuple[Mapping[str, Any], Run | None]:
         """See `Measure`."""
