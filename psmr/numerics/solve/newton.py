@@ -132,7 +132,8 @@ def improve(block, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _largest(values):  # type: ignore[no-untyped-def]
+def largest_size(values):  # type: ignore[no-untyped-def]
+    """Return the largest absolute value."""
     largest = 0.0
     for value in values:
         largest = max(largest, abs(value))
@@ -166,7 +167,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
                 last = 0.0
             due = planned = False
             fresh = True
-        before = _largest(defect)
+        before = largest_size(defect)
         if not before < WILD:
             return NOT_FINITE
         norm = improve(block, w)
@@ -189,7 +190,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         changed = defect_at(block, w, a)
         # An earlier rate promises enough and the residual at the new point confirms it: nothing left to gain.
         # A residual that hardly falls says that a kept matrix has outlived its equations.
-        after = _largest(defect)
+        after = largest_size(defect)
         falls = after <= 0.5 * before or before < tolerance
         sure = memory[RATE] ** TRUST * norm < tolerance and after * norm < tolerance * before
         if falls and (sure or norm < tolerance) and not changed:
