@@ -177,8 +177,8 @@ def _held(studies_of_steps: Sequence[Study]) -> str:
     lines = [
         "| case | tolerance | steps | the largest error is that of | branches from the fault "
         "| devices above the tolerance at twice, four times the step | their part of the squared error "
-        "| work over that of the cheapest split | at equal error |",
-        "|---|---|--:|---|---|---|--:|--:|--:|",
+        "| gain of a split at equal error |",
+        "|---|---|--:|---|---|---|--:|--:|",
     ]
     for study in studies_of_steps:
         for each in study.facts["held_by"]:
@@ -191,7 +191,7 @@ def _held(studies_of_steps: Sequence[Study]) -> str:
             lines.append(
                 f"| {title(*study.key[:2])} | {each['tolerance']:g} | {each['steps']} | {worst} | "
                 f"{least:g} to {most:g}, median {middle:g} | {above} | {each['held']:.0%} | "
-                f"{each['gain']:.1f} | {each['equal']:.2f} (at most {each['most_equal']:.1f}) |"
+                f"{each['equal']:.2f} (at most {each['most_equal']:.1f}) |"
             )
     return "\n".join(lines)
 
@@ -211,7 +211,6 @@ def _in_words(studies_of_steps: Sequence[Study]) -> dict[str, str]:
         "held_twice": over([each["above"][0] for each in found], 0),
         "held_four": over([each["above"][1] for each in found], 0),
         "held_part": f"{over([100.0 * each['held'] for each in found], 0)} %",
-        "held_gain": over([each["gain"] for each in found], 1),
         "held_equal": over([each["equal"] for each in found], 2),
     }
 
