@@ -408,3 +408,15 @@ def test_a_branch_of_next_to_no_impedance_is_no_fold(power, current, voltage, is
     block = algebraic_block(system, system.parameters, w)
     w[: block.size] = voltage + 1e-6 * (1.0 - voltage), voltage
     assert ("fold" in impasse(block, w)) == is_fold
+
+
+def test_where_all_angles_drift_steps_are_shortened_before_newton_is_forced():
+    # Without governors the speed stays off after a load step, and the phasors turn by radians a step.
+    system, bus = system_of("kundur", 0.0)
+    run = integrate(system, psmr.VariableStep(1e-4), 60.0, load_step(system, bus).changes)
+    counters = run.counters
+    assert counters.rejected > 10
+    assert sum(counters.factorisations_by_role.values()) < 12 * (counters.steps + counters.rejected)
+    exact = integrate(system, psmr.VariableStep(1e-7), 60.0, load_step(system, bus).changes)
+    places = [k for k, name in enumerate(system.names_x) if name.endswith(".omega")]
+    np.testing.assert_allclose(run.x[-1, places], exact.x[-1, places], atol=1e-4)

@@ -34,8 +34,9 @@ _SIGNATURE = types.int64(
     types.int64, types.int64, types.int64, types.float64, types.int64, types.float64, types.int64
 )
 
-# How much is tried: all, or damping alone (the guess is known to be far off).
-ALL, DAMPED = 0, 1
+# How much is tried: all, damping alone (the guess is known to be far off), or Newton as the policy says alone
+# (a shorter step is cheaper than the rest).
+ALL, DAMPED, PLAIN = range(3)
 
 
 @lean
@@ -54,9 +55,12 @@ def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: 
     for i in range(guess.size):
         guess[i] = w[variables[i]]
     status = DONE
-    if effort == ALL:
+    if effort != DAMPED:
         status = newton(block, w, a, policy, tolerance)
         if status in (DONE, NO_ROOM):
+            return status
+        if effort == PLAIN:
+            kept.memory[SCALE] = np.nan
             return status
         if policy != HONEST:
             _restore(block, w)

@@ -23,6 +23,7 @@ from psmr.numerics.step.machine import (
     CORRECTIONS,
     DIFFERENCE,
     DIVIDED,
+    EFFORT,
     FAILED,
     LEAST,
     PARTS,
@@ -102,7 +103,7 @@ class ProgramEngine:
         self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
         part, usual = self._program(step, ()), self._program(step, _uniform(step, self.memory))
         self.encoded, self.outliving = part, part.outliving
-        self._state, self._measured = np.zeros(8, np.int64), np.zeros(2)
+        self._state, self._measured = np.zeros(EFFORT + 1, np.int64), np.zeros(2)
         self._state[REMEMBER] = int(self.memory > 0)
         self.machine = Machine(
             code=part.code,

@@ -34,6 +34,7 @@ from psmr.numerics.step.machine import (
     AUTONOMOUS,
     CORRECTIONS,
     DIFFERENCE,
+    EFFORT,
     FAILED,
     GROWTHS,
     ROUND,
@@ -90,7 +91,7 @@ def _implicit(machine, row, block, a, w):  # type: ignore[no-untyped-def]
         kept_of(block).memory[VALID] = 0.0
     if machine.policy == DISHONEST and _due(row, machine.loops):
         kept_of(block).memory[SCALE] = np.nan
-    status = solve(block, w, a, machine.policy, machine.tolerance, ALL)
+    status = solve(block, w, a, machine.policy, machine.tolerance, state[EFFORT])
     state[VALID_OF] = state[FAILED] = number
     if status != DONE:
         state[SOLVING] = 1

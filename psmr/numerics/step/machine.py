@@ -12,7 +12,7 @@ import numpy as np
 from psmr.numerics.step.answer import Answers
 
 # Places in `Machine.state`.
-AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, REMEMBER = range(8)
+AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, REMEMBER, EFFORT = range(9)
 # Places in `Machine.measured`.
 DIFFERENCE, LEAST = range(2)
 # Columns of `Machine.loops`: times round, and corrections in a row that made the difference larger.

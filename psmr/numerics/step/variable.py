@@ -29,9 +29,12 @@ from psmr.numerics.solve.records import (
     matrix_of,
 )
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
+from psmr.numerics.solve.solver import ALL, PLAIN
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED, Status
 from psmr.numerics.step.controller import (
     NONE_BEFORE,
+    REGAINED,
+    SOLVED,
     after_accepted,
     after_rejected,
     kept,
@@ -44,7 +47,7 @@ from psmr.numerics.step.engine import Choices, ProgramEngine
 from psmr.numerics.step.estimate import filtered_estimate, largest_error
 from psmr.numerics.step.instructions import copy
 from psmr.numerics.step.loop import run_program
-from psmr.numerics.step.machine import VALID_OF
+from psmr.numerics.step.machine import EFFORT, VALID_OF
 from psmr.numerics.step.program import Program
 
 Reals = NDArray[np.float64]
@@ -64,8 +67,12 @@ SHARE, LEAST_ACCURATE = 5e-2, 1e-4
 # than this; nearer than this part of the step to either end it is passed as it is. So often is it sought.
 BEYOND, LEAST_PART, MOST_CORNERS = 1.0, 1e-3, 8
 
+# A step that Newton does not solve is made shorter so often before a solve is given all that there is: in a
+# drift of all angles that takes twenty times as many factorisations as a shorter step.
+PATIENT = 2
+
 # Places in `Control.steps` and `Control.counts`.
-NEXT, PREVIOUS, TRIED = range(3)
+NEXT, PREVIOUS, TRIED, SOLVABLE = range(4)
 ACCEPTED, REJECTED = range(2)
 
 
@@ -83,7 +90,8 @@ class Control(NamedTuple):
     longest, most
         Of `psmr.VariableStep`.
     steps
-        Next step in s, last error in units of the tolerance, step tried last; see the names above.
+        Next step in s, last error in units of the tolerance, step tried last, longest step that Newton may be
+        expected to solve; see the names above.
     counts
         Accepted and rejected steps.
     outliving
@@ -221,7 +229,7 @@ def first_corner(machine, control, corners, h, w):  # type: ignore[no-untyped-de
 def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def]
     """Try steps from the point in w until one is accepted, no further than t = end; return a status."""
     points, steps, counts, order = machine.points, control.steps, control.counts, control.order
-    refused, located, before = False, 0, 0.0
+    refused, located, unsolved, before = False, 0, 0, 0.0
     while True:
         if counts[ACCEPTED] + counts[REJECTED] >= control.most:
             return SPENT
@@ -232,7 +240,9 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
         if not t + h > t:
             return VANISHED
         copy(w, points[AT_START])
+        machine.state[EFFORT] = PLAIN if unsolved < PATIENT else ALL
         status = run_program(machine, machine.code, machine.numbers, h, w)
+        machine.state[EFFORT] = ALL
         if status == DONE and located < MOST_CORNERS:
             part = first_corner(machine, control, corners, h, w)
             if part < 1.0 and t + part * h > t:  # taken again, to the corner
@@ -251,7 +261,8 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
             if located > 0:  # behind a limit: the step that was broken off there, or what the error asks for
                 steps[NEXT] = before if error < 1.0 else wanted
             else:
-                steps[NEXT] = kept(wanted, h, last, steps[NEXT])
+                steps[NEXT] = min(kept(wanted, h, last, steps[NEXT]), steps[SOLVABLE])
+            steps[SOLVABLE] *= REGAINED
             steps[PREVIOUS] = remembered(error, steps[PREVIOUS])
             for k in range(control.outliving.shape[0]):
                 copy(points[control.outliving[k, 0]], points[control.outliving[k, 1]])
@@ -263,6 +274,9 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
         counts[REJECTED] += 1
         refused = True
         steps[NEXT] = after_rejected(order, h, error)
+        if status != DONE:
+            unsolved += 1
+            steps[SOLVABLE] = SOLVED * h
         if status != DONE and not t + 1e-3 * steps[NEXT] > t:
             return status
 
@@ -313,7 +327,7 @@ class VariableEngine:
             tolerance=float(tolerance),
             longest=np.inf if longest is None else float(longest),
             most=int(most),
-            steps=np.zeros(3),
+            steps=np.zeros(4),
             counts=np.zeros(2, np.int64),
             outliving=self.inner.outliving,
             raw=np.zeros(system.n),
@@ -341,7 +355,7 @@ class VariableEngine:
         ahead = FIRST_PART * (end - float(w[-1]))
         move = FIRST_MOVE * self.control.tolerance ** (1.0 / self.control.order)
         first = min(ahead, move / pace) if pace > 0.0 else ahead
-        self.control.steps[:] = first, NONE_BEFORE, 0.0
+        self.control.steps[:] = first, NONE_BEFORE, 0.0, np.inf
         return DONE
 
     def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
