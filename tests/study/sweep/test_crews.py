@@ -217,6 +217,36 @@ def test_a_dask_worker_that_is_killed_loses_nothing(study, cluster, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
+def test_a_scheduler_that_dies_ends_the_sweep(study, tmp_path):
+    pytest.importorskip("distributed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    options = ["--host", "127.0.0.1", "--port", port, "--no-dashboard"]
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
+    running = [subprocess.Popen(words) for words in ([*dask, *options], [*worker, "--no-dashboard"])]
+    axes = [psmr.ParameterAxis("G2", "h", start=5.0, stop=8.0, count=500)]
+
+    def progress(done, count):
+        if done and running[0].poll() is None:
+            running[0].kill()
+            running[0].wait()
+
+    try:
+        with pytest.raises(psmr.errors.PsmrError, match=r"scheduler is lost; every run .* goes on where it"):
+            psmr.sweep(study, axes, folder=tmp_path / "s", scheduler=address, report=False, progress=progress)
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+    found = psmr.sweep(study, axes, folder=tmp_path / "s", workers=1, report=False)
+    assert 0 < found.resumed < 500
+
+
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on_where_it_was(study, tmp_path):
     axes = "[psmr.ParameterAxis('G2', 'h', start=5.0, stop=8.0, count=60), psmr.BusFaults(0.1)]"
     folder = tmp_path / "s"
