@@ -90,6 +90,25 @@ def test_spawned_processes_give_equal_rows(bench, alone, tmp_path):
         other.join()
 
 
+@pytest.mark.slow
+def test_a_script_without_a_guard_is_told_about_it(study, tmp_path):
+    """Processes that begin anew read the script: there its sweep finds the folder taken."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import threading, psmr\n"
+        "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+        f"study, axes = psmr.read_study({study.source!r}), [psmr.BusFaults(0.1)]\n"
+        f"psmr.sweep(study, axes, folder={str(tmp_path / 's')!r}, workers=2, report=False)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=CASE.parents[2], capture_output=True, text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(CASE.parents[2])},
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "a script that sweeps needs `if __name__ == '__main__':`" in done.stderr
+    assert not list((tmp_path / "s" / "runs").iterdir())
+
+
 def test_a_parcel_of_kernels_is_written_where_it_is_missing(bench, tmp_path, monkeypatch):
     from psmr.dae.compile.cache import folder
 
