@@ -51,6 +51,7 @@ def case_of(name: str) -> tuple[System, int, partitioning.Partition]:
 def schemes(split: partitioning.Partition) -> list[tuple[str, Scheme]]:
     """Return the schemes with their families, all with a kept matrix."""
     kept = {"newton": "very dishonest", "tolerance": 1e-7}
+    held = {"coupling": "end", "interface": "held", **kept}
     found: list[tuple[str, Scheme]] = [
         ("single TM", psmr.SingleRate("TM", part * h, **kept))  # type: ignore[arg-type]
         for h in MACRO_STEPS
@@ -59,7 +60,7 @@ def schemes(split: partitioning.Partition) -> list[tuple[str, Scheme]]:
     return found + [
         (
             f"{predictor}, {interpolation}, {predict}",
-            psmr.Multirate(split, h, RATIO, predictor, interpolation=interpolation, predict=predict, **kept),
+            psmr.Multirate(split, h, RATIO, predictor, interpolation=interpolation, predict=predict, **held),
         )
         for predictor, interpolation, predict in PAIRS
         for h in MACRO_STEPS

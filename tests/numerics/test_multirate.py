@@ -297,3 +297,24 @@ def test_the_network_answers_at_the_fast_points(system):
         run = integrate(system, scheme, 0.3, every=True)
         worst[interface] = max(np.abs(system.g(x, y)).max() for x, y in zip(run.x, run.y, strict=True))
     assert worst["schur"] < 0.2 * worst["held"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "coupling", "interface"),
+    [
+        ({}, "end", "held"),
+        ({"predictor": "TM", "predict": "slow"}, "end", "held"),
+        ({"predictor": "extrapolation"}, "end", "held"),
+        ({"predictor": "extrapolation", "predict": "slow"}, "mean", "schur"),
+        ({"predictor": "extrapolation", "predict": "slow", "corrections": 1}, "end", "held"),
+        ({"predictor": "extrapolation", "predict": "slow", "interface": "held"}, "mean", "held"),
+        ({"predictor": "TM", "coupling": "mean"}, "mean", "held"),
+    ],
+)
+def test_what_is_not_named_is_the_published_form_but_where_the_slow_set_is_extrapolated(
+    split, choices, coupling, interface
+):
+    scheme = Multirate(split, 0.01, 4, **choices)
+    assert (scheme.coupling, scheme.interface) == (coupling, interface)
+    again = scheme.with_step(0.02)
+    assert (again.coupling, again.interface) == (coupling, interface)

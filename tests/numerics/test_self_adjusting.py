@@ -18,12 +18,25 @@ from psmr.numerics.refine.extract import extract
 from psmr.numerics.refine.frame import frame_of
 from psmr.numerics.refine.level import level_for, place
 from psmr.numerics.refine.nest import nest_for
-from psmr.numerics.refine.split import WORTH
+from psmr.numerics.refine.split import (
+    LEAST,
+    PER_OPENING,
+    PER_ROW_OPENED,
+    PER_STEP,
+    WORTH,
+    Bins,
+    add,
+    bins,
+    cheapest,
+    clear,
+    promise,
+)
 from psmr.numerics.refine.watch import may_pay
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.block import make_block
 from psmr.numerics.solve.ramps import Course, Following
+from psmr.numerics.step.controller import MOST_CHANGE, SAFETY
 from tests import systems
 
 
@@ -90,7 +103,7 @@ class Limited(Component):
 
 
 def chain(
-    cells: int = 60, rippling: tuple[int, ...] = (20,), beside: tuple[Device, ...] = (), **values: float
+    cells: int = 300, rippling: tuple[int, ...] = (20,), beside: tuple[Device, ...] = (), **values: float
 ) -> Any:
     """A chain of slow cells, and lags that ripple at some of them; nothing reads these."""
     devices = [
@@ -122,14 +135,14 @@ def test_only_the_rippling_devices_are_refined():
 def test_who_ripples_harder_takes_smaller_steps():
     devices = [
         Device("C0", Slow, {}, {}),
-        *(Device(f"C{k}", Slow, {}, {"left": f"C{k - 1}.y"}) for k in range(1, 300)),
-        *(Device(f"M{k}", Rippling, {"f": 10.0, "T": 0.02}, {"left": "C3.y"}) for k in range(60)),
-        Device("F", Rippling, {"f": 2000.0, "T": 1e-4}, {"left": "C3.y"}),
+        *(Device(f"C{k}", Slow, {}, {"left": f"C{k - 1}.y"}) for k in range(1, 2000)),
+        *(Device(f"M{k}", Rippling, {"f": 10.0, "T": 0.02}, {"left": "C3.y"}) for k in range(200)),
+        Device("F", Rippling, {"f": 1000.0, "T": 2e-4}, {"left": "C3.y"}),
     ]
     run = psmr.simulate(assemble(devices, {"C0.left": 1.0}), psmr.SelfAdjusting(1e-3), 1.0, certify=False)
     steps = run.activity.sum(axis=1)
     assert steps["F"] > 20 * steps["M7"] > 20 * run.activity.shape[1]
-    assert set(steps.index) == {"F", *(f"M{k}" for k in range(60))}
+    assert set(steps.index) == {"F", *(f"M{k}" for k in range(200))}
 
 
 def test_the_ripple_is_followed_and_the_chain_as_well():
@@ -218,8 +231,97 @@ def test_a_split_may_pay_where_few_variables_need_many_steps():
         needs = np.sort((update / np.maximum(1.0, w[: update.size])) ** (1.0 / 3.0))[::-1]
         rank = np.arange(update.size) / update.size
         found.append(may_pay(block.address, 3.0, w))
-        assert found[-1] == (needs / needs[0] + rank < WORTH).any()
+        assert found[-1] == (needs / needs[0] + rank < 1.0 / WORTH).any()
     assert 20 < sum(found) < 180
+
+
+def filled(devices: list[tuple[float, float]]) -> Bins:
+    """Return bins with devices of an error and a number of rows."""
+    found = bins()
+    clear(found)
+    for error, rows in devices:
+        add(found, error, rows)
+    return found
+
+
+def test_where_no_split_of_variables_may_pay_none_of_devices_does():
+    system = chain()
+    size = system.n + system.m
+    everything = np.arange(size)
+    block = make_block(system, "step", system.parameters, system.w0, everything, everything)
+    random, w = np.random.default_rng(3), np.zeros_like(system.w0)
+    promised, refused = 0, 0
+    for share in np.geomspace(1e-3, 1.0, 200):
+        scale = np.where(random.random(size) < share, 1.0, 10.0 ** random.uniform(-12.0, 0.0))
+        errors = block.records.work.update[:] = scale * random.random(size)
+        ends = np.append(np.unique(random.integers(1, size, size // 3)), size)
+        groups = np.split(errors, ends[:-1])
+        gain = promise(
+            filled([(float(group.max()), float(group.size)) for group in groups]), float(size), 3.0
+        )
+        may = may_pay(block.address, 3.0, w)
+        assert may or gain <= WORTH
+        promised, refused = promised + (gain > WORTH), refused + (not may)
+    assert promised > 20
+    assert refused > 20
+
+
+def test_the_cheapest_split_is_the_cheapest_of_all():
+    """Devices with one bin each; every sequence of levels, and every step for the first of them."""
+    power, random = 3.0, np.random.default_rng(4)
+
+    def pace(error: float) -> float:
+        return max(1.0 / MOST_CHANGE, error ** (1.0 / power) / SAFETY)
+
+    def squares(devices: list[tuple[float, float]], steps: float) -> float:
+        return sum(rows * (error / steps**power) ** 2 for error, rows in devices)
+
+    def opened(devices: list[tuple[float, float]], steps: float) -> tuple[float, float]:
+        """Least work of devices in levels within a number of steps, and what squared errors it leaves."""
+        if not devices:
+            return 0.0, 0.0
+        work, left = levels(devices)
+        return work + steps * (PER_OPENING + PER_ROW_OPENED * sum(rows for _, rows in devices)), left
+
+    def levels(devices: list[tuple[float, float]]) -> tuple[float, float]:
+        found, rows = [], sum(rows for _, rows in devices)
+        for k, (error, _) in enumerate(devices):
+            steps = pace(error)
+            work, left = opened(devices[k + 1 :], steps)
+            found.append((work + steps * (rows + PER_STEP), left + squares(devices[: k + 1], steps)))
+        return min(found)
+
+    for _ in range(100):
+        places = np.sort(random.choice(np.arange(LEAST + 1, 12), 5, replace=False))
+        devices = [(2.0**k * random.uniform(0.5, 0.99), float(random.integers(1, 1000))) for k in places]
+        top, order = devices[-1][0], sum(rows for _, rows in devices)
+        whole, together = order + PER_STEP, squares(devices, pace(top))
+        # The common step suits a device, or a power of two that no device has.
+        firsts = [2.0 ** (k - 1) for k in range(LEAST, places[-1]) if k not in places]
+        firsts += [error for error, _ in devices]
+        splits, lasting = [], [1.0]
+        for first in firsts:
+            slow = [device for device in devices if device[0] <= first]
+            fast = devices[len(slow) :]
+            work, left = opened(fast, pace(first))
+            larger = (squares(slow, pace(first)) + left) / together
+            splits.append(((work + pace(first) * whole) * larger ** (0.5 / power), pace(first)))
+            if fast:
+                part = (first / top) ** (1.0 / power)
+                work = part * whole + sum(rows for _, rows in fast) + PER_STEP
+                larger = (squares(slow, part) + squares(fast, 1.0)) / squares(devices, 1.0)
+                lasting.append(whole / (work * larger ** (0.5 / power)))
+        found = filled(devices)
+        handed, _, again, again_steps, split, steps, alone = cheapest(found, order, power)
+        assert alone == pytest.approx(pace(top) * whole)
+        assert (split, steps) == pytest.approx(min(splits))
+        shorter = [each for each in splits if SAFETY * each[1] >= 1.0]
+        assert (again, again_steps) == pytest.approx(min(shorter, default=(np.inf, 1.0)))
+        slow = [device for device in devices if device[0] < 1.0]
+        work, left = opened(devices[len(slow) :], 1.0)
+        larger = (squares(slow, 1.0) + left) / together
+        assert handed == pytest.approx(work * larger ** (0.5 / power))
+        assert promise(found, order, power) == pytest.approx(max(lasting))
 
 
 @pytest.mark.parametrize("component", [Clipped, Limited])
@@ -237,10 +339,11 @@ def test_a_step_of_all_ends_at_a_corner_of_what_is_not_refined(component):
 def test_an_undamped_oscillator_beside_a_ripple_keeps_its_amplitude():
     devices = [
         Device("O", Oscillator, {}, {}),
-        *(Device(f"C{k}", Slow, {}, {} if k == 0 else {"left": f"C{k - 1}.y"}) for k in range(60)),
+        *(Device(f"C{k}", Slow, {}, {} if k == 0 else {"left": f"C{k - 1}.y"}) for k in range(300)),
         Device("R", Rippling, {}, {"left": "C3.y"}),
     ]
     run = integrate(assemble(devices, {"O.x": 1.0}), psmr.SelfAdjusting(1e-6), 20.0)
+    assert run.counters.refined
     assert np.hypot(run.x[-1, 0], run.x[-1, 1]) == pytest.approx(1.0, abs=1e-4)
 
 

@@ -6,7 +6,9 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.errors import SingularError
-from psmr.numerics.solve.lu import factorise, ordering, refactor, solve
+from psmr.numerics.solve.lu import factorise, make_lu, ordering, refactor, solve, suit
+from psmr.numerics.solve.pivots import first_factors
+from psmr.numerics.solve.status import DONE
 
 
 def random_matrix(n, density, rng, diagonal=1.0):
@@ -68,15 +70,49 @@ def test_refactor_repeats_with_new_values():
 @pytest.mark.parametrize("small", [0.0, 1e-9, np.nan, np.inf])
 def test_refactor_objects_to_pivots_that_do_not_suit(small):
     matrix = sparse.csc_matrix(np.array([[1.0, 1.0], [1.0, 2.0]]))
-    lu = factorise(matrix.indptr, matrix.indices, matrix.data, order=np.arange(2))
+    lu, search = make_lu(matrix.indptr, matrix.indices, np.arange(2))
+    assert first_factors(lu, search, matrix.data) == DONE
     values = matrix.data.copy()
     values[0] = small
     assert not refactor(lu, values)
+    assert not suit(lu, search, values)
     if np.isfinite(small):  # a new choice of pivots copes
         matrix.data = values
         new = factorise(matrix.indptr, matrix.indices, values, order=np.arange(2))
         np.testing.assert_allclose(matrix @ solution(new, np.array([1.0, 2.0])), [1.0, 2.0], rtol=1e-12)
         assert refactor(new, values)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_rows_are_multiplied_by_changes_no_pivot(seed):
+    # Powers of two change no digit: same pivots, and the same solution to the last bit.
+    rng = np.random.default_rng(seed)
+    matrix = random_matrix(60, 0.06, rng)
+    factor = 2.0 ** rng.integers(-40, 40, 60)
+    multiplied = sparse.csc_matrix(sparse.diags_array(factor) @ matrix)
+    multiplied.sort_indices()
+    b = rng.standard_normal(60)
+    lu = factorise(matrix.indptr, matrix.indices, matrix.data)
+    other = factorise(multiplied.indptr, multiplied.indices, multiplied.data)
+    np.testing.assert_array_equal(other.position, lu.position)
+    assert (other.Lp[-1], other.Up[-1]) == (lu.Lp[-1], lu.Up[-1])
+    np.testing.assert_array_equal(solution(other, factor * b), solution(lu, b))
+
+
+def test_pivots_serve_rows_that_have_grown():
+    rng = np.random.default_rng(2)
+    matrix = sparse.csc_matrix(random_matrix(60, 0.08, rng) + 4 * sparse.eye_array(60))
+    matrix.sort_indices()
+    lu, search = make_lu(matrix.indptr, matrix.indices)
+    assert first_factors(lu, search, matrix.data) == DONE
+    b = rng.standard_normal(60)
+    assert refactor(lu, matrix.data)
+    expected = solution(lu, b)
+    factor = np.where(np.arange(60) % 2, 1.0, 2.0**30)  # as those of states with the step
+    values = matrix.data * factor[matrix.indices]
+    assert not refactor(lu, values)  # multipliers beyond 1e5
+    assert suit(lu, search, values)
+    np.testing.assert_array_equal(solution(lu, factor * b), expected)
 
 
 def test_diagonal_is_kept_where_it_is_not_tiny():

@@ -111,6 +111,16 @@ def test_events_are_met_and_a_quiet_end_takes_few_steps(faulted):
     assert np.diff(short.t).max() <= 0.01 * (1 + 1e-12)
 
 
+@pytest.mark.parametrize(("name", "length"), [("wscc9-emt", 30.0), ("wscc9-gfm", 75.0)])
+def test_pivots_of_the_first_steps_serve_steps_of_a_minute(wscc9, name, length):
+    """Rows of states grow with the step, and with them the multipliers, but not relative to the rows."""
+    system = psmr.build(psmr.read_case(wscc9 / f"{name}.toml"))
+    fault = psmr.Fault(bus=7, start=0.5, clear=0.6, x=0.1)
+    run = integrate(system, psmr.VariableStep(1e-3), 200.0, fault.changes(system))
+    assert np.diff(run.t).max() > length
+    assert run.counters.repivots == 2  # those of the steps and of the events
+
+
 def test_a_stiff_state_and_an_algebraic_variable_are_followed():
     system = systems.quadratic().system  # x' = -x y, y = x^2
     run = integrate(system, psmr.VariableStep(1e-8), 5.0)

@@ -15,6 +15,8 @@ import psmr
 from psmr.errors import CaseError
 from psmr.grid.powerflow.powerflow import power_flow
 from psmr.io.pandapower import from_pandapower
+from psmr.numerics.run.integrate import integrate
+from tests.benchmarks.equal_error.cases import quiet_minute, system_of
 
 pandapower = pytest.importorskip("pandapower")
 networks = pytest.importorskip("pandapower.networks")
@@ -102,6 +104,18 @@ def test_standard_dynamics_at_size():
     system = psmr.build(psmr.add_dynamics(case, converters=0.3, flow=flow), flow)
     assert np.abs(system.residual(system.w0)).max() < 1e-10
     assert all(row.devices for row in psmr.add_dynamics(case, flow=flow).generators)
+
+
+@pytest.mark.slow
+def test_pivots_at_size_are_chosen_once_and_fit():
+    """Those of short steps serve steps of half a minute, those of long ones stay near the diagonal."""
+    system, bus = system_of("case9241pegase", 0.0)
+    changes = quiet_minute(system, bus).changes
+    run = integrate(system, psmr.VariableStep(1e-3), 120.6, changes)
+    assert np.diff(run.t).max() > 25.0
+    assert run.counters.repivots == 2  # of the steps and of the events; more where factors have no room
+    run = integrate(system, psmr.SingleRate("TM", 0.1, newton="very dishonest", tolerance=1e-7), 1.0, changes)
+    assert run.counters.repivots == 2
 
 
 def test_loads_that_follow_the_voltage():

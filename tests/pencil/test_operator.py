@@ -1,5 +1,6 @@
 """The step operator: against an independent step, against its pencil, and what must hold between schemes."""
 
+import dataclasses
 import itertools
 from dataclasses import replace
 
@@ -151,6 +152,14 @@ def test_many_corrections_come_to_the_converged_operator():
     converged = family(linear, "FEM", "TM", "linear", "all", "converge")
     assert correction_rate(linear, many) < 0.3
     np.testing.assert_allclose(step_operator(linear, many), step_operator(linear, converged), atol=1e-12)
+
+
+def test_correction_rate_of_an_extrapolation_is_that_with_the_interface_held():
+    linear = random_dae(2)
+    scheme = family(linear, "extrapolation", "TM", "linear", "slow", 0)
+    answered = dataclasses.replace(scheme, interface="schur")
+    held = dataclasses.replace(scheme, interface="held")
+    assert 0.0 < correction_rate(linear, answered) == correction_rate(linear, held)
 
 
 def test_correction_rate_is_the_factor_between_two_corrections():

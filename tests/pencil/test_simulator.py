@@ -61,7 +61,7 @@ def test_multirate(system, choices):
     )
     w, operator = points(system, scheme), step_operator(LINEAR, scheme)
     slow = ~np.concatenate([split.fast_x, split.fast_y])
-    if predictor == "extrapolation" and predict == "all":
+    if scheme.interface == "schur" or (predictor == "extrapolation" and predict == "all"):
         slow[:] = True  # all of w is remembered
     if interpolation == "spline":  # the cubic, or the parabola, from the third step on
         states, w = np.hstack([w[2:-1], w[1:-2, slow], w[:-3, slow]]), w[2:]

@@ -37,7 +37,15 @@ def test_an_extrapolation_remembers_what_it_reads(interpolation, corrections, pr
     linear = random_dae(2)
     split = partition(linear, [0, 1], [0, 2])
     scheme = Multirate(
-        split, 0.04, 4, "extrapolation", "TM", interpolation, corrections=corrections, predict=predict
+        split,
+        0.04,
+        4,
+        "extrapolation",
+        "TM",
+        interpolation,
+        corrections=corrections,
+        predict=predict,
+        interface="held",
     )
     there, T = step_map(linear, scheme), step_operator(linear, scheme)
     size, kept = linear.n + linear.m, len(there.remembered)

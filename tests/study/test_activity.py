@@ -83,7 +83,7 @@ def test_map_and_page_show_the_devices(run):
 
 
 def test_of_many_devices_the_busiest_are_drawn():
-    many = psmr.simulate(chain(60, tuple(range(LINES + 4))), psmr.SelfAdjusting(1e-3), 0.1, certify=False)
+    many = psmr.simulate(chain(3000, tuple(range(LINES + 4))), psmr.SelfAdjusting(1e-3), 0.1, certify=False)
     below = many.plot_activity().axes[1]
     assert len(below.get_yticklabels()) == LINES
     assert any("and 4 more" in text.get_text() for text in below.texts)

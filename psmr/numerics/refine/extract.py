@@ -47,7 +47,7 @@ AS_ROWS = (
     VARIABLES,
     *(place(f"work.{name}") for name in ("defect", "update", "guess", "start", "full", "shift")),
     *(place(f"lu.{name}") for name in ("order", "position", "D", "work")),
-    *(place(f"search.{name}") for name in ("pivot_of", "mark", "stack", "head", "topological")),
+    *(place(f"search.{name}") for name in ("pivot_of", "mark", "stack", "head", "topological", "sums")),
 )
 AS_POINTERS = (place("matrix.F"), INDPTR, place("lu.Lp"), place("lu.Up"), place("search.Tp"))
 AS_ENTRIES = (INDICES, place("lu.rows"))

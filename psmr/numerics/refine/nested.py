@@ -35,7 +35,7 @@ from psmr.numerics.refine.nest import (
     TAKEN_BACK,
     WANTED,
 )
-from psmr.numerics.refine.split import PER_STEP, WORTH, add, cheapest, clear, promising
+from psmr.numerics.refine.split import PER_STEP, WORTH, add, cheapest, clear, promise
 from psmr.numerics.refine.step import account, attempt, flatten, outlive, remaining, settle, weigh
 from psmr.numerics.refine.watch import PATIENCE
 from psmr.numerics.solve.records import FACTORISATIONS, kept_of, matrix_of, work_of
@@ -308,7 +308,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                 handed, first, cost, split, least, pace, alone = cheapest(
                     nest.bins, nest.orders[level], order
                 )
-                aside = cost < WORTH * alone
+                aside = cost < alone
                 if level < deepest and handed < cost:
                     rest = remaining(machine, control, nest, frame, level, 1.0, w)
                     clock[level, REST] = rest
@@ -317,7 +317,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                     nest.refused[0], state[WANTED] = 0, 1
                     return filled, FULL
                 if level < deepest and handed < cost and rest <= 1.0:
-                    clock[level, ERROR], clock[level, SPLIT] = error, pace if least < WORTH * alone else 0.0
+                    clock[level, ERROR], clock[level, SPLIT] = error, pace if least < alone else 0.0
                     level += 1
                     _open(machine, nest, frame, level, first, w)
                     continue
@@ -377,10 +377,10 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
         filled += 1
         counts[ACCEPTED] += 1
         before, aside, alone = steps[PREVIOUS], False, 0.0
-        patient = before != NONE_BEFORE and _patient(nest, promising(nest.bins, nest.orders[0], order))
+        patient = before != NONE_BEFORE and _patient(nest, promise(nest.bins, nest.orders[0], order) > WORTH)
         if patient or refined:
             _, _, _, _, cost, split, alone = cheapest(nest.bins, nest.orders[0], order)
-            aside = patient and cost < WORTH * alone
+            aside = patient and cost < alone
         if refined:
             error = clock[0, REST]
         elif aside:

@@ -17,7 +17,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.reference import by_reference
 from psmr.numerics.refine.atoms import Atoms
-from psmr.numerics.refine.split import WORTH, Bins, add, bins, clear, promising
+from psmr.numerics.refine.split import WORTH, Bins, add, bins, clear, promise
 from psmr.numerics.solve.records import matrix_of, work_of
 from psmr.numerics.solve.status import DONE, FULL
 from psmr.numerics.step.instructions import copy
@@ -103,18 +103,20 @@ def errors_of_sets(block, set_of, tolerance, error, w):  # type: ignore[no-untyp
 
 @lean
 def may_pay(block, order, w):  # type: ignore[no-untyped-def]
-    """Return whether a split would be worth it if every variable were a device of its own.
+    """Return whether a split would be worth it if every variable were a device of its own, errors aside.
 
     With the N variables in the order of the steps u that they need, relative to the most, it is where
-    u_k + k / N < WORTH for some k: where no more than k of them need as much as WORTH - k / N.
+    u_k + k / N < 1 / WORTH for some k: where no more than k of them need as much as 1 / WORTH - k / N. Split
+    by devices, no fewer variables are refined for the same u, and errors only take from the gain: where this
+    says no, no `promise` is above WORTH.
     """
     update, variables = work_of(block).update, matrix_of(block).variables
     largest = 0.0
     for i in range(update.size):
         largest = max(largest, abs(update[i]) / max(1.0, abs(w[variables[i]])))
     before = 0
-    while before < WORTH * update.size:
-        least, count = (WORTH - before / update.size) ** order * largest, 0
+    while WORTH * before < update.size:
+        least, count = (1.0 / WORTH - before / update.size) ** order * largest, 0
         for i in range(update.size):
             if abs(update[i]) >= least * max(1.0, abs(w[variables[i]])):
                 count += 1
@@ -150,7 +152,7 @@ def _noted(machine, control, watch, length, w):  # type: ignore[no-untyped-def]
     clear(found)
     for a in range(error.size):
         add(found, error[a], watch.sizes[a])
-    worth = promising(found, work_of(block).update.size, control.order)
+    worth = promise(found, work_of(block).update.size, control.order) > WORTH
     state[STEADY] = state[STEADY] + 1 if worth else 0
     if state[LEFT] == 0:
         state[LEFT] = LOOK

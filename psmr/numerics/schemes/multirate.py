@@ -91,8 +91,9 @@ class Multirate(Scheme):
         ``"all"`` predicts every variable (the published form); ``"slow"`` holds the fast set while the slow
         set is predicted, which keeps an explicit predictor usable beside very fast states. An extrapolation
         of ``"all"`` is of the states, and solves 0 = g for the algebraic variables: equation (6) of Huang and
-        Tzounas; one of the ``"slow"`` set is of its algebraic variables too and solves nothing, which can
-        be unstable at any step where the sides have a strong algebraic loop (docs/choosing.md).
+        Tzounas; one of the ``"slow"`` set is of its algebraic variables too and solves nothing, which with
+        ``interface="held"`` can be unstable at any step where the sides have a strong algebraic loop
+        (docs/choosing.md).
     epsilon
         Corrections end when prediction and slow solution differ by less than this (infinity norm, per unit).
     tolerance
@@ -102,12 +103,16 @@ class Multirate(Scheme):
         at its start; ``"mean"``, their mean over the macro step. The slow states are then advanced by the
         one-leg form of the rule (for TM the implicit midpoint rule), in which the mean stands where a rule
         for one rate has the fast values of its stage, and the slow algebraic variables at the end are solved
-        for with the fast values there. What stays fast does not alias then.
+        for with the fast values there. What stays fast does not alias then. None: ``"mean"`` where an
+        extrapolation of the slow set predicts and nothing is corrected, and otherwise ``"end"``, the
+        published form.
     interface
         What the fast rows see of the slow algebraic variables: ``"held"``, their interpolated values;
         ``"schur"``, these and the answer of the slow algebraic equations to the fast variables, linear as of
         the last event, by the Schur complement within the fast Newton matrix. What is interpolated is then
-        free of what is fast, and the algebraic loop between the sides does not limit an extrapolation.
+        free of what is fast, and the algebraic loop between the sides does not limit an extrapolation. None:
+        ``"schur"`` where an extrapolation of the slow set predicts and nothing is corrected, and otherwise
+        ``"held"``, the published form.
 
     Raises
     ------
@@ -127,8 +132,8 @@ class Multirate(Scheme):
     predict: Annotated[str, PREDICTED] = "all"
     epsilon: float = 1e-9
     tolerance: float = 1e-10
-    coupling: Annotated[str, COUPLINGS] = END
-    interface: Annotated[str, INTERFACES] = HELD
+    coupling: Annotated[str | None, COUPLINGS] = None
+    interface: Annotated[str | None, INTERFACES] = None
 
     step_name: ClassVar[str] = "h_slow"
     has_ratio: ClassVar[bool] = True
@@ -141,6 +146,11 @@ class Multirate(Scheme):
         choice("interpolation", self.interpolation, tuple(HISTORY))
         choice("newton", self.newton, NEWTONS)
         choice("predict", self.predict, PREDICTED)
+        own = self.predictor == EXTRAPOLATION and self.predict == "slow" and not self.corrections
+        if self.coupling is None:
+            object.__setattr__(self, "coupling", MEAN if own else END)
+        if self.interface is None:
+            object.__setattr__(self, "interface", SCHUR if own else HELD)
         choice("coupling", self.coupling, COUPLINGS)
         choice("interface", self.interface, INTERFACES)
         positive("h_slow", self.h_slow, "s")
@@ -212,8 +222,8 @@ class Multirate(Scheme):
         return replace(self, h_slow=ratio * self.h_fast, ratio=ratio)
 
     def converged(self) -> Multirate:
-        """See `Scheme`."""
-        return replace(self, corrections="converge")
+        """See `Scheme`: with the interface held, since under the network's answer nothing is corrected."""
+        return replace(self, corrections="converge", interface=HELD)
 
     def fast_steps(self, h: float) -> int:
         """Return the number of fast steps in a macro step of h in s, which may be a shortened one."""

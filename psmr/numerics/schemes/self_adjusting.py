@@ -29,8 +29,8 @@ class SelfAdjusting(Scheme):
     methods of `VariableStep`: a step for all with the estimated error of each device, a bus being one;
     then the devices whose error is too large once more over the same interval with smaller steps, and within
     these again, while the others are interpolated by the method's dense output. The common step and the
-    devices that are refined follow the split of the work that is cheapest; where none is cheaper than one
-    step for all, the scheme is `VariableStep`.
+    devices that are refined follow the split of the work that is cheapest at equal error; where none promises
+    to be much cheaper than one step for all, the scheme is `VariableStep`.
 
     Parameters
     ----------

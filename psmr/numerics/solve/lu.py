@@ -2,9 +2,9 @@
 
 The first factorisation (Gilbert and Peierls, 1988) chooses pivots and finds the pattern of the factors. After
 that, `refactor` repeats the arithmetic alone on the fixed pattern, as KLU does, without a search and without
-allocation, and says when the old pivots do not suit the new values. Columns are ordered once by minimum
-degree on A + A^T, which keeps the large diagonal of a network where it is. Index arrays are uint32: signed
-ones cost a wrap-around test per access.
+allocation, and `suit` says when the old pivots do not serve the new values. Columns are ordered once by
+minimum degree on A + A^T, which keeps the large diagonal of a network where it is. Index arrays are uint32:
+signed ones cost a wrap-around test per access.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from scipy.sparse.linalg import splu
 
 from psmr.dae.compile.decorators import lean
 from psmr.errors import SingularError
-from psmr.numerics.solve.pivots import FAILED_AT, first_factors
+from psmr.numerics.solve.pivots import FAILED_AT, first_factors, sum_rows
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_FINITE
 
-# Multipliers of a factorisation with PIVOT_THRESHOLD stay below 1e3. Two decades beyond that, rounding of
-# 1e-16 is amplified to 1e-11, a tenth of the default Newton tolerance, and new pivots are due.
+# Relative to their rows, multipliers of a factorisation with PIVOT_THRESHOLD stay below 1e3. Two decades
+# beyond that, rounding of 1e-16 is amplified to 1e-11, a tenth of the default Newton tolerance, and new
+# pivots are due.
 GROWTH_LIMIT = 1e5
 
 
@@ -74,6 +75,8 @@ class Search(NamedTuple):
         Pivot position of each row, -1 for a row that has none yet.
     mark, stack, head, topological
         Of the depth-first search.
+    sums
+        See `psmr.numerics.solve.pivots.sum_rows`.
     Tp, Ti, Tx
         A triangle, transposed.
     """
@@ -83,6 +86,7 @@ class Search(NamedTuple):
     stack: np.ndarray
     head: np.ndarray
     topological: np.ndarray
+    sums: np.ndarray
     Tp: np.ndarray
     Ti: np.ndarray
     Tx: np.ndarray
@@ -90,10 +94,9 @@ class Search(NamedTuple):
 
 @lean
 def refactor(lu, values):  # type: ignore[no-untyped-def]
-    """Factorise new values of the pattern with the same pivots; return whether these still suit.
+    """Factorise new values of the pattern with the same pivots; return whether these surely suit.
 
-    False means that a multiplier exceeds `GROWTH_LIMIT` or a pivot is zero or not finite; the factors are
-    then useless.
+    Where not, a multiplier exceeds `GROWTH_LIMIT`, or a pivot is zero or not finite: `suit` looks closer.
     """
     indptr, rows, order, x = lu.indptr, lu.rows, lu.order, lu.work
     Lp, Li, Lx, Up, Ui, Ux, D = lu.Lp, lu.Li, lu.Lx, lu.Up, lu.Ui, lu.Ux, lu.D
@@ -122,6 +125,25 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
             if not abs(v) <= GROWTH_LIMIT:
                 sound = False
     return sound
+
+
+@lean
+def suit(lu, search, values):  # type: ignore[no-untyped-def]
+    """Return whether the pivots suit the values that `refactor` has factorised, else the factors are useless.
+
+    Rows are compared as when pivots are chosen. A matrix whose rows are multiplied by powers of two has the
+    same factors to the last digit, but for these powers: multipliers that are large because rows are
+    amplify nothing.
+    """
+    sums, D, Lp, Li, Lx = search.sums, lu.D, lu.Lp, lu.Li, lu.Lx
+    sum_rows(lu.rows, values, sums)
+    for k in range(D.size):
+        if D[k] == 0.0 or not np.isfinite(D[k]):
+            return False
+        for s in range(Lp[k], Lp[k + 1]):
+            if not abs(Lx[s]) * sums[k] <= GROWTH_LIMIT * sums[Li[s]]:
+                return False
+    return True
 
 
 @lean
@@ -223,7 +245,17 @@ def make_lu(
         work=np.zeros(n),
         state=work(2),
     )
-    search = Search(work(n), work(n), work(n), work(n), work(n), index(n + 1), index(room), np.zeros(room))
+    search = Search(
+        pivot_of=work(n),
+        mark=work(n),
+        stack=work(n),
+        head=work(n),
+        topological=work(n),
+        sums=np.zeros(n),
+        Tp=index(n + 1),
+        Ti=index(room),
+        Tx=np.zeros(room),
+    )
     return lu, search
 
 

@@ -21,7 +21,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import jacobian
 from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.limits import clip, hold_defect, hold_matrix
-from psmr.numerics.solve.lu import refactor, solve
+from psmr.numerics.solve.lu import refactor, solve, suit
 from psmr.numerics.solve.pivots import READY, first_factors
 from psmr.numerics.solve.records import (
     DAMPED_SOLVES,
@@ -89,7 +89,7 @@ def defect_at(block, w, a):  # type: ignore[no-untyped-def]
 @lean
 def renew(block, w, a):  # type: ignore[no-untyped-def]
     """Evaluate and factorise the Newton matrix at w, with new pivots where the old ones do not suit it."""
-    matrix, lu, kept = matrix_of(block), lu_of(block), kept_of(block)
+    matrix, lu, search, kept = matrix_of(block), lu_of(block), search_of(block), kept_of(block)
     J = matrix.J
     jacobian(matrix.table, matrix.constant, w, J)
     for slot in matrix.state_slots:
@@ -99,9 +99,9 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
     hold_matrix(block)
     kept.memory[SCALE] = np.nan
     kept.counts[FACTORISATIONS] += 1
-    if lu.state[READY] == 0 or not refactor(lu, J):
+    if lu.state[READY] == 0 or not (refactor(lu, J) or suit(lu, search, J)):
         kept.counts[REPIVOTS] += 1
-        status = first_factors(lu, search_of(block), J)
+        status = first_factors(lu, search, J)
         if status != DONE:
             return status
     kept.memory[SCALE] = a
@@ -132,7 +132,8 @@ def improve(block, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _largest(values):  # type: ignore[no-untyped-def]
+def largest_size(values):  # type: ignore[no-untyped-def]
+    """Return the largest absolute value."""
     largest = 0.0
     for value in values:
         largest = max(largest, abs(value))
@@ -166,7 +167,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
                 last = 0.0
             due = planned = False
             fresh = True
-        before = _largest(defect)
+        before = largest_size(defect)
         if not before < WILD:
             return NOT_FINITE
         norm = improve(block, w)
@@ -189,7 +190,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         changed = defect_at(block, w, a)
         # An earlier rate promises enough and the residual at the new point confirms it: nothing left to gain.
         # A residual that hardly falls says that a kept matrix has outlived its equations.
-        after = _largest(defect)
+        after = largest_size(defect)
         falls = after <= 0.5 * before or before < tolerance
         sure = memory[RATE] ** TRUST * norm < tolerance and after * norm < tolerance * before
         if falls and (sure or norm < tolerance) and not changed:

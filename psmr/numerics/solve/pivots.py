@@ -1,8 +1,9 @@
 """The first factorisation of a sparse matrix: pivots and pattern of the factors (Gilbert and Peierls, 1988).
 
 Left-looking by columns: a depth-first search through the factors so far finds the pattern of the next column
-in time proportional to the arithmetic, then the largest candidate or the diagonal becomes the pivot. Nothing
-is allocated, so that pivots can be chosen within a compiled Newton iteration.
+in time proportional to the arithmetic, then the largest candidate or the diagonal becomes the pivot, each
+relative to the sum of its row. Nothing is allocated, so that pivots can be chosen within a compiled Newton
+iteration.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_FINITE, SINGULAR
 
-# A diagonal entry is the pivot unless it is 1000 times smaller than the largest candidate (KLU's default
-# threshold).
+# A diagonal entry is the pivot unless it is 1000 times smaller than the largest candidate, both relative to
+# the sums of their rows (KLU's default threshold; it compares scaled rows too). Rows of states grow with the
+# step: compared as they are, they drive up to 13,000 pivots off the diagonal in steps of seconds with 9,241
+# buses, and the factors have up to six times as many entries.
 PIVOT_THRESHOLD = 1e-3
 
 # Places in `Lu.state`.
@@ -87,12 +90,25 @@ def _reach(k, column, lu, search, nl):  # type: ignore[no-untyped-def]
 
 
 @lean
+def sum_rows(rows, values, sums):  # type: ignore[no-untyped-def]
+    """Write the sum of the sizes of each row's entries; 1 where it is zero or not finite."""
+    for i in range(sums.size):
+        sums[i] = 0.0
+    for p in range(rows.size):
+        sums[rows[p]] += abs(values[p])
+    for i in range(sums.size):
+        if not 0.0 < sums[i] < np.inf:
+            sums[i] = 1.0
+
+
+@lean
 def first_factors(lu, search, values):  # type: ignore[no-untyped-def]
     """Factorise, choosing pivots; return DONE, SINGULAR or NOT_FINITE (which column: `lu.state`), NO_ROOM."""
-    n, x = lu.D.size, lu.work
+    n, x, sums = lu.D.size, lu.work, search.sums
     Lp, Li, Lx, Up, Ui, Ux, D = lu.Lp, lu.Li, lu.Lx, lu.Up, lu.Ui, lu.Ux, lu.D
     position, topological = search.pivot_of, search.topological
     lu.state[READY] = 0
+    sum_rows(lu.indices, values, sums)
     for i in range(n):
         position[i] = search.mark[i] = -1
         x[i] = 0.0
@@ -116,7 +132,7 @@ def first_factors(lu, search, values):  # type: ignore[no-untyped-def]
                 x[Li[p]] -= Lx[p] * u
         largest, pivot, diagonal, finite = 0.0, -1, -1, True
         for p in range(first, nl):
-            size = abs(x[Li[p]])
+            size = abs(x[Li[p]]) / sums[Li[p]]
             finite &= np.isfinite(size)
             if size > largest:
                 largest, pivot = size, p
@@ -127,7 +143,7 @@ def first_factors(lu, search, values):  # type: ignore[no-untyped-def]
             for p in range(first, nl):
                 x[Li[p]] = 0.0
             return SINGULAR if finite else NOT_FINITE
-        if diagonal >= 0 and abs(x[column]) >= PIVOT_THRESHOLD * largest:
+        if diagonal >= 0 and abs(x[column]) >= PIVOT_THRESHOLD * largest * sums[column]:
             pivot = diagonal
         row = Li[pivot]
         D[k] = 1.0 / x[row]

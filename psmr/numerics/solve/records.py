@@ -151,7 +151,7 @@ class Records(NamedTuple):
 
 # In compiled code a block is the address of its row: an address and a length for each array of `Records`, one
 # after the other, then the address of the solver. Each function opens what it needs.
-ARRAYS = 52
+ARRAYS = 53
 SOLVER = 2 * ARRAYS
 ROW = SOLVER + 1
 
@@ -248,9 +248,10 @@ def search_of(block):  # type: ignore[no-untyped-def]
         integers(r[88], r[89]),
         integers(r[90], r[91]),
         integers(r[92], r[93]),
-        places(r[94], r[95]),
+        reals(r[94], r[95]),
         places(r[96], r[97]),
-        reals(r[98], r[99]),
+        places(r[98], r[99]),
+        reals(r[100], r[101]),
     )
 
 
@@ -258,7 +259,7 @@ def search_of(block):  # type: ignore[no-untyped-def]
 def kept_of(block):  # type: ignore[no-untyped-def]
     """Open what outlives a call: memory and counts."""
     r = integers(block, ROW)
-    return Kept(reals(r[100], r[101]), integers(r[102], r[103]))
+    return Kept(reals(r[102], r[103]), integers(r[104], r[105]))
 
 
 @lean

@@ -104,7 +104,8 @@ def correction_rate(linear: LinearDae, scheme: Scheme) -> float:
     """Return the factor by which one correction of a macro step reduces the error of the prediction.
 
     This is the spectral radius of the map from the predicted to the solved slow values. At 1 or above
-    ``corrections="converge"`` does not end and more corrections make the result worse.
+    ``corrections="converge"`` does not end and more corrections make the result worse. Of a scheme with
+    ``interface="schur"``, which corrects nothing, it is that of the scheme with the interface held.
 
     Raises
     ------

@@ -2,8 +2,7 @@
 
 ``python -m tests.benchmarks.equal_error.limiting --rows FILE`` notes of each accepted step the variable with
 the largest estimated error, how far from the fault it is, how many devices would be above the tolerance if
-the step were longer, and how much less work the cheapest split of the step would be by the model that
-`SelfAdjusting` has, in itself and at equal error.
+the step were longer, and the gain at equal error that the model of `SelfAdjusting` promises for a split.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ import psmr
 from psmr.dae.system.system import System
 from psmr.grid.models.network import Bus
 from psmr.numerics.refine.atoms import atoms_of
-from psmr.numerics.refine.split import add, bins, cheapest, clear
+from psmr.numerics.refine.split import add, bins, clear, promise
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.solve.status import FULL
 from tests.benchmarks.equal_error.cases import faulted, local_fault, system_of, title
@@ -60,18 +59,14 @@ class Step:
         Devices that would be above the tolerance with a step as many times longer as `LONGER` says.
     held
         Part of the sum of the squared errors that those of the longest of these steps have.
-    gain
-        Work of the step for all over that of the cheapest split, in rows times steps.
     equal
-        That, if one step for all were as much longer as the errors would be larger in the split: those that
-        go along with the longer step have the error of it, the others the error that they have now.
+        Gain at equal error that a split promises, see `psmr.numerics.refine.split.promise`.
     """
 
     t: float
     worst: int
     above: tuple[int, ...]
     held: float
-    gain: float
     equal: float
 
 
@@ -124,17 +119,12 @@ class Watching:
         clear(self.bins)
         for error, count in zip(of_device, atoms.sizes, strict=True):
             add(self.bins, error, count)
-        *_, split, steps, alone = cheapest(self.bins, float(len(errors)), power)
-        longer = max(1.0, 1.0 / steps)
-        apart = held(longer) if longer > 1.0 else 0.0
-        larger = np.sqrt(apart + (1.0 - apart) * longer ** (2.0 * power))
         return Step(
             t=float(w[-1]),
             worst=int(np.argmax(errors)),
             above=tuple(int((of_device * times**power > 1.0).sum()) for times in LONGER),
             held=held(LONGER[-1]),
-            gain=alone / split,
-            equal=alone / split / float(larger ** (1.0 / power)),
+            equal=promise(self.bins, float(len(errors)), power),
         )
 
 
@@ -181,7 +171,6 @@ def looked_at(name: str, share: float) -> dict[str, Any]:
                 "above": np.median(above, axis=0).tolist(),
                 "most_above": above.max(axis=0).tolist(),
                 "held": float(np.median([step.held for step in steps])),
-                "gain": len(steps) / sum(1.0 / step.gain for step in steps),
                 "equal": float(np.median([step.equal for step in steps])),
                 "most_equal": max(step.equal for step in steps),
             }

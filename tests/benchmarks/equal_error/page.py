@@ -1,7 +1,8 @@
 """Write docs/performance.md and its figures: ``python -m tests.benchmarks.equal_error.page [ROUNDS ...]``.
 
-Makes them from docs/figures/performance.jsonl alone. Files of rounds that the measurements wrote (the grid,
-`peers`, `large`, `limiting`) are gathered there first, with the median of what a run cost.
+Makes them from docs/figures/performance.jsonl and the files of `map` and `smoothness` beside it. Files of
+rounds that the measurements wrote (the grid, `peers`, `large`, `limiting`) are gathered in the first one
+before, with the median of what a run cost.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from tests.benchmarks.equal_error.limiting import KIND as HELD
 from tests.benchmarks.equal_error.map import ROWS as PLANTS
 from tests.benchmarks.equal_error.measure import ratio
 from tests.benchmarks.equal_error.records import Study, gather, studies, versions
+from tests.benchmarks.equal_error.smoothness import CASES as SMOOTH_CASES
+from tests.benchmarks.equal_error.smoothness import ROWS as SMOOTHNESS
 
 DOCS = Path(__file__).parents[3] / "docs"
 ROWS = DOCS / "figures" / "performance.jsonl"
@@ -41,6 +44,7 @@ def main() -> None:
     others = [study for study in every if study.key[0].partition(" ")[0] in (peers.ANDES, peers.TOPS)]
     run = next(study for study in every if study.key[2] == LARGE_RUN)
     held = sorted((study for study in every if study.key[2] == HELD), key=lambda study: study.key[1])
+    smooth = studies(SMOOTHNESS)
     version, days = versions(ROWS)
     names = []
     for case in dict.fromkeys(study.key[:2] for study in grid):
@@ -58,6 +62,10 @@ def main() -> None:
         figures="\n\n".join(f"![Work against precision: {what}](figures/{name})" for what, name in names),
         following=_following(grid),
         held=_held(held),
+        smoothness=_smoothness(smooth),
+        smooth_version=versions(SMOOTHNESS)[0],
+        allowed=_allowed(smooth),
+        kept_cost=_kept_cost(grid),
         quiet=_quiet(grid),
         by_kind=targets.by_kind(targets.converter_rich(grid), FIXED),
         step_cost=_step_cost(targets.converter_rich(grid)),
@@ -169,8 +177,8 @@ def _held(studies_of_steps: Sequence[Study]) -> str:
     lines = [
         "| case | tolerance | steps | the largest error is that of | branches from the fault "
         "| devices above the tolerance at twice, four times the step | their part of the squared error "
-        "| work over that of the cheapest split | at equal error |",
-        "|---|---|--:|---|---|---|--:|--:|--:|",
+        "| gain of a split at equal error |",
+        "|---|---|--:|---|---|---|--:|--:|",
     ]
     for study in studies_of_steps:
         for each in study.facts["held_by"]:
@@ -183,7 +191,7 @@ def _held(studies_of_steps: Sequence[Study]) -> str:
             lines.append(
                 f"| {title(*study.key[:2])} | {each['tolerance']:g} | {each['steps']} | {worst} | "
                 f"{least:g} to {most:g}, median {middle:g} | {above} | {each['held']:.0%} | "
-                f"{each['gain']:.1f} | {each['equal']:.2f} (at most {each['most_equal']:.1f}) |"
+                f"{each['equal']:.2f} (at most {each['most_equal']:.1f}) |"
             )
     return "\n".join(lines)
 
@@ -203,9 +211,58 @@ def _in_words(studies_of_steps: Sequence[Study]) -> dict[str, str]:
         "held_twice": over([each["above"][0] for each in found], 0),
         "held_four": over([each["above"][1] for each in found], 0),
         "held_part": f"{over([100.0 * each['held'] for each in found], 0)} %",
-        "held_gain": over([each["gain"] for each in found], 1),
         "held_equal": over([each["equal"] for each in found], 2),
     }
+
+
+def _smoothness(smooth: Sequence[Study]) -> str:
+    lines = [
+        "| case | disturbance | tolerance | `VariableStep` | best sequence | a step that stays "
+        "| staying / best | `VariableStep` / best |",
+        "|---|---|---|--:|--:|--:|--:|--:|",
+    ]
+    for study in smooth:
+        for each in study.facts["sequences"]:
+            steps, best, staying = (each[name] for name in ("steps", "ideal", "staying"))
+            cells = (
+                f"{steps}",
+                f"{best:.0f}",
+                f"{staying:.0f}",
+                f"{staying / best:.1f}",
+                f"{steps / best:.1f}",
+            )
+            lines.append(_line(study, f"{each['tolerance']:g}", *cells))
+    return "\n".join(lines)
+
+
+def _allowed(smooth: Sequence[Study]) -> str:
+    """Return by disturbance how many times more steps that stay are than the best sequence has."""
+    words = []
+    for kind in dict.fromkeys(study.key[2] for study in smooth):
+        found = [
+            each["staying"] / each["ideal"]
+            for study in smooth
+            if study.key[2] == kind
+            for each in study.facts["sequences"]
+        ]
+        words.append(f"{min(found):.1f} to {max(found):.1f} ({kind})")
+    return ", ".join(words)
+
+
+def _kept_cost(grid: Sequence[Study]) -> str:
+    """Return how many steps of its method that stay a step of `VariableStep` costs, on NPCC and WECC."""
+    found = []
+    for study in grid:
+        row = targets.row_of(study, LOOSE)
+        if (
+            row is None
+            or study.key[0] not in SMOOTH_CASES
+            or study.key[2] not in ("local fault", "load step")
+        ):
+            continue
+        short = next(each for each in study.of("ESDIRK32, fixed") if each.label == "20 ms")
+        found.append(row.seconds / row.steps / (short.seconds / short.steps))
+    return f"{min(found):.1f} to {max(found):.1f}"
 
 
 def _following(grid: Sequence[Study]) -> str:
