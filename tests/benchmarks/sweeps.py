@@ -31,7 +31,7 @@ from psmr.study.sweep.measures import Column
 ROOT = Path(__file__).parents[2]
 N_1 = ROOT / "cases" / "new-england" / "n-1.toml"
 TIMES = 3
-TRIVIAL, BATCH = 100_000, 6
+TRIVIAL, BATCH = (1_000, 10_000, 100_000), 6
 
 
 def processor_time() -> float:
@@ -174,10 +174,16 @@ class Nothing:
 
 
 def trivial() -> None:
-    """Carry out 100,000 points without work through Dask: time of each, and memory of the client."""
+    """Carry out up to 100,000 points without work through Dask, for the growth of the overhead."""
+    for count in TRIVIAL:
+        trivial_runs(count)
+
+
+def trivial_runs(runs: int) -> None:
+    """Carry out points without work through Dask: time of each, and memory of the client."""
     study = psmr.read_study(ROOT / "cases" / "wscc9" / "fault.toml")
     study = replace(study, recipe=psmr.read_sweep(N_1).study.recipe)
-    times = tuple(np.round(np.linspace(0.01, 0.9, TRIVIAL // 10), 8))
+    times = tuple(np.round(np.linspace(0.01, 0.9, runs // 10), 8))
     axes = (psmr.BusFaults(0.1, clearing=times, buses=("bus5",)),)
     axes = (psmr.SchemeAxis("h_max", tuple(np.linspace(0.1, 1.0, 10))), *axes)
     sweep = psmr.Sweep(study, axes, Nothing(), name="trivial")
@@ -198,8 +204,8 @@ def trivial() -> None:
         files = len(list(Path(folder, "s", "runs").iterdir()))
         tail = len(usage) // 10
         print(
-            f"{len(found.table):,} trivial runs through Dask, 2 workers: {1e3 * wall / TRIVIAL:.3f} ms of "
-            f"wall time each, {1e3 * mine / TRIVIAL:.3f} ms of processor time each in client and scheduler"
+            f"{len(found.table):,} trivial runs through Dask, 2 workers: {1e3 * wall / runs:.3f} ms of "
+            f"wall time each, {1e3 * mine / runs:.3f} ms of processor time each in client and scheduler"
         )
         print(
             f"{len(marks)} batches, {files} files; memory of the client {usage[tail]:.0f} MB after a tenth, "

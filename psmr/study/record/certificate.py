@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
-from psmr.errors import PsmrError, PsmrWarning
+from psmr.errors import InputError, PsmrError, PsmrWarning
 from psmr.numerics.schemes.scheme import Scheme as Scheme
 
 if TYPE_CHECKING:
@@ -191,6 +191,11 @@ def certify(
         When the pencil says that the scheme is unstable on the linearised system.
     """
     check_arguments(certify, locals())
+    if judge is not None and (isinstance(judge, type) or not callable(getattr(judge, "glance", None))):
+        raise InputError(
+            f"judge is of the type {type(judge).__name__}: must have the methods deformation and glance; "
+            "leave it out for psmr.deformation"
+        )
     found = _judged(system, scheme, warn, linear, any_size, steps or {}, judge)
     certificate = replace(found, subject=subject)
     if warn and certificate.stable is False:

@@ -157,6 +157,11 @@ def test_names_that_are_not_there_are_refused_before_a_run(base, axis, words):
         axis.points(base)
 
 
+def test_many_values_are_looked_through_at_once():
+    values = tuple(np.linspace(0.1, 1.0, 200_000))
+    assert len(psmr.BusFaults(1.0, clearing=values).clearing) == 200_000
+
+
 def test_arrays_and_single_names_are_taken(base):
     axis = psmr.BranchOutages(1.0, clearing=np.linspace(0.1, 0.2, 3), branches="line5-7")
     assert axis.clearing == (0.1, pytest.approx(0.15), 0.2)

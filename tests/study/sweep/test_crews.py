@@ -90,6 +90,25 @@ def test_spawned_processes_give_equal_rows(bench, alone, tmp_path):
         other.join()
 
 
+@pytest.mark.slow
+def test_a_script_without_a_guard_is_told_about_it(study, tmp_path):
+    """Processes that begin anew read the script: there its sweep finds the folder taken."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import threading, psmr\n"
+        "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+        f"study, axes = psmr.read_study({study.source!r}), [psmr.BusFaults(0.1)]\n"
+        f"psmr.sweep(study, axes, folder={str(tmp_path / 's')!r}, workers=2, report=False)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=CASE.parents[2], capture_output=True, text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(CASE.parents[2])},
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "a script that sweeps needs `if __name__ == '__main__':`" in done.stderr
+    assert not list((tmp_path / "s" / "runs").iterdir())
+
+
 def test_a_parcel_of_kernels_is_written_where_it_is_missing(bench, tmp_path, monkeypatch):
     from psmr.dae.compile.cache import folder
 
@@ -214,6 +233,36 @@ def test_a_dask_worker_that_is_killed_loses_nothing(study, cluster, tmp_path):
         )
     assert killed
     assert same_rows(one.table, two.table)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
+def test_a_scheduler_that_dies_ends_the_sweep(study, tmp_path):
+    pytest.importorskip("distributed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    options = ["--host", "127.0.0.1", "--port", port, "--no-dashboard"]
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
+    running = [subprocess.Popen(words) for words in ([*dask, *options], [*worker, "--no-dashboard"])]
+    axes = [psmr.ParameterAxis("G2", "h", start=5.0, stop=8.0, count=500)]
+
+    def progress(done, count):
+        if done and running[0].poll() is None:
+            running[0].kill()
+            running[0].wait()
+
+    try:
+        with pytest.raises(psmr.errors.PsmrError, match=r"scheduler is lost; every run .* goes on where it"):
+            psmr.sweep(study, axes, folder=tmp_path / "s", scheduler=address, report=False, progress=progress)
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+    found = psmr.sweep(study, axes, folder=tmp_path / "s", workers=1, report=False)
+    assert 0 < found.resumed < 500
 
 
 @pytest.mark.slow

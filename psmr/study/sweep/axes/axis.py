@@ -96,8 +96,11 @@ def check_many(what: str, count: int) -> None:
 
 def check_distinct(axis: Any, name: str, values: Sequence[Any]) -> None:
     """Raise StudyError where a value stands twice: its runs would be made twice."""
+    seen: set[Any] = set()
     for value in values:
-        if values.count(value) > 1:
+        if value not in seen:
+            seen.add(value)
+        else:
             raise StudyError(f"{axis.kind}: {name} has {value!r} twice; leave one of them out")
 
 

@@ -11,7 +11,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from psmr.errors import PsmrError, PsmrWarning, StudyError
@@ -23,6 +23,9 @@ from psmr.version import __version__
 
 # Time in s in which a scheduler answers and in which the first worker has to be there.
 ANSWER, FIRST_WORKER = 10.0, 60.0
+
+# Time in s after which it is asked whether the scheduler is still there.
+LOOK = 2.0
 
 # Batches that a worker has at a time: the one it works on, and the next.
 AHEAD = 2
@@ -79,6 +82,7 @@ class Cluster:
             parcel = zlib.compress(pickle.dumps((bench, packed())), 1)
             # A task of its own: Dask brings its result to each worker once, and makes it again if lost.
             self.parcel = self.client.submit(_parcel, parcel, pure=False)
+            self.address = self.client.scheduler.address
         except BaseException:
             self._leave()
             raise
@@ -122,7 +126,8 @@ class Cluster:
 
     def wants(self) -> bool:
         """See `Crew`."""
-        if time.monotonic() - self._counted > 2.0:  # clusters grow and shrink
+        self._check_connection()
+        if time.monotonic() - self._counted > LOOK:  # clusters grow and shrink
             self.workers, self._counted = max(1, self._present()), time.monotonic()
         return len(self.given) < AHEAD * self.workers
 
@@ -134,7 +139,7 @@ class Cluster:
 
     def take(self) -> Batch | Lost:
         """See `Crew`."""
-        future = self.done.get()
+        future = self._next()
         numbers = self.given.pop(future)
         try:
             if future.status == "finished":
@@ -150,14 +155,40 @@ class Cluster:
             raise error
         raise PsmrError(f"a worker failed: {type(error).__name__}: {error}") from error
 
+    def _next(self) -> Any:
+        """Return the next future that is done."""
+        while True:
+            try:
+                future = self.done.get(timeout=LOOK)
+            except Empty:
+                self._check_connection()
+            else:
+                if future.status == "cancelled":
+                    self._check_connection()
+                return future
+
+    def _check_connection(self) -> None:
+        """Raise PsmrError once the scheduler was lost.
+
+        Dask cancels all futures then, that of the parcel too, and after a while closes the client: what is
+        given to it from then on is never done, also where the scheduler comes back.
+        """
+        if self.client.status != "running" or self.parcel.cancelled():
+            raise PsmrError(
+                f"{self.address}: the Dask scheduler is lost; every run that was finished before is kept. "
+                "Start it again, or look after the connection, and give the command again: it goes on where "
+                "it was"
+            )
+
     def _received(self, future: Any) -> Batch:
         batch: Batch = pickle.loads(future.result())
         return batch
 
     def close(self) -> None:
         """See `Crew`."""
-        for future in (*self.given, self.parcel):
-            future.cancel()
+        if self.client.status == "running":  # otherwise all are cancelled
+            for future in (*self.given, self.parcel):
+                future.cancel()
         self.given.clear()
         self._leave()
 

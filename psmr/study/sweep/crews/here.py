@@ -81,6 +81,7 @@ class Processes:
         # A fork shares what is solved and compiled. With other threads about it is not safe.
         safe = sys.platform.startswith("linux") and threading.active_count() == 1
         self.context = multiprocessing.get_context("fork" if safe else "spawn")
+        self.answered = False
         self.crew: list[_Worker] = []
         for _ in range(count):
             self.crew.append(self._hired())
@@ -110,7 +111,7 @@ class Processes:
             found = worker.pipe.recv()
         except (EOFError, ConnectionResetError):
             return self._replaced(worker)
-        worker.numbers = None
+        worker.numbers, self.answered = None, True
         if isinstance(found, BaseException):
             raise found
         return found  # type: ignore[no-any-return]
@@ -118,6 +119,14 @@ class Processes:
     def _replaced(self, worker: _Worker) -> Lost:
         numbers = worker.numbers or ()
         worker.process.join()
+        code = worker.process.exitcode
+        if not self.answered and self.context.get_start_method() == "spawn" and code is not None and code > 0:
+            # It reads the script of this program first, which calls the sweep again where nothing guards it.
+            raise SimulationError(
+                f"no process of the sweep can begin, the first one ended with exit code {code} (its error is "
+                "above); a script that sweeps needs `if __name__ == '__main__':` around what it does, since "
+                "processes that begin anew read it first; or give workers=1"
+            )
         worker.pipe.close()
         self.crew.remove(worker)
         self.crew.append(self._hired())
