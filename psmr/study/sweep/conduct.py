@@ -17,6 +17,10 @@ MOST_LOSSES = 3
 # A batch grows by at most this factor beyond the one whose time is known, and has at most as many points.
 GROWTH, MOST_POINTS = 8, 5000
 
+# The last batches may be so many times shorter than others. What a batch costs beside its points is some ten
+# milliseconds, and a worker that waits for the last second of another one a second.
+LAST = 10
+
 
 @dataclass(frozen=True)
 class Given:
@@ -44,8 +48,9 @@ class Pace:
         """Return the points of the next batch, of those that are left for a number of workers.
 
         It takes no less than the shortest time, and half of an equal share while that is longer: towards the
-        end batches become short. What no longer makes two of them for each worker is divided evenly, so that
-        all workers end together.
+        end batches become short. What no longer makes two of them for each worker is divided evenly, and of
+        what no longer makes one of them each has its share, so that all workers end together: only these may
+        be shorter, by no more than `LAST`.
         """
         if self.seconds is None:
             return 1
@@ -53,7 +58,7 @@ class Pace:
         wanted = min(left / (2 * workers), 10.0 * least)
         if wanted < least:
             rounds = max(1, math.floor(left / (workers * least)))
-            wanted = max(math.ceil(left / (workers * rounds)), min(least, left))
+            wanted = max(math.ceil(left / (workers * rounds)), min(least / LAST, left))
         return max(1, min(self.most, round(wanted)))
 
 

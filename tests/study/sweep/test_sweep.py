@@ -263,7 +263,11 @@ def test_a_batch_takes_the_shortest_time_at_least():
     assert pace.size(1000, 2) == 1
     pace.seconds, pace.most = 0.01, 5000
     assert 100 <= pace.size(10_000, 2) <= 1200
-    assert pace.size(150, 2) == 110  # no shorter than a second, even where the workers then end apart
+    assert pace.size(500, 2) == 125  # no shorter than a second
+    assert pace.size(300, 2) == 150
+    assert pace.size(150, 2) == 75  # but for the last ones, so that both workers end together
+    assert pace.size(15, 2) == 11
+    assert pace.size(5, 2) == 5
 
 
 FILE = """
