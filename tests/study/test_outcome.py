@@ -152,6 +152,20 @@ def test_the_longest_time_below_is_straight_between_points(parts, v, counted, lo
     assert seen.end.value == pytest.approx(min(v[-1], 1.0), rel=1e-15)
 
 
+def test_a_voltage_that_rests_at_the_limit_does_not_hide_how_long_it_was_low():
+    """Squares on either side of the limit's may have one root."""
+    angles = np.linspace(0.0, np.pi, 1000)
+    parts = 0.8 * np.column_stack([np.cos(angles), np.sin(angles)])
+    squares = (parts**2).sum(axis=1)
+    below = parts[(np.sqrt(squares) == 0.8) & (squares < 0.8 * 0.8)].T
+    above = np.zeros_like(below)
+    above[0] = 0.8
+    seen = Voltages(tuple(map(str, range(below.shape[1]))), 0.8)
+    seen.take(np.arange(3.0), np.stack([below, below, above]), np.ones(below.shape[1], dtype=bool))
+    low = seen.longest_low()
+    assert (low.value, low.t) == (2.0, 0.0)
+
+
 def test_a_run_of_an_own_dae_has_a_headline():
     from psmr.dae.declare.device import Device
     from psmr.dae.system.assemble import assemble

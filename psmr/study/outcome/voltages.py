@@ -109,6 +109,8 @@ def _crossing(t0, square0, t1, square1, limit):  # type: ignore[no-untyped-def]
     if not np.isfinite(square1):
         return t0
     v0, v1 = np.sqrt(square0), np.sqrt(square1)
+    if v0 == v1:  # the squares are on either side of the limit's, and round to one root
+        return t1
     return t0 + (limit - v0) / (v1 - v0) * (t1 - t0)
 
 
