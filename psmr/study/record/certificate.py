@@ -183,7 +183,13 @@ def certify(
     steps
         Steps in s by what they are, of a run whose scheme chose them; see `steps_of`.
     judge
-        What judges a scheme; `psmr.deformation` on the linearised system where left out.
+        What judges a scheme, with the methods of `Judge`; `psmr.deformation` on the linearised system where
+        left out.
+
+    Raises
+    ------
+    InputError
+        For an argument of another kind, or a judge without these methods.
 
     Warns
     -----
@@ -191,7 +197,8 @@ def certify(
         When the pencil says that the scheme is unstable on the linearised system.
     """
     check_arguments(certify, locals())
-    if judge is not None and (isinstance(judge, type) or not callable(getattr(judge, "glance", None))):
+    methods = [getattr(judge, name, None) for name in ("deformation", "glance")]
+    if judge is not None and (isinstance(judge, type) or not all(map(callable, methods))):
         raise InputError(
             f"judge is of the type {type(judge).__name__}: must have the methods deformation and glance; "
             "leave it out for psmr.deformation"
