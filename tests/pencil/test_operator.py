@@ -1,6 +1,5 @@
 """The step operator: against an independent step, against its pencil, and what must hold between schemes."""
 
-import dataclasses
 import itertools
 from dataclasses import replace
 
@@ -157,8 +156,8 @@ def test_many_corrections_come_to_the_converged_operator():
 def test_correction_rate_of_an_extrapolation_is_that_with_the_interface_held():
     linear = random_dae(2)
     scheme = family(linear, "extrapolation", "TM", "linear", "slow", 0)
-    answered = dataclasses.replace(scheme, interface="schur")
-    held = dataclasses.replace(scheme, interface="held")
+    answered = replace(scheme, interface="schur")
+    held = replace(scheme, interface="held")
     assert 0.0 < correction_rate(linear, answered) == correction_rate(linear, held)
 
 

@@ -23,8 +23,8 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.step.controller import MOST_CHANGE, SAFETY
 
-# Powers of two of the errors that are told apart: what has less than the least takes steps a hundred times as
-# long.
+# Powers of two of the errors that are told apart. An error below the least counts as the least: who has it
+# could take steps a hundred times as long.
 LEAST, BINS = -20, 64
 
 # What a step costs beside its rows, and what it costs to open a level, in rows times steps (measured: a step
@@ -32,9 +32,10 @@ LEAST, BINS = -20, 64
 PER_STEP, PER_ROW_OPENED, PER_OPENING = 25.0, 2.0, 50.0
 
 # A split begins, and goes on, while it promises this gain. The errors of the others are extrapolated to steps
-# many times as long, and the coupling is not in them, so that a part of the promise is kept (measured, by the
-# rms of all variables): 0.2 to 0.35 of 3 and 1.5 with five plants in 9,241 and 1,354 buses, whose ripple the
-# voltages follow; half of 1.6 behind a severe fault; half and more of 7 to 17 where nothing reads the ripple.
+# many times as long, and the coupling is not in them, so that only a part of the promise is kept (measured,
+# by the rms of all variables): 0.2 to 0.35 of 3 and 1.5 with five plants in 9,241 and 1,354 buses, whose
+# ripple the voltages follow; half of 1.6 behind a severe fault; half and more of 7 to 17 where nothing reads
+# the ripple.
 WORTH = 5.0
 
 

@@ -1,8 +1,8 @@
 """The unit that solves a block: compiled once, called by address by every loop.
 
-A solve does not give up at the first difficulty. In this order: Newton as the policy says, Newton with a new
-matrix at each iteration, damped Newton, each from the same guess; new pivots within each iteration where the
-matrix needs them. What helped is counted.
+A solve does not give up at the first difficulty, unless it is asked to. In this order: Newton as the policy
+says, Newton with a new matrix at each iteration, damped Newton, each from the same guess; new pivots within
+each iteration where the matrix needs them. What helped is counted.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _SIGNATURE = types.int64(
     types.int64, types.int64, types.int64, types.float64, types.int64, types.float64, types.int64
 )
 
-# How much is tried: all, damping alone (the guess is known to be far off), or Newton as the policy says alone
-# (a shorter step is cheaper than the rest).
+# How much is tried (`effort`): all, damping alone (the guess is known to be far off), or Newton as
+# the policy says alone (a shorter step is cheaper than the rest).
 ALL, DAMPED, PLAIN = range(3)
 
 

@@ -108,8 +108,8 @@ class Recipe:
     split
         None for a scheme without fast and slow variables.
     kind
-        ``"single"``, ``"multirate"``, ``"slow-manifold"``, ``"smes"``, ``"arc-length"``, ``"variable"`` or
-        ``"adaptive"``.
+        ``"single"``, ``"multirate"``, ``"slow-manifold"``, ``"smes"``, ``"arc-length"``, ``"variable"``,
+        ``"self-adjusting"`` or ``"adaptive"``.
         Default: single rate without a split, multirate with one.
     """
 

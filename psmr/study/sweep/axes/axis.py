@@ -19,7 +19,7 @@ from psmr.study.sweep.variation import Points
 CASE, PARAMETER, SCHEME, EVENT = range(4)
 
 
-# Values of one axis: 80 MB.
+# As many values may one axis make of a range or a distribution: 80 MB.
 MOST_VALUES = 10_000_000
 
 
