@@ -23,6 +23,7 @@ from tests.benchmarks.equal_error.map import ROWS as PLANTS
 from tests.benchmarks.equal_error.measure import ratio
 from tests.benchmarks.equal_error.records import Study, gather, studies, versions
 from tests.benchmarks.equal_error.smoothness import CASES as SMOOTH_CASES
+from tests.benchmarks.equal_error.smoothness import RICH
 from tests.benchmarks.equal_error.smoothness import ROWS as SMOOTHNESS
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -64,7 +65,8 @@ def main() -> None:
         held=_held(held),
         smoothness=_smoothness(smooth),
         smooth_version=versions(SMOOTHNESS)[0],
-        allowed=_allowed(smooth),
+        allowed=_allowed(smooth, SMOOTH_CASES),
+        allowed_rich=_allowed(smooth, RICH),
         kept_cost=_kept_cost(grid),
         quiet=_quiet(grid),
         by_kind=targets.by_kind(targets.converter_rich(grid), FIXED),
@@ -235,13 +237,13 @@ def _smoothness(smooth: Sequence[Study]) -> str:
     return "\n".join(lines)
 
 
-def _allowed(smooth: Sequence[Study]) -> str:
+def _allowed(smooth: Sequence[Study], cases: Sequence[tuple[str, float]]) -> str:
     """Return by disturbance how many times more steps that stay are than the best sequence has."""
-    words = []
-    for kind in dict.fromkeys(study.key[2] for study in smooth):
+    words, own = [], [study for study in smooth if study.key[:2] in cases]
+    for kind in dict.fromkeys(study.key[2] for study in own):
         found = [
             each["staying"] / each["ideal"]
-            for study in smooth
+            for study in own
             if study.key[2] == kind
             for each in study.facts["sequences"]
         ]
@@ -256,7 +258,7 @@ def _kept_cost(grid: Sequence[Study]) -> str:
         row = targets.row_of(study, LOOSE)
         if (
             row is None
-            or study.key[0] not in SMOOTH_CASES
+            or study.key[:2] not in SMOOTH_CASES
             or study.key[2] not in ("local fault", "load step")
         ):
             continue
