@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from psmr.dae.system.system import System
 from psmr.errors import SimulationError, SingularError
 from psmr.numerics.run.changes import autonomous
+from psmr.numerics.schemes.multirate import SCHUR
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.solve.algebraic_solve import consistent
 from psmr.numerics.solve.status import DONE, NO_ROOM
@@ -181,6 +182,8 @@ def _terms(system: System, scheme: Scheme, w: Reals, h: float, timing: tuple[int
     plain = replace(multirate, h_slow=h, ratio=RATIOS[0], corrections=0, interpolation="linear")
     few, many = (_timed(system, replace(plain, ratio=ratio), w, *timing) for ratio in RATIOS)
     fast = max(0.0, (many - few) / (RATIOS[1] - RATIOS[0]))
+    if multirate.interface == SCHUR:  # nothing is corrected, and one pass need not be told from the rest
+        return max(0.0, few - RATIOS[0] * fast), 0.0, fast
     # A correction can end early when it agrees; with an epsilon below rounding each is made.
     again = _timed(system, replace(plain, corrections=1, epsilon=1e-300), w, *timing)
     slow = max(0.0, again - few - RATIOS[0] * fast)
