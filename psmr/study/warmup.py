@@ -18,7 +18,8 @@ from psmr.dae.compile.notice import silent
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.linear_system import linear_system
 from psmr.grid.models.catalogue import components
-from psmr.numerics.run.integrate import Trajectory, integrate
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.run.trajectory import Trajectory
 from psmr.numerics.schemes.adaptive import ADAPTIVE_METHODS, Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.multirate import Multirate

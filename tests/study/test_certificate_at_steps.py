@@ -53,3 +53,26 @@ def test_a_step_that_cannot_be_judged_is_said_and_left_out(system):
     assert found.verdict.startswith("Stable")
     assert [step.h for step in found.at_steps] == [0.02, 0.1]
     assert "Not judged with a step of 0.4 s: no unique solution" in found.note
+
+
+class Explicit:
+    """Judges every scheme as RK4 with its step."""
+
+    def __init__(self, modes):
+        self.modes = modes
+
+    def deformation(self, scheme):
+        return self.modes.deformation(psmr.SingleRate("RK4", scheme.h))
+
+    def glance(self, scheme):
+        return self.modes.glance(psmr.SingleRate("RK4", scheme.h))
+
+
+def test_the_verdict_is_that_of_the_first_step_that_is_unstable(system):
+    judge = Explicit(OneStepModes.of(system.linearise()))
+    steps = {"the median step": 0.001, "the longest step": 0.1}
+    found = certify(system, psmr.VariableStep(), warn=False, steps=steps, judge=judge)
+    assert [step.stable for step in found.at_steps] == [True, False]
+    assert found.stable is False
+    assert found.verdict == judge.deformation(psmr.SingleRate("RK4", 0.1)).verdict
+    assert found.verdict.startswith("Unstable")

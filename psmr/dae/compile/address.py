@@ -6,7 +6,7 @@ from ctypes import addressof, c_char
 
 import numpy as np
 
-from_buffer = c_char.from_buffer
+_from_buffer = c_char.from_buffer
 
 
 def address_of(array: np.ndarray) -> int:
@@ -18,7 +18,7 @@ def address_of(array: np.ndarray) -> int:
         return 0
     try:
         # A third of the time of `array.ctypes.data`; a block has fifty arrays, a sweep blocks for each run.
-        return addressof(from_buffer(array.data))
+        return addressof(_from_buffer(array.data))
     except TypeError:  # it cannot be written into, or has gaps, which nothing that opens it could know
         assert array.flags.c_contiguous
         return int(array.ctypes.data)

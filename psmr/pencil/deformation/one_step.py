@@ -79,8 +79,8 @@ class OneStepModes:
         SchemeError
             For a scheme that is no one-step method with one step for all.
         """
-        modes, h = self.modes, _step_of(scheme)
         z, error = self._multipliers(scheme)
+        modes, h = self.modes, scheme.h
         partner = np.where(z == 0.0, -1, np.arange(len(z)))
         status = statuses(modes.s, z, h, modes.zero)
         s_hat = np.full(len(z), np.nan + 0j)
@@ -99,8 +99,8 @@ class OneStepModes:
         SchemeError
             For a scheme that is no one-step method with one step for all.
         """
-        modes, h = self.modes, _step_of(scheme)
         z, error = self._multipliers(scheme)
+        modes, h = self.modes, scheme.h
         stable = not (beyond(z, error, self._zero, modes.zero * h) > 0.0).any()
         k = self._dominant
         if k is None or status_of(modes.s[k], z[k], h, modes.zero) != REPRESENTED:
@@ -110,6 +110,8 @@ class OneStepModes:
 
     def _multipliers(self, scheme: SingleRate) -> tuple[NDArray[np.complex128], Reals]:
         """Return the (n,) multiplier of each mode in a step, and its rounding error."""
+        if not isinstance(scheme, SingleRate):
+            raise SchemeError(f"{scheme}: no one-step method with one step for every variable")
         h = scheme.h
         z = stability_function(TABLEAUX[scheme.method], h * np.asarray(self.modes.s, dtype=np.complex128))
         return z, np.abs(z) * h * self.error + len(z) * EPS
@@ -126,12 +128,6 @@ class OneStepModes:
         oscillating = np.flatnonzero((s.imag > 0.0) & (np.abs(s) > self.modes.zero))
         damped = -s.real[oscillating] / np.abs(s[oscillating])
         return int(oscillating[damped.argmin()]) if len(oscillating) else None
-
-
-def _step_of(scheme: SingleRate) -> float:
-    if not isinstance(scheme, SingleRate):
-        raise SchemeError(f"{scheme}: no one-step method with one step for every variable")
-    return scheme.h
 
 
 def stability_function(tableau: Tableau, z: NDArray[Any]) -> NDArray[np.complex128]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import psmr
+from psmr import cli
 from psmr.errors import StudyError
 from psmr.study.sweep import store
 from psmr.study.sweep.bench import Bench
@@ -346,6 +347,15 @@ def test_a_terminal_shows_why_points_failed(study, tmp_path):
     found = swept(study, axes, tmp_path / "s")
     assert found.headline == "2 points, 0 lost synchronism, 1 failed."
     assert f"\n\nFailed:\n  1: {found.table['message'][0]}" in str(found)
+
+
+@pytest.mark.parametrize(("values", "code"), [("[-1.0]", 1), ("[-1.0, 20.0]", 0)])
+def test_the_exit_code_says_that_every_point_failed(tmp_path, capsys, values, code):
+    path = tmp_path / "sweep.toml"
+    axis = f'type = "parameter"\ndevice = "G1"\nname = "h"\nvalues = {values}\n'
+    path.write_text(FILE[: FILE.index('type = "bus-faults"')].replace("CASE", str(CASE)) + axis)
+    assert cli.main(["sweep", str(path), "-o", str(tmp_path / "s"), "--workers", "1"]) == code
+    assert "Failed:\n  1: " in capsys.readouterr().out
 
 
 def test_the_definition_is_plain(study, faults):
