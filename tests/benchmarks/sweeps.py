@@ -162,7 +162,7 @@ class Nothing:
     """A measure without work: what is left is the sweep's own."""
 
     kind: ClassVar[str] = "damping"
-    replaces: ClassVar[tuple[str, ...]] = ()
+    longest_fault: ClassVar[None] = None
     columns: ClassVar[tuple[Column, ...]] = (Column("damping_ratio", "number", "", "nothing"),)
 
     def check(self, study: Any, events: bool) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from psmr.errors import InputError, StudyError
 from psmr.study.sweep.axes import Axis
 from psmr.study.sweep.axes.axis import CASE, EVENT, Base
-from psmr.study.sweep.measures import ClearingTime
 from psmr.study.sweep.sweep import Sweep
 from psmr.study.sweep.variation import Points, Together, Variation, joined
 
@@ -76,7 +75,7 @@ def plan_of(sweep: Sweep, bases: Sequence[Base]) -> Plan:
         groups = list(_grouped(sweep, [axis for axis in ordered if axis.rank != CASE], base))
         case = [axis.points(base)[number : number + 1] for axis in ordered if axis.rank == CASE]
         blocks.append(Block(number, (*case, *groups)))
-    plan = Plan(tuple(blocks), sweep.measure.replaces)
+    plan = Plan(tuple(blocks), ("clearing",) if sweep.finds_clearing else ())
     if not len(plan):
         empty = [axis.kind for axis in ordered for base in bases if not len(axis.points(base))]  # type: ignore[attr-defined]
         raise StudyError(
@@ -109,9 +108,8 @@ def _check_times(sweep: Sweep, axis: Axis) -> None:
         )
     if not hasattr(axis, "clearing"):
         return
-    if isinstance(sweep.measure, ClearingTime):
-        what, longest = "longest (of the measure)", sweep.measure.longest
-    else:
+    what, longest = "longest (of the measure)", sweep.measure.longest_fault
+    if longest is None:
         what, longest = "clearing", max(axis.clearing)
     if start + longest >= t_end:
         raise StudyError(

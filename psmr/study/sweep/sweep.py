@@ -68,7 +68,7 @@ class Sweep:
                 )
         self.measure.check(self.study, self.has_events)
         for axis in self.axes:
-            if "clearing" in self.measure.replaces and len(getattr(axis, "clearing", ())) > 1:
+            if self.finds_clearing and len(getattr(axis, "clearing", ())) > 1:
                 raise StudyError(
                     f"{self.place_of(axis)}{axis.kind}: {self.measure.kind} finds the clearing time itself; "
                     "leave clearing out"
@@ -89,6 +89,11 @@ class Sweep:
         """Return what a message about an axis begins with: its place in the file and a colon, or nothing."""
         k = next(k for k, other in enumerate(self.axes) if other is axis)
         return f"{self.places[k]}: " if k < len(self.places) else ""
+
+    @property
+    def finds_clearing(self) -> bool:
+        """Whether the measure finds the clearing time of its faults itself."""
+        return self.measure.longest_fault is not None
 
     @property
     def has_events(self) -> bool:

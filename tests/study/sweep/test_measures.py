@@ -95,6 +95,21 @@ def test_a_run_too_short_for_the_longest_fault(study, tmp_path):
         psmr.sweep(study, axes, psmr.ClearingTime(), folder=tmp_path / "s", workers=1, report=False)
 
 
+class Twice(psmr.Damping):
+    """A measure of one's own, which lets faults last as long as it will."""
+
+    longest_fault = 2.0
+
+    def check(self, study, events):
+        """Take every study."""
+
+
+def test_a_measure_says_how_long_its_faults_last(study, tmp_path):
+    axes = [psmr.BusFaults(0.1, buses=("bus7",))]
+    with pytest.raises(StudyError, match=r"longest \(of the measure\) = 2: a fault at 0.1 s is not cleared"):
+        psmr.sweep(study, axes, Twice(), folder=tmp_path / "s", workers=1, report=False)
+
+
 def test_a_clearing_time_needs_a_fault(study):
     with pytest.raises(StudyError, match=r"is about a fault, and there is none; add an axis of faults"):
         psmr.Sweep(study, (psmr.ParameterAxis("G1", "h", values=(20.0,)),), psmr.ClearingTime())

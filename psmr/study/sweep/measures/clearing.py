@@ -51,7 +51,6 @@ class ClearingTime:
     longest: float = 1.0
 
     kind: ClassVar[str] = "clearing-time"
-    replaces: ClassVar[tuple[str, ...]] = ("clearing",)
 
     def __post_init__(self) -> None:
         settle_fields(self, StudyError, numbers=True)
@@ -63,6 +62,11 @@ class ClearingTime:
             raise StudyError(
                 f"{self.kind}: longest = {self.longest:g} s is below precision = {self.precision:g} s"
             )
+
+    @property
+    def longest_fault(self) -> float:
+        """See `Measure`."""
+        return self.longest
 
     @property
     def columns(self) -> tuple[Column, ...]:
