@@ -106,11 +106,12 @@ def _check_times(sweep: Sweep, axis: Axis) -> None:
             f"{axis.kind}: start = {start:g}: the run ends at t_end = {t_end:g} s; begin before that, or "
             "lengthen the run"
         )
-    if not hasattr(axis, "clearing"):
+    durations = getattr(axis, "durations", None)
+    if durations is None:
         return
     what, longest = "longest (of the measure)", sweep.measure.longest_fault
     if longest is None:
-        what, longest = "clearing", max(axis.clearing)
+        what, longest = "clearing", max(durations)
     if start + longest >= t_end:
         raise StudyError(
             f"{axis.kind}: {what} = {longest:g}: a fault at {start:g} s is not cleared before the run ends, "

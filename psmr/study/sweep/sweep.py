@@ -68,10 +68,12 @@ class Sweep:
                 )
         self.measure.check(self.study, self.has_events)
         for axis in self.axes:
-            if self.finds_clearing and len(getattr(axis, "clearing", ())) > 1:
+            clearing = getattr(axis, "clearing", None)
+            if self.finds_clearing and clearing is not None:
                 raise StudyError(
-                    f"{self.place_of(axis)}{axis.kind}: {self.measure.kind} finds the clearing time itself; "
-                    "leave clearing out"
+                    f"{self.place_of(axis)}{axis.kind}: clearing = {shown(list(clearing))}: "
+                    f"{self.measure.kind} finds the clearing time itself; leave clearing out (longest, of "
+                    "the measure, is the longest that is tried)"
                 )
         if self.worst < 0:
             raise StudyError(f"worst = {self.worst}: must be >= 0")
