@@ -329,6 +329,8 @@ def test_what_is_wrong_in_a_file_names_its_place(tmp_path, old, new, words):
         ("start = 0.1", "start = 0.95", r"clearing = 0.1: .* is not cleared before the run ends"),
         ("start = 0.1", "start = 0.1\ntogether = 'a'\n[[axis]]\ntype = 'generator-trips'\nstart = 0.1\n"
          "together = 'a'\n[[axis]]\ntype = 'bus-faults'\nstart = 0.1", "have 9, 3 points"),
+        ("[[axis]]", "[[axis]]\ntype = 'bus-faults'\nstart = 0.1\nbuses = ['bus5']\n# second\n[[axis]]",
+         "two axes vary bus; leave one of them out"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_an_axis_on_its_case_names_its_place(tmp_path, old, new, words):
@@ -338,8 +340,35 @@ def test_what_is_wrong_with_an_axis_on_its_case_names_its_place(tmp_path, old, n
         .replace(old, new)
         .replace("CASE", str(CASE))
     )
-    with pytest.raises(StudyError, match=rf"^{re.escape(str(path))}:9 \[\[axis\]\]: .*{words}"):
+    line = 14 if "second" in new else 9
+    with pytest.raises(StudyError, match=rf"^{re.escape(str(path))}:{line} \[\[axis\]\]: .*{words}"):
         psmr.sweep(path, folder=tmp_path / "s", workers=1, report=False)
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ('[output]\nworst = 2\nsignals = ["G1.omegaa"]\n', r":15 \[output\]: .*did you mean 'G1\.omega'"),
+        ("[output]\nworst = -2\n", r":14 \[output\]: worst = -2: must be >= 0"),
+        ('[measure]\ntype = "damping"\n', r":13 \[measure\]: .*; leave the events out"),
+        (
+            '[[axis]]\ntype = "case"\ncases = ["wscc9.toml", "wscc99.toml"]\n',
+            r":13 \[\[axis\]\]: case: 'wscc99\.toml': there is no such file in .*; did you mean 'wscc9",
+        ),
+    ],
+)
+def test_what_is_wrong_beside_an_axis_names_its_place(tmp_path, end, words):
+    path = tmp_path / "sweep.toml"
+    path.write_text(FILE.replace("CASE", str(CASE)) + end)
+    with pytest.raises(StudyError, match=rf"^{re.escape(str(path))}{words}"):
+        psmr.sweep(path, folder=tmp_path / "s", workers=1, report=False)
+
+
+def test_signals_of_a_call_are_not_those_of_the_file(tmp_path):
+    path = tmp_path / "sweep.toml"
+    path.write_text(FILE.replace("CASE", str(CASE)) + '[output]\nsignals = ["*.v"]\n')
+    with pytest.raises(StudyError, match=r"^(?!.*sweep\.toml).*did you mean"):
+        psmr.sweep(path, folder=tmp_path / "s", workers=1, report=False, signals="G1.omegaa")
 
 
 def test_a_terminal_shows_why_points_failed(study, tmp_path):
