@@ -8,6 +8,7 @@ import psmr
 from psmr.dae.system.linear import modes
 from psmr.errors import StudyError
 from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.study.file.recipe import Recipe, Split
 from psmr.study.sweep.measures.clearing import ClearingTime, _settled
 from psmr.study.sweep.measures.measure import Start
 from tests.study.sweep.conftest import CASE
@@ -88,6 +89,18 @@ def test_a_fault_that_may_stay_says_so(longer, tmp_path):
     assert row["trials"] == 2  # the second with a hundredth of the tolerance
 
 
+def test_fixed_steps_leave_their_error_in_a_clearing_time(longer, tmp_path):
+    """The terminal and the page say it once for all points; with steps of the scheme's choice nobody does."""
+    axes = [psmr.BusFaults(0.1, buses=("bus5", "bus7"))]
+    measure = psmr.ClearingTime(precision=0.2, longest=0.2)
+    words = "the steps of the scheme are fixed, and their error is in the critical clearing time"
+    for recipe, count in ((Recipe({"method": "TM", "h": 0.02}, kind="single"), 1), (longer.recipe, 0)):
+        folder = tmp_path / recipe.kind
+        found = psmr.sweep(replace(longer, recipe=recipe), axes, measure, folder=folder, workers=1, worst=0)
+        assert str(found).count(f"\n\nWarnings:\n  2: {words}") == count
+        assert (folder / "sweep.html").read_text().count(f"<dt>2 points</dt><dd>{words}") == count
+
+
 def test_a_run_too_short_for_the_longest_fault(study, tmp_path):
     axes = [psmr.BusFaults(0.1, buses=("bus7",))]
     with pytest.raises(
@@ -153,7 +166,6 @@ def test_damping_takes_no_events(study, faults):
 
 
 def test_stability_is_that_of_the_pencil(study, tmp_path):
-    from psmr.study.file.recipe import Recipe, Split
 
     recipe = Recipe({"h_slow": 0.05, "ratio": 10}, Split(delta=20.0))
     axes = [psmr.SchemeAxis("ratio", (2.0, 10.0)), psmr.SchemeAxis("h_slow", (0.02, 0.05, 0.1))]
