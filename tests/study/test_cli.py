@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import pytest
 
 import psmr
 from psmr import cli
+from psmr.cli import console
 from psmr.cli.console import Progress, plain
 from tests.io.raw import raw_text
 from tests.io.test_psse_dyr import GOOD as DYR
@@ -396,6 +398,17 @@ def test_a_study_that_asks_for_no_file_says_so(study, capsys):
     code, out, _ = call(capsys, "run", study)
     assert code == 0
     assert "Nothing is written: [output] of" in out
+
+
+def test_a_large_table_is_said_with_what_makes_it_smaller(study, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(console, "LARGE", 5_000)
+    assert cli.main(["run", str(study), "-o", str(tmp_path), "--signals", "*"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"run\.csv \([\d.]+ KiB\)\n", out)
+    assert "\nrun.csv: large; --signals NAME ... writes fewer signals, --every K every K-th" in out
+    few = ["--signals", "G1.omega", "--every", "10", "--no-report"]
+    assert cli.main(["run", str(study), "-o", str(tmp_path), *few]) == 0
+    assert "KiB" not in capsys.readouterr().out
 
 
 def test_what_is_done_beside_the_run_takes_the_place_of_the_bar(capsys, monkeypatch):
