@@ -368,6 +368,15 @@ def test_what_is_written_is_said(wscc9, capsys, tmp_path):
     )
 
 
+def test_a_network_without_dynamics_says_how_it_gets_some(wscc9, capsys, tmp_path, study_text):
+    """As published cases of MATPOWER are: read, but not run before dynamics are added."""
+    study = tmp_path / "study.toml"
+    study.write_text(re.sub(r'case = ".*"', f'case = "{wscc9 / "wscc9.m"}"', study_text))
+    code, _, err = call(capsys, "run", study, "-o", tmp_path)
+    assert code == 2
+    assert re.search(r"wscc9\.m:\d+ \(mpc\.gen\) .*no machine and no converter; .*--add-dynamics", err)
+
+
 def test_convert_adds_dynamics(wscc9, capsys, tmp_path):
     target = tmp_path / "out.toml"
     options = ("--frequency", 60, "--add-dynamics", "--seed", 2, "--converters", 0.4)
