@@ -46,6 +46,8 @@ def headline(table: pd.DataFrame, kind: str) -> str:
     elif kind == "clearing-time" and len(table) > failed:
         best = table["critical_clearing_time"]
         words.append(f"critical clearing times from {best.min():.4g} s to {best.max():.4g} s")
+        kept = int((table["bounded"] == False).sum())  # noqa: E712
+        words += [f"{kept} of them the longest that was tried, which is kept"] if kept else []
     elif kind == "damping" and len(table) > failed:
         least = table["damping_ratio"]
         words.append(f"least damping from {100 * least.min():.3g} % to {100 * least.max():.3g} %")
