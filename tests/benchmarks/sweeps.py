@@ -30,7 +30,7 @@ from psmr.study.sweep.measures import Column
 
 ROOT = Path(__file__).parents[2]
 N_1 = ROOT / "cases" / "new-england" / "n-1.toml"
-TIMES = 3
+TIMES = 5
 TRIVIAL, BATCH = (1_000, 10_000, 100_000), 6
 
 
@@ -102,18 +102,20 @@ def cores() -> None:
 
 
 def dask() -> None:
-    """Time the sweep through a Dask cluster of two processes, beside one of one process."""
-    walls: dict[int, list[float]] = {1: [], 2: []}
-    for workers in (1, 2):
-        with local_cluster(workers) as cluster:
-            for k in range(TIMES):
-                wall, _, found = timed(scheduler=cluster.scheduler_address)
-                print(f"  Dask, {workers} workers: {wall:.2f} s wall", flush=True)
-                if k:
-                    walls[workers].append(wall)
-            alone = timed(workers=1)[2]
-    ratio = statistics.median(walls[1]) / statistics.median(walls[2])
-    print(f"Dask, 2 workers against 1: {ratio:.2f} times faster (wall), load {os.getloadavg()[0]:.1f}")
+    """Time the sweep through Dask clusters of one process and of two, alternating."""
+    ratios = []
+    with local_cluster(1) as one, local_cluster(2) as two:
+        for k in range(TIMES + 1):
+            first, second = (timed(scheduler=cluster.scheduler_address) for cluster in (one, two))
+            begins = ", the workers begin" if k == 0 else ""
+            print(f"  Dask, 1 worker {first[0]:.2f} s wall, 2 workers {second[0]:.2f} s{begins}", flush=True)
+            if k:
+                ratios.append(first[0] / second[0])
+        found, alone = second[2], timed(workers=1)[2]
+    print(
+        f"Dask, 2 workers against 1: {statistics.median(ratios):.2f} times faster (wall; "
+        f"{min(ratios):.2f} to {max(ratios):.2f}), load {os.getloadavg()[0]:.1f}"
+    )
     print(f"rows equal to those of one process: {rows_of(found).equals(rows_of(alone))}")
 
 
