@@ -12,7 +12,7 @@ import psmr
 from psmr import cli
 from psmr.errors import StudyError
 from psmr.study.sweep import store
-from psmr.study.sweep.bench import Bench
+from psmr.study.sweep.bench import Batch, Bench
 from psmr.study.sweep.conduct import Pace
 from tests.study.sweep.conftest import CASE, same_rows
 
@@ -263,12 +263,26 @@ def test_a_batch_takes_the_shortest_time_at_least():
     pace = Pace(1.0)
     assert pace.size(1000, 2) == 1
     pace.seconds, pace.most = 0.01, 5000
-    assert 100 <= pace.size(10_000, 2) <= 1200
-    assert pace.size(500, 2) == 125  # no shorter than a second
-    assert pace.size(300, 2) == 150
-    assert pace.size(150, 2) == 75  # but for the last ones, so that both workers end together
-    assert pace.size(15, 2) == 11
+    assert pace.size(10_000, 2) == 1100  # ten times that at most
+    assert pace.size(1000, 2) == 250
+    assert pace.size(300, 2) == 75  # but for the last ones, so that both workers end together
+    assert pace.size(30, 2) == 11
     assert pace.size(5, 2) == 5
+    assert pace.size(3000, 100) == 50  # of which none keeps the one who hands them out busy
+    assert pace.size(3000, 1000) == 110
+
+
+def test_workers_end_together():
+    """Batches handed out to whoever is free: the last one ends a tenth of the shortest time after another."""
+    pace, each = Pace(1.0), 0.015
+    free, left = [0.0, 0.0], 276
+    while left:
+        size = pace.size(left, 2)
+        worker = free.index(min(free))
+        free[worker] += size * each
+        left -= size
+        pace.learn(Batch(tuple(range(size)), None, None, size * each))
+    assert max(free) - min(free) < 0.12
 
 
 FILE = """
