@@ -29,12 +29,10 @@ from psmr.numerics.solve.records import (
     matrix_of,
 )
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
-from psmr.numerics.solve.solver import ALL, PLAIN
+from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED, Status
 from psmr.numerics.step.controller import (
     NONE_BEFORE,
-    REGAINED,
-    SOLVED,
     after_accepted,
     after_rejected,
     kept,
@@ -49,6 +47,7 @@ from psmr.numerics.step.instructions import copy
 from psmr.numerics.step.loop import run_program
 from psmr.numerics.step.machine import EFFORT, VALID_OF
 from psmr.numerics.step.program import Program
+from psmr.numerics.step.solvable import effort_for, longest_solved, nothing_unsolved, unsolved
 
 Reals = NDArray[np.float64]
 
@@ -67,12 +66,8 @@ SHARE, LEAST_ACCURATE = 5e-2, 1e-4
 # than this; nearer than this part of the step to either end it is passed as it is. So often is it sought.
 BEYOND, LEAST_PART, MOST_CORNERS = 1.0, 1e-3, 8
 
-# A step that Newton does not solve is made shorter so often before a solve is given all that there is: in a
-# drift of all angles that takes twenty times as many factorisations as a shorter step.
-PATIENT = 2
-
 # Places in `Control.steps` and `Control.counts`.
-NEXT, PREVIOUS, TRIED, SOLVABLE = range(4)
+NEXT, PREVIOUS, TRIED = range(3)
 ACCEPTED, REJECTED = range(2)
 
 
@@ -90,8 +85,9 @@ class Control(NamedTuple):
     longest, most
         Of `psmr.VariableStep`.
     steps
-        Next step in s, last error in units of the tolerance, step tried last, longest step that Newton may be
-        expected to solve; see the names above.
+        Next step in s, last error in units of the tolerance, step tried last; see the names above.
+    solvable
+        See `psmr.numerics.step.solvable`.
     counts
         Accepted and rejected steps.
     outliving
@@ -110,6 +106,7 @@ class Control(NamedTuple):
     longest: float
     most: int
     steps: np.ndarray
+    solvable: np.ndarray
     counts: np.ndarray
     outliving: np.ndarray
     raw: np.ndarray
@@ -229,7 +226,7 @@ def first_corner(machine, control, corners, h, w):  # type: ignore[no-untyped-de
 def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def]
     """Try steps from the point in w until one is accepted, no further than t = end; return a status."""
     points, steps, counts, order = machine.points, control.steps, control.counts, control.order
-    refused, located, unsolved, before = False, 0, 0, 0.0
+    refused, located, before = False, 0, 0.0
     while True:
         if counts[ACCEPTED] + counts[REJECTED] >= control.most:
             return SPENT
@@ -240,7 +237,7 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
         if not t + h > t:
             return VANISHED
         copy(w, points[AT_START])
-        machine.state[EFFORT] = PLAIN if unsolved < PATIENT else ALL
+        machine.state[EFFORT] = effort_for(control.solvable)
         status = run_program(machine, machine.code, machine.numbers, h, w)
         machine.state[EFFORT] = ALL
         if status == DONE and located < MOST_CORNERS:
@@ -258,11 +255,11 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
             accepted(corners)
             counts[ACCEPTED] += 1
             wanted = after_accepted(order, h, error, steps[PREVIOUS], refused)
+            longest = longest_solved(control.solvable)
             if located > 0:  # behind a limit: the step that was broken off there, or what the error asks for
                 steps[NEXT] = before if error < 1.0 else wanted
             else:
-                steps[NEXT] = min(kept(wanted, h, last, steps[NEXT]), steps[SOLVABLE])
-            steps[SOLVABLE] *= REGAINED
+                steps[NEXT] = min(kept(wanted, h, last, steps[NEXT]), longest)
             steps[PREVIOUS] = remembered(error, steps[PREVIOUS])
             for k in range(control.outliving.shape[0]):
                 copy(points[control.outliving[k, 0]], points[control.outliving[k, 1]])
@@ -275,8 +272,7 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
         refused = True
         steps[NEXT] = after_rejected(order, h, error)
         if status != DONE:
-            unsolved += 1
-            steps[SOLVABLE] = SOLVED * h
+            unsolved(control.solvable, h)
         if status != DONE and not t + 1e-3 * steps[NEXT] > t:
             return status
 
@@ -327,7 +323,8 @@ class VariableEngine:
             tolerance=float(tolerance),
             longest=np.inf if longest is None else float(longest),
             most=int(most),
-            steps=np.zeros(4),
+            steps=np.zeros(3),
+            solvable=nothing_unsolved(1)[0],
             counts=np.zeros(2, np.int64),
             outliving=self.inner.outliving,
             raw=np.zeros(system.n),
@@ -355,7 +352,8 @@ class VariableEngine:
         ahead = FIRST_PART * (end - float(w[-1]))
         move = FIRST_MOVE * self.control.tolerance ** (1.0 / self.control.order)
         first = min(ahead, move / pace) if pace > 0.0 else ahead
-        self.control.steps[:] = first, NONE_BEFORE, 0.0, np.inf
+        self.control.steps[:] = first, NONE_BEFORE, 0.0
+        self.control.solvable[:] = nothing_unsolved(1)[0]
         return DONE
 
     def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
