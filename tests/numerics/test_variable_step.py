@@ -164,6 +164,14 @@ def test_converters_in_a_fault_take_no_step_for_each_tolerance_that_a_limit_move
     assert np.abs(ends[0] - ends[1]).max() < 5e-4
 
 
+def test_a_rest_is_one_step_unless_something_may_begin_within_it(wscc9):
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9.toml"))
+    np.testing.assert_array_equal(integrate(system, psmr.VariableStep(1e-3), 2.0).t, [0.0, 2.0])
+    timed = Change(0.0, (("load6", "q_rate", 1e-12),))  # an equation that reads the time
+    run = integrate(system, psmr.VariableStep(1e-3), 2.0, [timed])
+    assert run.t[run.t > 0.0][0] == pytest.approx(0.02)
+
+
 def test_a_voltage_that_rests_at_the_dip_of_a_converter_is_passed(wscc9):
     """Its controls rest below 0.85 pu and lift the voltage above: no step led on from there."""
     system = psmr.build(psmr.read_case(wscc9 / "wscc9-renewable.toml"))

@@ -266,6 +266,11 @@ class ProgramEngine:
         self.before, self._late = (), self.answered
         self._state[VALID_OF], self._state[AUTONOMOUS] = -1, int(autonomous)
 
+    @property
+    def autonomous(self) -> bool:
+        """Whether no equation reads the time."""
+        return bool(self._state[AUTONOMOUS])
+
     def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
         """Make the blocks anew with the devices in `out` out of service."""
         whole = self.blocks[0]

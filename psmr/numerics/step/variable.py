@@ -55,8 +55,10 @@ Reals = NDArray[np.float64]
 # the estimate asks for, relative to max(1, |value|); the error of that step then gives the next one.
 FIRST_MOVE = 0.1
 
-# It is also no longer than this part of the span: what begins after a rest must be met by some step.
-FIRST_PART = 0.01
+# It is also no longer than this part of the span: what begins after a rest must be met by some step. Where no
+# equation reads the time nothing begins: a span that would move no state by more than this part of the
+# tolerance is one step.
+FIRST_PART, AT_REST = 0.01, 1e-3
 
 # Newton's part of the tolerance of a step, and the least accurate Newton: a twentieth changes no error by
 # more than 2 % against a hundredth, and saves a sixth of the iterations (measured).
@@ -349,7 +351,9 @@ class VariableEngine:
         block.evaluate(w)
         rates = block.records.matrix.F[: self.n]
         pace = float(np.max(np.abs(rates) / np.maximum(1.0, np.abs(w[: self.n])), initial=0.0))
-        ahead = FIRST_PART * (end - float(w[-1]))
+        ahead = end - float(w[-1])
+        if not self.inner.autonomous or pace * ahead > AT_REST * self.control.tolerance:
+            ahead *= FIRST_PART
         move = FIRST_MOVE * self.control.tolerance ** (1.0 / self.control.order)
         first = min(ahead, move / pace) if pace > 0.0 else ahead
         self.control.steps[:] = first, NONE_BEFORE, 0.0
