@@ -116,7 +116,7 @@ def test_pivots_of_the_first_steps_serve_steps_of_a_minute(wscc9, name, length):
     """Rows of states grow with the step, and with them the multipliers, but not relative to the rows."""
     system = psmr.build(psmr.read_case(wscc9 / f"{name}.toml"))
     fault = psmr.Fault(bus=7, start=0.5, clear=0.6, x=0.1)
-    run = integrate(system, psmr.VariableStep(1e-3), 200.0, fault.changes(system))
+    run = integrate(system, psmr.VariableStep(1e-3), 300.0, fault.changes(system))
     assert np.diff(run.t).max() > length
     assert run.counters.repivots == 2  # those of the steps and of the events
 
@@ -352,14 +352,17 @@ def test_an_undamped_swing_keeps_its_energy_over_a_thousand_seconds(tolerance, m
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
 @pytest.mark.parametrize("method", PAIRS)
 def test_a_step_ends_where_a_limit_is_met_and_left(method, tolerance):
-    """x' = cos t up to 1/2: met at pi / 6, left at pi / 2."""
+    """x' = cos t up to 1/2: met at pi / 6, left at pi / 2.
+
+    A step of ESDIRK43 may be 0.5 s long: by a parabola over it the limit was met 104 tolerances late.
+    """
     run = psmr.simulate(systems.one(systems.Limited, {}), psmr.VariableStep(tolerance, method), 3.0)
     near = 2.0 * tolerance**0.5  # where the state is off its limit by the tolerance
     assert np.abs(run.t - np.pi / 6).min() < near
     assert np.abs(run.t - np.pi / 2).min() < near
     t = np.linspace(0.0, 3.0, 3001)
     true = np.where(t < np.pi / 6, np.sin(t), np.where(t < np.pi / 2, 0.5, np.sin(t) - 0.5))
-    assert np.abs(run.at(t, "D.x")["D.x"] - true).max() < 20 * tolerance
+    assert np.abs(run.at(t, "D.x")["D.x"] - true).max() < 5 * tolerance
 
 
 def _grows(m, v, p):

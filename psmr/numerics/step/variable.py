@@ -39,7 +39,7 @@ from psmr.numerics.step.controller import (
     remembered,
     within,
 )
-from psmr.numerics.step.corners import Corners, accepted, corners_for, first_switch
+from psmr.numerics.step.corners import HALVINGS, Corners, accepted, corners_for, first_switch
 from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.engine import Choices, ProgramEngine
 from psmr.numerics.step.estimate import filtered_estimate, largest_error
@@ -52,8 +52,10 @@ from psmr.numerics.step.solvable import effort_for, longest_solved, nothing_unso
 Reals = NDArray[np.float64]
 
 # The first step of a span moves no state by more than this times the root of the tolerance that the order of
-# the estimate asks for, relative to max(1, |value|); the error of that step then gives the next one.
-FIRST_MOVE = 0.1
+# the estimate asks for, relative to max(1, |value|); the error of that step then gives the next one. Behind
+# faults and load steps it is then about as long as its error allows; one of a tenth of it says little of the
+# next one, and is one step more (measured).
+FIRST_MOVE = 1.0
 
 # It is also no longer than this part of the span: what begins after a rest must be met by some step. Where no
 # equation reads the time nothing begins: a span that would move no state by more than this part of the
@@ -140,13 +142,21 @@ def error_of(machine, difference, tolerance, h, w):  # type: ignore[no-untyped-d
 
 
 @lean
+def _way(slope, bend, turn, s):  # type: ignore[no-untyped-def]
+    """Return how far a state moves in the part s of a step with the rate slope + bend s + turn s^2."""
+    return s * (slope + s * (bend / 2.0 + s * turn / 3.0))
+
+
+@lean
 def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-def]
     """Return at which part of the step in w a state first met or left its limit, 1 where none did so far.
 
-    A state that meets its limit is without it the parabola through its start with its rate there and the raw
-    one at the end. One that leaves does so where its raw rate, a straight line, changes its sign; so does one
-    that the step holds to its end though it should have left. Rates are those beside a limit that moves, the
-    parabola through its values at the start, near the middle and at the end. What is away from the limit by
+    A state that meets its limit is without it the cubic through its start with its rate there, the one near
+    the middle and the raw one at the end; where the limit holds it near the middle already, the parabola with
+    the rates of both ends, and a step that ends there has its middle before it. One that leaves does so where
+    its raw rate, a straight line, changes its sign; so does one that the step holds to its end though it
+    should have left. Rates are those beside a limit that moves, the parabola through its values at the start,
+    near the middle and at the end. What is away from the limit by
     less than `BEYOND` tolerances is left to the error.
     """
     block, aside = machine.blocks[0], corners.aside
@@ -202,16 +212,27 @@ def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-de
                 part = min(part, left)
             continue
         slope, gap = h * machine.rates[0, at] * side - ahead, (begin - start[at]) * side
-        bend = 0.5 * (last - slope)
-        if abs(slope + bend - gap) < BEYOND * least:  # met at the end
+        bend, turn = last - slope, 0.0
+        to_middle = (near[moved] - begin) * side if moved >= 0 else 0.0
+        if (near[at] - begin) * side - to_middle < -least:  # without its limit so far
+            halfway = h * machine.rates[corners.middle_stage, at] * side
+            halfway -= ahead + 2.0 * middle * (drift - ahead)
+            turn = ((halfway - slope) / middle - bend) / (middle - 1.0)
+            bend -= turn
+        reach = _way(slope, bend, turn, 1.0)
+        if abs(reach - gap) < BEYOND * least:  # met at the end
             continue
-        if slope + bend < gap:  # the parabola does not meet what was met
+        if reach < gap:  # the curve does not meet what was met
             part = min(part, 0.5)
             continue
-        # The smaller root of slope s + bend s^2 = gap, written so that nothing cancels.
-        below = slope + np.sqrt(max(0.0, slope * slope + 4.0 * bend * gap))
-        if below > 0.0:
-            part = min(part, 2.0 * gap / below)
+        before, behind = 0.0, 1.0
+        for _ in range(HALVINGS):
+            half = 0.5 * (before + behind)
+            if _way(slope, bend, turn, half) < gap:
+                before = half
+            else:
+                behind = half
+        part = min(part, behind)
     return part
 
 
