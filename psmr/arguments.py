@@ -31,6 +31,7 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "Run": ("a run", "psmr.simulate and psmr.load_run give one"),
     "Study": ("a study", "read one with psmr.read_study(path)"),
     "Sweep": ("a sweep", "read one with psmr.read_sweep(path)"),
+    "Places": ("places in a file", "leave them out; psmr.read_sweep finds them"),
     "PowerFlow": ("the solved power flow of the case", "leave it out"),
     "LoadShares": ("shares of loads", 'write a text such as "p=0.5,0.3,0.2 q=1,0,0"'),
     "Record": ("a psmr.Record", "make one with psmr.Record(signals)"),

@@ -9,10 +9,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psmr.numerics.run.memory import bytes_text
 from psmr.printable import in_line, printable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# Bytes above which a file is large.
+LARGE = 20 * 2**20
 
 
 def show(*what: Any) -> None:
@@ -47,8 +52,17 @@ def tell_written(*files: str | None) -> None:
 
 
 def list_written(files: Iterable[Path]) -> None:
-    """Print which files a command has written, a line each."""
-    show("\nWritten", *(f"  {in_line(str(path))}" for path in files))
+    """Print which files a command has written, a line each; of large ones with their sizes."""
+    show("\nWritten", *(f"  {in_line(str(path))}{_size(path)}" for path in files))
+
+
+def _size(path: Path) -> str:
+    return f" ({bytes_text(path.stat().st_size)})" if is_large(path) else ""
+
+
+def is_large(path: Path) -> bool:
+    """Return whether a file is so large that its size should be known to who has it written."""
+    return path.is_file() and path.stat().st_size > LARGE
 
 
 def print_json(record: Any) -> None:

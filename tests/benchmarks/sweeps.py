@@ -6,6 +6,7 @@ Processor times are those of all processes together; wall times mean something o
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import resource
 import signal
@@ -15,9 +16,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,7 +32,7 @@ from psmr.study.sweep.measures import Column
 
 ROOT = Path(__file__).parents[2]
 N_1 = ROOT / "cases" / "new-england" / "n-1.toml"
-TIMES = 3
+TIMES = 5
 TRIVIAL, BATCH = (1_000, 10_000, 100_000), 6
 
 
@@ -101,20 +103,49 @@ def cores() -> None:
     print(f"load: {os.getloadavg()[0]:.1f}; rows equal: {all(rows[0].equals(other) for other in rows)}")
 
 
+def cluster_at_work(pipe: Connection, workers: int, cores: Sequence[int]) -> None:
+    """Start a cluster on some cores, and sweep through it as often as the other end of the pipe asks."""
+    os.sched_setaffinity(0, cores)
+    with local_cluster(workers) as cluster:
+        while pipe.recv():
+            wall, _, found = timed(scheduler=cluster.scheduler_address)
+            pipe.send((wall, rows_of(found)))
+
+
 def dask() -> None:
-    """Time the sweep through a Dask cluster of two processes, beside one of one process."""
-    walls: dict[int, list[float]] = {1: [], 2: []}
-    for workers in (1, 2):
-        with local_cluster(workers) as cluster:
-            for k in range(TIMES):
-                wall, _, found = timed(scheduler=cluster.scheduler_address)
-                print(f"  Dask, {workers} workers: {wall:.2f} s wall", flush=True)
-                if k:
-                    walls[workers].append(wall)
-            alone = timed(workers=1)[2]
-    ratio = statistics.median(walls[1]) / statistics.median(walls[2])
-    print(f"Dask, 2 workers against 1: {ratio:.2f} times faster (wall), load {os.getloadavg()[0]:.1f}")
-    print(f"rows equal to those of one process: {rows_of(found).equals(rows_of(alone))}")
+    """Time the sweep through Dask clusters of one worker, on one core and on two, and of two workers."""
+    first, second, *_ = sorted(os.sched_getaffinity(0))
+    turns = {
+        "1 worker, all on one core": (1, (first,)),
+        "1 worker, two cores": (1, (first, second)),
+        "2 workers, two cores": (2, (first, second)),
+    }
+    context = multiprocessing.get_context("spawn")
+    pipes, walls, rows = {}, [], []
+    for name, (workers, cores) in turns.items():
+        pipes[name], theirs = context.Pipe()
+        context.Process(target=cluster_at_work, args=(theirs, workers, cores)).start()
+    for k in range(TIMES + 1):
+        found = []
+        for pipe in pipes.values():
+            pipe.send(True)
+            found.append(pipe.recv())
+        begins = " (the workers begin)" if k == 0 else ""
+        times = "; ".join(f"{name} {wall:.2f} s" for name, (wall, _) in zip(pipes, found, strict=True))
+        print(f"  Dask: {times}{begins}", flush=True)
+        if k:
+            walls.append([wall for wall, _ in found])
+        rows += [table for _, table in found]
+    for pipe in pipes.values():
+        pipe.send(False)
+    for name, column in zip(pipes, np.transpose(walls)[:-1], strict=False):
+        ratios = column / np.transpose(walls)[-1]
+        print(
+            f"Dask, 2 workers on two cores against {name}: {np.median(ratios):.2f} times faster (wall; "
+            f"{ratios.min():.2f} to {ratios.max():.2f}), load {os.getloadavg()[0]:.1f}"
+        )
+    alone = rows_of(timed(workers=1)[2])
+    print(f"rows equal to those of one process: {all(alone.equals(other) for other in rows)}")
 
 
 def overhead() -> None:
@@ -162,7 +193,7 @@ class Nothing:
     """A measure without work: what is left is the sweep's own."""
 
     kind: ClassVar[str] = "damping"
-    replaces: ClassVar[tuple[str, ...]] = ()
+    longest_fault: ClassVar[None] = None
     columns: ClassVar[tuple[Column, ...]] = (Column("damping_ratio", "number", "", "nothing"),)
 
     def check(self, study: Any, events: bool) -> None:

@@ -4,9 +4,12 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+
+from psmr.dae.compile.cache.turn import give_up, take_turn
 
 PROGRAM = """
 from psmr.dae.system.assemble import assemble
@@ -190,7 +193,61 @@ def test_a_users_own_jitted_function_is_not_announced(tmp_path):
 @pytest.mark.slow
 def test_cold_processes_side_by_side_agree_and_leave_a_sound_cache(tmp_path):
     place = tmp_path / "cache"
+    said = []
     for process in [start(place) for _ in range(3)]:
-        assert outcome(process)[0] == -6.0
+        value, _, lines = outcome(process)
+        assert value == -6.0
+        said += [line for line in lines if "compiling the evaluation of residual" in line]
+    assert len([line for line in said if "waiting" not in line]) == 1  # the others find what one has made
     assert outcome(start(place)) == (-6.0, place, [])
     assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_who_waits_for_an_entry_has_the_turn_when_its_maker_is_gone(tmp_path):
+    pytest.importorskip("fcntl")
+    entry, waited = tmp_path / "entry", []
+    code = f"""
+import sys, time
+from pathlib import Path
+from psmr.dae.compile.cache.turn import take_turn
+turn = take_turn(Path({str(entry)!r}), None)
+print("taken", flush=True)
+time.sleep(60)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "taken\n"
+    threading.Timer(0.8, process.kill).start()
+    turn = take_turn(entry, lambda: waited.append(process.poll()))
+    assert waited == [None]  # it was said while the maker was at work
+    assert process.wait() != 0
+    give_up(turn)
+    assert not list(tmp_path.iterdir())
+
+
+def test_patience_with_another_process_ends(tmp_path, monkeypatch):
+    pytest.importorskip("fcntl")
+    monkeypatch.setattr("psmr.dae.compile.cache.turn.PATIENCE", 0.1)
+    turn = take_turn(tmp_path / "entry", None)
+    assert take_turn(tmp_path / "entry", None) is None
+    give_up(turn)
+
+
+def test_a_function_that_cannot_be_compiled_leaves_no_turn(tmp_path):
+    code = """
+from psmr.dae.compile.decorators import compiled
+
+@compiled
+def wrong(x):
+    return x.nothing
+
+try:
+    wrong(1.0)
+except Exception as error:
+    print(type(error).__name__)
+"""
+    file = tmp_path / "wrong.py"
+    file.write_text(code)
+    environment = os.environ | {"PSMR_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.getcwd()}
+    done = subprocess.run([sys.executable, file], env=environment, capture_output=True, text=True)
+    assert done.stdout == "TypingError\n", done.stderr
+    assert not list(tmp_path.rglob("*.turn"))

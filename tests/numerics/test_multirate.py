@@ -1,6 +1,7 @@
 """The macro step: its limits are single-rate steps, its work is the paper's, its failures are loud."""
 
-import dataclasses
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -191,7 +192,7 @@ def test_corrections_that_diverge_fail_loudly():
     system = systems.one(systems.Loop, {"a": 1.0, "b": 1.0}, gain=3.0)
     split = partitioning.by_hand(system.linearise(), ["D.a", "D.y_a"])
     # The partitioner would pair y_a with the other equation, which converges.
-    split = dataclasses.replace(split, fast_g=np.array([True, False]))
+    split = replace(split, fast_g=np.array([True, False]))
     integrate(system, Multirate(split, 0.01, 2), 0.02)
     with pytest.raises(
         SimulationError,
@@ -204,7 +205,7 @@ def test_corrections_that_converge_slowly_are_told_from_those_that_diverge():
     # As above with a loop gain of 0.99 of each side: a difference falls by 2 % with every correction.
     system = systems.one(systems.Loop, {"a": 1.0, "b": 1.0}, gain=0.99)
     split = partitioning.by_hand(system.linearise(), ["D.a", "D.y_a"])
-    split = dataclasses.replace(split, fast_g=np.array([True, False]))
+    split = replace(split, fast_g=np.array([True, False]))
     scheme = Multirate(split, 0.01, 2, corrections="converge")
     with pytest.raises(
         SimulationError, match=r"corrections .* converge too slowly.* Remedy: take a larger epsilon"
@@ -318,3 +319,23 @@ def test_what_is_not_named_is_the_published_form_but_where_the_slow_set_is_extra
     assert (scheme.coupling, scheme.interface) == (coupling, interface)
     again = scheme.with_step(0.02)
     assert (again.coupling, again.interface) == (coupling, interface)
+
+
+def test_a_scheme_made_from_another_finds_anew_what_was_not_named(split):
+    usual = Multirate(split, 0.01, 4)
+    slow = replace(usual, predictor="extrapolation", predict="slow")
+    assert (slow.coupling, slow.interface) == ("mean", "schur")
+    back = replace(slow, predictor="TM")
+    assert back == replace(usual, predictor="TM", predict="slow")
+    assert (back.coupling, back.interface) == ("end", "held")
+    named = Multirate(split, 0.01, 4, coupling="end", interface="held")
+    kept = replace(named, predictor="extrapolation", predict="slow")
+    assert (kept.coupling, kept.interface) == ("end", "held")
+    assert replace(slow, coupling="end", h_slow=0.02).coupling == "end"
+    assert replace(kept, coupling=None).coupling == "mean"
+    assert replace(pickle.loads(pickle.dumps(slow)), predictor="TM") == back
+
+
+def test_what_is_corrected_has_the_coupling_of_its_scheme(split):
+    scheme = Multirate(split, 0.01, 4, "extrapolation", predict="slow").converged()
+    assert (scheme.coupling, scheme.interface) == ("mean", "held")

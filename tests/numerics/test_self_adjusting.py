@@ -102,6 +102,19 @@ class Limited(Component):
         return (m.cos(v.t), v.x), (), ()
 
 
+class Turning(Component):
+    """A source that turns at 6 rad/s, and the phasor (u, v) behind its reactance at a load: x p = 0.4."""
+
+    states = ("x",)
+    algebraic = ("u", "v")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        square = v.u**2 + v.v**2
+        behind = m.cos(v.x) + 0.4 * v.v / square, m.sin(v.x) - 0.4 * v.u / square
+        return (6.0 + 0.0 * v.x,), (behind[0] - v.u, behind[1] - v.v), ()
+
+
 def chain(
     cells: int = 300, rippling: tuple[int, ...] = (20,), beside: tuple[Device, ...] = (), **values: float
 ) -> Any:
@@ -345,6 +358,21 @@ def test_an_undamped_oscillator_beside_a_ripple_keeps_its_amplitude():
     run = integrate(assemble(devices, {"O.x": 1.0}), psmr.SelfAdjusting(1e-6), 20.0)
     assert run.counters.refined
     assert np.hypot(run.x[-1, 0], run.x[-1, 1]) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_step_that_newton_does_not_solve_is_shortened_while_devices_are_refined():
+    # The rate of the angle has no error, and the phasor turns by radians a step. (In longer runs some end on
+    # the other solution, that of the lower voltage: Newton may solve such a step with either.)
+    system = chain(beside=(Device("T", Turning, {}),))
+    square = 0.5 * (1.0 + np.sqrt(1.0 - 4.0 * 0.4**2))
+    place = system.index("T.u")
+    system.w0[place : place + 2] = square, -0.4
+    run = integrate(system, psmr.SelfAdjusting(1e-3), 14.0)
+    assert run.counters.refined
+    assert run.counters.rejected > 10
+    assert run.counters.damped == 0
+    u, v = run.y[-1, place - system.n : place - system.n + 2]
+    assert np.hypot(u, v) == pytest.approx(np.sqrt(square), abs=1e-3)
 
 
 def test_it_begins_anew_after_an_event_and_knows_new_parameters():

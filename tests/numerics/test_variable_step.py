@@ -352,14 +352,17 @@ def test_an_undamped_swing_keeps_its_energy_over_a_thousand_seconds(tolerance, m
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
 @pytest.mark.parametrize("method", PAIRS)
 def test_a_step_ends_where_a_limit_is_met_and_left(method, tolerance):
-    """x' = cos t up to 1/2: met at pi / 6, left at pi / 2."""
+    """x' = cos t up to 1/2: met at pi / 6, left at pi / 2.
+
+    A step of ESDIRK43 may be 0.5 s long: by a parabola over it the limit was met 104 tolerances late.
+    """
     run = psmr.simulate(systems.one(systems.Limited, {}), psmr.VariableStep(tolerance, method), 3.0)
     near = 2.0 * tolerance**0.5  # where the state is off its limit by the tolerance
     assert np.abs(run.t - np.pi / 6).min() < near
     assert np.abs(run.t - np.pi / 2).min() < near
     t = np.linspace(0.0, 3.0, 3001)
     true = np.where(t < np.pi / 6, np.sin(t), np.where(t < np.pi / 2, 0.5, np.sin(t) - 0.5))
-    assert np.abs(run.at(t, "D.x")["D.x"] - true).max() < 20 * tolerance
+    assert np.abs(run.at(t, "D.x")["D.x"] - true).max() < 5 * tolerance
 
 
 def _grows(m, v, p):

@@ -4,6 +4,8 @@ import pytest
 
 import partitioning
 import psmr
+from tests.io.raw import raw_text
+from tests.io.test_psse_dyr import GOOD as DYR
 
 
 @pytest.fixture(scope="session")
@@ -54,3 +56,11 @@ fraction = 0.5
 folder = "out"
 signals = ["*.omega"]
 """
+
+
+@pytest.fixture
+def psse(tmp_path):
+    """A RAW and a DYR file."""
+    (tmp_path / "grid.raw").write_text(raw_text())
+    (tmp_path / "grid.dyr").write_text(DYR)
+    return tmp_path / "grid.raw", tmp_path / "grid.dyr"

@@ -1,15 +1,15 @@
 import json
+import re
 import subprocess
 import sys
 
 import pandas as pd
 import pytest
 
-import psmr
 from psmr import cli
+from psmr.cli import console
 from psmr.cli.console import Progress, plain
-from tests.io.raw import raw_text
-from tests.io.test_psse_dyr import GOOD as DYR
+from tests.study.command import call
 
 
 @pytest.fixture
@@ -18,12 +18,6 @@ def study(tmp_path, study_text, monkeypatch):
     path = tmp_path / "study.toml"
     path.write_text(study_text)
     return path
-
-
-def call(capsys, *argv):
-    code = cli.main([str(a) for a in argv])
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def test_run_writes_and_says_what_it_did(study, fault_run, capsys):
@@ -122,23 +116,6 @@ def test_deformation_of_a_study_and_of_a_case(wscc9, capsys, tmp_path):
     assert {"real", "status"} <= set(record["modes"][0])
     code, out, _ = call(capsys, "deformation", wscc9 / "wscc9.toml", "--method", "TM", "--h", 0.01)
     assert (code, "single rate TM" in out) == (0, True)
-
-
-@pytest.fixture
-def psse(tmp_path):
-    """A RAW and a DYR file."""
-    (tmp_path / "grid.raw").write_text(raw_text())
-    (tmp_path / "grid.dyr").write_text(DYR)
-    return tmp_path / "grid.raw", tmp_path / "grid.dyr"
-
-
-def test_a_raw_file_needs_no_conversion(psse, capsys, tmp_path):
-    raw, dyr = psse
-    assert call(capsys, "convert", raw, tmp_path / "grid.toml", "--dynamics", dyr)[0] == 0
-    _, expected, _ = call(capsys, "modes", tmp_path / "grid.toml")
-    assert call(capsys, "modes", raw, "--dynamics", dyr)[:2] == (0, expected)
-    code, _, err = call(capsys, "modes", raw)
-    assert (code, "name the DYR file that belongs to a .raw file (--dynamics)" in err) == (2, True)
 
 
 def test_a_study_names_the_dynamic_data(psse, capsys, study_text):
@@ -302,33 +279,6 @@ def test_a_reader_that_goes_away_is_no_traceback(wscc9):
     assert "Traceback" not in done.stderr
 
 
-def test_convert(wscc9, capsys, tmp_path):
-    target = tmp_path / "out.toml"
-    code, out, err = call(capsys, "convert", wscc9 / "wscc9.raw", target)
-    assert (code, err) == (0, "")
-    assert out.startswith("WSCC 9-bus: 9 buses, 6 lines, 3 transformers")
-    assert target.exists()
-    code, out, err = call(capsys, "convert", wscc9 / "wscc9.m", target, "--json")
-    assert code == 0
-    assert "warning" in err
-    assert "60 Hz" in err
-    assert json.loads(out)["generators"] == 3
-    code, _, err = call(capsys, "convert", wscc9 / "wscc9.m", target, "--frequency", 50)
-    assert (code, err) == (0, "")
-    assert "frequency_hz = 50.0" in target.read_text()
-
-
-def test_convert_says_what_it_leaves_and_keeps_what_it_reads(psse, wscc9, capsys, tmp_path):
-    raw, dyr = psse
-    code, _, err = call(capsys, "convert", wscc9 / "wscc9.m", raw, "--frequency", 60)
-    assert code == 0
-    assert f"{dyr}: is of another case, this one has no dynamic data" in err
-    before = dyr.read_text()
-    code, _, err = call(capsys, "convert", wscc9 / "wscc9.raw", tmp_path / "grid.raw", "--dynamics", dyr)
-    assert (code, dyr.read_text()) == (2, before)
-    assert f"{dyr}: is the source itself" in err
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -366,29 +316,13 @@ def test_what_is_written_is_said(wscc9, capsys, tmp_path):
     )
 
 
-def test_convert_adds_dynamics(wscc9, capsys, tmp_path):
-    target = tmp_path / "out.toml"
-    options = ("--frequency", 60, "--add-dynamics", "--seed", 2, "--converters", 0.4)
-    code, out, err = call(capsys, "convert", wscc9 / "wscc9.m", target, *options, "--json")
-    assert (code, err) == (0, "")
-    assert json.loads(out)["devices"] >= 5
-    expected = psmr.add_dynamics(psmr.read_case(wscc9 / "wscc9.m", frequency_hz=60.0), 2, 0.4)
-    assert psmr.read_case(target).generators == expected.generators
-
-
-def test_convert_refuses(wscc9, capsys, tmp_path):
-    for arguments, message in (
-        ((wscc9 / "wscc9.raw", tmp_path / "out.xyz"), "must end in .toml, .raw or .m"),
-        ((wscc9 / "wscc9.toml", wscc9 / "wscc9.toml"), "is the source itself"),
-        ((tmp_path / "none.raw", tmp_path / "out.toml"), "cannot be read"),
-        ((wscc9 / "wscc9.m", tmp_path / "out.toml", "--dynamics", "x.dyr"), "belong to a .raw file"),
-        ((wscc9 / "wscc9.raw", tmp_path / "out.toml", "--seed", 3), "give that, too"),
-        ((wscc9 / "wscc9.raw", tmp_path / "out.toml", "--add-dynamics", "--converters", 2), "from 0 to 1"),
-    ):
-        code, out, err = call(capsys, "convert", *arguments)
-        assert (code, out) == (2, "")
-        assert message in err
-    assert list(tmp_path.iterdir()) == []
+def test_a_network_without_dynamics_says_how_it_gets_some(wscc9, capsys, tmp_path, study_text):
+    """As published cases of MATPOWER are: read, but not run before dynamics are added."""
+    study = tmp_path / "study.toml"
+    study.write_text(re.sub(r'case = ".*"', f'case = "{wscc9 / "wscc9.m"}"', study_text))
+    code, _, err = call(capsys, "run", study, "-o", tmp_path)
+    assert code == 2
+    assert re.search(r"wscc9\.m:\d+ \(mpc\.gen\) .*no machine and no converter; .*--add-dynamics", err)
 
 
 def test_a_study_that_asks_for_no_file_says_so(study, capsys):
@@ -396,6 +330,17 @@ def test_a_study_that_asks_for_no_file_says_so(study, capsys):
     code, out, _ = call(capsys, "run", study)
     assert code == 0
     assert "Nothing is written: [output] of" in out
+
+
+def test_a_large_table_is_said_with_what_makes_it_smaller(study, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(console, "LARGE", 5_000)
+    assert cli.main(["run", str(study), "-o", str(tmp_path), "--signals", "*"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"run\.csv \([\d.]+ KiB\)\n", out)
+    assert "\nrun.csv: large; --signals NAME ... writes fewer signals, --every K every K-th" in out
+    few = ["--signals", "G1.omega", "--every", "10", "--no-report"]
+    assert cli.main(["run", str(study), "-o", str(tmp_path), *few]) == 0
+    assert "KiB" not in capsys.readouterr().out
 
 
 def test_what_is_done_beside_the_run_takes_the_place_of_the_bar(capsys, monkeypatch):

@@ -92,6 +92,14 @@ def test_runs_of_all_schemes_and_events(system, tmp_path, scheme):
     same(psmr.load_run(tmp_path / "run.psmr"), run)
 
 
+def test_a_scheme_of_a_saved_run_still_has_choices_that_nobody_named(system, scheme, tmp_path):
+    scheme = replace(scheme, predictor="extrapolation", predict="slow")
+    psmr.simulate(system, scheme, 0.05, certify=False).save(tmp_path / "run.psmr")
+    again = psmr.load_run(tmp_path / "run.psmr").scheme
+    assert again == scheme
+    assert (again.interface, replace(again, predict="all").interface) == ("schur", "held")
+
+
 def test_a_run_that_kept_chosen_signals(system, scheme, tmp_path):
     run = psmr.simulate(system, scheme, 0.5, record=psmr.Record(["G*.p"], every=3, memory=0), certify=False)
     run.save(tmp_path / "run.psmr")

@@ -300,6 +300,18 @@ def test_fast_steps_meet_the_rows_that_only_fast_equations_read():
     assert errors[1] < 0.5 * errors[0]
 
 
+def test_a_staircase_is_an_event_where_it_jumps(system, tmp_path):
+    rows = [
+        (0.1 * k, value) for k, value in enumerate((125.0, 125.0, 120.0, 120.0, 120.0, 125.0, 125.0, 125.0))
+    ]
+    series = psmr.TimeSeries(csv_of(tmp_path / "p.csv", rows), "p", "load5.p", scale=0.01, hold=True)
+    made = schedule(system, [series], 1.0)
+    assert [change.t for change in made] == [0.0, 0.2, 0.5, pytest.approx(0.7)]
+    assert [change.parameters[0][2] for change in made] == [1.25, 1.2, 1.25, 1.25]
+    with pytest.raises(EventError, match="overlaps"):  # it lasts until its last row
+        schedule(system, [series, psmr.ParameterStep("load5", "p", 1.0, start=0.6)], 1.0)
+
+
 def test_rows_that_no_step_from_the_beginning_meets():
     rows = np.array([0.03, 0.05, 0.08])
     assert missed(0.01, rows, 0.01).tolist() == []

@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from psmr.cli.console import Progress, list_written, print_json, show
+from psmr.cli.console import Progress, is_large, list_written, print_json, show
 from psmr.cli.options import add_command, output_option
+from psmr.files import PARQUET, TABLES
 
 
 def add(subparsers: Any) -> None:
@@ -79,6 +80,13 @@ def command(arguments: argparse.Namespace) -> None:
     show(run.summary())
     if files:
         list_written(files)
+        large = [file.name for file in files if file.suffix in (*TABLES, *PARQUET) and is_large(file)]
+        if large:
+            show(
+                f"\n{' and '.join(large)}: large; --signals NAME ... writes fewer signals, --every K every "
+                "K-th step alone, --record NAME ... keeps no other signals in memory either (of the study: "
+                "signals in [output], every and record in [simulation])"
+            )
     else:
         show(
             f"\nNothing is written: [output] of {arguments.study} asks for no file (csv, html, figure, save)"

@@ -59,9 +59,14 @@ def announce(what: str, seconds: float, kept: str = "", once: bool = False) -> N
     once
         Say it a single time in a process.
     """
-    if not _silent:
+    if not unheard():
         where = f", once for this machine (kept in {kept})" if kept else ""
         say(f"{Notice(what, seconds)}{where}", once=what if once else None)
+
+
+def unheard() -> bool:
+    """Return whether nothing is announced now, since somebody else shows the progress."""
+    return _silent > 0
 
 
 def announced(what: str, seconds: float, once: bool = False) -> Callable[[F], F]:

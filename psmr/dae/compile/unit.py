@@ -36,7 +36,7 @@ class Unit:
         made._cache.notice = self.notice
         self.is_compiling = True
         try:
-            with uninterrupted():
+            with uninterrupted(), made._cache.in_turn():
                 made.compile()
         finally:
             self.is_compiling = False

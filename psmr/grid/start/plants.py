@@ -30,8 +30,9 @@ def generator_plant(case: Case, row: GeneratorRow, voltages: Mapping[int, comple
     """
     if not row.devices:
         raise CaseError(
-            f"{row.place}: no machine and no converter; add a [generator.machine] table, or name the DYR file"
-            " that belongs to a .raw file (--dynamics)"
+            f"{row.place}: no machine and no converter; add a [generator.machine] table, name the DYR file "
+            "that belongs to a .raw file (--dynamics), or have standard ones added (psmr convert "
+            "--add-dynamics, psmr.add_dynamics)"
         )
     voltage = voltages[row.bus]
     current = complex(np.conj(power / voltage))

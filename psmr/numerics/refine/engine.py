@@ -44,7 +44,7 @@ from psmr.numerics.run.counters import Varying
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.records import COUNTS, FACTORISATIONS
 from psmr.numerics.solve.status import FULL
-from psmr.numerics.step.variable import SOLVABLE, VariableEngine
+from psmr.numerics.step.variable import VariableEngine
 
 Reals = NDArray[np.float64]
 
@@ -151,7 +151,6 @@ class NestedEngine:
         """Take one step for all, and watch how long the steps are."""
         if self.refines:
             self.variable.control.corners.aside[:] = 0
-            self.variable.control.steps[SOLVABLE] = np.inf  # it is of steps before these
         self.refines = False
         look_anew(self.watch, LENGTHS)
 

@@ -12,6 +12,7 @@ from psmr.numerics.refine.frame import Frame
 from psmr.numerics.refine.level import Level
 from psmr.numerics.refine.split import Bins, bins
 from psmr.numerics.step.encoded import AT_START, KEEP, NUMBERS, OPERATION, RATE, SAVE, STAGE, TARGET, Encoded
+from psmr.numerics.step.solvable import nothing_unsolved
 
 # The whole system and four levels below it: with steps a tenth of those above, 10,000 to one.
 LEVELS = 5
@@ -81,6 +82,9 @@ class Nest(NamedTuple):
         Points that outlive a step, in it and after it, and their times by level.
     clock
         (levels, 8) reals, see the names above.
+    solvable
+        (levels, 2) what Newton could not solve, of the levels below the first; that of the first is with the
+        steps of all. See `psmr.numerics.step.solvable`.
     refused, ending, orders, reads, counts
         (levels,) whether the last step was rejected, whether the present one ends the interval, rows, outside
         variables that are read, and sets.
@@ -121,6 +125,7 @@ class Nest(NamedTuple):
     outliving: np.ndarray
     times: np.ndarray
     clock: np.ndarray
+    solvable: np.ndarray
     refused: np.ndarray
     ending: np.ndarray
     orders: np.ndarray
@@ -189,6 +194,7 @@ def nest_for(
         outliving=shape.outliving,
         times=np.full((count, max(1, len(shape.outliving))), np.nan),
         clock=np.zeros((count, 8)),
+        solvable=nothing_unsolved(count),
         refused=whole(count),
         ending=whole(count),
         orders=orders,

@@ -56,6 +56,7 @@ from psmr.numerics.step.corners import accepted
 from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.instructions import copy
 from psmr.numerics.step.machine import VALID_OF
+from psmr.numerics.step.solvable import LONGEST, UNSOLVED, effort_for, longest_solved, unsolved
 from psmr.numerics.step.variable import (
     ACCEPTED,
     MOST_CORNERS,
@@ -111,6 +112,7 @@ def _choose(nest, frame, level, above):  # type: ignore[no-untyped-def]
             nest.level_of[a] = level
             count += 1
     nest.counts[level] = count
+    nest.solvable[level, LONGEST] = np.inf
     whole, block = nest.blocks[0], nest.blocks[level]
     made = kept_of(block).counts[FACTORISATIONS]
     nest.by_order[nest.orders[level]] += made - nest.flushed[level]
@@ -149,7 +151,8 @@ def _open(machine, nest, frame, level, steps, w):  # type: ignore[no-untyped-def
             nest.entry[level, v] = machine.rates[nest.first, v]
     clock[level, AT] = clock[above, AT]
     clock[level, END] = clock[above, AT] + clock[above, STEP]
-    clock[level, NEXT], clock[level, BEFORE] = clock[above, STEP] / max(steps, 2.0), 1.0
+    clock[level, NEXT] = min(clock[above, STEP] / max(steps, 2.0), nest.solvable[level, LONGEST])
+    clock[level, BEFORE], nest.solvable[level, UNSOLVED] = 1.0, 0.0
     for k in range(nest.times.shape[1]):
         nest.times[level, k] = np.nan
     nest.refused[level] = 0
@@ -226,7 +229,8 @@ def _lengthen(nest, level, order):  # type: ignore[no-untyped-def]
     wanted = after_accepted(order, h, error, clock[level, BEFORE], nest.refused[level] != 0)
     if clock[level, SPLIT] > 0.0:
         wanted = h * min(MOST_CHANGE, max(LEAST_CHANGE, 1.0 / clock[level, SPLIT]))
-    clock[level, NEXT] = kept(wanted, h, nest.ending[level] != 0, clock[level, NEXT])
+    wanted = kept(wanted, h, nest.ending[level] != 0, clock[level, NEXT])
+    clock[level, NEXT] = min(wanted, longest_solved(nest.solvable[level]))
     clock[level, BEFORE] = min(error, 1.0)
     nest.refused[level] = 0
 
@@ -290,7 +294,8 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                     steps[NEXT_STEP] = RETREAT * clock[0, STEP]
                 continue
         clock[level, AT], clock[level, STEP] = t, h
-        status = attempt(machine, nest, frame, level, w)
+        solvable = nest.solvable[level] if level > 0 else control.solvable
+        status = attempt(machine, nest, frame, level, effort_for(solvable), w)
         error = seen = np.inf
         split, aside, rest = 0.0, False, 0.0
         if status == DONE:
@@ -325,6 +330,8 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
             _back(machine, nest, level, w)
             if status == NO_ROOM and level == 0:
                 return filled, status
+            if status != DONE:
+                unsolved(solvable, h)
             wanted = after_rejected(order, h, seen)
             if aside:
                 wanted = h * max(LEAST_CHANGE, min(SAFETY, 1.0 / split))
@@ -377,6 +384,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
         filled += 1
         counts[ACCEPTED] += 1
         before, aside, alone = steps[PREVIOUS], False, 0.0
+        solved = longest_solved(control.solvable)
         patient = before != NONE_BEFORE and _patient(nest, promise(nest.bins, nest.orders[0], order) > WORTH)
         if patient or refined:
             _, _, _, _, cost, split, alone = cheapest(nest.bins, nest.orders[0], order)
@@ -396,6 +404,6 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
             steps[NEXT_STEP] = longest if error < 1.0 else wanted
             located, longest = 0, 0.0
         else:
-            steps[NEXT_STEP] = kept(wanted, h, last, steps[NEXT_STEP])
+            steps[NEXT_STEP] = min(kept(wanted, h, last, steps[NEXT_STEP]), solved)
         steps[PREVIOUS] = remembered(error, before)
         nest.refused[0] = 0

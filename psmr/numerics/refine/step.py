@@ -14,6 +14,7 @@ from psmr.numerics.refine.watch import errors_of_sets
 from psmr.numerics.solve.explicit import project
 from psmr.numerics.solve.lu import solve
 from psmr.numerics.solve.records import VALID, kept_of, limits_of, lu_of, matrix_of, work_of
+from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE
 from psmr.numerics.step.encoded import (
     AT_START,
@@ -28,7 +29,7 @@ from psmr.numerics.step.encoded import (
 )
 from psmr.numerics.step.estimate import filtered_estimate, largest_error, local_errors
 from psmr.numerics.step.instructions import copy, extrapolate, stage
-from psmr.numerics.step.machine import AUTONOMOUS, VALID_OF
+from psmr.numerics.step.machine import AUTONOMOUS, EFFORT, VALID_OF
 
 # Where a set took more steps than this in a step of the last length, its estimate there says nothing: the set
 # stays refined until its own steps say otherwise.
@@ -69,8 +70,8 @@ def _keep(source, target, variables, level):  # type: ignore[no-untyped-def]
 
 
 @lean
-def attempt(machine, nest, frame, level, w):  # type: ignore[no-untyped-def]
-    """Take the present step of a level from the point in w; return a status."""
+def attempt(machine, nest, frame, level, effort, w):  # type: ignore[no-untyped-def]
+    """Take the present step of a level from the point in w, with an effort of its solves; return a status."""
     block, state, points = nest.blocks[level], machine.state, machine.points
     machine.blocks[0] = block
     variables = matrix_of(block).variables
@@ -98,7 +99,9 @@ def attempt(machine, nest, frame, level, w):  # type: ignore[no-untyped-def]
             if level > 0:
                 outside(machine, nest, frame, level, t + h * machine.numbers[row[NUMBERS]], w)
                 state[VALID_OF] = -1
+            state[EFFORT] = effort
             status = stage(machine, row, machine.numbers, t, h, w)
+            state[EFFORT] = ALL
             if status != DONE:
                 return status
     return DONE

@@ -13,6 +13,17 @@ Newton = Literal["honest", "dishonest", "very dishonest"]
 NEWTONS: tuple[str, ...] = get_args(Newton)
 
 
+class LeftOut(str):
+    """A choice that nobody named, with what it is then: a scheme that is made from another finds it anew."""
+
+    __slots__ = ()
+
+    @classmethod
+    def unless(cls, named: str | None, usual: str) -> str:
+        """Return what was named, or else what is usual."""
+        return cls(usual) if named is None or isinstance(named, cls) else named
+
+
 def choice(field: str, value: object, allowed: tuple[str, ...]) -> None:
     """Raise SchemeError for a value that is not among those allowed."""
     if not isinstance(value, str) or value not in allowed:

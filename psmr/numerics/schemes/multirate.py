@@ -16,6 +16,7 @@ from psmr.errors import SchemeError
 from psmr.numerics.schemes.choices import (
     MOST_WITHIN,
     NEWTONS,
+    LeftOut,
     Newton,
     choice,
     partition,
@@ -114,6 +115,9 @@ class Multirate(Scheme):
         ``"schur"`` where an extrapolation of the slow set predicts and nothing is corrected, and otherwise
         ``"held"``, the published form.
 
+    `dataclasses.replace` keeps a coupling and an interface that were named, and finds anew those that were
+    not.
+
     Raises
     ------
     SchemeError
@@ -147,10 +151,8 @@ class Multirate(Scheme):
         choice("newton", self.newton, NEWTONS)
         choice("predict", self.predict, PREDICTED)
         own = self.predictor == EXTRAPOLATION and self.predict == "slow" and not self.corrections
-        if self.coupling is None:
-            object.__setattr__(self, "coupling", MEAN if own else END)
-        if self.interface is None:
-            object.__setattr__(self, "interface", SCHUR if own else HELD)
+        object.__setattr__(self, "coupling", LeftOut.unless(self.coupling, MEAN if own else END))
+        object.__setattr__(self, "interface", LeftOut.unless(self.interface, SCHUR if own else HELD))
         choice("coupling", self.coupling, COUPLINGS)
         choice("interface", self.interface, INTERFACES)
         positive("h_slow", self.h_slow, "s")
@@ -223,7 +225,7 @@ class Multirate(Scheme):
 
     def converged(self) -> Multirate:
         """See `Scheme`: with the interface held, since under the network's answer nothing is corrected."""
-        return replace(self, corrections="converge", interface=HELD)
+        return replace(self, corrections="converge", coupling=str(self.coupling), interface=HELD)
 
     def fast_steps(self, h: float) -> int:
         """Return the number of fast steps in a macro step of h in s, which may be a shortened one."""

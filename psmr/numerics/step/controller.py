@@ -24,10 +24,6 @@ NONE_BEFORE = 0.0
 # Where a step has no solution there is no estimate to go by.
 RETREAT = 0.25
 
-# After a step that Newton did not solve the next ones are at most this part of it; with each accepted step
-# that bound grows by this factor, since what Newton can solve changes.
-SOLVED, REGAINED = 0.5, 1.1
-
 # A step is kept, and with it the Newton matrix, where the controller would lengthen it by less than this. The
 # error that lengthens a kept step is far below the tolerance, and the error of a run is that of its worst
 # steps: at equal error 1.3 costs 3 to 5 % less than 1.2 (measured: NPCC, WECC, New England, 1,354 buses).

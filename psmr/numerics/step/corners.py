@@ -67,6 +67,8 @@ class Corners(NamedTuple):
         within the step, the end, 1, and a stage behind it.
     middle, end
         Which of them is nearest to the middle, and which is the end.
+    middle_stage
+        The stage nearest to the middle, counted from 0.
     values
         (points, M) margins.
     place, at
@@ -92,6 +94,7 @@ class Corners(NamedTuple):
     parts: np.ndarray
     middle: int
     end: int
+    middle_stage: int
     values: np.ndarray
     place: np.ndarray
     at: np.ndarray
@@ -114,13 +117,15 @@ def corners_for(
     order, parts, end = _points_of(tableau)
     names = [f"stage {i + 1}" for i in order]
     names[end - 1] = "now"  # the end is in the buffer
+    middle = int(np.abs(parts - 0.5).argmin())
     return Corners(
         margins=tables.margins,
         shares=tables.shares,
         stages=np.array([places[name] for name in ("now", *names)]),
         parts=parts,
-        middle=int(np.abs(parts - 0.5).argmin()),
+        middle=middle,
         end=end,
+        middle_stage=order[middle - 1],
         values=np.zeros((parts.size, tables.count)),
         place=np.zeros(tables.count, np.int64),
         at=np.zeros(tables.count),

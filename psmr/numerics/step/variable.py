@@ -29,19 +29,17 @@ from psmr.numerics.solve.records import (
     matrix_of,
 )
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
-from psmr.numerics.solve.solver import ALL, PLAIN
+from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED, Status
 from psmr.numerics.step.controller import (
     NONE_BEFORE,
-    REGAINED,
-    SOLVED,
     after_accepted,
     after_rejected,
     kept,
     remembered,
     within,
 )
-from psmr.numerics.step.corners import Corners, accepted, corners_for, first_switch
+from psmr.numerics.step.corners import HALVINGS, Corners, accepted, corners_for, first_switch
 from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.engine import Choices, ProgramEngine
 from psmr.numerics.step.estimate import filtered_estimate, largest_error
@@ -49,12 +47,15 @@ from psmr.numerics.step.instructions import copy
 from psmr.numerics.step.loop import run_program
 from psmr.numerics.step.machine import EFFORT, VALID_OF
 from psmr.numerics.step.program import Program
+from psmr.numerics.step.solvable import effort_for, longest_solved, nothing_unsolved, unsolved
 
 Reals = NDArray[np.float64]
 
 # The first step of a span moves no state by more than this times the root of the tolerance that the order of
-# the estimate asks for, relative to max(1, |value|); the error of that step then gives the next one.
-FIRST_MOVE = 0.1
+# the estimate asks for, relative to max(1, |value|); the error of that step then gives the next one. Behind
+# faults and load steps it is then about as long as its error allows; one of a tenth of it says little of the
+# next one, and is one step more (measured).
+FIRST_MOVE = 1.0
 
 # It is also no longer than this part of the span: what begins after a rest must be met by some step. Where no
 # equation reads the time nothing begins: a span that would move no state by more than this part of the
@@ -69,12 +70,8 @@ SHARE, LEAST_ACCURATE = 5e-2, 1e-4
 # than this; nearer than this part of the step to either end it is passed as it is. So often is it sought.
 BEYOND, LEAST_PART, MOST_CORNERS = 1.0, 1e-3, 8
 
-# A step that Newton does not solve is made shorter so often before a solve is given all that there is: in a
-# drift of all angles that takes twenty times as many factorisations as a shorter step.
-PATIENT = 2
-
 # Places in `Control.steps` and `Control.counts`.
-NEXT, PREVIOUS, TRIED, SOLVABLE = range(4)
+NEXT, PREVIOUS, TRIED = range(3)
 ACCEPTED, REJECTED = range(2)
 
 
@@ -92,8 +89,9 @@ class Control(NamedTuple):
     longest, most
         Of `psmr.VariableStep`.
     steps
-        Next step in s, last error in units of the tolerance, step tried last, longest step that Newton may be
-        expected to solve; see the names above.
+        Next step in s, last error in units of the tolerance, step tried last; see the names above.
+    solvable
+        See `psmr.numerics.step.solvable`.
     counts
         Accepted and rejected steps.
     outliving
@@ -112,6 +110,7 @@ class Control(NamedTuple):
     longest: float
     most: int
     steps: np.ndarray
+    solvable: np.ndarray
     counts: np.ndarray
     outliving: np.ndarray
     raw: np.ndarray
@@ -143,13 +142,21 @@ def error_of(machine, difference, tolerance, h, w):  # type: ignore[no-untyped-d
 
 
 @lean
+def _way(slope, bend, turn, s):  # type: ignore[no-untyped-def]
+    """Return how far a state moves in the part s of a step with the rate slope + bend s + turn s^2."""
+    return s * (slope + s * (bend / 2.0 + s * turn / 3.0))
+
+
+@lean
 def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-def]
     """Return at which part of the step in w a state first met or left its limit, 1 where none did so far.
 
-    A state that meets its limit is without it the parabola through its start with its rate there and the raw
-    one at the end. One that leaves does so where its raw rate, a straight line, changes its sign; so does one
-    that the step holds to its end though it should have left. Rates are those beside a limit that moves, the
-    parabola through its values at the start, near the middle and at the end. What is away from the limit by
+    A state that meets its limit is without it the cubic through its start with its rate there, the one near
+    the middle and the raw one at the end; where the limit holds it near the middle already, the parabola with
+    the rates of both ends, and a step that ends there has its middle before it. One that leaves does so where
+    its raw rate, a straight line, changes its sign; so does one that the step holds to its end though it
+    should have left. Rates are those beside a limit that moves, the parabola through its values at the start,
+    near the middle and at the end. What is away from the limit by
     less than `BEYOND` tolerances is left to the error.
     """
     block, aside = machine.blocks[0], corners.aside
@@ -205,16 +212,27 @@ def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-de
                 part = min(part, left)
             continue
         slope, gap = h * machine.rates[0, at] * side - ahead, (begin - start[at]) * side
-        bend = 0.5 * (last - slope)
-        if abs(slope + bend - gap) < BEYOND * least:  # met at the end
+        bend, turn = last - slope, 0.0
+        to_middle = (near[moved] - begin) * side if moved >= 0 else 0.0
+        if (near[at] - begin) * side - to_middle < -least:  # without its limit so far
+            halfway = h * machine.rates[corners.middle_stage, at] * side
+            halfway -= ahead + 2.0 * middle * (drift - ahead)
+            turn = ((halfway - slope) / middle - bend) / (middle - 1.0)
+            bend -= turn
+        reach = _way(slope, bend, turn, 1.0)
+        if abs(reach - gap) < BEYOND * least:  # met at the end
             continue
-        if slope + bend < gap:  # the parabola does not meet what was met
+        if reach < gap:  # the curve does not meet what was met
             part = min(part, 0.5)
             continue
-        # The smaller root of slope s + bend s^2 = gap, written so that nothing cancels.
-        below = slope + np.sqrt(max(0.0, slope * slope + 4.0 * bend * gap))
-        if below > 0.0:
-            part = min(part, 2.0 * gap / below)
+        before, behind = 0.0, 1.0
+        for _ in range(HALVINGS):
+            half = 0.5 * (before + behind)
+            if _way(slope, bend, turn, half) < gap:
+                before = half
+            else:
+                behind = half
+        part = min(part, behind)
     return part
 
 
@@ -231,7 +249,7 @@ def first_corner(machine, control, corners, h, w):  # type: ignore[no-untyped-de
 def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def]
     """Try steps from the point in w until one is accepted, no further than t = end; return a status."""
     points, steps, counts, order = machine.points, control.steps, control.counts, control.order
-    refused, located, unsolved, before = False, 0, 0, 0.0
+    refused, located, before = False, 0, 0.0
     while True:
         if counts[ACCEPTED] + counts[REJECTED] >= control.most:
             return SPENT
@@ -242,7 +260,7 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
         if not t + h > t:
             return VANISHED
         copy(w, points[AT_START])
-        machine.state[EFFORT] = PLAIN if unsolved < PATIENT else ALL
+        machine.state[EFFORT] = effort_for(control.solvable)
         status = run_program(machine, machine.code, machine.numbers, h, w)
         machine.state[EFFORT] = ALL
         if status == DONE and located < MOST_CORNERS:
@@ -260,11 +278,11 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
             accepted(corners)
             counts[ACCEPTED] += 1
             wanted = after_accepted(order, h, error, steps[PREVIOUS], refused)
+            longest = longest_solved(control.solvable)
             if located > 0:  # behind a limit: the step that was broken off there, or what the error asks for
                 steps[NEXT] = before if error < 1.0 else wanted
             else:
-                steps[NEXT] = min(kept(wanted, h, last, steps[NEXT]), steps[SOLVABLE])
-            steps[SOLVABLE] *= REGAINED
+                steps[NEXT] = min(kept(wanted, h, last, steps[NEXT]), longest)
             steps[PREVIOUS] = remembered(error, steps[PREVIOUS])
             for k in range(control.outliving.shape[0]):
                 copy(points[control.outliving[k, 0]], points[control.outliving[k, 1]])
@@ -277,8 +295,7 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
         refused = True
         steps[NEXT] = after_rejected(order, h, error)
         if status != DONE:
-            unsolved += 1
-            steps[SOLVABLE] = SOLVED * h
+            unsolved(control.solvable, h)
         if status != DONE and not t + 1e-3 * steps[NEXT] > t:
             return status
 
@@ -329,7 +346,8 @@ class VariableEngine:
             tolerance=float(tolerance),
             longest=np.inf if longest is None else float(longest),
             most=int(most),
-            steps=np.zeros(4),
+            steps=np.zeros(3),
+            solvable=nothing_unsolved(1)[0],
             counts=np.zeros(2, np.int64),
             outliving=self.inner.outliving,
             raw=np.zeros(system.n),
@@ -359,7 +377,8 @@ class VariableEngine:
             ahead *= FIRST_PART
         move = FIRST_MOVE * self.control.tolerance ** (1.0 / self.control.order)
         first = min(ahead, move / pace) if pace > 0.0 else ahead
-        self.control.steps[:] = first, NONE_BEFORE, 0.0, np.inf
+        self.control.steps[:] = first, NONE_BEFORE, 0.0
+        self.control.solvable[:] = nothing_unsolved(1)[0]
         return DONE
 
     def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:

@@ -7,6 +7,7 @@ import io
 import math
 import os
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ class TimeSeries:
     The file is read when the record is made. Lines are followed within the compiled loop, whatever their
     number: only the first and the last row are instants of the run, and a step ends at each of the others, so
     that no corner lies within it; with `VariableStep` that also costs least at equal error (docs/events.md
-    has the figures). With `hold` each row is an instant.
+    has the figures). With `hold` each row with another value than the row before is an instant.
     """
 
     file: str | os.PathLike[str]
@@ -89,7 +90,7 @@ class TimeSeries:
         return self.points[-1][0]
 
     def changes(self, system: System) -> tuple[Change, ...]:
-        """Return where it begins and where it ends; with `hold` a change a row.
+        """Return where it begins and where it ends; with `hold` also where its value jumps.
 
         Raises
         ------
@@ -101,11 +102,16 @@ class TimeSeries:
             self._check_load(system, device, name)
         label = f"{self.signal} follows {Path(self.file).name}"
         if self.hold or len(self.points) == 1:
-            first, *others = (self._set(system, t, value) for t, value in self.points)
+            first, *others = (self._set(system, t, value) for t, value in self._jumps())
             return replace(first, label=label), *others
         course = Course.through(*zip(*self.points, strict=True))
         first, last = (self._set(system, *self.points[k]) for k in (0, -1))
         return replace(first, courses=((self.signal, course),), label=label), last
+
+    def _jumps(self) -> list[Point]:
+        """Return the rows at which a staircase jumps, and the first and the last, between which it lasts."""
+        jumps = [row for before, row in pairwise(self.points[:-1]) if row[1] != before[1]]
+        return [self.points[0], *jumps, *self.points[1:][-1:]]
 
     def _set(self, system: System, t: float, value: float) -> Change:
         """Return the change to a value at t in s, which stays."""

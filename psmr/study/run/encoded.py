@@ -27,6 +27,7 @@ from psmr.dae.declare.origin import Origin, packed, unpacked
 from psmr.dae.declare.structure import structured
 from psmr.errors import InputError, shown
 from psmr.numerics.schemes.arc_length import Weights
+from psmr.numerics.schemes.choices import LeftOut
 
 MAKERS = {"algebraic_form": algebraic_form, "structured": structured}
 """What makes a class of component from another one."""
@@ -63,6 +64,8 @@ class Encoder:
         """
         if value is None or type(value) in (bool, int, str):
             return value
+        if isinstance(value, LeftOut):  # it is left out there, too
+            return None
         if type(value) is float:
             return value if math.isfinite(value) else {"float": repr(value)}
         if type(value) is complex:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from psmr.arguments import check_arguments
-from psmr.errors import InputError, StudyError
+from psmr.errors import InputError, StudyError, placed
 from psmr.study.file.study import Study
 from psmr.study.output.files import require_folder
 from psmr.study.output.tables import require_pyarrow
@@ -159,10 +159,13 @@ def _sweep_of(
         if axes:
             found = replace(found, axes=(*found.axes, *axes))
         if measure is not None:
-            found = replace(found, measure=measure)
+            found = replace(found, measure=measure, places=replace(found.places, measure=""))
     if signals is not None:
-        found = replace(found, signals=(signals,) if isinstance(signals, str) else tuple(signals))
-    return found if worst is None else replace(found, worst=worst)
+        kept = (signals,) if isinstance(signals, str) else tuple(signals)
+        found = replace(found, signals=kept, places=replace(found.places, signals=""))
+    if worst is not None:
+        found = replace(found, worst=worst, places=replace(found.places, worst=""))
+    return found
 
 
 def _crew(bench: Bench, store: Store, undone: Sequence[int], workers: int | None, scheduler: Any) -> Crew:
@@ -180,8 +183,11 @@ def _check_signals(bench: Bench) -> None:
         return
     from psmr.study.record.signals import Signals
 
-    for number in range(len(bench.cases)):
-        Signals.of(bench.system(number, ())).select(bench.sweep.signals)
+    try:
+        for number in range(len(bench.cases)):
+            Signals.of(bench.system(number, ())).select(bench.sweep.signals)
+    except InputError as error:
+        raise placed(error, StudyError, bench.sweep.places.signals) from error
 
 
 def too_many(bench: Bench, workers: int) -> str:

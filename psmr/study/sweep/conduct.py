@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,9 +16,9 @@ MOST_LOSSES = 3
 # A batch grows by at most this factor beyond the one whose time is known, and has at most as many points.
 GROWTH, MOST_POINTS = 8, 5000
 
-# The last batches may be so many times shorter than others. What a batch costs beside its points is some ten
-# milliseconds, and a worker that waits for the last second of another one a second.
-LAST = 10
+# The last batches may be so many times shorter than others, and take so many seconds for each worker at
+# least: what a batch costs beside its points is some ten milliseconds, of them a few where it is handed out.
+LAST, HANDED_OUT = 10, 0.005
 
 
 @dataclass(frozen=True)
@@ -47,19 +46,15 @@ class Pace:
     def size(self, left: int, workers: int) -> int:
         """Return the points of the next batch, of those that are left for a number of workers.
 
-        It takes no less than the shortest time, and half of an equal share while that is longer: towards the
-        end batches become short. What no longer makes two of them for each worker is divided evenly, and of
-        what no longer makes one of them each has its share, so that all workers end together: only these may
-        be shorter, by no more than `LAST`.
+        Half of an equal share, so that batches become short towards the end and all workers end together
+        (guided self-scheduling: Polychronopoulos and Kuck, IEEE Trans. Computers 36, 1987); no more than ten
+        times the shortest time, and no less than it but for the last ones.
         """
         if self.seconds is None:
             return 1
         least = 1.1 * self.shortest / self.seconds
-        wanted = min(left / (2 * workers), 10.0 * least)
-        if wanted < least:
-            rounds = max(1, math.floor(left / (workers * least)))
-            wanted = max(math.ceil(left / (workers * rounds)), min(least / LAST, left))
-        return max(1, min(self.most, round(wanted)))
+        last = min(least, max(least / LAST, HANDED_OUT * workers / self.seconds))
+        return max(1, min(self.most, left, round(max(min(left / (2 * workers), 10.0 * least), last))))
 
 
 def conduct(

@@ -46,7 +46,7 @@ from psmr.study.sweep.axes import (
     SchemeAxis,
 )
 from psmr.study.sweep.measures import ClearingTime, Damping, Measure, Outcomes, Stability
-from psmr.study.sweep.sweep import Sweep
+from psmr.study.sweep.sweep import Places, Sweep
 
 FORMAT, VERSION = "psmr-sweep", 1
 
@@ -87,13 +87,13 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     output = document.table("output")
     kept = Kept() if output is None else Kept(**document.values(("output",), output, specification(Kept)))
     name = document.content.get("name", document.path.stem)
-    places = tuple(document.where(("axis", k)) for k in range(len(axes)))
-    try:
-        return Sweep(study, axes, measure, kept.signals, kept.worst, name, kept.folder, places)
-    except InputError as error:
-        if str(error).startswith(str(document.path)):
-            raise
-        raise StudyError(f"{document.path}: {error}") from error
+    places = Places(
+        tuple(document.where(("axis", k)) for k in range(len(axes))),
+        document.where(() if given is None else ("measure",)),
+        document.where(("output",), "signals"),
+        document.where(("output",), "worst"),
+    )
+    return Sweep(study, axes, measure, kept.signals, kept.worst, name, kept.folder, places)
 
 
 def _study(document: Document) -> Study:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from psmr.errors import InputError, StudyError
 from psmr.study.sweep.axes import Axis
 from psmr.study.sweep.axes.axis import CASE, EVENT, Base
-from psmr.study.sweep.measures import ClearingTime
 from psmr.study.sweep.sweep import Sweep
 from psmr.study.sweep.variation import Points, Together, Variation, joined
 
@@ -73,19 +72,31 @@ def plan_of(sweep: Sweep, bases: Sequence[Base]) -> Plan:
     ordered = sorted(sweep.axes, key=lambda axis: axis.rank)
     blocks = []
     for number, base in enumerate(bases):
-        groups = list(_grouped(sweep, [axis for axis in ordered if axis.rank != CASE], base))
-        case = [axis.points(base)[number : number + 1] for axis in ordered if axis.rank == CASE]
-        blocks.append(Block(number, (*case, *groups)))
-    plan = Plan(tuple(blocks), sweep.measure.replaces)
+        points = [(axis, _points(sweep, axis, base)) for axis in ordered]
+        # A block has one of the cases.
+        points = [(axis, at[number : number + 1] if axis.rank == CASE else at) for axis, at in points]
+        blocks.append(Block(number, tuple(_grouped(sweep, points))))
+        _check_columns(sweep, points)
+    plan = Plan(tuple(blocks), ("clearing",) if sweep.finds_clearing else ())
     if not len(plan):
         empty = [axis.kind for axis in ordered for base in bases if not len(axis.points(base))]  # type: ignore[attr-defined]
         raise StudyError(
             f"{sweep.name}: there is nothing to run; {', '.join(dict.fromkeys(empty))} has no point"
         )
-    for block in plan.blocks:
-        if len(block):
-            block.point(0)  # two axes that vary the same are found here
     return plan
+
+
+def _check_columns(sweep: Sweep, points: Iterable[tuple[Axis, Points]]) -> None:
+    """Raise StudyError for two axes that fill one column."""
+    known: set[str] = set()
+    for axis, at in points:
+        names = {name for name, _ in at[0].labels} if len(at) else set()
+        for name in sorted(names & known):
+            raise StudyError(
+                f"{sweep.place_of(axis)}{axis.kind}: two axes vary {name}; leave one of them out, or combine "
+                "them"
+            )
+        known |= names
 
 
 def _points(sweep: Sweep, axis: Axis, base: Base) -> Points:
@@ -107,12 +118,12 @@ def _check_times(sweep: Sweep, axis: Axis) -> None:
             f"{axis.kind}: start = {start:g}: the run ends at t_end = {t_end:g} s; begin before that, or "
             "lengthen the run"
         )
-    if not hasattr(axis, "clearing"):
+    durations = getattr(axis, "durations", None)
+    if durations is None:
         return
-    if isinstance(sweep.measure, ClearingTime):
-        what, longest = "longest (of the measure)", sweep.measure.longest
-    else:
-        what, longest = "clearing", max(axis.clearing)
+    what, longest = "longest (of the measure)", sweep.measure.longest_fault
+    if longest is None:
+        what, longest = "clearing", max(durations)
     if start + longest >= t_end:
         raise StudyError(
             f"{axis.kind}: {what} = {longest:g}: a fault at {start:g} s is not cleared before the run ends, "
@@ -120,18 +131,17 @@ def _check_times(sweep: Sweep, axis: Axis) -> None:
         )
 
 
-def _grouped(sweep: Sweep, axes: Sequence[Axis], base: Base) -> Iterator[Points]:
+def _grouped(sweep: Sweep, points: Sequence[tuple[Axis, Points]]) -> Iterator[Points]:
     """Yield the points of axes, those that advance together as one."""
     done: set[str] = set()
-    for axis in axes:
+    for axis, at in points:
         if not axis.together:
-            yield _points(sweep, axis, base)
+            yield at
         elif axis.together not in done:
             done.add(axis.together)
-            members = [other for other in axes if other.together == axis.together]
-            points = [_points(sweep, member, base) for member in members]
+            members = [points for other, points in points if other.together == axis.together]
             try:
-                found = Together(axis.together, points)
+                found = Together(axis.together, members)
             except StudyError as error:
                 raise StudyError(f"{sweep.place_of(axis)}{error}") from error
             yield found

@@ -13,13 +13,16 @@ from psmr.errors import PsmrError
 from psmr.study.output.canvas import close, save, styled
 from psmr.study.output.files import write_text
 from psmr.study.sweep.bench import Bench
-from psmr.study.sweep.words import failures, shown
+from psmr.study.sweep.words import said, shown
 
 if TYPE_CHECKING:
     from psmr.study.sweep.swept import Swept
 
 # Rows of the ranked table that a page shows; all are in rows.csv.
 ROWS = 200
+
+# Of different messages of failed points, and of warnings, a page shows so many.
+MESSAGES = 20
 
 # Rows above which they are not written as CSV beside the Parquet files.
 MOST_CSV = 200_000
@@ -107,7 +110,8 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str]) -> str:
         left=left,
         more=len(swept.table) - len(rows),
         worst=len(links),
-        failures=failures(swept.table)[:20],
+        failures=said(swept.table, "message")[:MESSAGES],
+        warnings=said(swept.table, "warnings")[:MESSAGES],
         columns=[(c.name, c.unit, c.doc) for c in swept.sweep.measure.columns],
         definition=_definition(swept),
     )

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from psmr.arguments import settle_fields
-from psmr.errors import StudyError, shown
+from psmr.errors import InputError, StudyError, nearest, placed, shown
 from psmr.io.read import CaseFile
 from psmr.study.file.study import Study
 from psmr.study.sweep.axes import Axis, CaseAxis
 from psmr.study.sweep.axes.axis import EVENT
 from psmr.study.sweep.measures import Measure, Outcomes
+
+
+@dataclass(frozen=True)
+class Places:
+    """File, line and table of what a sweep consists of, for messages; empty where it was given in Python."""
+
+    axes: tuple[str, ...] = ()
+    measure: str = ""
+    signals: str = ""
+    worst: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,7 @@ class Sweep:
     folder
         Where the results go; None: ``results/NAME``.
     places
-        File and line of each of the first axes, for messages; none for axes given in Python.
+        Where in its file all this stands; of the axes of the first ones.
     """
 
     study: Study
@@ -47,7 +58,7 @@ class Sweep:
     worst: int = 5
     name: str = ""
     folder: str | None = None
-    places: tuple[str, ...] = field(default=(), compare=False)
+    places: Places = field(default=Places(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         signals: object = self.signals
@@ -66,15 +77,34 @@ class Sweep:
                     f"axes: {shown(axis)} is no axis; use psmr.ParameterAxis, SampleAxis, SchemeAxis, "
                     "CaseAxis, BranchOutages, BusFaults, GeneratorTrips or ListedEvents"
                 )
-        self.measure.check(self.study, self.has_events)
+        try:
+            self.measure.check(self.study, self.has_events)
+        except InputError as error:
+            raise placed(error, StudyError, self.places.measure) from error
         for axis in self.axes:
-            if "clearing" in self.measure.replaces and len(getattr(axis, "clearing", ())) > 1:
+            if isinstance(axis, CaseAxis):
+                self._check_cases(axis)
+            clearing = getattr(axis, "clearing", None)
+            if self.finds_clearing and clearing is not None:
                 raise StudyError(
-                    f"{self.place_of(axis)}{axis.kind}: {self.measure.kind} finds the clearing time itself; "
-                    "leave clearing out"
+                    f"{self.place_of(axis)}{axis.kind}: clearing = {shown(list(clearing))}: "
+                    f"{self.measure.kind} finds the clearing time itself; leave clearing out (longest, of "
+                    "the measure, is the longest that is tried)"
                 )
         if self.worst < 0:
-            raise StudyError(f"worst = {self.worst}: must be >= 0")
+            words = StudyError(f"worst = {self.worst}: must be >= 0")
+            raise placed(words, StudyError, self.places.worst)
+
+    def _check_cases(self, axis: CaseAxis) -> None:
+        """Raise StudyError for a case that is not there."""
+        for case, file in zip(axis.cases, self.cases, strict=True):
+            place = Path(file.path)
+            if not os.path.isfile(place):
+                there = [p.name for p in place.parent.glob("*") if p.is_file()]
+                raise StudyError(
+                    f"{self.place_of(axis)}{axis.kind}: {shown(case)}: there is no such file in "
+                    f"{place.parent}{nearest(place.name, there)}"
+                )
 
     @property
     def cases(self) -> tuple[CaseFile, ...]:
@@ -88,7 +118,12 @@ class Sweep:
     def place_of(self, axis: Axis) -> str:
         """Return what a message about an axis begins with: its place in the file and a colon, or nothing."""
         k = next(k for k, other in enumerate(self.axes) if other is axis)
-        return f"{self.places[k]}: " if k < len(self.places) else ""
+        return f"{self.places.axes[k]}: " if k < len(self.places.axes) else ""
+
+    @property
+    def finds_clearing(self) -> bool:
+        """Whether the measure finds the clearing time of its faults itself."""
+        return self.measure.longest_fault is not None
 
     @property
     def has_events(self) -> bool:

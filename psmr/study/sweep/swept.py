@@ -86,8 +86,8 @@ class Swept:
     def __str__(self) -> str:
         from psmr.study.sweep.words import cut
 
-        again = f" ({self.resumed} were done before)" if self.resumed else ""
-        head = f"{self.sweep.name}: {self.headline}{again} {self.seconds:.1f} s."
+        again = f" {self.resumed} were done before." if self.resumed else ""
+        head = f"{self.sweep.name}: {self.headline}{again} Took {self.seconds:.1f} s."
         return f"{head}\n\n{cut(self.ranked(), self.labels, self.sweep.measure.kind)}"
 
     def _repr_html_(self) -> str:

@@ -126,18 +126,8 @@ class Together(Sequence[Variation]):
 
 
 def joined(parts: Iterable[Variation]) -> Variation:
-    """Return what several variations make together.
-
-    Raises
-    ------
-    StudyError
-        When two of them fill one column.
-    """
+    """Return what several variations make together."""
     whole = Variation()
     for part in parts:
         whole = whole.joined(part)
-    names = [name for name, _ in whole.labels]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise StudyError(f"two axes vary {twice}; leave one of them out, or combine them")
     return whole

@@ -21,7 +21,7 @@ SHOWN = {
 
 ROWS = 10
 
-# Messages of failed points that a terminal shows.
+# Messages of failed points, and warnings, that a terminal shows.
 MESSAGES = 5
 
 
@@ -46,6 +46,8 @@ def headline(table: pd.DataFrame, kind: str) -> str:
     elif kind == "clearing-time" and len(table) > failed:
         best = table["critical_clearing_time"]
         words.append(f"critical clearing times from {best.min():.4g} s to {best.max():.4g} s")
+        kept = int((table["bounded"] == False).sum())  # noqa: E712
+        words += [f"{kept} of them the longest that was tried, which is kept"] if kept else []
     elif kind == "damping" and len(table) > failed:
         least = table["damping_ratio"]
         words.append(f"least damping from {100 * least.min():.3g} % to {100 * least.max():.3g} %")
@@ -63,22 +65,22 @@ def cut(ranked: pd.DataFrame, labels: Sequence[str], kind: str) -> str:
             table[name] = table[name].map(lambda words: _cut(words, 60))
     text = table.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="")
     more = len(ranked) - ROWS
-    return (f"{text}\n... {more} more" if more > 0 else text) + _failures(ranked)
+    said = [_counted(ranked, "message", "Failed"), _counted(ranked, "warnings", "Warnings")]
+    return "\n\n".join([f"{text}\n... {more} more" if more > 0 else text, *filter(None, said)])
 
 
-def _failures(ranked: pd.DataFrame) -> str:
-    """Return the messages of points that failed in full, the most frequent first; nothing without one."""
-    found = failures(ranked)
+def _counted(table: pd.DataFrame, column: str, title: str) -> str:
+    """Return what points say in a column, the most frequent first; nothing where none says anything."""
+    found = said(table, column)
     lines = [f"  {count}: {words}" for words, count in found[:MESSAGES]]
     if len(found) > MESSAGES:
-        lines.append(f"  ... {len(found) - MESSAGES} more messages, in the column message")
-    return "\n".join(["\n\nFailed:", *lines]) if found else ""
+        lines.append(f"  ... {len(found) - MESSAGES} more, in the column {column}")
+    return "\n".join([f"{title}:", *lines]) if found else ""
 
 
-def failures(table: pd.DataFrame) -> list[tuple[str, int]]:
-    """Return the messages of points that failed and how many points have each, the most frequent first."""
-    failed = table[table["status"] == "failed"]
-    counts = failed.groupby("message").size().sort_values(ascending=False, kind="stable")
+def said(table: pd.DataFrame, column: str) -> list[tuple[str, int]]:
+    """Return what points say in a column, and how many say it, the most frequent first."""
+    counts = table.groupby(column).size().sort_values(ascending=False, kind="stable")
     return [(str(words), int(count)) for words, count in counts.items()]
 
 

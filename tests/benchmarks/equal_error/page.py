@@ -8,7 +8,7 @@ before, with the median of what a run cost.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from matplotlib.ticker import NullFormatter
@@ -67,10 +67,10 @@ def main() -> None:
         smooth_version=versions(SMOOTHNESS)[0],
         allowed=_allowed(smooth, SMOOTH_CASES),
         allowed_rich=_allowed(smooth, RICH),
-        kept_cost=_kept_cost(grid),
+        kept_cost=_step_cost([s for s in grid if s.key[:2] in SMOOTH_CASES], "ESDIRK32, fixed"),
         quiet=_quiet(grid),
         by_kind=targets.by_kind(targets.converter_rich(grid), FIXED),
-        step_cost=_step_cost(targets.converter_rich(grid)),
+        step_cost=_step_cost(targets.converter_rich(grid), "TM"),
         exceptions=_exceptions(grid),
         **_in_words(held),
         **_slow_and_fast(grid),
@@ -86,12 +86,12 @@ def _slow_and_fast(grid: Sequence[Study]) -> dict[str, str]:
     return {name: f"{rows[which].rms:.1e}" for name, which in wanted.items()}
 
 
-def _step_cost(grid: Sequence[Study]) -> str:
-    """Return how many short steps a step of `VariableStep` costs, behind a local fault and a load step."""
+def _step_cost(grid: Sequence[Study], family: str) -> str:
+    """Return how many 20 ms steps a step of `VariableStep` costs, behind a local fault and a load step."""
     found = []
     for study in grid:
         if study.key[2] in ("local fault", "load step") and (own_row := targets.row_of(study, LOOSE)):
-            short = next(row for row in study.of("TM") if row.label == "20 ms")
+            short = next(row for row in study.of(family) if row.label == "20 ms")
             found.append(own_row.seconds / own_row.steps / (short.seconds / short.steps))
     return f"{min(found):.1f} to {max(found):.1f}"
 
@@ -124,64 +124,57 @@ def _rounds(grid: Sequence[Study]) -> str:
     return "; ".join(words)
 
 
-def _line(study: Study, *cells: str) -> str:
-    """Return the row of a table that begins with the case and what happens."""
-    return f"| {' | '.join((title(*study.key[:2]), study.key[2], *cells))} |"
+def _table(heads: str, sides: str, rows: Iterable[Sequence[str]]) -> str:
+    """Return a table whose columns stand to the left (l) or to the right (r)."""
+    rule = ("--:" if side == "r" else "---" for side in sides)
+    return "\n".join([f"| {heads} |", f"|{'|'.join(rule)}|", *(f"| {' | '.join(cells)} |" for cells in rows)])
+
+
+def _what(study: Study) -> tuple[str, str]:
+    """Return the cells with which most rows begin: the case and what happens."""
+    return title(*study.key[:2]), study.key[2]
 
 
 def _ratios(grid: Sequence[Study]) -> str:
-    lines = [
-        "| case | disturbance | fixed / variable, 1e-3: all, watched | 1e-4: all, watched "
-        "| IDA / variable, 1e-3: all, watched | 1e-4: all, watched |",
-        "|---|---|---|---|---|---|",
-    ]
-    for study in grid:
-        cells = []
-        for families in (FIXED, ("IDA",)):
-            for tolerance in (LOOSE, TIGHT):
-                pair = (targets.against(study, families, tolerance, by) for by in targets.ERRORS)
-                cells.append(", ".join(pair))
-        lines.append(_line(study, *cells))
-    return "\n".join(lines)
+    def cell(study: Study, families: Sequence[str], tolerance: float) -> str:
+        return ", ".join(targets.against(study, families, tolerance, by) for by in targets.ERRORS)
+
+    sides = [(families, tolerance) for families in (FIXED, ("IDA",)) for tolerance in (LOOSE, TIGHT)]
+    return _table(
+        "case | disturbance | fixed / variable, 1e-3: all, watched | 1e-4: all, watched "
+        "| IDA / variable, 1e-3: all, watched | 1e-4: all, watched",
+        "llllll",
+        [(*_what(study), *(cell(study, *side) for side in sides)) for study in grid],
+    )
 
 
 def _multirate(grid: Sequence[Study]) -> str:
-    lines = [
-        "| case | disturbance | variable / self-adjusting at 1e-2, 1e-3, 1e-4 "
-        "| fixed multirate, TM / variable, 1e-3: all, watched |",
-        "|---|---|---|---|",
-    ]
+    rows = []
     for study in grid:
         refined = [
             ratio(study.rows, [own(float(row.label))[0]], REFINED, row.rms, "rms")
             for row in study.of(REFINED)
         ]
         pair = (targets.against(study, (TM,), LOOSE, by) for by in targets.ERRORS)
-        lines.append(_line(study, ", ".join(refined), ", ".join(pair) if study.of(TM) else ""))
-    return "\n".join(lines)
+        rows.append((*_what(study), ", ".join(refined), ", ".join(pair) if study.of(TM) else ""))
+    heads = "case | disturbance | variable / self-adjusting at 1e-2, 1e-3, 1e-4 "
+    return _table(heads + "| fixed multirate, TM / variable, 1e-3: all, watched", "llll", rows)
 
 
 def _quiet(grid: Sequence[Study]) -> str:
-    lines = [
-        "| case | tolerance | steps in the first second, to 1 min, to 2 min | their processor time, s |",
-        "|---|---|---|---|",
-    ]
+    rows = []
     for study in grid:
         for tolerance in (LOOSE, TIGHT) if study.key[2] == "quiet minute" else ():
             if costs := targets.quiet_costs(study, tolerance).values():
                 steps = ", ".join(f"{count:g}" for count, _ in costs)
                 seconds = ", ".join(f"{max(0.0, spent):.4f}" for _, spent in costs)
-                lines.append(f"| {title(*study.key[:2])} | {tolerance:g} | {steps} | {seconds} |")
-    return "\n".join(lines)
+                rows.append((title(*study.key[:2]), f"{tolerance:g}", steps, seconds))
+    heads = "case | tolerance | steps in the first second, to 1 min, to 2 min | their processor time, s"
+    return _table(heads, "llll", rows)
 
 
 def _held(studies_of_steps: Sequence[Study]) -> str:
-    lines = [
-        "| case | tolerance | steps | the largest error is that of | branches from the fault "
-        "| devices above the tolerance at twice, four times the step | their part of the squared error "
-        "| gain of a split at equal error |",
-        "|---|---|--:|---|---|---|--:|--:|",
-    ]
+    rows = []
     for study in studies_of_steps:
         for each in study.facts["held_by"]:
             worst = ", ".join(f"{name} in {count}" for name, count in each["worst"])
@@ -190,12 +183,13 @@ def _held(studies_of_steps: Sequence[Study]) -> str:
                 f"{middle:g} (at most {most})"
                 for middle, most in zip(each["above"], each["most_above"], strict=True)
             )
-            lines.append(
-                f"| {title(*study.key[:2])} | {each['tolerance']:g} | {each['steps']} | {worst} | "
-                f"{least:g} to {most:g}, median {middle:g} | {above} | {each['held']:.0%} | "
-                f"{each['equal']:.2f} (at most {each['most_equal']:.1f}) |"
-            )
-    return "\n".join(lines)
+            far = f"{least:g} to {most:g}, median {middle:g}"
+            gain = f"{each['equal']:.2f} (at most {each['most_equal']:.1f})"
+            step = (title(*study.key[:2]), f"{each['tolerance']:g}", f"{each['steps']}")
+            rows.append((*step, worst, far, above, f"{each['held']:.0%}", gain))
+    heads = "case | tolerance | steps | the largest error is that of | branches from the fault "
+    heads += "| devices above the tolerance at twice, four times the step | their part of the squared error "
+    return _table(heads + "| gain of a split at equal error", "llrlllrr", rows)
 
 
 def _in_words(studies_of_steps: Sequence[Study]) -> dict[str, str]:
@@ -218,23 +212,15 @@ def _in_words(studies_of_steps: Sequence[Study]) -> dict[str, str]:
 
 
 def _smoothness(smooth: Sequence[Study]) -> str:
-    lines = [
-        "| case | disturbance | tolerance | `VariableStep` | best sequence | a step that stays "
-        "| staying / best | `VariableStep` / best |",
-        "|---|---|---|--:|--:|--:|--:|--:|",
-    ]
+    rows = []
     for study in smooth:
         for each in study.facts["sequences"]:
             steps, best, staying = (each[name] for name in ("steps", "ideal", "staying"))
-            cells = (
-                f"{steps}",
-                f"{best:.0f}",
-                f"{staying:.0f}",
-                f"{staying / best:.1f}",
-                f"{steps / best:.1f}",
-            )
-            lines.append(_line(study, f"{each['tolerance']:g}", *cells))
-    return "\n".join(lines)
+            counts = (f"{steps}", f"{best:.0f}", f"{staying:.0f}")
+            ratios = (f"{staying / best:.1f}", f"{steps / best:.1f}")
+            rows.append((*_what(study), f"{each['tolerance']:g}", *counts, *ratios))
+    heads = "case | disturbance | tolerance | `VariableStep` | best sequence | a step that stays "
+    return _table(heads + "| staying / best | `VariableStep` / best", "lllrrrrr", rows)
 
 
 def _allowed(smooth: Sequence[Study], cases: Sequence[tuple[str, float]]) -> str:
@@ -251,48 +237,23 @@ def _allowed(smooth: Sequence[Study], cases: Sequence[tuple[str, float]]) -> str
     return ", ".join(words)
 
 
-def _kept_cost(grid: Sequence[Study]) -> str:
-    """Return how many steps of its method that stay a step of `VariableStep` costs, on NPCC and WECC."""
-    found = []
-    for study in grid:
-        row = targets.row_of(study, LOOSE)
-        if (
-            row is None
-            or study.key[:2] not in SMOOTH_CASES
-            or study.key[2] not in ("local fault", "load step")
-        ):
-            continue
-        short = next(each for each in study.of("ESDIRK32, fixed") if each.label == "20 ms")
-        found.append(row.seconds / row.steps / (short.seconds / short.steps))
-    return f"{min(found):.1f} to {max(found):.1f}"
-
-
 def _following(grid: Sequence[Study]) -> str:
-    lines = [
-        "| case | disturbance | rms error / tolerance, from 1e-2 on | largest error / tolerance |",
-        "|---|---|---|---|",
-    ]
-    for study in grid:
-        cells = (
-            ", ".join(f"{value:.2g}" for value in targets.over_tolerance(study, by))
-            for by in ("rms", "largest")
-        )
-        lines.append(_line(study, *cells))
-    return "\n".join(lines)
+    def cell(study: Study, by: str) -> str:
+        return ", ".join(f"{value:.2g}" for value in targets.over_tolerance(study, by))
+
+    rows = [(*_what(study), cell(study, "rms"), cell(study, "largest")) for study in grid]
+    heads = "case | disturbance | rms error / tolerance, from 1e-2 on | largest error / tolerance"
+    return _table(heads, "llll", rows)
 
 
 def _peers(others: Sequence[Study], grid: Sequence[Study]) -> str:
-    lines = [
-        "| program, its case | disturbance | step | its time, s | rms error "
-        "| `VariableStep` at that error, s | ratio |",
-        "|---|---|---|--:|--:|--:|--:|",
-    ]
+    rows = []
     for study, row, cost, mark in targets.peer_costs(others, grid):
-        lines.append(
-            f"| {study.key[0]} | {study.key[2]} | {row.label} | {row.seconds:.2f} | "
-            f"{row.rms_watched:.1e} | {mark}{cost:.4f} | {'>' if mark else ''}{row.seconds / cost:.0f} |"
-        )
-    return "\n".join(lines)
+        measured = (row.label, f"{row.seconds:.2f}", f"{row.rms_watched:.1e}")
+        ours = (f"{mark}{cost:.4f}", f"{'>' if mark else ''}{row.seconds / cost:.0f}")
+        rows.append((study.key[0], study.key[2], *measured, *ours))
+    heads = "program, its case | disturbance | step | its time, s | rms error "
+    return _table(heads + "| `VariableStep` at that error, s | ratio", "lllrrrr", rows)
 
 
 def _agreement(others: Sequence[Study]) -> str:

@@ -9,6 +9,21 @@ import psmr
 CASE = Path(__file__).parents[3] / "cases" / "wscc9" / "wscc9.toml"
 
 
+FILE = """
+format = "psmr-sweep"
+version = 1
+case = "CASE"
+[scheme]
+type = "variable"
+[simulation]
+t_end = 1.0
+[[axis]]
+type = "bus-faults"
+start = 0.1
+buses = ["bus5", "bus7"]
+"""
+
+
 @pytest.fixture(scope="session")
 def study(tmp_path_factory):
     """A study of a second on WSCC-9 without events."""
@@ -37,3 +52,8 @@ def same_rows(a, b):
     """Whether two tables are equal but for the time that the runs took."""
     a, b = (table.drop(columns="seconds", errors="ignore") for table in (a, b))
     return a.equals(b)
+
+
+def swept(study, axes, folder, **options):
+    """Return a sweep in one process without figures."""
+    return psmr.sweep(study, axes, folder=folder, **{"workers": 1, "report": False, **options})

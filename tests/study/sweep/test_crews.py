@@ -156,7 +156,7 @@ def test_a_worker_without_psmr_is_said_before_a_run(monkeypatch):
         def run(self, function):
             raise Exception("ModuleNotFoundError(No module named 'psmr')")  # as Dask does
 
-    monkeypatch.setattr(cluster.Cluster, "_first_workers", lambda self: 1)
+    monkeypatch.setattr(cluster.Cluster, "_first_workers", lambda self: ("one",))
     with pytest.raises(StudyError, match=r"tcp://host:8786: a worker cannot load psmr .*nothing was run"):
         cluster.Cluster(Client(), None)
 
@@ -172,7 +172,7 @@ def test_a_worker_that_cannot_be_asked_is_not_said_to_lack_psmr(monkeypatch):
         def run(self, function):
             raise OSError("connection lost")
 
-    monkeypatch.setattr(cluster.Cluster, "_first_workers", lambda self: 1)
+    monkeypatch.setattr(cluster.Cluster, "_first_workers", lambda self: ("one",))
     with pytest.raises(StudyError, match=r"a worker cannot be asked \(connection lost\), nothing was run"):
         cluster.Cluster(Client(), None)
 

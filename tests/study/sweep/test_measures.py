@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import psmr
 from psmr.dae.system.linear import modes
 from psmr.errors import StudyError
 from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.study.file.recipe import Recipe, Split
 from psmr.study.sweep.measures.clearing import ClearingTime, _settled
 from psmr.study.sweep.measures.measure import Start
 from tests.study.sweep.conftest import CASE
@@ -84,7 +86,20 @@ def test_a_fault_that_may_stay_says_so(longer, tmp_path):
     row = found.table.iloc[0]
     assert row["critical_clearing_time"] == pytest.approx(0.05)
     assert not row["bounded"]
+    assert found.headline.endswith("to 0.05 s, 1 of them the longest that was tried, which is kept.")
     assert row["trials"] == 2  # the second with a hundredth of the tolerance
+
+
+def test_fixed_steps_leave_their_error_in_a_clearing_time(longer, tmp_path):
+    """The terminal and the page say it once for all points; with steps of the scheme's choice nobody does."""
+    axes = [psmr.BusFaults(0.1, buses=("bus5", "bus7"))]
+    measure = psmr.ClearingTime(precision=0.2, longest=0.2)
+    words = "the steps of the scheme are fixed, and their error is in the critical clearing time"
+    for recipe, count in ((Recipe({"method": "TM", "h": 0.02}, kind="single"), 1), (longer.recipe, 0)):
+        folder = tmp_path / recipe.kind
+        found = psmr.sweep(replace(longer, recipe=recipe), axes, measure, folder=folder, workers=1, worst=0)
+        assert str(found).count(f"\n\nWarnings:\n  2: {words}") == count
+        assert (folder / "sweep.html").read_text().count(f"<dt>2 points</dt><dd>{words}") == count
 
 
 def test_a_run_too_short_for_the_longest_fault(study, tmp_path):
@@ -95,14 +110,33 @@ def test_a_run_too_short_for_the_longest_fault(study, tmp_path):
         psmr.sweep(study, axes, psmr.ClearingTime(), folder=tmp_path / "s", workers=1, report=False)
 
 
+class Twice(psmr.Damping):
+    """A measure of one's own, which lets faults last as long as it will."""
+
+    longest_fault = 2.0
+
+    def check(self, study, events):
+        """Take every study."""
+
+
+def test_a_measure_says_how_long_its_faults_last(study, tmp_path):
+    axes = [psmr.BusFaults(0.1, buses=("bus7",))]
+    with pytest.raises(StudyError, match=r"longest \(of the measure\) = 2: a fault at 0.1 s is not cleared"):
+        psmr.sweep(study, axes, Twice(), folder=tmp_path / "s", workers=1, report=False)
+
+
 def test_a_clearing_time_needs_a_fault(study):
     with pytest.raises(StudyError, match=r"is about a fault, and there is none; add an axis of faults"):
         psmr.Sweep(study, (psmr.ParameterAxis("G1", "h", values=(20.0,)),), psmr.ClearingTime())
 
 
-def test_clearing_belongs_to_the_measure(study):
-    with pytest.raises(StudyError, match="finds the clearing time itself"):
-        psmr.Sweep(study, (psmr.BusFaults(0.1, clearing=(0.1, 0.2)),), psmr.ClearingTime())
+@pytest.mark.parametrize("clearing", [(0.1,), (0.3,), (0.1, 0.2)])
+def test_clearing_belongs_to_the_measure(study, clearing):
+    words = (
+        rf"bus-faults: clearing = {re.escape(str(list(clearing)))}: .* finds the clearing time itself; leave"
+    )
+    with pytest.raises(StudyError, match=words):
+        psmr.Sweep(study, (psmr.BusFaults(0.1, clearing=clearing),), psmr.ClearingTime())
 
 
 def test_damping_is_that_of_the_modes(study, tmp_path):
@@ -133,7 +167,6 @@ def test_damping_takes_no_events(study, faults):
 
 
 def test_stability_is_that_of_the_pencil(study, tmp_path):
-    from psmr.study.file.recipe import Recipe, Split
 
     recipe = Recipe({"h_slow": 0.05, "ratio": 10}, Split(delta=20.0))
     axes = [psmr.SchemeAxis("ratio", (2.0, 10.0)), psmr.SchemeAxis("h_slow", (0.02, 0.05, 0.1))]

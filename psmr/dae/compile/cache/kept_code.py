@@ -12,15 +12,18 @@ import hashlib
 import marshal
 import pickle
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import llvmlite
 import numba
 
 from psmr.dae.compile.cache import folder as folders
 from psmr.dae.compile.cache.entry import disbelieve, read_entry, write_entry
-from psmr.dae.compile.notice import Notice, announce
+from psmr.dae.compile.cache.turn import give_up, take_turn
+from psmr.dae.compile.notice import Notice, announce, say, unheard
 from psmr.dae.compile.numba_internals import CompileResult, dumps, rtsys
 
 _PACKAGE = Path(__file__).parents[3]
@@ -69,6 +72,7 @@ class KeptCode:
 
     def __init__(self, dispatcher: Any) -> None:
         self._dispatcher = dispatcher
+        self._turns: list[IO[bytes] | None] = []
         self.notice: Notice | None = None
         function = dispatcher.py_func
         own = hashlib.sha256(_file_digest(function.__code__.co_filename))
@@ -94,14 +98,36 @@ class KeptCode:
         # runtime (which frees arrays) alone. Where something is compiled, the compiler refreshes it.
         rtsys.initialize(target_context)
         path = self._path(signature, target_context.codegen())
+        found = self._kept(path, target_context)
+        if found is None:
+            self._turns.append(take_turn(path, self._say_waiting))
+            found = self._kept(path, target_context)  # another process may have made it meanwhile
+        if found is None:
+            self._announce()
+        return found
+
+    def _kept(self, path: Path, target_context: Any) -> Any:
         data = read_entry(path)
         if data is not None:
             try:
                 return CompileResult._rebuild(target_context, *pickle.loads(data))
             except Exception as error:  # whatever a pickle of another make may raise
                 disbelieve(path, f"it cannot be used ({type(error).__name__}: {error})")
-        self._announce()
         return None
+
+    def _say_waiting(self) -> None:
+        if self.notice is not None and not unheard():
+            say(f"waiting for another process that is {self.notice}")
+
+    @contextmanager
+    def in_turn(self) -> Iterator[None]:
+        """Give up, at the end, the turns that were taken inside, where machine code was missing."""
+        before = len(self._turns)
+        try:
+            yield
+        finally:
+            while len(self._turns) > before:
+                give_up(self._turns.pop())
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep the machine code for a signature."""

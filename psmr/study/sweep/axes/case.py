@@ -19,7 +19,7 @@ class CaseAxis:
     Parameters
     ----------
     cases
-        Case files, relative to the sweep file; read with the options of the study.
+        Case files, beside the study's own; read with its options.
     """
 
     cases: tuple[str, ...]

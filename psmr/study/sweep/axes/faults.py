@@ -21,6 +21,14 @@ from psmr.study.sweep.axes.axis import (
 from psmr.study.sweep.variation import Points, Variation
 from psmr.study.topology.network import branches, buses
 
+# Durations in s of faults for which none are given.
+USUAL = (0.1,)
+
+
+def _durations(axis: BranchOutages | BusFaults) -> tuple[float, ...]:
+    """Return for how long the faults last, in s."""
+    return USUAL if axis.clearing is None else axis.clearing
+
 
 @dataclass(frozen=True)
 class BranchOutages:
@@ -31,7 +39,8 @@ class BranchOutages:
     start
         Beginning of the faults in s.
     clearing
-        Durations in s after which the fault is cleared and the branch out of service.
+        Durations in s after which the fault is cleared and the branch out of service; 0.1 s where neither
+        they are given nor the measure finds them.
     branches
         Names or patterns.
     ends
@@ -45,7 +54,7 @@ class BranchOutages:
     """
 
     start: float
-    clearing: tuple[float, ...] = (0.1,)
+    clearing: tuple[float, ...] | None = None
     branches: tuple[str, ...] = ("*",)
     ends: bool = True
     r: float = 0.0
@@ -61,6 +70,8 @@ class BranchOutages:
         settle_fields(self, StudyError, numbers=True)
         _check(self)
 
+    durations = property(_durations)
+
     def points(self, base: Base) -> Points:
         """See `Axis`."""
         in_service = {
@@ -71,7 +82,7 @@ class BranchOutages:
         found = []
         for name in chosen(self.branches, tuple(in_service), "branch in service"):
             for bus in in_service[name].ends[: 2 if self.ends else 1]:
-                for duration in self.clearing:
+                for duration in self.durations:
                     fault = _fault(self, bus, duration, name)
                     labels = (("branch", name), ("bus", bus), ("clearing", duration))
                     found.append(Variation(labels, events=(fault,), beside=self.beside))
@@ -91,7 +102,7 @@ class BusFaults:
     """
 
     start: float
-    clearing: tuple[float, ...] = (0.1,)
+    clearing: tuple[float, ...] | None = None
     buses: tuple[str, ...] = ("*",)
     r: float = 0.0
     x: float = 1e-4
@@ -106,6 +117,8 @@ class BusFaults:
         settle_fields(self, StudyError, numbers=True)
         _check(self)
 
+    durations = property(_durations)
+
     def points(self, base: Base) -> Points:
         """See `Axis`."""
         return [
@@ -115,16 +128,17 @@ class BusFaults:
                 beside=self.beside,
             )
             for bus in chosen(self.buses, buses(base.system), "bus")
-            for duration in self.clearing
+            for duration in self.durations
         ]
 
 
 def _check(axis: BranchOutages | BusFaults) -> None:
-    take_numbers(axis, "clearing")
+    if axis.clearing is not None:
+        take_numbers(axis, "clearing")
     check_start(axis)
-    check_positive(axis, "clearing", axis.clearing)
-    check_distinct(axis, "clearing", axis.clearing)
-    _fault(axis, "1", axis.clearing[0], None)
+    check_positive(axis, "clearing", axis.durations)
+    check_distinct(axis, "clearing", axis.durations)
+    _fault(axis, "1", axis.durations[0], None)
 
 
 def _fault(axis: BranchOutages | BusFaults, bus: str, duration: float, trip: str | None) -> Fault:

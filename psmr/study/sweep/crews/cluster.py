@@ -74,10 +74,11 @@ class Cluster:
         self.own = isinstance(scheduler, str)
         self.client = self._client(scheduler) if self.own else scheduler
         self.token = f"psmr-sweep-{uuid.uuid4().hex[:12]}"
-        self.given: dict[Any, tuple[int, ...]] = {}
+        # What each future is to carry out, and the worker that it was meant for.
+        self.given: dict[Any, tuple[tuple[int, ...], str]] = {}
         self.done: SimpleQueue[Any] = SimpleQueue()
         try:
-            self.workers = self._first_workers()
+            self.present = self._first_workers()
             _check_versions(self._of_workers())
             parcel = zlib.compress(pickle.dumps((bench, packed())), 1)
             # A task of its own: Dask brings its result to each worker once, and makes it again if lost.
@@ -97,7 +98,12 @@ class Cluster:
                 "leave --scheduler out to run on this machine"
             ) from error
 
-    def _first_workers(self) -> int:
+    @property
+    def workers(self) -> int:
+        """See `Crew`."""
+        return len(self.present)
+
+    def _first_workers(self) -> tuple[str, ...]:
         try:
             self.client.wait_for_workers(1, timeout=FIRST_WORKER)
         except TimeoutError as error:
@@ -121,26 +127,36 @@ class Cluster:
             raise StudyError(f"{address}: a worker cannot be asked ({error}), nothing was run") from error
         return found
 
-    def _present(self) -> int:
-        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+    def _present(self) -> tuple[str, ...]:
+        return tuple(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def wants(self) -> bool:
         """See `Crew`."""
         self._check_connection()
         if time.monotonic() - self._counted > LOOK:  # clusters grow and shrink
-            self.workers, self._counted = max(1, self._present()), time.monotonic()
+            self.present, self._counted = self._present() or self.present, time.monotonic()
         return len(self.given) < AHEAD * self.workers
 
     def give(self, numbers: Sequence[int]) -> None:
         """See `Crew`."""
-        future = self.client.submit(_carried_out, self.token, tuple(numbers), self.parcel, pure=False)
-        self.given[future] = tuple(numbers)
+        # For the one with the least to do: by itself Dask gives all to the worker that has the parcel, until
+        # another one is idle. Where the worker goes, others may.
+        points = dict.fromkeys(self.present, 0)
+        for other, worker in self.given.values():
+            if worker in points:
+                points[worker] += len(other)
+        worker = min(points, key=points.__getitem__)
+        future = self.client.submit(
+            _carried_out, self.token, tuple(numbers), self.parcel, pure=False, workers=[worker],
+            allow_other_workers=True,
+        )  # fmt: skip
+        self.given[future] = tuple(numbers), worker
         future.add_done_callback(self.done.put)
 
     def take(self) -> Batch | Lost:
         """See `Crew`."""
         future = self._next()
-        numbers = self.given.pop(future)
+        numbers, _ = self.given.pop(future)
         try:
             if future.status == "finished":
                 return self._received(future)

@@ -23,14 +23,15 @@ class Crew(Protocol):
 
     Attributes
     ----------
-    workers
-        How many work at a time.
     shortest
         Time in s that a batch should take at least, so that handing it over costs nothing beside it.
     """
 
-    workers: int
     shortest: float
+
+    @property
+    def workers(self) -> int:
+        """How many work at a time."""
 
     def wants(self) -> bool:
         """Return whether another batch would keep a worker busy; no more than that is ever under way."""

@@ -36,7 +36,15 @@ def _bars(laid: Layout, values: pd.Series, words: str, shape: str, open_ended: n
     axes.barh(places, values, color=colours, height=0.7)
     for place, value, flag in zip(places.tolist(), values, open_ended, strict=True):
         text = shape.format(value)
-        axes.text(value, place, f" > {text}" if flag else f" {text}", va="center", fontsize=7, color=FAINT)
+        axes.annotate(
+            f"> {text}" if flag else text,
+            (value, place),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7,
+            color=FAINT,
+        )
     axes.set_yticks(places, names, fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()

@@ -36,7 +36,7 @@ class Damping:
     up_to_hz: float = 5.0
 
     kind: ClassVar[str] = "damping"
-    replaces: ClassVar[tuple[str, ...]] = ()
+    longest_fault: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         settle_fields(self, StudyError, numbers=True)

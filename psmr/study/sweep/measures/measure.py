@@ -69,15 +69,17 @@ class Measure(Protocol):
     ----------
     kind
         What a sweep file calls it.
-    replaces
-        Labels of the axes that it finds out itself.
+    longest_fault
+        For how long it lets the fault of a point last at most, in s, where it finds the clearing time itself;
+        None where faults last as their axes say.
     columns
         What it fills, beside the labels, `run`, `status` and `message`.
     """
 
     kind: ClassVar[str]
-    replaces: ClassVar[tuple[str, ...]]
 
+    @property
+    def longest_fault(self) -> float | None: ...  # noqa: D102
     @property
     def columns(self) -> tuple[Column, ...]: ...  # noqa: D102
 

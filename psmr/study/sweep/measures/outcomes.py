@@ -21,7 +21,7 @@ class Outcomes:
     """A run at each point: outcome, certificate of the scheme on the system at its start, work."""
 
     kind: ClassVar[str] = "outcomes"
-    replaces: ClassVar[tuple[str, ...]] = ()
+    longest_fault: ClassVar[None] = None
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -21,7 +21,7 @@ class Stability:
     """Stability of the scheme on the linearised system, and the deformation of its least damped mode."""
 
     kind: ClassVar[str] = "stability"
-    replaces: ClassVar[tuple[str, ...]] = ()
+    longest_fault: ClassVar[None] = None
 
     @property
     def columns(self) -> tuple[Column, ...]:
