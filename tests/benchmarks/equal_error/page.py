@@ -8,9 +8,11 @@ before, with the median of what a run cost.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from matplotlib.ticker import NullFormatter
 
 from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, save, styled
@@ -23,7 +25,7 @@ from tests.benchmarks.equal_error.map import ROWS as PLANTS
 from tests.benchmarks.equal_error.measure import ratio
 from tests.benchmarks.equal_error.records import Study, gather, studies, versions
 from tests.benchmarks.equal_error.smoothness import CASES as SMOOTH_CASES
-from tests.benchmarks.equal_error.smoothness import RICH
+from tests.benchmarks.equal_error.smoothness import MINUTE, RICH
 from tests.benchmarks.equal_error.smoothness import ROWS as SMOOTHNESS
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -69,6 +71,8 @@ def main() -> None:
         allowed_rich=_allowed(smooth, RICH),
         kept_cost=_step_cost([s for s in grid if s.key[:2] in SMOOTH_CASES], "ESDIRK32, fixed"),
         quiet=_quiet(grid),
+        quiet_best=_quiet_best(smooth),
+        quiet_bound=_quiet_bound(smooth),
         by_kind=targets.by_kind(targets.converter_rich(grid), FIXED),
         step_cost=_step_cost(targets.converter_rich(grid), "TM"),
         exceptions=_exceptions(grid),
@@ -173,6 +177,35 @@ def _quiet(grid: Sequence[Study]) -> str:
     return _table(heads, "llll", rows)
 
 
+def _in_parts(each: Mapping[str, Any], which: str) -> tuple[int, int]:
+    """Return the steps in the first second behind the last change and those in what follows."""
+    second = each[f"{which}_in_second"]
+    return second, each[which] - second
+
+
+def _quiet_best(smooth: Sequence[Study]) -> str:
+    rows = []
+    for study in smooth:
+        for each in study.facts["sequences"] if study.key[2] == MINUTE else ():
+            cells = []
+            for which in ("steps", "best"):
+                second, minute = _in_parts(each, which)
+                cells.append(f"{second}, {minute}, {minute / second:.1f}")
+            rows.append((title(*study.key[:2]), f"{each['tolerance']:g}", *cells))
+    heads = "case | tolerance | `VariableStep`: first second, the 59 s behind it, ratio "
+    return _table(heads + "| best sequence: first second, the 59 s behind it, ratio", "llll", rows)
+
+
+def _quiet_bound(smooth: Sequence[Study]) -> str:
+    """Return in words in how many runs the best sequence has fewer steps in the minute than in the second."""
+    minutes = [study for study in smooth if study.key[2] == MINUTE]
+    parts = [_in_parts(each, "best") for study in minutes for each in study.facts["sequences"]]
+    ratios = sorted(minute / second for second, minute in parts)
+    fewer = sum(ratio < 1.0 for ratio in ratios)
+    middle = float(np.median(ratios))
+    return f"{ratios[0]:.1f} to {ratios[-1]:.1f}, median {middle:.1f}; {fewer} of {len(ratios)} below 1"
+
+
 def _held(studies_of_steps: Sequence[Study]) -> str:
     rows = []
     for study in studies_of_steps:
@@ -215,8 +248,8 @@ def _smoothness(smooth: Sequence[Study]) -> str:
     rows = []
     for study in smooth:
         for each in study.facts["sequences"]:
-            steps, best, staying = (each[name] for name in ("steps", "ideal", "staying"))
-            counts = (f"{steps}", f"{best:.0f}", f"{staying:.0f}")
+            steps, best, staying = (each[name] for name in ("steps", "best", "staying"))
+            counts = (f"{steps}", f"{best}", f"{staying:.0f}")
             ratios = (f"{staying / best:.1f}", f"{steps / best:.1f}")
             rows.append((*_what(study), f"{each['tolerance']:g}", *counts, *ratios))
     heads = "case | disturbance | tolerance | `VariableStep` | best sequence | a step that stays "
@@ -228,7 +261,7 @@ def _allowed(smooth: Sequence[Study], cases: Sequence[tuple[str, float]]) -> str
     words, own = [], [study for study in smooth if study.key[:2] in cases]
     for kind in dict.fromkeys(study.key[2] for study in own):
         found = [
-            each["staying"] / each["ideal"]
+            each["staying"] / each["best"]
             for study in own
             if study.key[2] == kind
             for each in study.facts["sequences"]
