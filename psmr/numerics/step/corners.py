@@ -23,7 +23,6 @@ from psmr.numerics.schemes.tableaux import Tableau
 from psmr.numerics.solve.lu import solve
 from psmr.numerics.solve.newton import largest_size
 from psmr.numerics.solve.records import (
-    BOUNDED,
     LOWER_AT,
     STATE,
     UPPER_AT,
@@ -259,7 +258,7 @@ def _made_of(machine, corners, point, count, of_limits, tolerance, h, w):  # typ
 
 @lean
 def _let_go(machine, corners, changed, tolerance, w):  # type: ignore[no-untyped-def]
-    """Return how far a state moves in the step that leaves a limit that moves, in units of its tolerance.
+    """Return how far a state at a limit that moves moves in the step, in units of its tolerance.
 
     Of several it is the largest; where a limit has `changed`, by what stands in `update`, it is that.
     """
@@ -271,7 +270,7 @@ def _let_go(machine, corners, changed, tolerance, w):  # type: ignore[no-untyped
         at = matrix.variables[i]
         least = tolerance * max(1.0, abs(start[at]))
         moved = abs(w[at] - start[at])
-        if limits.held[row[BOUNDED]] != 0 or corners.aside[i] != 0 or not moved > least:
+        if corners.aside[i] != 0 or not moved > least:
             continue
         for place in (row[LOWER_AT], row[UPPER_AT]):
             if place >= 0 and abs(start[place] - start[at]) <= least:
@@ -327,9 +326,10 @@ def _first_at(machine, corners, point, tolerance, h, w):  # type: ignore[no-unty
 def _first_release(machine, corners, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return where the step should end for the corner of a limit that lets a state go, 1 for none.
 
-    A limit that moves holds the state up to there, and the step lets it go at its start. Behind the corner so
-    little is left that the limit still holds the state; a limit that jumps is met ahead of it, until what the
-    state moves in the step that leads over it is below the tolerance.
+    A limit that moves holds the state up to there, and the step lets it go at its start, or holds it to its
+    end though the limit is the faster one behind the corner. Behind the corner so little is left that the
+    limit still holds the state; a limit that jumps is met ahead of it, until what the state moves in the step
+    that leads over it is below the tolerance.
     """
     if _let_go(machine, corners, False, tolerance, w) == 0.0:
         return 1.0
