@@ -70,7 +70,7 @@ def test_within_common_steps_with_refined_devices_points_are_on_straight_lines()
     assert off[busy].max() < 1e-12
     quiet = ~busy & (middles > 0.6)
     error = np.abs(run.at(middles[quiet]) - fine.at(middles[quiet])).to_numpy()
-    assert error.max() < 3e-3 < np.abs(straight[quiet] - fine.at(middles[quiet])).to_numpy().max()
+    assert 100 * error.max() < np.abs(straight[quiet] - fine.at(middles[quiet])).to_numpy().max()
 
 
 def test_map_and_page_show_the_devices(run):
@@ -83,7 +83,7 @@ def test_map_and_page_show_the_devices(run):
 
 
 def test_of_many_devices_the_busiest_are_drawn():
-    many = psmr.simulate(chain(3000, tuple(range(LINES + 4))), psmr.SelfAdjusting(1e-3), 0.1, certify=False)
+    many = psmr.simulate(chain(3000, tuple(range(LINES + 4))), psmr.SelfAdjusting(1e-3), 0.2, certify=False)
     below = many.plot_activity().axes[1]
     assert len(below.get_yticklabels()) == LINES
     assert any("and 4 more" in text.get_text() for text in below.texts)
