@@ -10,6 +10,15 @@ from contextlib import contextmanager
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
+# The signals that came, of each `uninterrupted` that is open.
+_came: list[list[int]] = []
+
+
+def held_back() -> bool:
+    """Return whether a signal waits for the end of what is not interrupted: who waits inside may go on."""
+    return any(_came)
+
+
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Let a signal that comes inside have its effect when what is inside is done, a few seconds at most.
@@ -27,9 +36,11 @@ def uninterrupted() -> Iterator[None]:
     usual = {number: handler for number, handler in usual.items() if callable(handler)}
     for number in usual:
         signal.signal(number, lambda number, frame: came.append(number))
+    _came.append(came)
     try:
         yield
     finally:
+        _came.pop()
         for number, handler in usual.items():
             signal.signal(number, handler)
         for number in came[:1]:

@@ -2,14 +2,16 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from psmr.dae.compile.cache.turn import give_up, take_turn
+from psmr.uninterrupted import uninterrupted
 
 PROGRAM = """
 from psmr.dae.system.assemble import assemble
@@ -216,20 +218,54 @@ time.sleep(60)
 """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "taken\n"
-    threading.Timer(0.8, process.kill).start()
-    turn = take_turn(entry, lambda: waited.append(process.poll()))
+    turn = take_turn(entry, lambda: (waited.append(process.poll()), process.kill()))
     assert waited == [None]  # it was said while the maker was at work
     assert process.wait() != 0
-    give_up(turn)
+    give_up(entry, turn)
     assert not list(tmp_path.iterdir())
 
 
 def test_patience_with_another_process_ends(tmp_path, monkeypatch):
     pytest.importorskip("fcntl")
     monkeypatch.setattr("psmr.dae.compile.cache.turn.PATIENCE", 0.1)
-    turn = take_turn(tmp_path / "entry", None)
-    assert take_turn(tmp_path / "entry", None) is None
-    give_up(turn)
+    entry = tmp_path / "entry"
+    turn = take_turn(entry, None)
+    assert take_turn(entry, None) is None
+    give_up(entry, turn)
+
+
+def test_who_is_to_end_waits_for_no_turn(tmp_path):
+    pytest.importorskip("fcntl")
+    entry = tmp_path / "entry"
+    turn, tried = take_turn(entry, None), []
+
+    def interrupted():
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            tried.append(take_turn(entry, None))
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert tried == [None]
+    give_up(entry, turn)
+
+
+def test_a_turn_is_given_up_for_a_forked_process_too(tmp_path):
+    pytest.importorskip("fcntl")
+    entry = tmp_path / "entry"
+    turn = take_turn(entry, None)
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(0)
+    try:
+        give_up(entry, turn)
+        again = take_turn(entry, None)
+        assert again is not None
+        give_up(entry, again)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_a_function_that_cannot_be_compiled_leaves_no_turn(tmp_path):

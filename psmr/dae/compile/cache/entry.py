@@ -13,7 +13,7 @@ from psmr.dae.compile.cache.folder import objection
 from psmr.dae.compile.notice import say
 
 _HEAD = b"psmr compiled code, 1\n"
-_FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 """Neither follow a link nor wait at a pipe; where the system has no such flags, the status decides."""
 
 _ABANDONED = 3600.0
@@ -23,7 +23,7 @@ _ABANDONED = 3600.0
 def read_entry(path: Path) -> bytes | None:
     """Return what was written to an entry; None where there is none or where it cannot be believed."""
     try:
-        handle = os.open(path, os.O_RDONLY | _FLAGS)
+        handle = os.open(path, os.O_RDONLY | FLAGS)
         with open(handle, "rb") as file:
             reason = objection(os.fstat(file.fileno()))
             content = file.read() if reason is None else b""
@@ -53,7 +53,7 @@ def write_entry(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         _remove_abandoned(path.parent)
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | FLAGS, 0o600)
         with open(handle, "wb") as file:
             file.write(_HEAD + hashlib.sha256(data).digest() + data)
             file.flush()
@@ -74,9 +74,9 @@ def _remove(file: Path) -> None:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files of processes that ended while they wrote."""
+    """Remove the temporary files, and the turns, of processes that ended while they wrote."""
     now = time.time()
-    for file in folder.glob(".*.tmp"):
+    for file in (*folder.glob(".*.tmp"), *folder.glob(".*.turn")):
         try:
             if now - file.stat().st_mtime > _ABANDONED:
                 file.unlink()

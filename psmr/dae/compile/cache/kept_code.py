@@ -12,6 +12,7 @@ import hashlib
 import marshal
 import pickle
 import platform
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,7 +73,7 @@ class KeptCode:
 
     def __init__(self, dispatcher: Any) -> None:
         self._dispatcher = dispatcher
-        self._turns: list[IO[bytes] | None] = []
+        self._turns: dict[int, list[tuple[Path, IO[bytes] | None]]] = {}  # those of each thread
         self.notice: Notice | None = None
         function = dispatcher.py_func
         own = hashlib.sha256(_file_digest(function.__code__.co_filename))
@@ -100,7 +101,8 @@ class KeptCode:
         path = self._path(signature, target_context.codegen())
         found = self._kept(path, target_context)
         if found is None:
-            self._turns.append(take_turn(path, self._say_waiting))
+            turns = self._turns.setdefault(threading.get_ident(), [])
+            turns.append((path, take_turn(path, self._say_waiting)))
             found = self._kept(path, target_context)  # another process may have made it meanwhile
         if found is None:
             self._announce()
@@ -122,12 +124,13 @@ class KeptCode:
     @contextmanager
     def in_turn(self) -> Iterator[None]:
         """Give up, at the end, the turns that were taken inside, where machine code was missing."""
-        before = len(self._turns)
+        turns = self._turns.setdefault(threading.get_ident(), [])
+        before = len(turns)
         try:
             yield
         finally:
-            while len(self._turns) > before:
-                give_up(self._turns.pop())
+            while len(turns) > before:
+                give_up(*turns.pop())
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep the machine code for a signature."""
