@@ -47,8 +47,8 @@ class Pace:
         """Return the points of the next batch, of those that are left for a number of workers.
 
         Half of an equal share, so that batches become short towards the end and all workers end together
-        (guided self-scheduling: Polychronopoulos and Kuck, IEEE Trans. Computers 36, 1987); no more than ten
-        times the shortest time, and no less than it but for the last ones.
+        (after guided self-scheduling: Polychronopoulos and Kuck, IEEE Trans. Computers 36, 1987); no more
+        than ten times the shortest time, and no less than it but for the last ones.
         """
         if self.seconds is None:
             return 1

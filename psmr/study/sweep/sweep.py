@@ -97,8 +97,8 @@ class Sweep:
 
     def _check_cases(self, axis: CaseAxis) -> None:
         """Raise StudyError for a case that is not there."""
-        for case, file in zip(axis.cases, self.cases, strict=True):
-            place = Path(file.path)
+        for case in axis.cases:
+            place = self._beside(case)
             if not os.path.isfile(place):
                 there = [p.name for p in place.parent.glob("*") if p.is_file()]
                 raise StudyError(
@@ -111,9 +111,12 @@ class Sweep:
         """The cases, the study's own where no axis has others."""
         for axis in self.axes:
             if isinstance(axis, CaseAxis):
-                beside = Path(self.study.case.path).parent
-                return tuple(replace(self.study.case, path=beside / case) for case in axis.cases)
+                return tuple(replace(self.study.case, path=self._beside(case)) for case in axis.cases)
         return (self.study.case,)
+
+    def _beside(self, case: str) -> Path:
+        """Return where a case of an axis is: beside the study's own."""
+        return Path(self.study.case.path).parent / case
 
     def place_of(self, axis: Axis) -> str:
         """Return what a message about an axis begins with: its place in the file and a colon, or nothing."""

@@ -100,6 +100,12 @@ def test_axes_that_vary_the_same_are_refused(study, tmp_path):
         swept(study, axes, tmp_path / "s")
 
 
+def test_two_case_axes_are_refused(study, tmp_path):
+    axes = [psmr.CaseAxis(("wscc9.toml",)), psmr.CaseAxis(("wscc9.toml", "wscc9-renewable.toml"))]
+    with pytest.raises(StudyError, match=r"two axes vary case"):
+        psmr.sweep(study, axes, folder=tmp_path / "s", workers=1)
+
+
 def test_a_batch_takes_the_shortest_time_at_least():
     pace = Pace(1.0)
     assert pace.size(1000, 2) == 1

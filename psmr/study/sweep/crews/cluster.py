@@ -104,15 +104,17 @@ class Cluster:
         return len(self.present)
 
     def _first_workers(self) -> tuple[str, ...]:
+        address, reason = self.client.scheduler.address, None
         try:
             self.client.wait_for_workers(1, timeout=FIRST_WORKER)
         except TimeoutError as error:
-            address = self.client.scheduler.address
-            raise StudyError(
-                f"{address}: the scheduler has no worker after {FIRST_WORKER:g} s; start some with `dask "
-                f"worker {address} --nthreads 1`"
-            ) from error
-        return self._present()
+            reason = error
+        if present := self._present():
+            return present
+        raise StudyError(
+            f"{address}: the scheduler has no worker after {FIRST_WORKER:g} s; start some with `dask worker "
+            f"{address} --nthreads 1`"
+        ) from reason
 
     def _of_workers(self) -> Mapping[str, Mapping[str, str]]:
         try:
