@@ -116,7 +116,7 @@ class Multirate(Scheme):
         ``"held"``, the published form.
 
     `dataclasses.replace` keeps a coupling and an interface that were named, and finds anew those that were
-    not.
+    not; so does a scheme that is given those of another one, where that one did not name them.
 
     Raises
     ------

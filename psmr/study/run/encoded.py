@@ -64,8 +64,8 @@ class Encoder:
         """
         if value is None or type(value) in (bool, int, str):
             return value
-        if isinstance(value, LeftOut):  # it is left out there, too
-            return None
+        if isinstance(value, LeftOut):  # what the run had, whatever will be usual
+            return str(value)
         if type(value) is float:
             return value if math.isfinite(value) else {"float": repr(value)}
         if type(value) is complex:
