@@ -252,12 +252,12 @@ def _made_of(machine, corners, point, count, of_limits, tolerance, h, w):  # typ
                     defect[limits.bounded[b]] = 0.0
         solve(lu_of(block), defect, update)
         if of_limits:
-            return _let_go(machine, corners, True, tolerance, w)
+            return _moved_at_limits(machine, corners, True, tolerance, w)
     return largest_error(block, w, tolerance)
 
 
 @lean
-def _let_go(machine, corners, changed, tolerance, w):  # type: ignore[no-untyped-def]
+def _moved_at_limits(machine, corners, changed, tolerance, w):  # type: ignore[no-untyped-def]
     """Return how far a state at a limit that moves moves in the step, in units of its tolerance.
 
     Of several it is the largest; where a limit has `changed`, by what stands in `update`, it is that.
@@ -331,7 +331,7 @@ def _first_release(machine, corners, tolerance, h, w):  # type: ignore[no-untype
     limit still holds the state; a limit that jumps is met ahead of it, until what the state moves in the step
     that leads over it is below the tolerance.
     """
-    if _let_go(machine, corners, False, tolerance, w) == 0.0:
+    if _moved_at_limits(machine, corners, False, tolerance, w) == 0.0:
         return 1.0
     count = _changed(corners, corners.end, 0.0)
     count, made = _first_that_matter(machine, corners, corners.end, count, True, tolerance, h, w)

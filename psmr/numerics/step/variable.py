@@ -58,8 +58,8 @@ Reals = NDArray[np.float64]
 FIRST_MOVE = 0.3
 
 # It is also no longer than this part of the span: what begins after a rest must be met by some step. Where no
-# equation reads the time nothing begins: a span that would move no state by more than this part of the
-# tolerance is one step.
+# equation reads the time nothing begins but what grows out of rounding, which no long step follows: a span
+# that would move no state by more than this part of the tolerance is one step.
 FIRST_PART, AT_REST = 0.01, 1e-3
 
 # Newton's part of the tolerance of a step, and the least accurate Newton: a twentieth changes no error by
