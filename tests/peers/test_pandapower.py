@@ -113,8 +113,8 @@ def test_pivots_at_size_are_chosen_once_and_fit():
     changes = quiet_minute(system, bus).changes
     run = integrate(system, psmr.VariableStep(1e-3), 120.6, changes)
     assert np.diff(run.t).max() > 25.0
-    # Of the rest, one step of half a second, which do not suit those of milliseconds in the fault, of the steps
-    # behind it and of the events; more where factors have no room.
+    # Of the rest, one step of half a second, of the steps of milliseconds behind it, which those do not suit,
+    # and of the events; more where factors have no room.
     assert run.counters.repivots == 3
     run = integrate(system, psmr.SingleRate("TM", 0.1, newton="very dishonest", tolerance=1e-7), 1.0, changes)
     assert run.counters.repivots == 2
