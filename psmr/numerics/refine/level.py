@@ -16,13 +16,13 @@ from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.lu import Lu, Search
 from psmr.numerics.solve.records import (
     ARRAYS,
-    COUNTS,
     Kept,
     Limits,
     Matrix,
     Ramps,
     Records,
     Work,
+    nothing_kept,
     row_of,
 )
 from psmr.numerics.solve.solver import solve_block
@@ -71,7 +71,7 @@ def level_for(whole: Block, frame: Frame) -> Level:
         work=Work(*map(like, old.work)),
         lu=Lu(*map(like, old.lu)),
         search=Search(*map(like, old.search)),
-        kept=Kept(np.array([np.nan, 1.0, 0.0, 0.0, 0.0]), np.zeros(COUNTS, np.int64)),
+        kept=nothing_kept(),
     )
     row = row_of(records, solve_block.address)
     totals = [int(total) for total in (frame.offsets[-1] if len(frame.offsets) else [0] * 4)]

@@ -22,16 +22,15 @@ from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.lu import make_lu, order_and_room, why_singular, with_room
 from psmr.numerics.solve.ramps import NOTHING, Following
 from psmr.numerics.solve.records import (
-    COUNTS,
     KEPT,
     RATE,
     SCALE,
     VALID,
-    Kept,
     Limits,
     Matrix,
     Records,
     Work,
+    nothing_kept,
     row_of,
 )
 from psmr.numerics.solve.solver import solve, solve_block
@@ -243,7 +242,7 @@ def make_block(
         work=Work(np.zeros(kernels.states), *(np.zeros(kernels.rows) for _ in range(6))),
         lu=lu,
         search=search,
-        kept=Kept(np.array([np.nan, 1.0, 0.0, 0.0, 0.0]), np.zeros(COUNTS, np.int64)),
+        kept=nothing_kept(),
     )
     return Block(role, kernels, layout.columns, layout.rows, records)
 

@@ -26,6 +26,7 @@ from psmr.numerics.solve.pivots import READY, first_factors
 from psmr.numerics.solve.records import (
     DAMPED_SOLVES,
     FACTORISATIONS,
+    FALL,
     ITERATIONS,
     KEPT,
     RATE,
@@ -33,6 +34,7 @@ from psmr.numerics.solve.records import (
     REPIVOTS,
     SCALE,
     SOLVES,
+    UNSEEN,
     VALID,
     WORST,
     WORST_AT,
@@ -66,6 +68,13 @@ TRUST = 0.8
 # A kept matrix that took more iterations than this is renewed at the next step: that costs two (measured).
 FEW = 4
 OUTWORN = -1.0
+
+# A look at what the first update of a solve left of the residual costs a residual. With a kept matrix so many
+# solves after it go without, those of the stages between the first and the last one of ESDIRK32, where the
+# fall that was seen then, taken for no smaller than the least and so many times as large, leaves no more than
+# is allowed. That saves a tenth of the cost of `VariableStep` and changes no error (measured: Kundur, New
+# England, NPCC, WECC, 1,354 buses); without the least what is left adds up in quiet minutes.
+BLIND, CARE, LEAST_FALL = 2, 4.0, 0.01
 
 # Ten halvings: where a thousandth of the step does not help, none will (Deuflhard, section 3.3).
 LEAST_DAMPING = 1e-3
@@ -161,6 +170,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
             status = renew(block, w, a)
             if status != DONE:
                 return status
+            memory[UNSEEN] = 0.0
             if policy != HONEST:
                 if not planned:
                     count[REFRESHES] += 1
@@ -186,6 +196,10 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         elif fresh and norm < tolerance:
             return _done(block, w)
         last = norm
+        blind = policy == VERY_DISHONEST and step == 1 and memory[UNSEEN] > 0.0
+        if blind and CARE * max(memory[FALL], LEAST_FALL) * norm < tolerance:
+            memory[UNSEEN] -= 1.0
+            return _done(block, w)
         evaluate(block, w)
         changed = defect_at(block, w, a)
         # An earlier rate promises enough and the residual at the new point confirms it: nothing left to gain.
@@ -194,6 +208,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         falls = after <= 0.5 * before or before < tolerance
         sure = memory[RATE] ** TRUST * norm < tolerance and after * norm < tolerance * before
         if falls and (sure or norm < tolerance) and not changed:
+            memory[FALL], memory[UNSEEN] = after / before if before > 0.0 else 1.0, BLIND
             return _done(block, w)
     return NOT_CONVERGED
 

@@ -17,6 +17,9 @@ RATE = 1  # theta / (1 - theta) last measured with a fresh matrix; 1 when unknow
 VALID = 2  # 1 when F holds the residual at the present w
 WORST = 3  # last update, relative to max(1, |w|)
 KEPT = 4  # part of the residual `shift` that is taken off the equations: continuation
+FALL = 5  # part of the residual that the update of a kept matrix left when one was last looked at
+UNSEEN = 6  # so many solves need no such look
+MEMORY = 7
 
 # Places in `Kept.counts`.
 ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, REPIVOTS, HONEST_SOLVES, DAMPED_SOLVES = range(8)
@@ -147,6 +150,13 @@ class Records(NamedTuple):
     lu: Lu
     search: Search
     kept: Kept
+
+
+def nothing_kept() -> Kept:
+    """Return what a block begins with: no matrix, an unknown rate."""
+    memory = np.zeros(MEMORY)
+    memory[SCALE], memory[RATE] = np.nan, 1.0
+    return Kept(memory, np.zeros(COUNTS, np.int64))
 
 
 # In compiled code a block is the address of its row: an address and a length for each array of `Records`, one
