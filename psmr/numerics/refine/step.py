@@ -28,7 +28,8 @@ from psmr.numerics.step.encoded import (
     TARGET,
 )
 from psmr.numerics.step.estimate import filtered_estimate, largest_error, local_errors
-from psmr.numerics.step.instructions import copy, extrapolate, stage
+from psmr.numerics.step.extrapolation import extrapolate
+from psmr.numerics.step.instructions import copy, stage
 from psmr.numerics.step.machine import AUTONOMOUS, EFFORT, VALID_OF
 
 # Where a set took more steps than this in a step of the last length, its estimate there says nothing: the set

@@ -103,9 +103,9 @@ PAIRS: Mapping[str, ImplicitPair] = MappingProxyType(
             [_OF_32, _OF_32, -7107561914881 / 25547637784726, 30698249 / 44052120, 49563 / 233080],
             3,
             {
-                2: _BEHIND,
-                3: ("older stage 2", "now", "stage 2"),
-                4: ("now", "stage 2", "stage 3"),
+                2: ("older stage 2", "older stage 4", "older stage 3", "now"),
+                3: ("older now", "older stage 2", "older stage 4", "older stage 3", "now", "stage 2"),
+                4: ("older stage 4", "now", "stage 2", "stage 3"),
                 5: ("now", "stage 2", "stage 3", "stage 4"),
             },
         ),

@@ -124,6 +124,7 @@ def tableau_program(
                 matrix="new" if i == int(tableau.first_explicit) else "kept",
                 rate=None if last and tableau.stiffly_accurate and not keep_last else f"k{i + 1}",
                 guess=starts.get(i + 1),
+                cubes=_cubes(tableau, i, starts.get(i + 1, ())),
             )
         )
     if not tableau.stiffly_accurate:
@@ -134,3 +135,25 @@ def tableau_program(
         name[len(BEFORE) :] for names in starts.values() for name in names if name.startswith(BEFORE)
     }
     return Program(tuple(instructions), kept=tuple(sorted(outliving)))
+
+
+def _cubes(tableau: Tableau, stage: int, points: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the third-order terms of a stage and of the points from which it is extrapolated.
+
+    See `psmr.numerics.step.extrapolation.extrapolate`. A stage of order 2 is right up to h^2; stage i has
+    (A c^2)_i / 2 where the solution has c_i^3 / 6, and the end of a step b c^2 / 2. Seen from there the
+    stages of that step are at c - 1.
+    """
+    c, third = tableau.c, tableau.A @ tableau.c**2 / 2.0
+    end = float(tableau.b @ c**2) / 2.0 - 1.0 / 6.0
+
+    def cube(i: int, before: bool) -> float:
+        s = float(c[i]) - before
+        off = float(third[i] - c[i] ** 3 / 6.0) - end * before
+        return 1.0 / 6.0 + off / s**3 if s else 0.0
+
+    def of(name: str) -> float:
+        own = name.removeprefix(BEFORE)
+        return cube(0 if own == NOW else int(own.removeprefix("stage ")) - 1, name != own)
+
+    return (cube(stage, False), *map(of, points)) if points else ()

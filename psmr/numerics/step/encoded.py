@@ -41,7 +41,7 @@ LOOP, NUMBERS, STRIDE = 8, 9, 10
 LIST = 11
 TIMES, JUMP = 1, 2  # REPEAT: times; AGAIN: times, first instruction of the body, one after `between`
 MOST = 3  # AGREE: side, JUMP, most; KEEP: the point
-# EXTRAPOLATE: BLOCK, and COUNT points from column LIST; NUMBERS: the time
+# EXTRAPOLATE: BLOCK, and COUNT points from column LIST; NUMBERS: the time, `Stage.cubes`
 MOST_LISTED = 8
 WIDTH = LIST + MOST_LISTED
 
@@ -220,7 +220,7 @@ class _Writer:
         own = stage.rows
         if isinstance(stage.guess, tuple):
             row = self.row(EXTRAPOLATE, BLOCK=self.blocks[stage.role, own], COUNT=len(stage.guess))
-            self._numbers(row, [stage.at])
+            self._numbers(row, [stage.at, *((cube,) for cube in stage.cubes)])
             for k, name in enumerate(stage.guess):
                 row[LIST + k] = self.point(name)
             self.present = ""

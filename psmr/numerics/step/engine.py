@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -44,10 +45,19 @@ _NO_POINTS = np.zeros((0, 0))
 
 @dataclass(frozen=True)
 class Choices:
-    """What an engine is told beside the program: Newton's policy and tolerance."""
+    """What an engine is told beside the program.
+
+    Attributes
+    ----------
+    newton, tolerance
+        Newton's policy and tolerance.
+    drifts_from
+        Coefficient h gamma of a stage in s from which on the tolerance falls with it; inf for none.
+    """
 
     newton: str
     tolerance: float
+    drifts_from: float = math.inf
 
 
 class ProgramEngine:
@@ -124,6 +134,7 @@ class ProgramEngine:
             measured=self._measured,
             policy=POLICIES[choices.newton],
             tolerance=float(choices.tolerance),
+            drifts_from=float(choices.drifts_from),
         )
         self.forget(False)
 

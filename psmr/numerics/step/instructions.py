@@ -45,6 +45,9 @@ from psmr.numerics.step.machine import (
 # Rounds in which explicit states and the limits that move with them settle: enough for a contraction of 3/4.
 MOST_ROUNDS = 100
 
+# No stage is asked for more than this because it is long: some ten thousand times the rounding of its values.
+MOST_ACCURATE = 1e-12
+
 # Corrections "to convergence" give up after so many, and after so many in a row that made the difference
 # larger.
 MOST_CORRECTIONS = 100
@@ -84,6 +87,14 @@ def _due(row, loops):  # type: ignore[no-untyped-def]
 
 
 @lean
+def _tolerance(machine, a):  # type: ignore[no-untyped-def]
+    """Return Newton's tolerance for a stage with the coefficient a = h gamma in s."""
+    if a <= machine.drifts_from:
+        return machine.tolerance
+    return max(machine.tolerance * machine.drifts_from / a, min(machine.tolerance, MOST_ACCURATE))
+
+
+@lean
 def _implicit(machine, row, block, a, w):  # type: ignore[no-untyped-def]
     """Solve the block's rows together."""
     state, number = machine.state, row[BLOCK]
@@ -91,7 +102,7 @@ def _implicit(machine, row, block, a, w):  # type: ignore[no-untyped-def]
         kept_of(block).memory[VALID] = 0.0
     if machine.policy == DISHONEST and _due(row, machine.loops):
         kept_of(block).memory[SCALE] = np.nan
-    status = solve(block, w, a, machine.policy, machine.tolerance, state[EFFORT])
+    status = solve(block, w, a, machine.policy, _tolerance(machine, a), state[EFFORT])
     state[VALID_OF] = state[FAILED] = number
     if status != DONE:
         state[SOLVING] = 1
@@ -215,43 +226,6 @@ def answer(machine, row, numbers):  # type: ignore[no-untyped-def]
                 value -= answers.gains[q] * point[answers.of[q]]
             level += numbers[first + k] * value
         answers.level[j] = level
-
-
-@lean
-def extrapolate(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
-    """Write the polynomial in time through the listed points into the variables of a block.
-
-    A point whose time is NaN is not there.
-    """
-    time = t + h * numbers[row[NUMBERS]]
-    points, variables = machine.points, matrix_of(machine.blocks[row[BLOCK]]).variables
-    last, waiting, weight_of_it, anew = w.size - 1, -1, 0.0, True
-    for k in range(row[COUNT]):
-        own = points[row[LIST + k], last]
-        if own != own:
-            continue
-        weight = 1.0
-        for j in range(row[COUNT]):
-            other = points[row[LIST + j], last]
-            if j != k and other == other:
-                weight *= (time - other) / (own - other)
-        if waiting < 0:  # two at a time: reading and writing is all there is to do
-            waiting, weight_of_it = row[LIST + k], weight
-            continue
-        one, two = points[waiting], points[row[LIST + k]]
-        waiting = -1
-        for q in range(variables.size):
-            at = variables[q]
-            value = weight_of_it * one[at] + weight * two[at]
-            w[at] = value if anew else w[at] + value
-        anew = False
-    if waiting >= 0:
-        one = points[waiting]
-        for q in range(variables.size):
-            at = variables[q]
-            value = weight_of_it * one[at]
-            w[at] = value if anew else w[at] + value
-    machine.state[VALID_OF] = -1
 
 
 @lean

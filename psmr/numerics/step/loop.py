@@ -38,7 +38,8 @@ from psmr.numerics.step.encoded import (
     TARGET,
     TIMES,
 )
-from psmr.numerics.step.instructions import add, agree, answer, copy, extrapolate, mix, stage
+from psmr.numerics.step.extrapolation import extrapolate
+from psmr.numerics.step.instructions import add, agree, answer, copy, mix, stage
 from psmr.numerics.step.machine import (
     AUTONOMOUS,
     DIVIDED,

@@ -45,8 +45,8 @@ class Machine(NamedTuple):
         For each step of the span, whether it was taken in parts.
     state, measured
         Whole and real numbers that outlive a step; see the names above.
-    policy, tolerance
-        Newton's.
+    policy, tolerance, drifts_from
+        Newton's; see `psmr.numerics.step.engine.Choices`.
     """
 
     code: np.ndarray
@@ -67,3 +67,4 @@ class Machine(NamedTuple):
     measured: np.ndarray
     policy: int
     tolerance: float
+    drifts_from: float

@@ -131,8 +131,11 @@ class Stage:
         Whether the algebraic variables of the other side also answer what the variables of this side are
         beside the same combination of points: `psmr.numerics.step.answer`.
     guess
-        Point whose values Newton starts from; None for the present one; several points for the polynomial in
-        time through those that are there (of a stage of both sides).
+        Point whose values Newton starts from; None for the present one; several points for an extrapolation
+        from those that are there (of a stage of both sides).
+    cubes
+        With several points, the third-order terms of the result and of each of them; see
+        `psmr.numerics.step.extrapolation.extrapolate`.
     matrix
         What a dishonest Newton does here: a ``"new"`` matrix, the one that is ``"kept"``, or a new one in the
         ``"first"`` pass of the enclosing `Until`.
@@ -152,6 +155,7 @@ class Stage:
     outside: tuple[tuple[str, Each], ...] = ()
     answered: bool = False
     guess: str | tuple[str, ...] | None = None
+    cubes: tuple[float, ...] = ()
     matrix: Literal["new", "kept", "first"] = "new"
     rate: str | None = None
     shown: bool = False
