@@ -186,7 +186,6 @@ def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-de
         if limits.held[b] == 0 and not leaves:
             continue
         if ready == 0:
-            kept_of(block).memory[VALID] = 0.0
             evaluate(block, w)
             ready = 1
         # How far the limit moves, and would at its first pace; its last pace follows.
