@@ -161,6 +161,21 @@ def test_a_jump_just_behind_a_step_that_was_to_end_at_it_is_seen():
             assert abs(run.x[-1, 1] - z) < 2 * tolerance
 
 
+def test_corners_close_together_do_not_end_a_step_each():
+    """A step to one of a dozen ceilings leads over some more: what they make of a short one is little."""
+    ceilings = 0.5 + 1e-3 * np.arange(12)
+    component = component_of(clipped)
+    devices = [
+        psmr.Device(f"C{k}", component, {"high": high, "gain": 1.0}) for k, high in enumerate(ceilings)
+    ]
+    start = {f"{device.name}.{variable}": 0.0 for device in devices for variable in "xyz"}
+    run = psmr.simulate(psmr.assemble(devices, start), psmr.VariableStep(1e-4), 1.5, certify=False)
+    met = np.arcsin(ceilings)
+    z = 1.0 - np.cos(met) + ceilings * (1.5 - met)
+    assert np.abs(run.x[-1, 1::2] - z).max() < 0.2e-4
+    assert ((run.t > 0.5) & (run.t < 0.6)).sum() <= 5
+
+
 @pytest.mark.parametrize(
     ("method", "parts"), [("TR-BDF2", (0.586,)), ("ESDIRK32", (0.45, 0.768)), ("ESDIRK43", (0.5, 0.625))]
 )

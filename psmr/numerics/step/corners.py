@@ -36,8 +36,9 @@ from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.estimate import largest_error
 
 # Corners that make this much of the tolerance of a step together are left to the error control, and where one
-# ends a step, that much of it is left behind the corner, so that the step does not end before it.
-MATTERS, LEFT = 0.3, 0.1
+# ends a step, that much of it is left behind the corner, so that the step does not end before it. With 0.1
+# left the largest error on Kundur's system at 1e-4 is a third larger, at no less cost (measured).
+MATTERS, LEFT = 0.3, 0.05
 
 # Shares below this part of the tolerance are rounding: margins that rest at a corner change their signs in
 # nearly every step of WECC's cases, with shares below 1e-10 tolerances. On those and NPCC's corners make of a
@@ -356,7 +357,10 @@ def _first_at(machine, corners, point, tolerance, h, w):  # type: ignore[no-unty
     # A step that ends at the corner has its stage behind the end beyond it.
     if corners.behind / corners.missed * made * further * part * part > MATTERS * (parts[point] - part):
         return part / (1.0 + further)
-    return part + LEFT / made * (parts[point] - part)
+    # The shares grow from the corner on, and what they make of a step is its length times that: of one to q
+    # made q (q - part) / (parts[point] - part), which is LEFT.
+    room = LEFT / made * (parts[point] - part)
+    return part + room / (0.5 * part + np.sqrt(0.25 * part * part + room))
 
 
 @lean
