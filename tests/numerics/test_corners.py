@@ -12,6 +12,8 @@ from psmr.dae.compile.switches import switches
 from psmr.dae.compile.trace import trace
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.implicit_pairs import PAIRS
+from psmr.numerics.step import variable
+from psmr.numerics.step.variable import halts_of
 from tests import systems
 from tests.benchmarks.equal_error.cases import severe_fault
 from tests.benchmarks.equal_error.measure import instants, values_at
@@ -124,6 +126,67 @@ def test_the_error_is_proportional_to_the_tolerance_across_ceilings_of_exciters(
         ratios.append(float(off.max()) / tolerance)
     assert max(ratios) < 3**2 * min(ratios)  # c tol / 3 < error < 3 c tol for some c
     assert max(ratios) < 3
+
+
+def test_a_step_is_broken_off_at_the_stage_that_shows_its_corner(monkeypatch):
+    """New England, bolted fault: a quarter of the steps tried meet or leave a limit."""
+    system = psmr.build(psmr.read_case(CASES / "new-england" / "new-england.toml"))
+    fault = severe_fault(system, 16)
+    times = instants(fault)
+    fine = integrate(system, psmr.VariableStep(1e-7), fault.t_end, fault.changes)
+    exact = values_at(system, fault, fine, times)
+    scale = np.maximum(1.0, np.abs(exact).max(axis=0))
+
+    def work_and_error():
+        found = []
+        for tolerance in np.geomspace(6e-4, 1.6e-3, 5):  # where a single corner falls changes a single run
+            run = integrate(system, psmr.VariableStep(float(tolerance)), fault.t_end, fault.changes)
+            off = (values_at(system, fault, run, times) - exact) / (tolerance * scale)
+            work = run.counters.newton_iterations["step"], run.counters.factorisations_by_role["step"]
+            found.append((*work, np.sqrt(np.mean(off**2)), np.abs(off).max()))
+        return np.mean(found, axis=0)
+
+    broken_off = work_and_error()
+    monkeypatch.setattr(variable, "halts_of", lambda code, corners: halts_of(code, corners)[-1:])
+    to_the_end = work_and_error()
+    assert (broken_off[:2] < (0.93, 0.88) * to_the_end[:2]).all()
+    assert (broken_off[2:] < 1.2 * to_the_end[2:]).all()
+
+
+def test_a_jump_just_behind_a_step_that_was_to_end_at_it_is_seen():
+    """Found from the first stages a jump may be a little late: the next step then jumps near its start."""
+    for tolerance in (1e-2, 1e-3):
+        for high in np.linspace(0.1, 0.9, 25):
+            run, z, _ = run_of(compared, psmr.VariableStep(tolerance, "ESDIRK32"), high=high)
+            assert abs(run.x[-1, 1] - z) < 2 * tolerance
+
+
+def test_corners_close_together_do_not_end_a_step_each():
+    """A step to one of a dozen ceilings leads over some more: what they make of a short one is little."""
+    ceilings = 0.5 + 1e-3 * np.arange(12)
+    component = component_of(clipped)
+    devices = [
+        psmr.Device(f"C{k}", component, {"high": high, "gain": 1.0}) for k, high in enumerate(ceilings)
+    ]
+    start = {f"{device.name}.{variable}": 0.0 for device in devices for variable in "xyz"}
+    run = psmr.simulate(psmr.assemble(devices, start), psmr.VariableStep(1e-4), 1.5, certify=False)
+    met = np.arcsin(ceilings)
+    z = 1.0 - np.cos(met) + ceilings * (1.5 - met)
+    assert np.abs(run.x[-1, 1::2] - z).max() < 0.2e-4
+    assert ((run.t > 0.5) & (run.t < 0.6)).sum() <= 5
+
+
+@pytest.mark.parametrize(
+    ("method", "parts"), [("TR-BDF2", (0.586,)), ("ESDIRK32", (0.45, 0.768)), ("ESDIRK43", (0.5, 0.625))]
+)
+def test_where_a_step_is_looked_at(method, parts):
+    """Behind the stages that are later than all before them, and at the end of the program."""
+    system = systems.one(component_of(clipped), {}, high=0.5)
+    control = (
+        psmr.VariableStep(1e-4, method).engine(system, system.parameters, system.buffer(), False).control
+    )
+    np.testing.assert_allclose(control.corners.parts[control.halts[:, 1]], (*parts, 1.0), atol=5e-4)
+    assert (np.diff(control.halts[:, 0]) > 0).all()
 
 
 def test_a_device_out_of_service_has_no_corners():

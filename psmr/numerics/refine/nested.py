@@ -52,7 +52,7 @@ from psmr.numerics.step.controller import (
     remembered,
     within,
 )
-from psmr.numerics.step.corners import accepted
+from psmr.numerics.step.corners import accepted, look_anew
 from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.instructions import copy
 from psmr.numerics.step.machine import VALID_OF
@@ -240,7 +240,8 @@ def _corner(machine, control, corners, nest, frame, h, w):  # type: ignore[no-un
     """Return at which part of a step of all it should end for a corner of what is not refined, 1 for none."""
     for i in range(corners.aside.size):
         corners.aside[i] = nest.error[frame.row_atom[i]] > 1.0
-    return first_corner(machine, control, corners, h, w)
+    look_anew(corners)
+    return first_corner(machine, control, corners, corners.end, h, w)
 
 
 @lean
@@ -377,7 +378,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                 nest.pace[nest.recent[k]] = 0.0
             state[RECENT] = 0
         state[CARRIED] = 1 if refined else 0
-        accepted(corners)
+        accepted(corners, located > 0)
         times[filled] = w[w.size - 1]
         copy(w, rows[filled])
         nest.log_end[filled] = state[LOGGED]

@@ -39,8 +39,8 @@ from psmr.numerics.step.controller import (
     remembered,
     within,
 )
-from psmr.numerics.step.corners import HALVINGS, Corners, accepted, corners_for, first_switch
-from psmr.numerics.step.encoded import AT_START
+from psmr.numerics.step.corners import HALVINGS, Corners, accepted, corners_for, first_switch, look_anew
+from psmr.numerics.step.encoded import AT_START, OPERATION, SAVE, TARGET
 from psmr.numerics.step.engine import Choices, ProgramEngine
 from psmr.numerics.step.estimate import filtered_estimate, largest_error
 from psmr.numerics.step.instructions import copy
@@ -106,6 +106,9 @@ class Control(NamedTuple):
         (n,) room for rates without limits.
     corners
         Those of the equations.
+    halts
+        (K, 2) how many instructions of the program come before a look for corners, and at which point of the
+        step; see `halts_of`.
     stops, passed
         Times in s at which a step ends, ascending, and how many of them are behind.
     """
@@ -121,6 +124,7 @@ class Control(NamedTuple):
     outliving: np.ndarray
     raw: np.ndarray
     corners: Corners
+    halts: np.ndarray
     stops: np.ndarray
     passed: np.ndarray
 
@@ -154,21 +158,24 @@ def _way(slope, bend, turn, s):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-def]
-    """Return at which part of the step in w a state first met or left its limit, 1 where none did so far.
+def _first_limit(machine, control, corners, point, h, w):  # type: ignore[no-untyped-def]
+    """Return at which part of the h to a point of the step a state first met or left its limit, 1 for none.
+
+    The point is in w, and was solved last: the end, the stage near the middle or one behind that.
 
     A state that meets its limit is without it the cubic through its start with its rate there, the one near
-    the middle and the raw one at the end; where the limit holds it near the middle already, the parabola with
-    the rates of both ends, and a step that ends there has its middle before it. One that leaves does so where
-    its raw rate, a straight line, changes its sign; so does one that the step holds to its end though it
+    the middle and the raw one at the point; where the limit holds it near the middle already, the parabola
+    with the rates of both ends, and a step that ends there has its middle before it. One that leaves does so
+    where its raw rate, a straight line, changes its sign; so does one that is held up to the point though it
     should have left. Rates are those beside a limit that moves, the parabola through its values at the start,
-    near the middle and at the end. What is away from the limit by less than `BEYOND` tolerances is left to
-    the error.
+    near the middle and at the point, a line where that is the middle. What is away from the limit by less
+    than `BEYOND` tolerances is left to the error.
     """
     block, aside = machine.blocks[0], corners.aside
     matrix, limits = matrix_of(block), limits_of(block)
     start, part, ready, row = machine.points[AT_START], 1.0, 0, 0
     middle, near = corners.parts[corners.middle], machine.points[corners.stages[corners.middle]]
+    middle, further = middle / corners.parts[point], point != corners.middle
     for b in range(limits.bounded.size):
         i, side = limits.bounded[b], limits.held[b]
         at, lower, upper, slack = matrix.variables[i], limits.lower[i], limits.upper[i], 0.0
@@ -191,14 +198,14 @@ def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-de
         if limits.held[b] == 0 and not leaves:
             continue
         if ready == 0:
-            kept_of(block).memory[VALID] = 0.0
             evaluate(block, w)
             ready = 1
         # How far the limit moves, and would at its first pace; its last pace follows.
-        drift, ahead, moved = (limit - begin) * side, 0.0, high if side > 0 else low
-        if moved >= 0:
+        drift, moved = (limit - begin) * side, high if side > 0 else low
+        ahead = drift
+        if moved >= 0 and further:
             to_middle = (near[moved] - begin) * side
-            ahead = drift - (middle * drift - to_middle) / (middle * (1.0 - middle))
+            ahead -= (middle * drift - to_middle) / (middle * (1.0 - middle))
         last = h * matrix.F[i] * side - (2.0 * drift - ahead)
         if not (meets or leaves) and -0.5 * last <= BEYOND * least:  # it stays
             continue
@@ -220,7 +227,7 @@ def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-de
         slope, gap = h * machine.rates[0, at] * side - ahead, (begin - start[at]) * side
         bend, turn = last - slope, 0.0
         to_middle = (near[moved] - begin) * side if moved >= 0 else 0.0
-        if (near[at] - begin) * side - to_middle < -least:  # without its limit so far
+        if further and (near[at] - begin) * side - to_middle < -least:  # without its limit so far
             halfway = h * machine.rates[corners.middle_stage, at] * side
             halfway -= ahead + 2.0 * middle * (drift - ahead)
             turn = ((halfway - slope) / middle - bend) / (middle - 1.0)
@@ -243,12 +250,38 @@ def _first_limit(machine, control, corners, h, w):  # type: ignore[no-untyped-de
 
 
 @lean
-def first_corner(machine, control, corners, h, w):  # type: ignore[no-untyped-def]
-    """Return at which part of the step in w it should end for a limit or a corner, 1 where for none."""
-    part = _first_limit(machine, control, corners, h, w)
-    if not LEAST_PART < part < 1.0 - LEAST_PART:
+def first_corner(machine, control, corners, point, h, w):  # type: ignore[no-untyped-def]
+    """Return at which part of the step it should end for a limit or a corner before a point of it, or 1.
+
+    The point is in w, and was solved last.
+    """
+    reach = corners.parts[point]
+    part = _first_limit(machine, control, corners, point, reach * h, w)
+    part = reach * part if part < 1.0 - LEAST_PART else 1.0
+    if part < LEAST_PART:
         part = 1.0
-    return min(part, first_switch(machine, corners, control.tolerance, h, w))
+    return min(part, first_switch(machine, corners, point, control.tolerance, h, w))
+
+
+@lean
+def _attempt(machine, control, corners, looks, h, w):  # type: ignore[no-untyped-def]
+    """Try a step of h in s from the point in w; return (status, at which part of it it should end).
+
+    Where it `looks` for corners, it is broken off behind the first stage that shows one that ends it: the
+    stages behind it would be solved in vain.
+    """
+    code, halts, at = machine.code, control.halts, 0
+    look_anew(corners)
+    for k in range(halts.shape[0]):
+        status = run_program(machine, code[at : halts[k, 0]], machine.numbers, h, w)
+        if status != DONE:
+            return status, 1.0
+        at = halts[k, 0]
+        if looks:
+            part = first_corner(machine, control, corners, halts[k, 1], h, w)
+            if part < 1.0:
+                return DONE, part
+    return DONE, 1.0
 
 
 @lean
@@ -267,21 +300,19 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
             return VANISHED
         copy(w, points[AT_START])
         machine.state[EFFORT] = effort_for(control.solvable)
-        status = run_program(machine, machine.code, machine.numbers, h, w)
+        status, part = _attempt(machine, control, corners, located < MOST_CORNERS, h, w)
         machine.state[EFFORT] = ALL
-        if status == DONE and located < MOST_CORNERS:
-            part = first_corner(machine, control, corners, h, w)
-            if part < 1.0 and t + part * h > t:  # taken again, to the corner
-                copy(points[AT_START], w)
-                machine.state[VALID_OF] = -1
-                before, located = max(h, before), located + 1
-                steps[NEXT] = part * h
-                continue
+        if part < 1.0 and t + part * h > t:  # taken again, to the corner
+            copy(points[AT_START], w)
+            machine.state[VALID_OF] = -1
+            before, located = max(h, before), located + 1
+            steps[NEXT] = part * h
+            continue
         error = error_of(machine, control.difference, control.tolerance, h, w) if status == DONE else np.inf
         if error <= 1.0:
             if last:
                 w[w.size - 1] = stop
-            accepted(corners)
+            accepted(corners, located > 0)
             counts[ACCEPTED] += 1
             wanted = after_accepted(order, h, error, steps[PREVIOUS], refused)
             longest = longest_solved(control.solvable)
@@ -324,6 +355,23 @@ def run_variable(machine, control, end, w, times, rows):  # type: ignore[no-unty
     return filled, DONE
 
 
+def halts_of(code: NDArray[np.int64], corners: Corners) -> NDArray[np.int64]:
+    """Return `Control.halts`: behind each stage that is later in time than all before it, and the end.
+
+    The first of them is the one near the middle. A stage behind the end would not save enough.
+    """
+    saved = {int(row[TARGET]): at + 1 for at, row in enumerate(code) if row[OPERATION] == SAVE}
+    solved = sorted(
+        (saved[place], point) for point, place in enumerate(corners.stages) if 0 < point < corners.end
+    )
+    halts, furthest = [], 0
+    for at, point in solved:
+        if point > furthest:
+            halts.append((at, point))
+            furthest = point
+    return np.array([*halts, (len(code), corners.end)], np.int64)
+
+
 class VariableEngine:
     """See `psmr.numerics.schemes.scheme.FlowEngine`."""
 
@@ -346,6 +394,7 @@ class VariableEngine:
             system, lambda h, before: program, 1.0, choices, None, parameters, w, False
         )
         self.blocks, self.n, self.pair = self.inner.blocks, system.n, pair
+        corners = self._corners(system, w)
         self.control = Control(
             difference=np.array(pair.difference),
             order=float(pair.order),
@@ -357,7 +406,8 @@ class VariableEngine:
             counts=np.zeros(2, np.int64),
             outliving=self.inner.outliving,
             raw=np.zeros(system.n),
-            corners=self._corners(system, w),
+            corners=corners,
+            halts=halts_of(self.inner.encoded.code, corners),
             stops=np.zeros(0),
             passed=np.zeros(1, np.int64),
         )
@@ -373,7 +423,7 @@ class VariableEngine:
         self.control = self.control._replace(stops=np.ascontiguousarray(stops), passed=np.zeros(1, np.int64))
         for _, place in self.control.outliving:
             self.inner.machine.points[place, -1] = np.nan
-        self.control.corners.ahead[:] = 0
+        self.control.corners.follows[:] = 0
         block = self.blocks[0]
         block.evaluate(w)
         rates = block.records.matrix.F[: self.n]
