@@ -16,21 +16,12 @@ from psmr.dae.system.system import System
 from psmr.errors import PsmrError, SimulationError
 from psmr.numerics.schemes.implicit_pairs import ImplicitPair
 from psmr.numerics.solve.block import Block
-from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.impasse import JUMP, impasse
-from psmr.numerics.solve.records import (
-    BOUNDED,
-    LOWER_AT,
-    UPPER_AT,
-    VALID,
-    follow_until,
-    kept_of,
-    limits_of,
-    matrix_of,
-)
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
+from psmr.numerics.solve.records import follow_until
 from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED, Status
+from psmr.numerics.step.bounds import LEAST_PART, first_limit
 from psmr.numerics.step.controller import (
     NONE_BEFORE,
     after_accepted,
@@ -39,7 +30,7 @@ from psmr.numerics.step.controller import (
     remembered,
     within,
 )
-from psmr.numerics.step.corners import HALVINGS, Corners, accepted, corners_for, first_switch, look_anew
+from psmr.numerics.step.corners import Corners, accepted, corners_for, first_switch, look_anew
 from psmr.numerics.step.encoded import AT_START, OPERATION, SAVE, TARGET
 from psmr.numerics.step.engine import Choices, ProgramEngine
 from psmr.numerics.step.estimate import filtered_estimate, largest_error
@@ -72,9 +63,8 @@ SHARE, LEAST_ACCURATE = 5e-2, 1e-4
 # step of 7 s with 5e-4 tolerances in all speeds left 9.5 tolerances in the angles (0.14 so).
 DRIFTS_FROM = 0.02
 
-# A limit that is met or left within a step ends the step where the state is away from it by more tolerances
-# than this; nearer than this part of the step to either end it is passed as it is. So often is it sought.
-BEYOND, LEAST_PART, MOST_CORNERS = 1.0, 1e-3, 8
+# So often is sought where a step ends for a limit or a corner.
+MOST_CORNERS = 8
 
 # Places in `Control.steps` and `Control.counts`.
 NEXT, PREVIOUS, TRIED = range(3)
@@ -152,111 +142,13 @@ def error_of(machine, difference, tolerance, h, w):  # type: ignore[no-untyped-d
 
 
 @lean
-def _way(slope, bend, turn, s):  # type: ignore[no-untyped-def]
-    """Return how far a state moves in the part s of a step with the rate slope + bend s + turn s^2."""
-    return s * (slope + s * (bend / 2.0 + s * turn / 3.0))
-
-
-@lean
-def _first_limit(machine, control, corners, point, h, w):  # type: ignore[no-untyped-def]
-    """Return at which part of the h to a point of the step a state first met or left its limit, 1 for none.
-
-    The point is in w, and was solved last: the end, the stage near the middle or one behind that.
-
-    A state that meets its limit is without it the cubic through its start with its rate there, the one near
-    the middle and the raw one at the point; where the limit holds it near the middle already, the parabola
-    with the rates of both ends, and a step that ends there has its middle before it. One that leaves does so
-    where its raw rate, a straight line, changes its sign; so does one that is held up to the point though it
-    should have left. Rates are those beside a limit that moves, the parabola through its values at the start,
-    near the middle and at the point, a line where that is the middle. What is away from the limit by less
-    than `BEYOND` tolerances is left to the error.
-    """
-    block, aside = machine.blocks[0], corners.aside
-    matrix, limits = matrix_of(block), limits_of(block)
-    start, part, ready, row = machine.points[AT_START], 1.0, 0, 0
-    middle, near = corners.parts[corners.middle], machine.points[corners.stages[corners.middle]]
-    middle, further = middle / corners.parts[point], point != corners.middle
-    for b in range(limits.bounded.size):
-        i, side = limits.bounded[b], limits.held[b]
-        at, lower, upper, slack = matrix.variables[i], limits.lower[i], limits.upper[i], 0.0
-        low, high = -1, -1
-        if row < limits.moving.shape[0] and limits.moving[row, BOUNDED] == b:
-            low, high = limits.moving[row, LOWER_AT], limits.moving[row, UPPER_AT]
-            lower, upper = start[low] if low >= 0 else lower, start[high] if high >= 0 else upper
-            slack = control.tolerance * max(1.0, abs(start[at]))  # Newton puts a state there, to its accuracy
-            row += 1
-        if aside[i] != 0:
-            continue
-        if side == 0:
-            if lower + slack < start[at] < upper - slack:
-                continue
-            side = 1 if start[at] >= upper - slack else -1
-        begin, limit = (upper, limits.upper[i]) if side > 0 else (lower, limits.lower[i])
-        least = control.tolerance * max(1.0, abs(limit))
-        meets = limits.held[b] != 0 and (start[at] - begin) * side < -least
-        leaves = limits.held[b] == 0 and (w[at] - limit) * side < -BEYOND * least
-        if limits.held[b] == 0 and not leaves:
-            continue
-        if ready == 0:
-            evaluate(block, w)
-            ready = 1
-        # How far the limit moves, and would at its first pace; its last pace follows.
-        drift, moved = (limit - begin) * side, high if side > 0 else low
-        ahead = drift
-        if moved >= 0 and further:
-            to_middle = (near[moved] - begin) * side
-            ahead -= (middle * drift - to_middle) / (middle * (1.0 - middle))
-        last = h * matrix.F[i] * side - (2.0 * drift - ahead)
-        if not (meets or leaves) and -0.5 * last <= BEYOND * least:  # it stays
-            continue
-        if ready == 1:
-            kept_of(block).memory[VALID] = 0.0
-            evaluate(block, start)
-            copy(matrix.F, control.raw)
-            kept_of(block).memory[VALID] = 0.0
-            evaluate(block, w)
-            ready = 2
-        if not meets:
-            first = h * control.raw[i] * side - ahead
-            left = first / (first - last) if first > 0.0 > last else 1.0
-            if leaves and first > 0.0:  # where so little is left that it would be passed too
-                left = min(left, 1.0 - 2.0 * LEAST_PART)
-            if leaves or -0.5 * last * (1.0 - left) > BEYOND * least:
-                part = min(part, left)
-            continue
-        slope, gap = h * machine.rates[0, at] * side - ahead, (begin - start[at]) * side
-        bend, turn = last - slope, 0.0
-        to_middle = (near[moved] - begin) * side if moved >= 0 else 0.0
-        if further and (near[at] - begin) * side - to_middle < -least:  # without its limit so far
-            halfway = h * machine.rates[corners.middle_stage, at] * side
-            halfway -= ahead + 2.0 * middle * (drift - ahead)
-            turn = ((halfway - slope) / middle - bend) / (middle - 1.0)
-            bend -= turn
-        reach = _way(slope, bend, turn, 1.0)
-        if abs(reach - gap) < BEYOND * least:  # met at the end
-            continue
-        if reach < gap:  # the curve does not meet what was met
-            part = min(part, 0.5)
-            continue
-        before, behind = 0.0, 1.0
-        for _ in range(HALVINGS):
-            half = 0.5 * (before + behind)
-            if _way(slope, bend, turn, half) < gap:
-                before = half
-            else:
-                behind = half
-        part = min(part, behind)
-    return part
-
-
-@lean
 def first_corner(machine, control, corners, point, h, w):  # type: ignore[no-untyped-def]
     """Return at which part of the step it should end for a limit or a corner before a point of it, or 1.
 
     The point is in w, and was solved last.
     """
     reach = corners.parts[point]
-    part = _first_limit(machine, control, corners, point, reach * h, w)
+    part = first_limit(machine, control, corners, point, reach * h, w)
     part = reach * part if part < 1.0 - LEAST_PART else 1.0
     if part < LEAST_PART:
         part = 1.0
