@@ -7,6 +7,7 @@ from scipy.sparse.linalg import splu
 
 from psmr.errors import SingularError
 from psmr.numerics.solve.lu import factorise, make_lu, ordering, refactor, solve, suit
+from psmr.numerics.solve.pairs import FIRST, SECOND
 from psmr.numerics.solve.pivots import first_factors
 from psmr.numerics.solve.status import DONE
 
@@ -42,6 +43,46 @@ def test_solves_as_scipy(n, density, seed):
     assert np.abs(matrix @ x - b).max() < 1e3 * n * 2.2e-16 * scale
     np.testing.assert_allclose(x, splu(matrix).solve(b), rtol=1e-8, atol=1e-9 * np.abs(x).max())
     assert not lu.work.any()
+
+
+def network_like(buses, alone, rng):
+    """Return a matrix with two columns and rows for each bus of a random graph, and states that see both."""
+    graph = sparse.random_array((buses, buses), density=2.0 / buses, rng=rng)
+    graph = sparse.csc_matrix(graph + graph.T + sparse.eye_array(buses))
+    blocks = sparse.kron(graph, np.ones((2, 2))).tocsc()
+    blocks.data = rng.standard_normal(blocks.nnz)
+    blocks = blocks + sparse.diags_array(np.full(2 * buses, 8.0))
+    at = (np.arange(alone), rng.permutation(buses)[:alone])
+    beside = sparse.csr_matrix((rng.standard_normal(alone), at), (alone, buses))
+    beside = sparse.kron(beside, np.ones((1, 2)))
+    matrix = sparse.csc_matrix(sparse.bmat([[4 * sparse.eye_array(alone), beside], [-beside.T, blocks]]))
+    matrix.sort_indices()
+    return matrix
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_of_columns_are_found_and_used(seed):
+    rng = np.random.default_rng(seed)
+    matrix = network_like(60, 40, rng)
+    lu = factorise(matrix.indptr, matrix.indices, matrix.data)
+    firsts = np.flatnonzero(lu.pair == FIRST)
+    np.testing.assert_array_equal(np.flatnonzero(lu.pair == SECOND), firsts + 1)
+    assert len(firsts) >= 50  # of 60 buses
+    n = matrix.shape[0]
+    for k in firsts:  # one pattern, with a full block where both meet
+        lower = [set(lu.Li[lu.Lp[j] : lu.Lp[j + 1]]) for j in (k, k + 1)]
+        upper = [set(lu.Ui[lu.Up[j] : lu.Up[j + 1]]) for j in (k, k + 1)]
+        assert lower[0] == lower[1] | {k + 1}
+        assert upper[1] == upper[0] | {k}
+    for b in (rng.standard_normal(n), np.eye(n)[3], np.zeros(n)):
+        np.testing.assert_allclose(solution(lu, b), splu(matrix).solve(b), rtol=1e-9, atol=1e-12)
+    for _ in range(3):
+        matrix.data *= rng.uniform(0.8, 1.2, matrix.nnz)
+        assert refactor(lu, matrix.data)
+        anew = factorise(matrix.indptr, matrix.indices, matrix.data)
+        b = rng.standard_normal(n)
+        np.testing.assert_allclose(solution(lu, b), solution(anew, b), rtol=1e-9, atol=1e-12)
+        assert not lu.work.any()
 
 
 def test_zero_diagonal_needs_other_pivots():

@@ -41,17 +41,18 @@ COURSE_PLACES = place("ramps.places")
 INDPTR, INDICES, ORDER = place("lu.indptr"), place("lu.indices"), place("lu.order")
 
 # Arrays whose length follows from the block alone: as many entries as it has states, rows, rows and one more,
-# entries of the Jacobian, entries and one more.
+# entries of the Jacobian, entries and one more. `lu.work` has two for each row.
 AS_STATES = (DIAGONAL, LOWER, UPPER, place("work.known"))
 AS_ROWS = (
     VARIABLES,
     *(place(f"work.{name}") for name in ("defect", "update", "guess", "start", "full", "shift")),
-    *(place(f"lu.{name}") for name in ("order", "position", "D", "work")),
+    *(place(f"lu.{name}") for name in ("order", "position", "D", "pair")),
     *(place(f"search.{name}") for name in ("pivot_of", "mark", "stack", "head", "topological", "sums")),
 )
 AS_POINTERS = (place("matrix.F"), INDPTR, place("lu.Lp"), place("lu.Up"), place("search.Tp"))
 AS_ENTRIES = (INDICES, place("lu.rows"))
 AS_VALUES = (CONSTANT, place("matrix.J"))
+LU_WORK = place("lu.work")
 
 # Columns of the table of kernels; see `psmr.dae.compile.kernels`.
 _COUNT, _FIRST_POINTER = 3, 4
@@ -118,6 +119,7 @@ def extract(frame, whole, block, base, variables_from, rows_from, chosen, level,
     for k in AS_ENTRIES:
         r[k + 1] = r[CONSTANT + 1] - 1
     r[AS_VALUES[1] + 1] = r[CONSTANT + 1]
+    r[LU_WORK + 1] = 2 * n
     for i in range(n):
         column_place[variables[i]] = NONE
         row_place[rows[i]] = NONE

@@ -3,8 +3,10 @@
 The first factorisation (Gilbert and Peierls, 1988) chooses pivots and finds the pattern of the factors. After
 that, `refactor` repeats the arithmetic alone on the fixed pattern, as KLU does, without a search and without
 allocation, and `suit` says when the old pivots do not serve the new values. Columns are ordered once by
-minimum degree on A + A^T, which keeps the large diagonal of a network where it is. Index arrays are uint32:
-signed ones cost a wrap-around test per access.
+minimum degree on A + A^T, which keeps the large diagonal of a network where it is. Two columns whose factors
+have one pattern, as those of both parts of a bus voltage mostly have, are a pair
+(`psmr.numerics.solve.pairs`) and taken together: an index that is read serves four products. Indices are
+unsigned: signed ones cost a wrap-around test per access.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from scipy.sparse.linalg import splu
 
 from psmr.dae.compile.decorators import lean
 from psmr.errors import SingularError
+from psmr.numerics.solve.pairs import ALONE, FIRST, NONE, ONE, SECOND, THREE, TWO
 from psmr.numerics.solve.pivots import FAILED_AT, first_factors, sum_rows
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_FINITE
 
@@ -44,8 +47,10 @@ class Lu(NamedTuple):
         Strict triangles by column, in pivot positions; the arrays have room for more.
     D
         Inverse pivots.
+    pair
+        Of each column whether it is alone (0), the first of a pair (1) or the second (2).
     work
-        Zero vector, zero again after every call.
+        (2n,) zeros, zero again after every call: two columns, entry by entry beside each other.
     state
         [whether pivots have been chosen, column at which that failed].
     """
@@ -62,6 +67,7 @@ class Lu(NamedTuple):
     Ui: np.ndarray
     Ux: np.ndarray
     D: np.ndarray
+    pair: np.ndarray
     work: np.ndarray
     state: np.ndarray
 
@@ -97,33 +103,99 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
     """Factorise new values of the pattern with the same pivots; return whether these surely suit.
 
     Where not, a multiplier exceeds `GROWTH_LIMIT`, or a pivot is zero or not finite: `suit` looks closer.
+    Column k is in the even entries of `work`, its companion in the odd ones. u and v are entries of U of both
+    in row j, and u_2 and v_2 those in the row of the companion of j.
     """
-    indptr, rows, order, x = lu.indptr, lu.rows, lu.order, lu.work
+    indptr, rows, order, pair, x = lu.indptr, lu.rows, lu.order, lu.pair, lu.work
     Lp, Li, Lx, Up, Ui, Ux, D = lu.Lp, lu.Li, lu.Lx, lu.Up, lu.Ui, lu.Ux, lu.D
-    sound = True
-    for k in range(D.size):
-        column = order[k]
-        for p in range(indptr[column], indptr[column + 1]):
-            x[rows[p]] = values[p]
-        for p in range(Up[k], Up[k + 1]):
-            j = Ui[p]
-            u = x[j]
-            x[j] = 0.0
-            Ux[p] = u
-            for s in range(Lp[j], Lp[j + 1]):
-                x[Li[s]] -= Lx[s] * u
-        d = 1.0 / x[k]
-        x[k] = 0.0
-        D[k] = d
-        if d == 0.0 or not np.isfinite(d):
-            sound = False
-        for s in range(Lp[k], Lp[k + 1]):
-            i = Li[s]
-            v = x[i] * d
-            x[i] = 0.0
-            Lx[s] = v
-            if not abs(v) <= GROWTH_LIMIT:
+    k, n, sound = NONE, np.uint64(D.size), True
+    while k < n:
+        column, at = order[k], TWO * k
+        for p in range(indptr[column], indptr[column + ONE]):
+            x[TWO * rows[p]] = values[p]
+        p, end = np.uint64(Up[k]), np.uint64(Up[k + ONE])
+        if pair[k] == ALONE:
+            while p < end:
+                j = np.uint64(Ui[p])
+                u = x[TWO * j]
+                x[TWO * j] = 0.0
+                Ux[p] = u
+                p += ONE
+                first, second = np.uint64(Lp[j]), np.uint64(Lp[j + ONE])
+                if pair[j] == FIRST:
+                    u_2 = x[TWO * j + TWO] - Lx[first] * u
+                    x[TWO * j + TWO] = 0.0
+                    Ux[p] = u_2
+                    p += ONE
+                    back = second - first - ONE
+                    for s in range(second, np.uint64(Lp[j + TWO])):
+                        i = TWO * Li[s]
+                        x[i] = (x[i] - Lx[s - back] * u) - Lx[s] * u_2
+                else:
+                    for s in range(first, second):
+                        x[TWO * Li[s]] -= Lx[s] * u
+            d = 1.0 / x[at]
+            x[at] = 0.0
+            D[k] = d
+            if d == 0.0 or not np.isfinite(d):
                 sound = False
+            for s in range(Lp[k], Lp[k + ONE]):
+                i = TWO * Li[s]
+                m = x[i] * d
+                x[i] = 0.0
+                Lx[s] = m
+                if not abs(m) <= GROWTH_LIMIT:
+                    sound = False
+            k += ONE
+            continue
+        column = order[k + ONE]
+        for p_2 in range(indptr[column], indptr[column + ONE]):
+            x[TWO * rows[p_2] + ONE] = values[p_2]
+        beside = end - p
+        while p < end:
+            j = np.uint64(Ui[p])
+            of_j = TWO * j
+            u, v = x[of_j], x[of_j + ONE]
+            x[of_j] = x[of_j + ONE] = 0.0
+            Ux[p], Ux[p + beside] = u, v
+            p += ONE
+            first, second = np.uint64(Lp[j]), np.uint64(Lp[j + ONE])
+            if pair[j] == FIRST:
+                m = Lx[first]
+                u_2, v_2 = x[of_j + TWO] - m * u, x[of_j + THREE] - m * v
+                x[of_j + TWO] = x[of_j + THREE] = 0.0
+                Ux[p], Ux[p + beside] = u_2, v_2
+                p += ONE
+                back = second - first - ONE
+                for s in range(second, np.uint64(Lp[j + TWO])):
+                    i, m, m_2 = TWO * Li[s], Lx[s - back], Lx[s]
+                    x[i] = (x[i] - m * u) - m_2 * u_2
+                    x[i + ONE] = (x[i + ONE] - m * v) - m_2 * v_2
+            else:
+                for s in range(first, second):
+                    i, m = TWO * Li[s], Lx[s]
+                    x[i] -= m * u
+                    x[i + ONE] -= m * v
+        d, u = 1.0 / x[at], x[at + ONE]
+        m = x[at + TWO] * d
+        d_2 = 1.0 / (x[at + THREE] - m * u)
+        x[at] = x[at + ONE] = x[at + TWO] = x[at + THREE] = 0.0
+        D[k], D[k + ONE] = d, d_2
+        Ux[Up[k + TWO] - ONE] = u
+        first, second = np.uint64(Lp[k]), np.uint64(Lp[k + ONE])
+        Lx[first] = m
+        if d == 0.0 or d_2 == 0.0 or not (np.isfinite(d) and np.isfinite(d_2) and abs(m) <= GROWTH_LIMIT):
+            sound = False
+        back = second - first - ONE
+        for s in range(second, np.uint64(Lp[k + TWO])):
+            i = TWO * Li[s]
+            m = x[i] * d
+            m_2 = (x[i + ONE] - m * u) * d_2
+            x[i] = x[i + ONE] = 0.0
+            Lx[s - back], Lx[s] = m, m_2
+            if not (abs(m) <= GROWTH_LIMIT and abs(m_2) <= GROWTH_LIMIT):
+                sound = False
+        k += TWO
     return sound
 
 
@@ -149,22 +221,46 @@ def suit(lu, search, values):  # type: ignore[no-untyped-def]
 @lean
 def solve(lu, b, out):  # type: ignore[no-untyped-def]
     """Write the solution of A out = b; `b` is left alone."""
-    order, position, y, D = lu.order, lu.position, lu.work, lu.D
+    order, position, pair, y, D = lu.order, lu.position, lu.pair, lu.work, lu.D
     Lp, Li, Lx, Up, Ui, Ux = lu.Lp, lu.Li, lu.Lx, lu.Up, lu.Ui, lu.Ux
-    n = D.size
+    n = np.uint64(D.size)
     for i in range(n):
         y[position[i]] = b[i]
-    for k in range(n):
-        v = y[k]
-        if v != 0.0:
-            for s in range(Lp[k], Lp[k + 1]):
-                y[Li[s]] -= Lx[s] * v
-    for k in range(n - 1, -1, -1):
-        v = y[k] * D[k]
+    k = NONE
+    while k < n:
+        u, first, second = y[k], np.uint64(Lp[k]), np.uint64(Lp[k + ONE])
+        if pair[k] == FIRST:
+            v = y[k + ONE] - Lx[first] * u
+            y[k + ONE] = v
+            if u != 0.0 or v != 0.0:
+                back = second - first - ONE
+                for s in range(second, np.uint64(Lp[k + TWO])):
+                    i = Li[s]
+                    y[i] = (y[i] - Lx[s - back] * u) - Lx[s] * v
+            k += TWO
+        else:
+            if u != 0.0:
+                for s in range(first, second):
+                    y[Li[s]] -= Lx[s] * u
+            k += ONE
+    while k > NONE:
+        k -= ONE
+        v, second, end = y[k] * D[k], np.uint64(Up[k]), np.uint64(Up[k + ONE])
         y[k] = 0.0
         out[order[k]] = v
-        for s in range(Up[k], Up[k + 1]):
-            y[Ui[s]] -= Ux[s] * v
+        if pair[k] == SECOND:
+            k -= ONE
+            u = (y[k] - Ux[end - ONE] * v) * D[k]
+            y[k] = 0.0
+            out[order[k]] = u
+            first = np.uint64(Up[k])
+            beside = second - first
+            for s in range(first, second):
+                i = Ui[s]
+                y[i] = (y[i] - Ux[s] * u) - Ux[s + beside] * v
+        else:
+            for s in range(second, end):
+                y[Ui[s]] -= Ux[s] * v
 
 
 def ordering(indptr: NDArray[np.uint32], indices: NDArray[np.uint32]) -> tuple[NDArray[np.intp], int]:
@@ -242,7 +338,8 @@ def make_lu(
         Ui=index(room),
         Ux=np.zeros(room),
         D=np.zeros(n),
-        work=np.zeros(n),
+        pair=index(n),
+        work=np.zeros(2 * n),
         state=work(2),
     )
     search = Search(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
+from psmr.numerics.solve.pairs import find_pairs
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_FINITE, SINGULAR
 
 # A diagonal entry is the pivot unless it is 1000 times smaller than the largest candidate, both relative to
@@ -159,6 +160,7 @@ def first_factors(lu, search, values):  # type: ignore[no-untyped-def]
         Li[p] = position[Li[p]]
     _sort_columns(n, search, Lp, Li, Lx)
     _sort_columns(n, search, Up, Ui, Ux)
+    find_pairs(lu)
     for i in range(n):
         lu.position[i] = position[i]
     for p in range(lu.rows.size):

@@ -161,7 +161,7 @@ def nothing_kept() -> Kept:
 
 # In compiled code a block is the address of its row: an address and a length for each array of `Records`, one
 # after the other, then the address of the solver. Each function opens what it needs.
-ARRAYS = 53
+ARRAYS = 54
 SOLVER = 2 * ARRAYS
 ROW = SOLVER + 1
 
@@ -243,8 +243,9 @@ def lu_of(block):  # type: ignore[no-untyped-def]
         places(r[74], r[75]),
         reals(r[76], r[77]),
         reals(r[78], r[79]),
-        reals(r[80], r[81]),
-        integers(r[82], r[83]),
+        places(r[80], r[81]),
+        reals(r[82], r[83]),
+        integers(r[84], r[85]),
     )
 
 
@@ -253,15 +254,15 @@ def search_of(block):  # type: ignore[no-untyped-def]
     """Open the room for the choice of pivots of a block."""
     r = integers(block, ROW)
     return Search(
-        integers(r[84], r[85]),
         integers(r[86], r[87]),
         integers(r[88], r[89]),
         integers(r[90], r[91]),
         integers(r[92], r[93]),
-        reals(r[94], r[95]),
-        places(r[96], r[97]),
+        integers(r[94], r[95]),
+        reals(r[96], r[97]),
         places(r[98], r[99]),
-        reals(r[100], r[101]),
+        places(r[100], r[101]),
+        reals(r[102], r[103]),
     )
 
 
@@ -269,7 +270,7 @@ def search_of(block):  # type: ignore[no-untyped-def]
 def kept_of(block):  # type: ignore[no-untyped-def]
     """Open what outlives a call: memory and counts."""
     r = integers(block, ROW)
-    return Kept(reals(r[102], r[103]), integers(r[104], r[105]))
+    return Kept(reals(r[104], r[105]), integers(r[106], r[107]))
 
 
 @lean
