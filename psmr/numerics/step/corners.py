@@ -22,7 +22,7 @@ from psmr.dae.compile.kernels import residual
 from psmr.dae.compile.switch_tables import SwitchTables
 from psmr.numerics.schemes.tableaux import Tableau
 from psmr.numerics.solve.lu import solve
-from psmr.numerics.solve.newton import largest_size
+from psmr.numerics.solve.passes import largest_size
 from psmr.numerics.solve.records import (
     LOWER_AT,
     STATE,
