@@ -140,18 +140,16 @@ def stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     known, places = work_of(block).known, places_of(block)
     time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
     first = row[NUMBERS] + time_round * row[STRIDE]
-    if row[BASE] == PRESENT:
-        for q in range(known.size):
-            known[q] = w[position(places, q)]
-    else:
-        base = machine.points[row[BASE]]
-        for q in range(known.size):
-            known[q] = base[position(places, q)]
+    base = w if row[BASE] == PRESENT else machine.points[row[BASE]]
     j = row[COUNT] % 2
     if j == 1:
         weight, rate = h * numbers[first + 2], machine.rates[row[LIST]]
         for q in range(known.size):
-            known[q] += weight * rate[position(places, q)]
+            at = position(places, q)
+            known[q] = base[at] + weight * rate[at]
+    else:
+        for q in range(known.size):
+            known[q] = base[position(places, q)]
     while j < row[COUNT]:  # two at a time: reading and writing is all there is to do
         one, two = machine.rates[row[LIST + j]], machine.rates[row[LIST + j + 1]]
         u, v = h * numbers[first + 2 + j], h * numbers[first + 3 + j]
