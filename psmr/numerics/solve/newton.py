@@ -170,7 +170,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
                 last = 0.0
             due = planned = False
             fresh = True
-        if not before < WILD:
+        if before >= WILD:  # NaN goes on to the update, which says of what
             return NOT_FINITE
         norm = improve(block, w)
         count[ITERATIONS] += 1
