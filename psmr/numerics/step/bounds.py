@@ -32,9 +32,11 @@ def first_limit(machine, control, corners, point, h, w):  # type: ignore[no-unty
     where its raw rate, a straight line, changes its sign; so does one that is held up to the point though it
     should have left. Rates are those beside a limit that moves, the parabola through its values at the start,
     near the middle and at the point, a line where that is the middle. What is away from the limit by less
-    than `BEYOND` tolerances is left to the error.
+    than `BEYOND` tolerances is left to the error, and what happens before `LEAST_PART` of the step is passed:
+    it must not hide what happens later.
     """
     block, aside = machine.blocks[0], corners.aside
+    soon = LEAST_PART / corners.parts[point]
     matrix, limits = matrix_of(block), limits_of(block)
     start, part, ready, row = machine.points[AT_START], 1.0, 0, 0
     middle, near = corners.parts[corners.middle], machine.points[corners.stages[corners.middle]]
@@ -85,7 +87,7 @@ def first_limit(machine, control, corners, point, h, w):  # type: ignore[no-unty
             if leaves and first > 0.0:  # where so little is left that it would be passed too
                 left = min(left, 1.0 - 2.0 * LEAST_PART)
             if leaves or -0.5 * last * (1.0 - left) > BEYOND * least:
-                part = min(part, left)
+                part = left if soon <= left < part else part
             continue
         slope, gap = h * machine.rates[0, at] * side - ahead, (begin - start[at]) * side
         bend, turn = last - slope, 0.0
@@ -108,5 +110,5 @@ def first_limit(machine, control, corners, point, h, w):  # type: ignore[no-unty
                 before = half
             else:
                 behind = half
-        part = min(part, behind)
+        part = behind if soon <= behind < part else part
     return part

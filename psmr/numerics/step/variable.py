@@ -150,8 +150,6 @@ def first_corner(machine, control, corners, point, h, w):  # type: ignore[no-unt
     reach = corners.parts[point]
     part = first_limit(machine, control, corners, point, reach * h, w)
     part = reach * part if part < 1.0 - LEAST_PART else 1.0
-    if part < LEAST_PART:
-        part = 1.0
     return min(part, first_switch(machine, corners, point, control.tolerance, h, w))
 
 
