@@ -10,6 +10,7 @@ import psmr
 from psmr.grid.powerflow.powerflow import power_flow
 from psmr.study.file.study import read_study
 from psmr.study.run.execute import prepare
+from tests.benchmarks.equal_error.plants import plants_in
 from tests.cases.plants import filled
 
 CASES = Path(__file__).parents[2] / "cases" / "new-england"
@@ -88,3 +89,29 @@ def test_fault():
     early, late = (np.ptp(angles[:, window], axis=1) for window in (run.t < 3.0, run.t > 5.0))
     assert (early > 0.1).all()
     assert (late < 0.25 * early).all()
+
+
+def test_the_case_with_plants_is_the_one_that_is_measured():
+    """The file's system is that of the benchmark: same names, same equilibrium."""
+    built, read_in = (
+        plants_in("new-england", 5),
+        psmr.build(psmr.read_case(CASES / "new-england-plants.toml")),
+    )
+    assert read_in.names_x == built.system.names_x
+    assert read_in.names_y == built.system.names_y
+    np.testing.assert_allclose(read_in.w0, built.system.w0, rtol=0, atol=1e-9)
+
+
+def test_the_ripple_of_five_plants_is_followed_in_two_steps():
+    """Plants, speeds and bus voltages where macro steps end; docs/when-multirate-pays.md has 2.0e-4."""
+    plants = plants_in("new-england", 5)
+    study = read_study(CASES / "ripple.toml")
+    system, recipe = prepare(study)
+    run, fine = (
+        psmr.simulate(system, scheme, 0.54, study.events, certify=False)
+        for scheme in (recipe.scheme(system.linearise()), psmr.VariableStep(1e-6))
+    )
+    times, chosen = run.t[run.t > 0.08], plants.watched()
+    exact = fine.at(times).to_numpy()[:, chosen]
+    off = np.abs(run.at(times).to_numpy()[:, chosen] - exact) / np.maximum(1.0, np.abs(exact).max(axis=0))
+    assert off.max() < 3e-4
