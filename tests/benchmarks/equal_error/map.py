@@ -17,7 +17,7 @@ import numpy as np
 
 from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, save, styled
 from tests.benchmarks.equal_error.cases import title
-from tests.benchmarks.equal_error.measure import Measured, ratio
+from tests.benchmarks.equal_error.measure import Measured, cost_at, ratio
 from tests.benchmarks.equal_error.records import Study, gather, studies, versions
 from tests.benchmarks.equal_error.stays_fast import BOTH, CASES, COUPLINGS, REFINED, SINGLE
 
@@ -28,7 +28,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 ROWS = DOCS / "figures" / "when-multirate-pays.jsonl"
 FAULTS = DOCS / "figures" / "performance.jsonl"
 FIGURE = "when-multirate-pays.svg"
-BY = "largest_watched"
+BY, ALL = "largest_watched", "largest"
 NAMES = {
     "new-england": "New England",
     "case1354pegase": "1,354 buses",
@@ -37,6 +37,7 @@ NAMES = {
 # Marker, and the side on which the gains stand: those of the two large cases lie close together.
 SIGNS = {"new-england": ("s", -1), "case1354pegase": ("o", 1), "case9241pegase": ("^", -1)}
 TOP = 10.0**1.5  # the largest ratio of steps that is shown
+LEFT, RIGHT = 1e-3, 10.0  # what the fast set has of the rows times steps of one rate
 LEVELS = (1.0, 3.0, 10.0, 30.0)
 COVERS = 0.08  # ratios that differ by less lie on one another
 
@@ -63,6 +64,8 @@ def main() -> None:
         faults=_faults(faults),
         a=f"{fit[0]:.2g}",
         b=f"{fit[1]:.2g}",
+        scatter=f"{_scatter(points, fit):.1f}",
+        sides=_misplaced(points, fit),
     )
     (DOCS / "when-multirate-pays.md").write_text(page, encoding="utf-8")
 
@@ -93,7 +96,10 @@ def _family(study: Study, family: str) -> list[Measured]:
 
 
 def _points(study: Study) -> list[dict[str, Any]]:
-    """Return share of fast rows, ratio of steps and gain of the scheme with both couplings."""
+    """Return the work of the fast set, the ratio of steps and the gain of the scheme with both couplings.
+
+    The work is that of the small steps, rows times steps, as a part of that of one rate with the same error.
+    """
     single = sorted((row for row in study.rows if row.family == SINGLE), key=lambda row: row.steps)
     found = []
     for row in _family(study, BOTH):
@@ -106,7 +112,7 @@ def _points(study: Study) -> list[dict[str, Any]]:
         found.append(
             {
                 "case": study.key[0],
-                "share": study.facts["fast"] / study.facts["size"],
+                "work": study.facts["fast"] / study.facts["size"] * row.steps / at,
                 "ratio": at * _ratio(row) / row.steps,
                 "gain": float(words),
                 "plants": study.key[1],
@@ -122,25 +128,43 @@ def _ratio(row: Measured) -> int:
 
 
 def _fit(points: Sequence[Any]) -> tuple[float, float]:
-    """Return a and b of 1/gain = a / ratio + b share, by least squares of the relative error."""
-    terms = np.array([[1.0 / p["ratio"], p["share"]] for p in points])
+    """Return a and b of 1/gain = a / ratio + b work, by least squares of the relative error."""
     gains = np.array([p["gain"] for p in points])
     from scipy.optimize import nnls
 
-    (a, b), _ = nnls(terms * gains[:, None], np.ones(len(points)))
+    (a, b), _ = nnls(_terms(points) * gains[:, None], np.ones(len(points)))
     return float(a), float(b)
+
+
+def _terms(points: Sequence[Any]) -> np.ndarray:
+    return np.array([[1.0 / p["ratio"], p["work"]] for p in points])
+
+
+def _scatter(points: Sequence[Any], fit: tuple[float, float]) -> float:
+    """Return the factor within which the formula has the gains, root of the mean square of its logarithm."""
+    off = np.log(_terms(points) @ np.array(fit) * [p["gain"] for p in points])
+    return float(np.exp(np.sqrt(np.mean(off**2))))
+
+
+def _misplaced(points: Sequence[Any], fit: tuple[float, float]) -> str:
+    """Return the marks that the line at 1 has on the wrong side, in words."""
+    gains = 1.0 / (_terms(points) @ np.array(fit))
+    wrong = [p for p, gain in zip(points, gains, strict=True) if (p["gain"] - 1.0) * (gain - 1.0) < 0.0]
+    named = [f"{NAMES[p['case']]} with {p['plants']:g} plants (measured {p['gain']:.1f})" for p in wrong]
+    return f"all but {len(wrong)} of {len(points)} marks: {', '.join(named)}" if wrong else "all marks"
 
 
 def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
     """Draw the gains over both axes, with the lines of equal gain of the fit."""
     a, b = fit
-    share, steps = np.logspace(-3.0, 0.0, 300), np.logspace(0.0, np.log10(TOP), 300)
-    gain = 1.0 / (a / steps[:, None] + b * share[None, :])
+    work = np.logspace(np.log10(LEFT), np.log10(RIGHT), 300)
+    steps = np.logspace(0.0, np.log10(TOP), 300)
+    gain = 1.0 / (a / steps[:, None] + b * work[None, :])
     with styled():
         figure = new_figure(7.6, 5.2)
         ax = figure.subplots()
-        ax.contourf(share, steps, gain, levels=[0.0, 1.0], colors=[COLOURS[1]], alpha=0.1)
-        ax.contour(share, steps, gain, levels=LEVELS, colors=FAINT, linewidths=[2.2, 0.9, 0.9, 0.9])
+        ax.contourf(work, steps, gain, levels=[0.0, 1.0], colors=[COLOURS[1]], alpha=0.1)
+        ax.contour(work, steps, gain, levels=LEVELS, colors=FAINT, linewidths=[2.2, 0.9, 0.9, 0.9])
         for level in LEVELS:
             _name_line(ax, level, 1.0 / level, a, b)
         ax.text(0.97, 1.1, "one\nrate is\ncheaper", ha="right", va="bottom", fontsize=9, color=FAINT)
@@ -148,18 +172,18 @@ def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
             own = [p for p in points if p["case"] == name]
             if not own:
                 continue
-            places = [p["share"] for p in own], [p["ratio"] for p in own]
+            places = [p["work"] for p in own], [p["ratio"] for p in own]
             ax.scatter(*places, marker=sign, s=34, color=colour, label=NAMES[name], zorder=3)
             for (x, y), words in _labels(own).items():
                 ax.annotate(
                     words, (x, y), xytext=(6 * side, 0), textcoords="offset points", va="center",
                     ha="left" if side > 0 else "right", fontsize=9, color=colour,
                 )  # fmt: skip
-        ax.set(xscale="log", yscale="log", xlim=(share[0], share[-1]), ylim=(steps[0], steps[-1]))
-        ax.set_xticks([1e-3, 1e-2, 1e-1, 1.0], ["0.1 %", "1 %", "10 %", "100 %"])
+        ax.set(xscale="log", yscale="log", xlim=(LEFT, RIGHT), ylim=(steps[0], steps[-1]))
+        ax.set_xticks([1e-3, 1e-2, 1e-1, 1.0, 10.0], ["0.1 %", "1 %", "10 %", "100 %", "1000 %"])
         ax.set_yticks([1, 2, 5, 10, 20, 30], ["1", "2", "5", "10", "20", "30"])
         ax.minorticks_off()
-        ax.set_xlabel("rows in the fast set, of all rows")
+        ax.set_xlabel("rows times steps of the fast set, of those of one rate with the same error")
         ax.set_ylabel("macro step over the step of one rate with the same error")
         ax.set_title("Processor time of one rate over that of two, at equal error", loc="left", fontsize=11)
         ax.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.11), ncols=3)
@@ -170,7 +194,7 @@ def _name_line(ax: Axes, level: float, inverse: float, a: float, b: float) -> No
     """Write the gain of a line of the fit beside it, where it leaves the panel at the top."""
     y = TOP
     x = (inverse - a / y) / b
-    if not 1e-3 < x < 1.0:
+    if not LEFT < x < RIGHT:
         return
     ax.annotate(
         f"gain {level:g}", (x, y), xytext=(4, -4), textcoords="offset points", va="top", ha="left",
@@ -182,16 +206,21 @@ def _labels(points: Sequence[Any]) -> dict[tuple[float, float], str]:
     """Return the gains by place; those of points that cover one another together."""
     found: dict[tuple[float, float], str] = {}
     for p in points:
-        near = [at for at in found if at[0] == p["share"] and abs(at[1] / p["ratio"] - 1.0) < COVERS]
-        at = near[0] if near else (p["share"], p["ratio"])
+        near = [
+            at
+            for at in found
+            if abs(at[0] / p["work"] - 1.0) < COVERS and abs(at[1] / p["ratio"] - 1.0) < COVERS
+        ]
+        at = near[0] if near else (p["work"], p["ratio"])
         found[at] = ", ".join(filter(None, [found.get(at), f"{p['gain']:.2g}"]))
     return found
 
 
 def _gains(found: Sequence[Study]) -> str:
     lines = [
-        "| case | plants | variables | fast | error | VariableStep [s] | Schur, mean [s] | gain |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| case | plants | variables | fast | error | VariableStep [s] | Schur, mean [s] | gain "
+        "| error, all variables | gain |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     notes = []
     for study in found:
@@ -207,7 +236,8 @@ def _gains(found: Sequence[Study]) -> str:
             mark = words[0] if words[0] in "<>" else ""
             lines.append(
                 f"{_head(study)} | {study.facts['size']:,} | {study.facts['fast']:,} | "
-                f"{getattr(row, BY):.1e} | {mark}{cost:.3f} | {row.seconds:.4f} | {words} |"
+                f"{getattr(row, BY):.1e} | {mark}{cost:.3f} | {row.seconds:.4f} | {words} | "
+                f"{getattr(row, ALL):.1e} | {_gain_of_all(rows, row)} |"
             )
     return "\n".join([*lines, "", *notes])
 
@@ -218,6 +248,12 @@ def _head(study: Study) -> str:
 
 def _gain(rows: Sequence[Measured], row: Measured) -> str:
     return f"{ratio(rows, [SINGLE], row.family, getattr(row, BY), BY)} at an error of {getattr(row, BY):.1e}"
+
+
+def _gain_of_all(rows: Sequence[Measured], row: Measured) -> str:
+    """Return the cost of one rate at the error that a run has of all variables, over the cost of the run."""
+    cost, mark = cost_at(rows, SINGLE, getattr(row, ALL), ALL)
+    return f"{mark}{cost / row.seconds:.1f}"
 
 
 def _couplings(found: Sequence[Study]) -> str:
