@@ -24,11 +24,12 @@ from psmr.numerics.solve.records import (
     SCALE,
     VALID,
     kept_of,
+    matrix_of,
     places_of,
     solver_of,
     work_of,
 )
-from psmr.numerics.solve.status import DONE, NO_ROOM
+from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_CONVERGED
 from psmr.numerics.solve.views import reals
 
 _SIGNATURE = types.int64(
@@ -42,9 +43,9 @@ ALL, DAMPED, PLAIN = range(3)
 
 @lean
 def _restore(block, w):  # type: ignore[no-untyped-def]
-    guess, places, memory = work_of(block).guess, places_of(block), kept_of(block).memory
+    guess, variables, memory = work_of(block).guess, matrix_of(block).variables, kept_of(block).memory
     for i in range(guess.size):
-        w[position(places, i)] = guess[i]
+        w[variables[i]] = guess[i]
     memory[SCALE], memory[RATE], memory[VALID] = np.nan, 1.0, 0.0
 
 
@@ -55,24 +56,18 @@ def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: 
     guess, places = work_of(block).guess, places_of(block)
     for i in range(guess.size):
         guess[i] = w[position(places, i)]
-    status = DONE
+    status = NOT_CONVERGED
     if effort != DAMPED:
         status = newton(block, w, a, policy, tolerance)
-        if status in (DONE, NO_ROOM):
-            return status
-        if effort == PLAIN:
-            find_worst(block, w)
-            kept.memory[SCALE] = np.nan
-            return status
-        if policy != HONEST:
+        if effort != PLAIN and policy != HONEST and status not in (DONE, NO_ROOM):
             _restore(block, w)
             kept.counts[HONEST_SOLVES] += 1
             status = newton(block, w, a, numba.int64(HONEST), tolerance)
-            if status in (DONE, NO_ROOM):
-                return status
-        _restore(block, w)
-    status = damped_newton(block, w, a, tolerance)
-    if status != DONE and status != NO_ROOM:
+    if effort != PLAIN and status not in (DONE, NO_ROOM):
+        if effort != DAMPED:
+            _restore(block, w)
+        status = damped_newton(block, w, a, tolerance)
+    if status not in (DONE, NO_ROOM):
         find_worst(block, w)
         kept.memory[SCALE] = np.nan
     return status
