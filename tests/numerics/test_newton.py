@@ -47,6 +47,15 @@ def test_a_step_without_a_solution_names_time_variable_and_remedy():
         assert part in message
 
 
+@pytest.mark.parametrize("newton", ["honest", "dishonest", "very dishonest"])
+def test_no_step_ends_where_an_equation_is_not_a_number(newton):
+    # The update that leads there is small and finite: only the residual at the new point is not.
+    system = systems.one(systems.EndOfRoot, {"x": 0.0, "y": 1.0})
+    with pytest.raises(SimulationError, match=r"It is D\.y\. The equation of D\.y has no value") as caught:
+        integrate(system, SingleRate("TM", 0.15, newton=newton), 2.0)
+    assert 0.999 < float(str(caught.value).split()[2]) < 1.0
+
+
 def test_a_step_that_is_too_long_is_taken_in_parts_and_said():
     # From 1 the step of 0.3 s has no solution, two of 0.15 s have: x = (1 - sqrt(1 - 4 h x_t)) / (2 h).
     system = systems.one(systems.Blowup, {"x": 1.0})

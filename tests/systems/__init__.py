@@ -174,6 +174,17 @@ class NoRoot(Component):
         return (-v.x,), (v.y**2 + p.level,), ()
 
 
+class EndOfRoot(Component):
+    """x' = 1, 0 = y - sqrt(1 - x): not a number beyond x = 1."""
+
+    states = ("x",)
+    algebraic = ("y",)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (1.0 + 0.0 * v.x,), (v.y - m.sqrt(1.0 - v.x),), ()
+
+
 class Loop(Component):
     """Two algebraic variables that determine each other, y_a + gain y_b = a and y_b + gain y_a = b."""
 

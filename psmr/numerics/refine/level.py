@@ -16,6 +16,8 @@ from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.lu import Lu, Search
 from psmr.numerics.solve.records import (
     ARRAYS,
+    FIRST,
+    SCATTERED,
     Kept,
     Limits,
     Matrix,
@@ -74,6 +76,7 @@ def level_for(whole: Block, frame: Frame) -> Level:
         kept=nothing_kept(),
     )
     row = row_of(records, solve_block.address)
+    row[FIRST] = SCATTERED  # as its variables may be
     totals = [int(total) for total in (frame.offsets[-1] if len(frame.offsets) else [0] * 4)]
     last = frame.widths[-1] * np.count_nonzero(frame.group == len(frame.widths) - 1)
     index, adds, entries, numbers = (int(t + k) for t, k in zip(totals, last, strict=True))

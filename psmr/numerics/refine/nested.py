@@ -38,6 +38,7 @@ from psmr.numerics.refine.nest import (
 from psmr.numerics.refine.split import PER_STEP, WORTH, add, cheapest, clear, promise
 from psmr.numerics.refine.step import account, attempt, flatten, outlive, remaining, settle, weigh
 from psmr.numerics.refine.watch import PATIENCE
+from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import FACTORISATIONS, kept_of, matrix_of, work_of
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED
 from psmr.numerics.step.controller import (
@@ -54,7 +55,6 @@ from psmr.numerics.step.controller import (
 )
 from psmr.numerics.step.corners import accepted, look_anew
 from psmr.numerics.step.encoded import AT_START
-from psmr.numerics.step.instructions import copy
 from psmr.numerics.step.machine import VALID_OF
 from psmr.numerics.step.solvable import LONGEST, UNSOLVED, effort_for, longest_solved, unsolved
 from psmr.numerics.step.variable import (

@@ -13,6 +13,7 @@ from psmr.numerics.refine.split import add, clear
 from psmr.numerics.refine.watch import errors_of_sets
 from psmr.numerics.solve.explicit import project
 from psmr.numerics.solve.lu import solve
+from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import VALID, kept_of, limits_of, lu_of, matrix_of, work_of
 from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE
@@ -29,7 +30,7 @@ from psmr.numerics.step.encoded import (
 )
 from psmr.numerics.step.estimate import filtered_estimate, largest_error, local_errors
 from psmr.numerics.step.extrapolation import extrapolate
-from psmr.numerics.step.instructions import copy, stage
+from psmr.numerics.step.instructions import stage
 from psmr.numerics.step.machine import AUTONOMOUS, EFFORT, VALID_OF
 
 # Where a set took more steps than this in a step of the last length, its estimate there says nothing: the set

@@ -18,9 +18,9 @@ from psmr.dae.compile.notice import announced
 from psmr.dae.compile.reference import by_reference
 from psmr.numerics.refine.atoms import Atoms
 from psmr.numerics.refine.split import WORTH, Bins, add, bins, clear, promise
+from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import matrix_of, work_of
 from psmr.numerics.solve.status import DONE, FULL
-from psmr.numerics.step.instructions import copy
 from psmr.numerics.step.variable import take_step
 
 # Steps in a row that are looked at together, and by which factor they may differ.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.evaluate import evaluate, follow_ramps
 from psmr.numerics.solve.limits import clip
+from psmr.numerics.solve.passes import position
 from psmr.numerics.solve.records import (
     LOWER_AT,
     STATE,
@@ -13,6 +14,7 @@ from psmr.numerics.solve.records import (
     kept_of,
     limits_of,
     matrix_of,
+    places_of,
     work_of,
 )
 
@@ -21,10 +23,10 @@ from psmr.numerics.solve.records import (
 def project(block, w, rate):  # type: ignore[no-untyped-def]
     """Write the derivatives at w into the places of their states; zero where a constant limit holds one."""
     evaluate(block, w)
-    matrix, limits = matrix_of(block), limits_of(block)
-    F, variables, moving = matrix.F, matrix.variables, limits.moving
+    F, places, limits = matrix_of(block).F, places_of(block), limits_of(block)
+    variables, moving = places.variables, limits.moving
     for i in range(work_of(block).known.size):
-        rate[variables[i]] = F[i]
+        rate[position(places, i)] = F[i]
     for b in range(limits.bounded.size):
         i = limits.bounded[b]
         at = variables[i]
@@ -39,9 +41,9 @@ def project(block, w, rate):  # type: ignore[no-untyped-def]
 @lean
 def place(block, w):  # type: ignore[no-untyped-def]
     """Write known, limited, into the states of w: an explicit stage."""
-    known, variables = work_of(block).known, matrix_of(block).variables
+    known, places = work_of(block).known, places_of(block)
     for i in range(known.size):
-        w[variables[i]] = known[i]
+        w[position(places, i)] = known[i]
     follow_ramps(block, w)
     clip(block, w)
     kept_of(block).memory[VALID] = 0.0

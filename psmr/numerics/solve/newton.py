@@ -22,6 +22,7 @@ from psmr.dae.compile.kernels import jacobian
 from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.limits import clip, hold_defect, hold_matrix
 from psmr.numerics.solve.lu import refactor, solve, suit
+from psmr.numerics.solve.passes import copy, largest_part, largest_size, position, real_of, whole_of
 from psmr.numerics.solve.pivots import READY, first_factors
 from psmr.numerics.solve.records import (
     DAMPED_SOLVES,
@@ -41,6 +42,7 @@ from psmr.numerics.solve.records import (
     kept_of,
     lu_of,
     matrix_of,
+    places_of,
     search_of,
     work_of,
 )
@@ -86,12 +88,11 @@ MOST_LAPSES = 8
 @lean
 def defect_at(block, w, a):  # type: ignore[no-untyped-def]
     """Write the Newton residual (F is evaluated); return whether the matrix has other rows held at limits."""
-    work, matrix = work_of(block), matrix_of(block)
-    defect, known, F, variables = work.defect, work.known, matrix.F, matrix.variables
+    work, places = work_of(block), places_of(block)
+    defect, known, F = work.defect, work.known, matrix_of(block).F
     for i in range(known.size):
-        defect[i] = w[variables[i]] - known[i] - a * F[i]
-    for i in range(known.size, defect.size):
-        defect[i] = F[i]
+        defect[i] = w[position(places, i)] - known[i] - a * F[i]
+    copy(F[known.size :], defect[known.size :])
     return hold_defect(block, w, a)
 
 
@@ -120,33 +121,24 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
 @lean
 def improve(block, w):  # type: ignore[no-untyped-def]
     """Solve for the update and add it to w; return its norm."""
-    work, variables, kept = work_of(block), matrix_of(block).variables, kept_of(block)
-    update = work.update
+    work, places, kept = work_of(block), places_of(block), kept_of(block)
+    update, largest = work.update, 0
     solve(lu_of(block), work.defect, update)
     kept.counts[SOLVES] += 1
-    norm, worst = 0.0, 0
     for i in range(update.size):
-        at = variables[i]
+        at = position(places, i)
         value = w[at] - update[i]
         w[at] = value
-        scale = max(1.0, abs(value))
-        if not abs(update[i]) <= norm * scale:  # true for NaN too
-            norm, worst = abs(update[i]) / scale, i
-            if norm != norm:
-                break
-    kept.memory[WORST] = norm
-    kept.counts[WORST_AT] = worst
+        largest = max(largest, whole_of(abs(update[i]) / max(1.0, abs(value))))
+    kept.memory[WORST] = real_of(largest)
     kept.memory[VALID] = 0.0
-    return norm
+    return kept.memory[WORST]
 
 
 @lean
-def largest_size(values):  # type: ignore[no-untyped-def]
-    """Return the largest absolute value."""
-    largest = 0.0
-    for value in values:
-        largest = max(largest, abs(value))
-    return largest
+def find_worst(block, w):  # type: ignore[no-untyped-def]
+    """Keep which variable the last update in w changed most, for the words on a failure."""
+    _, kept_of(block).counts[WORST_AT] = largest_part(work_of(block).update, places_of(block), w, 1.0)
 
 
 @lean
@@ -165,6 +157,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
     planned, last, fresh = due and memory[SCALE] != OUTWORN, 0.0, False
     evaluate(block, w)
     changed = defect_at(block, w, a)
+    before = largest_size(defect)
     for step in range(1, MOST_ITERATIONS + 1):
         if due or changed or policy == HONEST:
             status = renew(block, w, a)
@@ -177,8 +170,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
                 last = 0.0
             due = planned = False
             fresh = True
-        before = largest_size(defect)
-        if not before < WILD:
+        if before >= WILD:  # NaN goes on to the update, which says of what
             return NOT_FINITE
         norm = improve(block, w)
         count[ITERATIONS] += 1
@@ -210,6 +202,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         if falls and (sure or norm < tolerance) and not changed:
             memory[FALL], memory[UNSEEN] = after / before if before > 0.0 else 1.0, BLIND
             return _done(block, w)
+        before = after
     return NOT_CONVERGED
 
 

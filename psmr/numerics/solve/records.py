@@ -55,6 +55,21 @@ class Matrix(NamedTuple):
     diagonal: np.ndarray
 
 
+class Places(NamedTuple):
+    """Where the variables of a block are in w; see `psmr.numerics.solve.passes.position`.
+
+    Attributes
+    ----------
+    first
+        Position of the first one where the others follow it one by one, `SCATTERED` elsewhere.
+    variables
+        See `Matrix`.
+    """
+
+    first: int
+    variables: np.ndarray
+
+
 class Limits(NamedTuple):
     """Non-windup limits of the states of a block.
 
@@ -160,10 +175,13 @@ def nothing_kept() -> Kept:
 
 
 # In compiled code a block is the address of its row: an address and a length for each array of `Records`, one
-# after the other, then the address of the solver. Each function opens what it needs.
+# after the other, then the address of the solver and `Places.first`. Each function opens what it needs.
 ARRAYS = 54
 SOLVER = 2 * ARRAYS
-ROW = SOLVER + 1
+FIRST = SOLVER + 1
+ROW = FIRST + 1
+
+SCATTERED = -1
 
 
 @lean
@@ -179,6 +197,13 @@ def matrix_of(block):  # type: ignore[no-untyped-def]
         places(r[10], r[11]),
         places(r[12], r[13]),
     )
+
+
+@lean
+def places_of(block):  # type: ignore[no-untyped-def]
+    """Open where the variables of a block are."""
+    r = integers(block, ROW)
+    return Places(r[FIRST], places(r[2], r[3]))
 
 
 @lean
@@ -300,5 +325,11 @@ def row_of(records: Records, solver: int) -> np.ndarray:
         places += (address_of(array), len(array))
     row = np.zeros(ROW, np.int64)
     row[: len(places)] = places
-    row[SOLVER] = solver
+    row[SOLVER], row[FIRST] = solver, _first(records.matrix.variables)
     return row
+
+
+def _first(variables: np.ndarray) -> int:
+    """Return `Places.first`."""
+    first = int(variables[0]) if variables.size else 0
+    return first if np.array_equal(variables, np.arange(first, first + variables.size)) else SCATTERED

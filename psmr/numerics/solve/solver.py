@@ -16,14 +16,15 @@ from numba.extending import intrinsic
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.unit import unit
-from psmr.numerics.solve.newton import HONEST, damped_newton, newton
+from psmr.numerics.solve.newton import HONEST, damped_newton, find_worst, newton
+from psmr.numerics.solve.passes import position
 from psmr.numerics.solve.records import (
     HONEST_SOLVES,
     RATE,
     SCALE,
     VALID,
     kept_of,
-    matrix_of,
+    places_of,
     solver_of,
     work_of,
 )
@@ -41,9 +42,9 @@ ALL, DAMPED, PLAIN = range(3)
 
 @lean
 def _restore(block, w):  # type: ignore[no-untyped-def]
-    guess, variables, memory = work_of(block).guess, matrix_of(block).variables, kept_of(block).memory
+    guess, places, memory = work_of(block).guess, places_of(block), kept_of(block).memory
     for i in range(guess.size):
-        w[variables[i]] = guess[i]
+        w[position(places, i)] = guess[i]
     memory[SCALE], memory[RATE], memory[VALID] = np.nan, 1.0, 0.0
 
 
@@ -51,15 +52,16 @@ def _restore(block, w):  # type: ignore[no-untyped-def]
 def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: ignore[no-untyped-def]
     """Solve a block for its variables in w, from the guess there; return a status."""
     w, kept = reals(w_address, size), kept_of(block)
-    guess, variables = work_of(block).guess, matrix_of(block).variables
+    guess, places = work_of(block).guess, places_of(block)
     for i in range(guess.size):
-        guess[i] = w[variables[i]]
+        guess[i] = w[position(places, i)]
     status = DONE
     if effort != DAMPED:
         status = newton(block, w, a, policy, tolerance)
         if status in (DONE, NO_ROOM):
             return status
         if effort == PLAIN:
+            find_worst(block, w)
             kept.memory[SCALE] = np.nan
             return status
         if policy != HONEST:
@@ -71,6 +73,7 @@ def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: 
         _restore(block, w)
     status = damped_newton(block, w, a, tolerance)
     if status != DONE and status != NO_ROOM:
+        find_worst(block, w)
         kept.memory[SCALE] = np.nan
     return status
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.evaluate import evaluate
+from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import BOUNDED, LOWER_AT, UPPER_AT, VALID, kept_of, limits_of, matrix_of
 from psmr.numerics.step.corners import HALVINGS
 from psmr.numerics.step.encoded import AT_START
-from psmr.numerics.step.instructions import copy
 
 # A limit that is met or left within a step ends the step where the state is away from it by more tolerances
 # than this; nearer than this part of the step to either end it is passed as it is.

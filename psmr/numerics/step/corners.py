@@ -22,7 +22,7 @@ from psmr.dae.compile.kernels import residual
 from psmr.dae.compile.switch_tables import SwitchTables
 from psmr.numerics.schemes.tableaux import Tableau
 from psmr.numerics.solve.lu import solve
-from psmr.numerics.solve.newton import largest_size
+from psmr.numerics.solve.passes import TOGETHER, largest_size
 from psmr.numerics.solve.records import (
     LOWER_AT,
     STATE,
@@ -214,6 +214,22 @@ def _crossing(corners, point, k):  # type: ignore[no-untyped-def]
 
 
 @lean
+def _with_other_signs(start, there, place):  # type: ignore[no-untyped-def]
+    """List the margins that have another sign there; return how many. Most have not, many at a time."""
+    count = 0
+    for first in range(0, start.size, TOGETHER):
+        begin, end, changed = start[first : first + TOGETHER], there[first : first + TOGETHER], 0
+        for k in range(begin.size):
+            changed |= (begin[k] >= 0.0) != (end[k] >= 0.0)
+        if changed != 0:
+            for k in range(begin.size):
+                if (begin[k] >= 0.0) != (end[k] >= 0.0):
+                    place[count] = first + k
+                    count += 1
+    return count
+
+
+@lean
 def _changed(corners, point, least):  # type: ignore[no-untyped-def]
     """List the margins that have another sign at a point than at the start; return how many.
 
@@ -223,10 +239,9 @@ def _changed(corners, point, least):  # type: ignore[no-untyped-def]
     values, place, at, end = corners.values, corners.place, corners.at, corners.end
     seen = corners.seen
     count = 0
-    for k in range(values.shape[1]):
+    for c in range(_with_other_signs(values[0], values[point], place)):
+        k = place[c]  # what is listed of the first c takes c places at most
         side = values[0, k] >= 0.0
-        if (values[point, k] >= 0.0) == side:
-            continue
         if point != end and seen[end] != 0 and (values[end, k] >= 0.0) != side:
             continue
         if not np.isfinite(values[0, k] + values[point, k]):
@@ -385,13 +400,13 @@ def _first_release(machine, corners, tolerance, h, w):  # type: ignore[no-untype
 @lean
 def _may_turn(corners, middle):  # type: ignore[no-untyped-def]
     """Return whether a margin turns, or comes as near to it as it moves between start, middle and end."""
-    values, end = corners.values, corners.end
-    for k in range(values.shape[1]):
-        first, second, third = values[0, k], values[middle, k], values[end, k]
-        moves = abs(second - first) + abs(third - second)
-        if moves > 0.0 and not min(abs(first), abs(second), abs(third)) > moves:
-            return True
-    return False
+    start, halfway, last = corners.values[0], corners.values[middle], corners.values[corners.end]
+    turns = 0
+    for k in range(start.size):
+        moves = abs(halfway[k] - start[k]) + abs(last[k] - halfway[k])
+        least = min(abs(start[k]), abs(halfway[k]), abs(last[k]))
+        turns |= (moves > 0.0) & (not least > moves)
+    return turns != 0
 
 
 @lean

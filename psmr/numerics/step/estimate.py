@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.lu import solve
-from psmr.numerics.solve.records import WORST_AT, kept_of, limits_of, lu_of, matrix_of, work_of
+from psmr.numerics.solve.passes import largest_part, position
+from psmr.numerics.solve.records import WORST_AT, kept_of, limits_of, lu_of, places_of, work_of
 
 
 @lean
@@ -19,14 +20,14 @@ def local_errors(block, rates, weights, h):  # type: ignore[no-untyped-def]
     `rates` (s, n) are by position in w, `weights` (s,) those of the method less those of its companion.
     """
     work, limits = work_of(block), limits_of(block)
-    variables, defect, n = matrix_of(block).variables, work.defect, work.known.size
+    places, defect, n = places_of(block), work.defect, work.known.size
     for i in range(defect.size):
         defect[i] = 0.0
     for j in range(weights.size):
-        weight = h * weights[j]
+        weight, rate = h * weights[j], rates[j]
         if weight != 0.0:
             for i in range(n):
-                defect[i] += weight * rates[j, variables[i]]
+                defect[i] += weight * rate[position(places, i)]
     for b in range(limits.bounded.size):
         if limits.held[b] != 0:  # the state is its limit, whatever its rates were
             defect[limits.bounded[b]] = 0.0
@@ -45,11 +46,6 @@ def filtered_estimate(block, rates, weights, h, w):  # type: ignore[no-untyped-d
 @lean
 def largest_error(block, w, tolerance):  # type: ignore[no-untyped-def]
     """Return the largest entry of `update` relative to tolerance max(1, |w|); its place is kept."""
-    update, variables, kept = work_of(block).update, matrix_of(block).variables, kept_of(block)
-    largest = 0.0
-    for i in range(update.size):
-        size = abs(update[i]) / (tolerance * max(1.0, abs(w[variables[i]])))
-        if not size <= largest:  # true for NaN too
-            largest = size
-            kept.counts[WORST_AT] = i
+    largest, at = largest_part(work_of(block).update, places_of(block), w, tolerance)
+    kept_of(block).counts[WORST_AT] = at
     return largest

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
-from psmr.numerics.solve.records import matrix_of
+from psmr.numerics.solve.passes import position
+from psmr.numerics.solve.records import places_of, work_of
 from psmr.numerics.step.encoded import BLOCK, COUNT, LIST, NUMBERS
 from psmr.numerics.step.machine import VALID_OF
 
@@ -79,7 +80,8 @@ def extrapolate(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     A point whose time is NaN is not there. Where the step is much longer than the last one weights are large
     and amplify what Newton left in the points: then points are left out, the first ones first.
     """
-    points, variables = machine.points, matrix_of(machine.blocks[row[BLOCK]]).variables
+    block = machine.blocks[row[BLOCK]]
+    points, places, size = machine.points, places_of(block), work_of(block).update.size
     last, waiting, weight_of_it, anew = w.size - 1, -1, 0.0, True
     first, s = 0, numbers[row[NUMBERS]]
     share = _share(points, row, numbers, first, t, h)
@@ -96,15 +98,15 @@ def extrapolate(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
             continue
         one, two = points[waiting], points[row[LIST + k]]
         waiting = -1
-        for q in range(variables.size):
-            at = variables[q]
+        for q in range(size):
+            at = position(places, q)
             value = weight_of_it * one[at] + weight * two[at]
             w[at] = value if anew else w[at] + value
         anew = False
     if waiting >= 0:
         one = points[waiting]
-        for q in range(variables.size):
-            at = variables[q]
+        for q in range(size):
+            at = position(places, q)
             value = weight_of_it * one[at]
             w[at] = value if anew else w[at] + value
     machine.state[VALID_OF] = -1

@@ -8,7 +8,8 @@ from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.explicit import place, project
 from psmr.numerics.solve.limits import follow_limits
 from psmr.numerics.solve.newton import DISHONEST
-from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, matrix_of, work_of
+from psmr.numerics.solve.passes import copy, position
+from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, matrix_of, places_of, work_of
 from psmr.numerics.solve.solver import ALL, solve
 from psmr.numerics.solve.status import DONE, NOT_AGREED, NOT_FINITE, NOT_SETTLED, SLOW_TO_AGREE
 from psmr.numerics.step.encoded import (
@@ -52,13 +53,6 @@ MOST_ACCURATE = 1e-12
 # larger.
 MOST_CORRECTIONS = 100
 MOST_GROWTHS = 8
-
-
-@lean
-def copy(source, target):  # type: ignore[no-untyped-def]
-    """Write the first entries of `source` into all of `target`; a slice assignment may allocate."""
-    for i in range(target.size):
-        target[i] = source[i]
 
 
 @lean
@@ -108,9 +102,10 @@ def _implicit(machine, row, block, a, w):  # type: ignore[no-untyped-def]
         state[SOLVING] = 1
         return status
     if row[KEEP] >= 0:
-        rate, known, variables = machine.rates[row[KEEP]], work_of(block).known, matrix_of(block).variables
+        rate, known, places = machine.rates[row[KEEP]], work_of(block).known, places_of(block)
         for q in range(known.size):
-            rate[variables[q]] = (w[variables[q]] - known[q]) / a
+            at = position(places, q)
+            rate[at] = (w[at] - known[q]) / a
     return DONE
 
 
@@ -142,27 +137,26 @@ def _explicit(machine, row, block, w):  # type: ignore[no-untyped-def]
 def stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     """Do a `Stage`; return a status."""
     block = machine.blocks[row[BLOCK]]
-    known, variables = work_of(block).known, matrix_of(block).variables
+    known, places = work_of(block).known, places_of(block)
     time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
     first = row[NUMBERS] + time_round * row[STRIDE]
-    if row[BASE] == PRESENT:
-        for q in range(known.size):
-            known[q] = w[variables[q]]
-    else:
-        base = machine.points[row[BASE]]
-        for q in range(known.size):
-            known[q] = base[variables[q]]
+    base = w if row[BASE] == PRESENT else machine.points[row[BASE]]
     j = row[COUNT] % 2
     if j == 1:
         weight, rate = h * numbers[first + 2], machine.rates[row[LIST]]
         for q in range(known.size):
-            known[q] += weight * rate[variables[q]]
+            at = position(places, q)
+            known[q] = base[at] + weight * rate[at]
+    else:
+        for q in range(known.size):
+            known[q] = base[position(places, q)]
     while j < row[COUNT]:  # two at a time: reading and writing is all there is to do
         one, two = machine.rates[row[LIST + j]], machine.rates[row[LIST + j + 1]]
         u, v = h * numbers[first + 2 + j], h * numbers[first + 3 + j]
         j += 2
         for q in range(known.size):
-            known[q] += u * one[variables[q]] + v * two[variables[q]]
+            at = position(places, q)
+            known[q] += u * one[at] + v * two[at]
     w[w.size - 1] = t + h * numbers[first]
     a = h * numbers[first + 1]
     status = _implicit(machine, row, block, a, w) if a != 0.0 else _explicit(machine, row, block, w)

@@ -12,6 +12,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.reference import by_reference
 from psmr.numerics.solve.explicit import project
+from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import VALID, kept_of
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_SETTLED, SLOW_TO_AGREE
 from psmr.numerics.step.encoded import (
@@ -39,7 +40,7 @@ from psmr.numerics.step.encoded import (
     TIMES,
 )
 from psmr.numerics.step.extrapolation import extrapolate
-from psmr.numerics.step.instructions import add, agree, answer, copy, mix, stage
+from psmr.numerics.step.instructions import add, agree, answer, mix, stage
 from psmr.numerics.step.machine import (
     AUTONOMOUS,
     DIVIDED,

@@ -17,6 +17,7 @@ from psmr.errors import PsmrError, SimulationError
 from psmr.numerics.schemes.implicit_pairs import ImplicitPair
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.impasse import JUMP, impasse
+from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
 from psmr.numerics.solve.records import follow_until
 from psmr.numerics.solve.solver import ALL
@@ -34,7 +35,6 @@ from psmr.numerics.step.corners import Corners, accepted, corners_for, first_swi
 from psmr.numerics.step.encoded import AT_START, OPERATION, SAVE, TARGET
 from psmr.numerics.step.engine import Choices, ProgramEngine
 from psmr.numerics.step.estimate import filtered_estimate, largest_error
-from psmr.numerics.step.instructions import copy
 from psmr.numerics.step.loop import run_program
 from psmr.numerics.step.machine import EFFORT, VALID_OF
 from psmr.numerics.step.program import Program

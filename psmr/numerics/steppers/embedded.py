@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
+from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.status import DONE, NO_ROOM, VANISHED
-from psmr.numerics.step.instructions import copy
 from psmr.numerics.steppers.attempt import arrive, exhausted, go_back, passed, proposed, retried
 from psmr.numerics.steppers.flow import ALGEBRAIC, EVALUATED, REJECTED, WHOLE, error_norm, follow, put
 
