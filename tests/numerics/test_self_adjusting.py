@@ -242,7 +242,7 @@ def test_a_split_may_pay_where_few_variables_need_many_steps():
         update = scale * random.random(everything.size)
         block.records.work.update[:] = update
         needs = np.sort((update / np.maximum(1.0, w[: update.size])) ** (1.0 / 3.0))[::-1]
-        rank = np.arange(update.size) / update.size
+        rank = (np.arange(update.size) + PER_STEP) / (update.size + PER_STEP)
         found.append(may_pay(block.address, 3.0, w))
         assert found[-1] == (needs / needs[0] + rank < 1.0 / WORTH).any()
     assert 20 < sum(found) < 180
@@ -270,7 +270,7 @@ def test_where_no_split_of_variables_may_pay_none_of_devices_does():
         ends = np.append(np.unique(random.integers(1, size, size // 3)), size)
         groups = np.split(errors, ends[:-1])
         gain = promise(
-            filled([(float(group.max()), float(group.size)) for group in groups]), float(size), 3.0
+            filled([(float(group.max()), float(group.size)) for group in groups]), float(size), 3.0, 1.0
         )
         may = may_pay(block.address, 3.0, w)
         assert may or gain <= WORTH
@@ -334,7 +334,7 @@ def test_the_cheapest_split_is_the_cheapest_of_all():
         work, left = opened(devices[len(slow) :], 1.0)
         larger = (squares(slow, 1.0) + left) / together
         assert handed == pytest.approx(work * larger ** (0.5 / power))
-        assert promise(found, order, power) == pytest.approx(max(lasting))
+        assert promise(found, order, power, 1.0) == pytest.approx(max(lasting))
 
 
 @pytest.mark.parametrize("component", [Clipped, Limited])

@@ -386,7 +386,8 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
         counts[ACCEPTED] += 1
         before, aside, alone = steps[PREVIOUS], False, 0.0
         solved = longest_solved(control.solvable)
-        patient = before != NONE_BEFORE and _patient(nest, promise(nest.bins, nest.orders[0], order) > WORTH)
+        worth = before != NONE_BEFORE and promise(nest.bins, nest.orders[0], order, WORTH) > WORTH
+        patient = before != NONE_BEFORE and _patient(nest, worth)
         if patient or refined:
             _, _, _, _, cost, split, alone = cheapest(nest.bins, nest.orders[0], order)
             aside = patient and cost < alone

@@ -70,9 +70,11 @@ def bins() -> Bins:
 @lean
 def clear(b):  # type: ignore[no-untyped-def]
     """Empty the bins."""
+    least = 2.0 ** (LEAST - 1)
     for k in range(BINS):
         b.rows[k] = b.squares[k] = 0.0
-        b.top[k] = 2.0 ** (LEAST + k - 1)
+        b.top[k] = least
+        least *= 2.0
 
 
 @lean
@@ -172,11 +174,12 @@ def cheapest(b, order, power):  # type: ignore[no-untyped-def]
 
 
 @lean
-def promise(b, order, power):  # type: ignore[no-untyped-def]
+def promise(b, order, power, least):  # type: ignore[no-untyped-def]
     """Return the gain at equal error of the best split in two if it lasted: work without over work with it.
 
     The block of those that have steps of their own is kept, and the others take steps as long as can be. See
-    `cheapest` for the parameters, whose bins these are.
+    `cheapest` for the other parameters, whose bins these are. Where none gains more than `least`, at least
+    one, that is returned: errors only take from a gain, so that most splits need not be looked at.
     """
     whole, rows, squares, top = order + PER_STEP, 0.0, 0.0, 0.0
     for k in range(BINS):
@@ -184,12 +187,15 @@ def promise(b, order, power):  # type: ignore[no-untyped-def]
         squares += b.squares[k]
         if b.rows[k] > 0.0:
             top = b.top[k]
-    gain, within = 1.0, 0.0
+    gain, within, end = least, 0.0, top * least**-power
     for k in range(BINS):
+        if b.top[k] >= end:
+            break
         rows -= b.rows[k]
         within += b.squares[k]
-        if b.top[k] < top:
+        if gain * (rows + PER_STEP) < whole:
             work = (b.top[k] / top) ** (1.0 / power) * whole + rows + PER_STEP
-            left = squares - within + within * (top / b.top[k]) ** 2.0
-            gain = max(gain, whole / _at_equal_error(work, left, squares, power))
+            if gain * work < whole:
+                left = squares - within + within * (top / b.top[k]) ** 2.0
+                gain = max(gain, whole / _at_equal_error(work, left, squares, power))
     return gain

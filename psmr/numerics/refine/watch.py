@@ -17,9 +17,9 @@ from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.reference import by_reference
 from psmr.numerics.refine.atoms import Atoms
-from psmr.numerics.refine.split import WORTH, Bins, add, bins, clear, promise
-from psmr.numerics.solve.passes import copy
-from psmr.numerics.solve.records import matrix_of, work_of
+from psmr.numerics.refine.split import PER_STEP, WORTH, Bins, add, bins, clear, promise
+from psmr.numerics.solve.passes import copy, largest_part, position
+from psmr.numerics.solve.records import matrix_of, places_of, work_of
 from psmr.numerics.solve.status import DONE, FULL
 from psmr.numerics.step.variable import take_step
 
@@ -105,20 +105,21 @@ def errors_of_sets(block, set_of, tolerance, error, w):  # type: ignore[no-untyp
 def may_pay(block, order, w):  # type: ignore[no-untyped-def]
     """Return whether a split would be worth it if every variable were a device of its own, errors aside.
 
-    With the N variables in the order of the steps u that they need, relative to the most, it is where
-    u_k + k / N < 1 / WORTH for some k: where no more than k of them need as much as 1 / WORTH - k / N. Split
-    by devices, no fewer variables are refined for the same u, and errors only take from the gain: where this
-    says no, no `promise` is above WORTH.
+    With the N variables in the order of the steps u that they need, relative to the most, and P = `PER_STEP`,
+    it is where u_k + (k + P) / (N + P) < 1 / WORTH for some k: where no more than k of them need as much as
+    1 / WORTH - (k + P) / (N + P). Split by devices, no fewer variables are refined for the same u, and errors
+    only take from the gain: where this says no, no `promise` is above WORTH. A hundred variables are too few.
     """
-    update, variables = work_of(block).update, matrix_of(block).variables
-    largest = 0.0
-    for i in range(update.size):
-        largest = max(largest, abs(update[i]) / max(1.0, abs(w[variables[i]])))
+    update, places = work_of(block).update, places_of(block)
+    whole = update.size + PER_STEP
+    if whole <= WORTH * PER_STEP:
+        return False
+    largest, _ = largest_part(update, places, w, 1.0)
     before = 0
-    while WORTH * before < update.size:
-        least, count = (1.0 / WORTH - before / update.size) ** order * largest, 0
+    while WORTH * (before + PER_STEP) < whole:
+        least, count = (1.0 / WORTH - (before + PER_STEP) / whole) ** order * largest, 0
         for i in range(update.size):
-            if abs(update[i]) >= least * max(1.0, abs(w[variables[i]])):
+            if abs(update[i]) >= least * max(1.0, abs(w[position(places, i)])):
                 count += 1
         if count <= before:
             return True
@@ -152,7 +153,7 @@ def _noted(machine, control, watch, length, w):  # type: ignore[no-untyped-def]
     clear(found)
     for a in range(error.size):
         add(found, error[a], watch.sizes[a])
-    worth = promise(found, work_of(block).update.size, control.order) > WORTH
+    worth = promise(found, work_of(block).update.size, control.order, WORTH) > WORTH
     state[STEADY] = state[STEADY] + 1 if worth else 0
     if state[LEFT] == 0:
         state[LEFT] = LOOK

@@ -124,7 +124,7 @@ class Watching:
             worst=int(np.argmax(errors)),
             above=tuple(int((of_device * times**power > 1.0).sum()) for times in LONGER),
             held=held(LONGER[-1]),
-            equal=promise(self.bins, float(len(errors)), power),
+            equal=promise(self.bins, float(len(errors)), power, 1.0),
         )
 
 
