@@ -31,7 +31,7 @@ from psmr.numerics.refine.split import (
     clear,
     promise,
 )
-from psmr.numerics.refine.watch import may_pay
+from psmr.numerics.refine.watch import PATIENCE, may_pay
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.block import make_block
@@ -75,6 +75,31 @@ class Rippling(Component):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> Any:
         return ((v.left + p.a * m.sin(2 * np.pi * p.f * v.t) - v.x) / p.T,), (), ()
+
+
+class Waking(Component):
+    """A lag that begins to ripple at a time, without an event."""
+
+    states = ("x",)
+    inputs = ("left",)
+    at = Parameter(unit="s", doc="time", default=1.0)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        awake = 1.0 / (1.0 + m.exp(m.clip(1e3 * (p.at - v.t), -50.0, 50.0)))
+        return ((v.left + awake * m.sin(600 * np.pi * v.t) - v.x) / 2e-3,), (), ()
+
+
+class Wide(Component):
+    """An oscillator of 3 Hz with so many lags that steps of its own would not pay."""
+
+    states = tuple(f"x{k}" for k in range(70))
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        x = [getattr(v, f"x{k}") for k in range(70)]
+        lags = (x[k - 1] - x[k] for k in range(2, 70))
+        return (6 * np.pi * x[1], -6 * np.pi * x[0], *lags), (), ()
 
 
 class Clipped(Component):
@@ -242,7 +267,7 @@ def test_a_split_may_pay_where_few_variables_need_many_steps():
         update = scale * random.random(everything.size)
         block.records.work.update[:] = update
         needs = np.sort((update / np.maximum(1.0, w[: update.size])) ** (1.0 / 3.0))[::-1]
-        rank = (np.arange(update.size) + PER_STEP) / (update.size + PER_STEP)
+        rank = np.arange(update.size) / update.size
         found.append(may_pay(block.address, 3.0, w))
         assert found[-1] == (needs / needs[0] + rank < 1.0 / WORTH).any()
     assert 20 < sum(found) < 180
@@ -390,6 +415,18 @@ def test_it_begins_anew_after_an_event_and_knows_new_parameters():
     quiet = run.activity.intervals[:, 0] > 0.55
     assert (run.activity.steps[where][quiet] == 1).all()
     assert np.count_nonzero(run.t == 0.5) == np.count_nonzero(run.t == 0.8) == 2
+
+
+@pytest.mark.parametrize("at", [1.2, 1.3, 1.4])
+def test_who_wakes_up_is_found_within_a_few_steps_of_the_short_ones(at):
+    cells = [Device(f"C{k}", Slow, {"T": 0.5}, {"left": f"C{k - 1}.y"} if k else {}) for k in range(120)]
+    devices = [*cells, Device("K", Waking, {"at": at}, {"left": "C3.y"}), Device("W", Wide, {}, {})]
+    system = assemble(devices, {"C0.left": 1.0, "W.x0": 1.0})
+    run = integrate(system, psmr.SelfAdjusting(1e-4, h_max=0.02), 1.5)
+    assert run.activity.devices == ("K",)
+    ends = run.activity.intervals[:, 1]
+    first = ends[(run.activity.steps > 1).any(axis=0) & (ends > at)][0]
+    assert np.count_nonzero((ends > at) & (ends < first)) <= 2 * PATIENCE
 
 
 def test_a_device_out_of_service_stays_as_it_was():

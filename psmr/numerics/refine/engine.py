@@ -120,10 +120,9 @@ class NestedEngine:
         return filled, int(status)
 
     def _look_at_sets(self, w: Reals) -> None:
-        """Ask from here on of which sets the errors are."""
-        if self.atoms is None:
-            self.atoms = atoms_of(self.system, self.blocks[0], w)
-            self.watch = with_sets(self.watch, self.atoms)
+        """Ask from here on of which sets the errors are; the next time the loop does so by itself."""
+        self.atoms = atoms_of(self.system, self.blocks[0], w)
+        self.watch = with_sets(self.watch, self.atoms)
         look_anew(self.watch, SETS)
 
     @property
@@ -203,7 +202,7 @@ class NestedEngine:
         """Let refined blocks be made anew; what they counted stays."""
         self._collect()
         self._counts = sum((level.records.kept.counts for level in self.levels), self._counts)
-        self.levels, self.nest, self.atoms = [], None, None
+        self.levels, self.nest, self.atoms, self.watch = [], None, None, watch_for()
         self._stop_refining()
 
     def _collect(self) -> None:
