@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import psmr
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
 from psmr.errors import InputError, SchemeError, SimulationError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
@@ -15,6 +17,7 @@ from psmr.study.record.spans import spans_of
 from tests import systems
 from tests.benchmarks.equal_error.cases import load_step, local_fault, system_of, watched
 from tests.numerics.test_moving_limits import LEFT, MET, chased, exact
+from tests.numerics.test_self_adjusting import Oscillator
 
 INSTANTS = np.linspace(0.0, 3.0, 301)
 
@@ -289,8 +292,49 @@ def test_the_error_of_a_run_is_estimated(faulted, scheme):
     assert found.tolerance == scheme.tolerance
     assert 1 / 3 < found.largest / off.to_numpy().max() < 3
     assert f"for a tolerance of {scheme.tolerance:g}" in run.summary() or run.stats.counters.seconds > 1
-    with pytest.raises(InputError, match="scheme with a tolerance"):
+    with pytest.raises(InputError, match="which follow a tolerance"):
         _ = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.1, certify=False).estimated_error
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-4, 1e-5])
+def test_the_estimated_error_is_that_of_a_run_that_is_far_off(tolerance):
+    """Of an undamped oscillator, whose amplitude is gone after 200 periods at 1e-2."""
+    system = assemble([Device("O", Oscillator, {}, {})], {"O.x": 1.0})
+    run = psmr.simulate(system, psmr.VariableStep(tolerance), 200.0, certify=False)
+    exact = np.column_stack([np.cos(2 * np.pi * run.t), -np.sin(2 * np.pi * run.t)])
+    off = np.abs(run.x - exact)
+    found = run.estimated_error
+    assert found.largest == pytest.approx(off.max(), rel=0.2)
+    assert found.rms == pytest.approx(np.sqrt(np.mean(off**2)), rel=0.2)
+    assert found.t == pytest.approx(run.t[off.max(axis=1).argmax()], abs=20.0)
+
+
+def test_the_estimate_at_loose_tolerances_is_the_error(faulted):
+    system, events, _ = faulted
+    fine = psmr.simulate(system, psmr.VariableStep(1e-9), 3.0, events, certify=False)
+    for tolerance in (1e-2, 1e-3):
+        run = psmr.simulate(system, psmr.VariableStep(tolerance), 3.0, events, certify=False)
+        inner = ~np.isin(run.t, [0.0, *(change.t for change in run.changes)])
+        exact = fine.at(run.t[inner], [*run.names_x, *run.names_y]).to_numpy()
+        scale = np.maximum(1.0, np.abs(np.hstack([run.x, run.y])).max(axis=0))
+        off = np.abs(np.hstack([run.x, run.y])[inner] - exact) / scale
+        assert run.estimated_error.largest == pytest.approx(off.max(), rel=0.25)
+
+
+def test_at_the_least_tolerance_there_is_no_estimate():
+    system = assemble([Device("O", Oscillator, {}, {})], {"O.x": 1.0})
+    least = psmr.VariableStep(1e-10, "ESDIRK43").least_tolerance
+    run = psmr.simulate(system, psmr.VariableStep(least, "ESDIRK43"), 1e-3, certify=False)
+    with pytest.raises(InputError, match="from a run at a smaller one"):
+        _ = run.estimated_error
+
+
+def test_steps_end_at_the_stops():
+    system = assemble([Device("O", Oscillator, {}, {})], {"O.x": 1.0})
+    stops = np.array([0.1, 0.1 + 1e-9, 0.77, 0.9])
+    found = integrate(system, psmr.VariableStep(1e-3), 1.0, stops=stops)
+    assert np.isin(stops, found.t).all()
+    assert np.abs(found.x[:, 0] - np.cos(2 * np.pi * found.t)).max() < 1e-2
 
 
 def test_dense_output_is_of_fourth_order_and_meets_the_equations():

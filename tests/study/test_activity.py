@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import partitioning
 import psmr
-from psmr.errors import InputError
+from psmr.errors import InputError, PsmrWarning
 from psmr.numerics.refine.activity import Activity, Piece, unrefined
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.run.trajectory import Change
+from psmr.study.output import plots
 from psmr.study.output.activity import LINES
+from psmr.study.output.plots import smooth, with_own_steps
 from psmr.study.output.report import run_page
+from psmr.study.record.activity import refined_at
 from tests.numerics.test_self_adjusting import chain
 
 
@@ -58,19 +65,100 @@ def test_between_common_steps_without_refined_devices_points_are_those_of_the_de
     assert one.compare(other).table["largest"].abs().max() == 0.0
 
 
-def test_within_common_steps_with_refined_devices_points_are_on_straight_lines():
+@pytest.fixture(scope="module")
+def rippling():
+    """A run in which a lag ripples at 120 Hz until it stops, and one that is much finer."""
     stops = psmr.ParameterStep("R20", "a", 0.0, 0.5)
-    run = psmr.simulate(chain(), psmr.SelfAdjusting(1e-3), 1.5, [stops], certify=False)
-    fine = psmr.simulate(chain(), psmr.VariableStep(1e-7), 1.5, [stops], certify=False)
+    return tuple(
+        psmr.simulate(chain(), scheme, 1.5, [stops], certify=False)
+        for scheme in (psmr.SelfAdjusting(1e-3), psmr.VariableStep(1e-7))
+    )
+
+
+def test_points_within_common_steps_with_refined_devices_are_as_accurate_as_the_recorded_ones(rippling):
+    run, fine = rippling
     steps = run.activity.loc["R20"]
-    middles = np.array([column.mid for column in steps.index])
-    ends = run.at([c.left for c in steps.index]), run.at([c.right for c in steps.index], side="before")
+    busy = [column for column, count in steps.items() if count > 1]
+    times = np.concatenate([np.linspace(column.left, column.right, 7)[1:-1] for column in busy])
+    off = np.abs(run.at(times) - fine.at(times))
+    assert off.to_numpy().max() < 2e-3  # two tolerances
+    # The ripple is 0.5 / sqrt(1 + (2 pi 120 0.002)^2) = 0.277 high; straight lines pass over it.
+    straight = np.interp(times, run.t, run.values("R20.x")[:, 0])
+    assert np.abs(straight - fine.at(times)["R20.x"]).max() > 0.2
+    assert run.frame("R20.x", times=times).equals(run.at(times, "R20.x"))
+    assert run.at(times[::-1], "R20.x").equals(run.at(times, "R20.x")[::-1])
+
+
+def test_points_in_common_steps_in_which_nothing_was_refined_are_those_of_the_dense_output(rippling):
+    run, fine = rippling
+    quiet = [c.mid for c, count in run.activity.loc["R20"].items() if count == 1 and c.mid > 0.6]
+    ends = (
+        run.at([c.left for c in run.activity if c.mid in quiet]),
+        run.at([c.right for c in run.activity if c.mid in quiet]),
+    )
     straight = (ends[0].to_numpy() + ends[1].to_numpy()) / 2
-    busy, off = (steps > 1).to_numpy(), np.abs(run.at(middles) - straight).to_numpy().max(axis=1)
-    assert off[busy].max() < 1e-12
-    quiet = ~busy & (middles > 0.6)
-    error = np.abs(run.at(middles[quiet]) - fine.at(middles[quiet])).to_numpy()
-    assert 100 * error.max() < np.abs(straight[quiet] - fine.at(middles[quiet])).to_numpy().max()
+    error = np.abs(run.at(quiet) - fine.at(quiet)).to_numpy()
+    assert 100 * error.max() < np.abs(straight - fine.at(quiet)).to_numpy().max()
+
+
+def test_steps_are_taken_again_with_what_ramps_and_what_went_out_of_service():
+    """Held inputs and parameters follow courses, a device is out: as the whole run with one step for all."""
+    system = chain()
+    ramp = Change(0.2, inputs=(("C0.left", 1.0),), rates=(("C0.left", 2.0),), out=("C299",))
+    changes = (ramp,)
+    runs = []
+    for scheme in (psmr.SelfAdjusting(1e-3), psmr.VariableStep(1e-7)):
+        found = integrate(system, scheme, 1.0, changes)
+        like = psmr.simulate(system, scheme, 0.1, certify=False)
+        runs.append(
+            replace(like, t=found.t, x=found.x, y=found.y, changes=changes, refined_steps=found.activity)
+        )
+    times = np.linspace(0.25, 0.95, 50)
+    assert refined_at(runs[0], times).sum() > 25
+    assert np.abs(runs[0].at(times) - runs[1].at(times)).to_numpy().max() < 2e-3
+
+
+def test_figures_of_a_refined_device_have_its_own_steps(rippling):
+    run, _ = rippling
+    drawn = run.plot("R20.x").axes[0].lines[0].get_ydata()
+    late = drawn[len(drawn) // 10 : len(drawn) // 4]
+    assert np.ptp(late) == pytest.approx(2 * 0.277, rel=0.1)
+    assert len(smooth(run, ["R20.x"]).t) > run.activity.loc["R20"].sum()
+    assert len(with_own_steps(run, ["C3.x"]).t) == len(run.t)
+    assert len(with_own_steps(run, ["R20.x"], until=0.1).t) < len(with_own_steps(run, ["R20.x"]).t)
+
+
+def test_what_cannot_be_had_between_the_points_is_said(rippling, monkeypatch):
+    kept = psmr.simulate(chain(), psmr.SelfAdjusting(1e-3), 0.5, certify=False, record=["R20.x"])
+    with pytest.warns(PsmrWarning, match="simulate without `record`"):
+        kept.at(kept.t[-2:].mean())
+    with pytest.warns(PsmrWarning, match="simulate without `record`"):
+        kept.plot("R20.x")
+    monkeypatch.setattr(plots, "OWN_VALUES", 0)
+    with pytest.warns(PsmrWarning, match="draw a shorter time"):
+        rippling[0].plot("R20.x")
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
+def test_without_refined_devices_the_estimated_error_is_that_of_the_variable_step(wscc9, tolerance):
+    system = psmr.build(psmr.read_case(wscc9 / "wscc9.toml"))
+    fault = psmr.Fault(bus=5, start=0.1, clear=0.2)
+    one, other = (
+        psmr.simulate(system, scheme(tolerance), 2.0, [fault], certify=False)
+        for scheme in (psmr.SelfAdjusting, psmr.VariableStep)
+    )
+    assert one.estimated_error == other.estimated_error
+    assert "\nAccuracy\n  estimated error" in one.summary()
+
+
+def test_with_refined_devices_the_estimated_error_is_that_at_the_recorded_points(rippling):
+    run, fine = rippling
+    rows = np.flatnonzero((run.t > 0.0) & (run.t != 0.5))
+    names = [*run.names_x, *run.names_y]
+    exact = fine.at(run.t[rows], names).to_numpy()
+    off = np.abs(np.hstack([run.x, run.y])[rows] - exact)
+    assert run.estimated_error.largest == pytest.approx(off.max(), rel=0.25)
+    assert run.estimated_error.rms == pytest.approx(np.sqrt(np.mean(off**2)), rel=0.25)
 
 
 def test_map_and_page_show_the_devices(run):

@@ -52,6 +52,7 @@ def integrate(
     watch: Watch | None = None,
     sink: Sink | None = None,
     acting: Actions | None = None,
+    stops: Reals | None = None,
 ) -> Trajectory:
     """Integrate a system from its starting time to t_end.
 
@@ -82,11 +83,14 @@ def integrate(
         not grow with the length of the run.
     acting
         The devices that act by themselves; None where none does.
+    stops
+        Times in s, in ascending order, at which a step ends, of a scheme that chooses its steps.
 
     Raises
     ------
     InputError
-        For an end before the start, or a starting value that is not finite or beyond its limit.
+        For an end before the start, a starting value that is not finite or beyond its limit, and stops of a
+        scheme whose steps are fixed.
     EventError
         For a change outside the run, or of a parameter or input that is not there.
     SimulationError
@@ -98,6 +102,8 @@ def integrate(
     t_start = float(w[-1])
     if not math.isfinite(t_end) or t_end <= t_start:
         raise InputError(f"t_end = {t_end!r}: must be a finite time after the start at {t_start:g} s")
+    if stops is not None and not scheme.chooses_steps:
+        raise InputError(f"stops: {scheme} has fixed steps, which end where they do")
     parameters = [matrix.copy() for matrix in system.parameters]
     same = SAME * (t_end - t_start)
     if not scheme.chooses_steps:
@@ -142,6 +148,8 @@ def integrate(
 
     def cross(end: float) -> None:
         rows = now.rows(float(w[-1]), end, same)
+        if stops is not None:
+            rows = np.union1d(rows, stops[(stops > w[-1]) & (stops < end)])
         if rows.size and scheme.ratio > 1 and not engine.read_slowly(now.inputs, now.parameters):
             rows = missed(float(w[-1]), rows, scheme.step / scheme.ratio)
         if scheme.chooses_steps:

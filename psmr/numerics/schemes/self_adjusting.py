@@ -53,7 +53,8 @@ class SelfAdjusting(Scheme):
     An error shows where it is large, which need not be where it arises. What would be left of the error of a
     step if the refined devices added none must therefore meet the tolerance too; where it does not, the
     common step is shortened. A run records the common points; `psmr.study.run.run.Run.activity` says who took
-    how many steps between them.
+    how many steps between them, and what is asked for between them (`Run.at`) takes these common steps again
+    with one step for all.
     """
 
     tolerance: float = 1e-4
@@ -66,6 +67,7 @@ class SelfAdjusting(Scheme):
     ratio: ClassVar[int] = 1
     chooses_steps: ClassVar[bool] = True
     refines: ClassVar[bool] = True
+    dense_output: ClassVar[bool] = True
     follows_error: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

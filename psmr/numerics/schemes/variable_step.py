@@ -87,11 +87,10 @@ class VariableStep(Scheme):
                 f"tolerance = {self.tolerance!r}: must be a number above 0 and below 1, the error allowed "
                 "relative to max(1, |value|); 1e-3 is usual"
             )
-        least = self.pair.least_tolerance(LEAST_TOLERANCE)
-        if self.tolerance < least * (1.0 - 1e-9):
+        if self.tolerance < self.least_tolerance * (1.0 - 1e-9):
             raise SchemeError(
                 f"tolerance = {self.tolerance!r}: below what double precision allows {self.name}; the least "
-                f"is {least:.2g}"
+                f"is {self.least_tolerance:.2g}"
             )
         if self.h_max is not None:
             positive("h_max", self.h_max, "s")
@@ -108,6 +107,11 @@ class VariableStep(Scheme):
     def pair(self) -> ImplicitPair:
         """Coefficients of the method and of its estimate."""
         return PAIRS[self.name]
+
+    @property
+    def least_tolerance(self) -> float:
+        """The least tolerance that double precision allows the method."""
+        return self.pair.least_tolerance(LEAST_TOLERANCE)
 
     @property
     def step(self) -> float:

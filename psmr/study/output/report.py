@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from psmr.files import PAGES, Together, require_suffix
 from psmr.pencil.report.labels import unbroken
 from psmr.pencil.report.svg.figure import PageFigure
 from psmr.study.output.files import placed
+from psmr.study.record.activity import steps_of_all
 from psmr.study.record.certificate import Certificate
 from psmr.study.record.recorded import Recorded
 from psmr.study.topology.network import buses
 
-# A run of more wall time in s than this is not done again, coarser, unless its error is asked for.
+# A run of more wall time in s than this is not done again, finer, unless its error is asked for.
 MOST_SECONDS = 1.0
 
 if TYPE_CHECKING:
@@ -68,18 +70,17 @@ def run_text(run: Recorded) -> str:
 def accuracy(run: Recorded) -> str:
     """Return the estimated error of a run that followed a tolerance; "" for another one.
 
-    The second run that this takes is left out where the first one took more than a second.
+    The second run that this takes is left out where the first one took more than a second, or would have with
+    one step for all.
     """
     if not run.scheme.dense_output or not run.whole or run.failure:
         return ""
-    if run.stats.counters.seconds > MOST_SECONDS:
+    if run.stats.counters.seconds * steps_of_all(run) > MOST_SECONDS:
         return f"tolerance {run.scheme.tolerance:g}; run.estimated_error runs again to estimate the error"
     try:
         return str(run.estimated_error)
     except PsmrError as error:
-        return (
-            f"tolerance {run.scheme.tolerance:g}; the error was not estimated, a coarser run fails: {error}"
-        )
+        return f"tolerance {run.scheme.tolerance:g}; the error was not estimated: {error}"
 
 
 def run_page(
@@ -189,8 +190,8 @@ def _trajectories(run: Recorded, signals: Iterable[str] | None) -> list[Any]:
     from psmr.study.output.angles import angle_figure
     from psmr.study.output.plots import panel_figure, panels_of, smooth
 
-    found, run = [], smooth(run)
     panels = panels_of(run, None if signals is None else list(signals))
+    found, run = [], smooth(run, chain(*panels))
     for panel in panels:
         kind = panel[0].rpartition(".")[2]
         found.append(_picture(panel_figure(run, panel), f"{kind} of {_several(panel)} over time"))

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 class GlobalError:
     """The estimated error of a run over all its points and variables.
 
+    It is the difference from a run at a tenth of the tolerance; see `psmr.study.record.reintegrate` for what
+    it contains.
+
     Attributes
     ----------
     tolerance

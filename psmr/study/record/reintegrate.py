@@ -1,8 +1,17 @@
-"""The error of a run that followed a tolerance, estimated from a second run at ten times that tolerance.
+"""The error of a run that followed a tolerance, estimated from a second run at a tenth of that tolerance.
 
-Where the error of the whole run is proportional to the tolerance, as the steps are chosen for, two runs
-differ by nine times the error of the better one (Stetter 1980 and Shampine 1986 call it global error
-estimation by reintegration). The second run costs about half of the first one.
+The difference of two runs is the error of the coarser one, but for that of the finer one; where both are far
+off, it says nothing. The second run is therefore much the finer one (Stetter 1980 and Shampine 1986 call it
+global error estimation by reintegration). It ends a step at each point of the first run, so that nothing has
+to be interpolated, and keeps none of its points. On the faults of three cases from 1e-2 to 1e-6, and on an
+undamped oscillator over 1,000 periods, the estimate is 0.96 to 1.11 of the largest error. The second run
+takes 2.7 to 3.6 times the steps of the first one there, 3 to 8 times on the oscillator.
+
+A self-adjusting run is compared with one step for all, so that the estimate has what its interpolation and
+its coupling add. That run is as dear as `VariableStep` at a tenth of the tolerance.
+
+What the estimate does not have: the error of the instants at which devices acted by themselves, which both
+runs share, and what lies between the points of the run.
 """
 
 from __future__ import annotations
@@ -11,49 +20,115 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psmr.errors import InputError
 from psmr.numerics.run.integrate import integrate
-from psmr.study.record.dense import dense_points
+from psmr.numerics.run.trajectory import Change
+from psmr.numerics.schemes.self_adjusting import SelfAdjusting
+from psmr.numerics.schemes.variable_step import VariableStep
 from psmr.study.record.global_error import GlobalError
-from psmr.study.record.spans import spans_of
 
 if TYPE_CHECKING:
     from psmr.study.record.recorded import Recorded
 
-# How much coarser the second run is.
-COARSER = 10.0
+Reals = NDArray[np.float64]
+
+# How much finer the second run is.
+FINER = 10.0
 
 
 def reintegrated(run: Recorded) -> GlobalError:
-    """Return the estimated error of a run with a scheme whose error is proportional to its tolerance.
+    """Return the estimated error of a run of `VariableStep` or `SelfAdjusting`.
 
     Raises
     ------
     InputError
-        For a run without its system, or with a scheme that has no such tolerance.
+        For a run of another scheme, one that has no system or did not keep every point whole, and one whose
+        tolerance is so small that there is no finer one.
     SimulationError
-        When the coarser run fails.
+        When the finer run fails.
     """
-    if run.system is None or not run.scheme.dense_output:
+    scheme = _one_step_for_all(run)
+    if run.system is None or not run.whole:
         raise InputError(
-            "the error is estimated for a run of a scheme with a tolerance, which has its system"
+            "the error is estimated from all points of a run and its system, which this one did not keep; "
+            "simulate without `record`"
         )
-    tolerance = run.scheme.tolerance
-    coarse = replace(run.scheme, tolerance=min(COARSER * tolerance, 0.5))  # type: ignore[type-var]
-    system, start = run.system, (run.x[0], run.y[0])
-    changes = tuple(change for change in run.changes if change.t <= run.t[-1])
-    other = integrate(system, coarse, float(run.t[-1]), changes, start=start)
-    inner = np.flatnonzero((np.diff(run.t, prepend=-np.inf) > 0.0) & (np.diff(run.t, append=np.inf) > 0.0))
-    inner = inner[(run.t[inner] > run.t[0]) & ~np.isin(run.t[inner], other.t)]
-    points = np.hstack([other.x, other.y])
-    there = dense_points(system, spans_of(system, other.t, changes), other.t, points, run.t[inner])
-    mine = np.hstack([run.x, run.y])
-    scale = np.maximum(1.0, np.abs(mine).max(axis=0))
-    off = np.abs(there - mine[inner]) / scale / (coarse.tolerance / tolerance - 1.0)
-    if off.size == 0:
-        return GlobalError(tolerance, 0.0, 0.0, "", float(run.t[-1]))
-    row, column = np.unravel_index(int(off.argmax()), off.shape)
+    least = max(scheme.tolerance / FINER, scheme.least_tolerance)
+    if least > 0.5 * scheme.tolerance:
+        raise InputError(
+            f"tolerance = {scheme.tolerance:g}: the error is estimated from a run at a smaller one, and the "
+            f"least is {scheme.least_tolerance:.2g}"
+        )
+    t = run.t
+    inner = np.flatnonzero((np.diff(t, prepend=-np.inf) > 0.0) & (np.diff(t, append=np.inf) > 0.0))
+    inner = inner[inner > 0]
+    if inner.size == 0:
+        return GlobalError(scheme.tolerance, 0.0, 0.0, "", float(t[-1]))
+    differences = _Differences(run, inner)
+    finer = replace(scheme, tolerance=least, most_steps=int(FINER) * scheme.most_steps)
+    changes = tuple(change for change in run.changes if change.t <= t[-1])
+    integrate(
+        run.system,
+        finer,
+        float(t[-1]),
+        changes,
+        start=(run.x[0], run.y[0]),
+        sink=differences,
+        stops=t[inner],
+    )
+    largest, rms, row, column = differences.found()
     name = (*run.names_x, *run.names_y)[column]
-    rms = float(np.sqrt(np.mean(off**2)))
-    return GlobalError(tolerance, float(off.max()), rms, name, float(run.t[inner[row]]))
+    return GlobalError(scheme.tolerance, largest, rms, name, float(t[row]))
+
+
+def _one_step_for_all(run: Recorded) -> VariableStep:
+    """Return the scheme of a run, with one step for all; refuse others."""
+    scheme = run.scheme
+    if isinstance(scheme, SelfAdjusting):
+        return scheme.together
+    if isinstance(scheme, VariableStep):
+        return scheme
+    raise InputError(
+        f"{scheme}: the error is estimated for psmr.VariableStep and psmr.SelfAdjusting, which follow a "
+        "tolerance; compare the run with one at a smaller step (run.compare)"
+    )
+
+
+class _Differences:
+    """How far a run is from the points of a finer one; see `psmr.numerics.run.recorder.Sink`."""
+
+    def __init__(self, run: Recorded, rows: NDArray[np.intp]) -> None:
+        self._t, self._x, self._y, self._rows = run.t[rows], run.x, run.y, rows
+        self._n = run.x.shape[1]
+        self._scale = np.concatenate(
+            [np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0)) for table in (run.x, run.y)]
+        )
+        self._largest, self._at = 0.0, (int(rows[0]), 0)
+        self._squares, self._count = 0.0, 0
+
+    def begin(self, t: float) -> None:
+        """Take note of nothing."""
+
+    def told(self, change: Change) -> None:
+        """Take note of nothing."""
+
+    def take(self, t: Reals, points: Reals) -> None:
+        """Compare those of (K,) times and (K, n + m) points that the run has."""
+        place = np.minimum(np.searchsorted(self._t, t), len(self._t) - 1)
+        same = self._t[place] == t
+        if not same.any():
+            return
+        rows, points, n = self._rows[place[same]], points[same], self._n
+        off = np.hstack([points[:, :n] - self._x[rows], points[:, n:] - self._y[rows]])
+        off = np.abs(off) / self._scale
+        self._squares += float(np.sum(off**2))
+        self._count += off.size
+        row, column = np.unravel_index(int(off.argmax()), off.shape)
+        if off[row, column] > self._largest:
+            self._largest, self._at = float(off[row, column]), (int(rows[row]), int(column))
+
+    def found(self) -> tuple[float, float, int, int]:
+        """Return the largest difference, their root mean square, and row and column of the largest."""
+        return self._largest, float(np.sqrt(self._squares / max(1, self._count))), *self._at

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
-from psmr.errors import InputError, PsmrError
+from psmr.errors import InputError, PsmrError, PsmrWarning
 from psmr.files import Together
 from psmr.numerics.refine.activity import Activity
 from psmr.numerics.run.trajectory import Change
@@ -24,7 +25,7 @@ from psmr.study.outcome.outcome import Outcome
 from psmr.study.outcome.outcome_of import outcome_of
 from psmr.study.outcome.red_amber_green import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
-from psmr.study.record.activity import activity_frame, activity_of, smooth_at
+from psmr.study.record.activity import STRAIGHT, activity_frame, activity_of, refined_at, smooth_at
 from psmr.study.record.certificate import Certificate, Scheme
 from psmr.study.record.global_error import GlobalError
 from psmr.study.record.kept import Kept
@@ -206,10 +207,11 @@ class Run:
 
     @functools.cached_property
     def estimated_error(self) -> GlobalError:
-        """The error of the run against its tolerance, estimated by a second, coarser run.
+        """The error of the run, estimated by a second run at a tenth of its tolerance.
 
-        Computed when it is first asked for, at about half the cost of the run; see
-        `psmr.study.record.reintegrate.reintegrated`, also for the errors raised.
+        Computed when it is first asked for, by three to four times the steps of the run; of a self-adjusting
+        run with refined devices by those of one step for all. See `psmr.study.record.reintegrate`, also for
+        the errors raised.
         """
         return reintegrated(self)
 
@@ -238,8 +240,9 @@ class Run:
 
         Between the recorded points they are those of the method's dense output where its steps are long
         (`VariableStep`): states by a cubic of fourth order in the step, algebraic variables from 0 = g(x, y).
-        Elsewhere they lie on straight lines, also within the common steps of `SelfAdjusting` in which devices
-        were refined, which move there as no cubic does; `refined` gives its points by the cubic.
+        Common steps of `SelfAdjusting` in which devices were refined are taken again where times fall into
+        them, with one step for all, so that every variable is as accurate there as at the recorded points;
+        that costs what `VariableStep` costs over these steps. Elsewhere points lie on straight lines.
 
         Parameters
         ----------
@@ -254,18 +257,28 @@ class Run:
         ------
         InputError
             For a time outside the run, and a name that means nothing.
+        SimulationError
+            Where a step that is taken again fails.
+
+        Warns
+        -----
+        PsmrWarning
+            For times within steps in which devices were refined, of a run that kept only a part of its points
+            or variables: straight lines pass over what these did there.
         """
         check_arguments(Run.at, locals())
         import pandas as pd
 
         chosen = self.signals.select(names)
         wanted = np.atleast_1d(np.asarray(times, dtype=float))
+        if not self.whole and refined_at(self, wanted).any():
+            warnings.warn(STRAIGHT, PsmrWarning, stacklevel=2)
         fine = self.refined(served) if (served := smooth_at(self, wanted)).size else self
         values = between(fine.t, values_of(fine, chosen), wanted, side)
         return pd.DataFrame(values, index=pd.Index(wanted, name="t"), columns=list(chosen))
 
     def refined(self, times: ArrayLike) -> Run:
-        """Return the run with further points at times in s, by the method's dense output; see `at`.
+        """Return the run with further points at times in s, as its method has them; see `at`.
 
         Raises
         ------
@@ -310,6 +323,10 @@ class Run:
         times: ArrayLike | None = None,
     ) -> pd.DataFrame:
         """Return signals as a table, a row per accepted time, or at the given times.
+
+        Rows are the accepted points of the run. Of `SelfAdjusting` these are the ends of the common steps,
+        also for devices that had steps of their own between them (`activity`): what ripples faster is sampled
+        there, and a line through the rows does not show it. `times` gives such a signal at any instants.
 
         Parameters
         ----------
@@ -371,6 +388,8 @@ class Run:
 
     def to_csv(self, path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> None:
         """Write signals as CSV, first column ``t`` in s, every digit; the file appears whole or not at all.
+
+        Its rows are those of `frame`; for other times write `at`, or a run with further points (`refined`).
 
         Raises
         ------
