@@ -17,8 +17,8 @@ class Judgement:
 
     Red: synchronism was lost (of machines, or of a converter and its bus), the run failed or a monitor
     stopped it, or the scheme is unstable on a system that is not. Amber: the certificates before the events
-    and after the last one differ, there is no certificate, the system itself is unstable, protection acted,
-    or a bus ends below 0.8 pu. Green otherwise.
+    and after the last one differ, there is no certificate, the system itself is unstable, an explicit
+    prediction breaks down, protection acted, or a bus ends below 0.8 pu. Green otherwise.
 
     Attributes
     ----------
@@ -53,6 +53,9 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
             f"The certificates differ: before the events {_verdict(before)}; after the last event "
             f"{_verdict(after)}"
         )
+    broken = next((c for c in (before, after) if c is not None and c.prediction), None)
+    if broken is not None:
+        reasons.append(f"{broken.prediction} This is said of {broken.subject}.")
     for certificate in (before, after):
         if certificate is None:
             continue

@@ -96,6 +96,8 @@ class Certificate:
         that of the median step.
     report
         The deformation of every mode, from which the certificate follows, where it was computed.
+    prediction
+        A sentence on an explicit prediction that breaks down, also in the `note`; "" where none does.
     """
 
     scheme: str
@@ -111,6 +113,7 @@ class Certificate:
     subject: str = "the system before the events"
     at_steps: tuple[AtStep, ...] = ()
     report: Deformation | None = field(default=None, compare=False, repr=False)
+    prediction: str = ""
 
     def record(self) -> dict[str, Any]:
         """Return the fields by name, `report` left out."""
@@ -194,7 +197,8 @@ def certify(
     Warns
     -----
     PsmrWarning
-        When the pencil says that the scheme is unstable on the linearised system.
+        When the pencil says that the scheme is unstable on the linearised system, and when an explicit
+        prediction breaks down on it; the latter is found at any size.
     """
     check_arguments(certify, locals())
     methods = [getattr(judge, name, None) for name in ("deformation", "glance")]
@@ -207,6 +211,8 @@ def certify(
     certificate = replace(found, subject=subject)
     if warn and certificate.stable is False:
         warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=3)
+    if warn and certificate.prediction:
+        warnings.warn(f"before the run: {certificate.prediction} Scheme: {scheme}", PsmrWarning, stacklevel=3)
     return certificate
 
 
@@ -265,7 +271,12 @@ def _judged(
             'computed; certify = "always" and psmr.certify search for the outermost ones, '
             "psmr.deformation computes single modes"
         )
-        return Certificate(str(scheme), partition, note=note)
+        from psmr.pencil.deformation.prediction import objection
+
+        explicit = scheme.predicting_implicitly() is not None
+        words = objection(linear or system.linearise(), scheme) if explicit else ""
+        note = f"{note}. {words}" if words else note
+        return Certificate(str(scheme), partition, note=note, prediction=words)
     if system.n == 0:
         return Certificate(
             str(scheme), partition, note="the system has no states, there is nothing to deform"
@@ -369,4 +380,5 @@ def from_report(report: Deformation, scheme: str, partition: str) -> Certificate
         least_stable=least,
         note=" ".join(report.warnings),
         report=report,
+        prediction=report.prediction,
     )
