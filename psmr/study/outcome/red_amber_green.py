@@ -48,7 +48,12 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
     red = outcome.lost is not None or outcome.stopped is not None
     red |= bool(outcome.failed or outcome.slips)
     reasons = []
-    if before is not None and after is not None and before.stable != after.stable:
+    if (
+        before is not None
+        and after is not None
+        and before.stable != after.stable
+        and not _unjudged(before, after)
+    ):
         reasons.append(
             f"The certificates differ: before the events {_verdict(before)}; after the last event "
             f"{_verdict(after)}"
@@ -67,7 +72,7 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
                 reasons.append(f"The scheme is unstable on {subject}: {certificate.verdict}")
             else:
                 reasons.append(f"{subject[0].upper()}{subject[1:]} is itself unstable: {certificate.verdict}")
-        elif certificate.stable is None:
+        elif not certificate.verdict:
             reasons.append(f"No certificate for {certificate.subject}: {certificate.note}.")
     if (outcome.lost is not None or outcome.slips) and any(
         c is not None and c.stable for c in (before, after)
@@ -87,6 +92,11 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
         reasons.append(f"The run ends with {end.value:.3g} pu {end.where}, below {LOW_VOLTAGE:g} pu.")
     colour: Colour = "red" if red else "amber" if reasons else "green"
     return Judgement(colour, outcome.headline, tuple(reasons))
+
+
+def _unjudged(*certificates: Certificate) -> bool:
+    """Return whether one was computed without a judgement on stability: its equations read the time."""
+    return any(c.stable is None and c.verdict for c in certificates)
 
 
 def _verdict(certificate: Certificate) -> str:
