@@ -144,3 +144,9 @@ def test_at_size(plants, linear):
     report = psmr.deformation(linear, fem(plants.partition(), 0.02), modes=1)
     assert report.prediction in report.warnings
     assert "G38_full" in report.prediction
+
+
+def test_multipliers_of_zero_are_no_reason_for_numpy_to_warn(plants):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert psmr.certify(plants.system, fem(plants.partition(), 0.02, predict="slow")).stable
