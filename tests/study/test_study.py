@@ -368,3 +368,13 @@ def test_an_output_without_a_folder_goes_where_one_without_the_table_goes(write)
     assert study.output is not None
     assert study.output.folder == str(default_folder(study)) == "results/study"
     assert study.output.signals == ("*.omega",)
+
+
+def test_a_field_that_the_scheme_refuses_is_said_at_its_line(tmp_path, wscc9):
+    path = tmp_path / "study.toml"
+    path.write_text(
+        f'format = "psmr-study"\nversion = 1\nname = "a"\ncase = "{wscc9 / "wscc9.toml"}"\n\n[scheme]\n'
+        'type = "variable"\ntolerance = 2\n\n[simulation]\nt_end = 1.0\n'
+    )
+    with pytest.raises(StudyError, match=r"study\.toml:8 \[scheme\]: tolerance = 2"):
+        read_study(path)

@@ -227,6 +227,12 @@ class Multirate(Scheme):
         """See `Scheme`: with the interface held, since under the network's answer nothing is corrected."""
         return replace(self, corrections="converge", coupling=str(self.coupling), interface=HELD)
 
+    def predicting_implicitly(self) -> Multirate | None:
+        """See `Scheme`: none decides where it is corrected until it agrees, or a level is predicted."""
+        if self.predictor != "FEM" or self.corrections == "converge" or self.interface == SCHUR:
+            return None
+        return replace(self, predictor="TM") if self._has(True) and self._has(False) else None
+
     def fast_steps(self, h: float) -> int:
         """Return the number of fast steps in a macro step of h in s, which may be a shortened one."""
         return max(1, math.ceil(h / self.h_fast - ROUNDING)) if self._has(True) else 1

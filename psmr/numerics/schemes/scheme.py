@@ -221,6 +221,10 @@ class Scheme:
         """
         raise SchemeError(f"a {type(self).__name__} scheme has no corrections; pass a Multirate scheme")
 
+    def predicting_implicitly(self) -> Scheme | None:
+        """Return the scheme with an implicit prediction; None where it has no explicit one that decides."""
+        return None
+
     def remarks(self) -> tuple[str, ...]:
         """Return what a report on the scheme must say besides its figures."""
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError, shown
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.deformation.at_size import deformation_at_size
+from psmr.pencil.deformation.prediction import objection
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.columns import deformation_columns, spurious_columns
 from psmr.pencil.modes.matching import Match, match
@@ -77,11 +79,18 @@ def deformation(
                 f"{size}); leave it out for the exact pencil"
             )
 
-        return deformation_at_size(linear, scheme, *_chosen(modes, size))
+        return _with_prediction(deformation_at_size(linear, scheme, *_chosen(modes, size)), linear)
     known, numerical, step, rate = _spectra(linear, scheme, pencil)
     matched = match(known, numerical, step)
     names = linear.names_x + linear.names_y
-    return report_of(scheme, pencil, step, known, numerical, matched, names, rate)
+    report = report_of(scheme, pencil, step, known, numerical, matched, names, rate)
+    return report if pencil == "published" else _with_prediction(report, linear)
+
+
+def _with_prediction(report: Deformation, linear: LinearDae) -> Deformation:
+    """Return a report that says as well whether an explicit prediction breaks down."""
+    words = objection(linear, report.scheme)
+    return replace(report, prediction=words, warnings=(words, *report.warnings)) if words else report
 
 
 def report_of(

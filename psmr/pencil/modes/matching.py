@@ -82,7 +82,7 @@ def match(modes: Modes, numerical: Multipliers, step: float) -> Match:
     for k, (s, j) in enumerate(zip(modes.s, partner, strict=True)):
         z = numerical.z[j] if j >= 0 else 0.0
         words = status_of(s, z, step, modes.zero)
-        if not words.startswith(NOT_REPRESENTED):
+        if z != 0.0 and not words.startswith(NOT_REPRESENTED):  # a zero mode may be left without a partner
             s_numerical[k] = unwrapped_logarithm(z, s, step)
         status.append(words)
     spurious = np.setdiff1d(np.arange(len(numerical.z)), partner)
@@ -100,7 +100,8 @@ def assignment_cost(modes: Modes, numerical: Multipliers, step: float) -> np.nda
     alike = np.abs(modes.vectors.conj().T @ numerical.vectors) ** 2
     states = numerical.participation[: len(modes.s)]
     overlap = np.minimum(modes.participation[:, :, None], states[:, None, :]).sum(axis=0)
-    s, z = modes.s[:, None], numerical.z[None, :]
+    # For a multiplier of exactly 0 the least float stands, whose logarithm is a number.
+    s, z = modes.s[:, None], np.where(numerical.z == 0.0, np.finfo(float).tiny, numerical.z)[None, :]
     s_hat = unwrapped_logarithm(z, s, step)
     resolved = 1.0 / (1.0 + np.abs(s) * step)
     distance = resolved * np.abs(s_hat - s) / (np.abs(s_hat) + np.abs(s) + modes.zero)

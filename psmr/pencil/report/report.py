@@ -91,6 +91,8 @@ class Deformation:
         One sentence.
     warnings
         What the reader must know besides.
+    prediction
+        A sentence on an explicit prediction that breaks down, also among the `warnings`; "" where none does.
     """
 
     scheme: Scheme
@@ -104,6 +106,7 @@ class Deformation:
     spurious_columns: Columns = field(repr=False)
     verdict: str
     warnings: tuple[str, ...] = ()
+    prediction: str = ""
 
     @cached_property
     def table(self) -> pd.DataFrame:

@@ -264,7 +264,9 @@ def _recipe(document: Document) -> Recipe:
         recipe = Recipe(values, split, kind)
         recipe.check()
     except SchemeError as error:
-        raise StudyError(f"{document.where(place)}: {error}") from error
+        # An error that begins with a field is said at its line.
+        field = str(error).partition(" = ")[0]
+        raise StudyError(f"{document.where(place, field if field in given else None)}: {error}") from error
     return recipe
 
 

@@ -17,8 +17,8 @@ class Judgement:
 
     Red: synchronism was lost (of machines, or of a converter and its bus), the run failed or a monitor
     stopped it, or the scheme is unstable on a system that is not. Amber: the certificates before the events
-    and after the last one differ, there is no certificate, the system itself is unstable, protection acted,
-    or a bus ends below 0.8 pu. Green otherwise.
+    and after the last one differ, there is no certificate, the system itself is unstable, an explicit
+    prediction breaks down, protection acted, or a bus ends below 0.8 pu. Green otherwise.
 
     Attributes
     ----------
@@ -48,11 +48,19 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
     red = outcome.lost is not None or outcome.stopped is not None
     red |= bool(outcome.failed or outcome.slips)
     reasons = []
-    if before is not None and after is not None and before.stable != after.stable:
+    if (
+        before is not None
+        and after is not None
+        and before.stable != after.stable
+        and not _unjudged(before, after)
+    ):
         reasons.append(
             f"The certificates differ: before the events {_verdict(before)}; after the last event "
             f"{_verdict(after)}"
         )
+    broken = next((c for c in (before, after) if c is not None and c.prediction), None)
+    if broken is not None:
+        reasons.append(f"{broken.prediction} This is said of {broken.subject}.")
     for certificate in (before, after):
         if certificate is None:
             continue
@@ -64,7 +72,7 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
                 reasons.append(f"The scheme is unstable on {subject}: {certificate.verdict}")
             else:
                 reasons.append(f"{subject[0].upper()}{subject[1:]} is itself unstable: {certificate.verdict}")
-        elif certificate.stable is None:
+        elif not certificate.verdict:
             reasons.append(f"No certificate for {certificate.subject}: {certificate.note}.")
     if (outcome.lost is not None or outcome.slips) and any(
         c is not None and c.stable for c in (before, after)
@@ -84,6 +92,11 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
         reasons.append(f"The run ends with {end.value:.3g} pu {end.where}, below {LOW_VOLTAGE:g} pu.")
     colour: Colour = "red" if red else "amber" if reasons else "green"
     return Judgement(colour, outcome.headline, tuple(reasons))
+
+
+def _unjudged(*certificates: Certificate) -> bool:
+    """Return whether one was computed without a judgement on stability: its equations read the time."""
+    return any(c.stable is None and c.verdict for c in certificates)
 
 
 def _verdict(certificate: Certificate) -> str:

@@ -171,7 +171,7 @@ def write_page(path: str | os.PathLike[str], page: str, together: Together | Non
 
 
 def _judged(certificate: Certificate | None) -> bool:
-    return certificate is not None and certificate.stable is not None
+    return certificate is not None and bool(certificate.verdict)
 
 
 def _lettered() -> int:
@@ -216,7 +216,7 @@ def _entries(certificate: Certificate) -> dict[str, Any]:
 
 
 def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
-    if system is None or run.certificate is None or run.certificate.stable is None:
+    if system is None or run.certificate is None or not run.certificate.verdict:
         return None
     from psmr.dae.system.linear import mode_columns
     from psmr.pencil.deformation.deformation import deformation

@@ -16,6 +16,7 @@ from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError, PsmrWarning
 from psmr.numerics.schemes.scheme import Scheme as Scheme
+from psmr.study.record.held_time import HELD, reads_time
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
@@ -47,14 +48,14 @@ class AtStep:
     h
         The step in s.
     stable
-        Whether no numerical mode grows with it.
+        Whether no numerical mode grows with it; None where that is not judged.
     mode_numerical, deformation
         As in `Certificate`.
     """
 
     which: str
     h: float
-    stable: bool
+    stable: bool | None
     mode_numerical: complex | None = None
     deformation: float | None = None
 
@@ -63,7 +64,7 @@ class AtStep:
             words = "the dominant mode is not represented"
         else:
             words = f"it becomes {show(self.mode_numerical)}, deformed by {percent(self.deformation)}"
-        return f"{self.which}, {self.h:.4g} s: {words}{'' if self.stable else '; unstable'}"
+        return f"{self.which}, {self.h:.4g} s: {words}{'; unstable' if self.stable is False else ''}"
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,10 @@ class Certificate:
     scheme, partition
         One line each; the partition of a single-rate scheme says that there is none.
     verdict
-        The pencil's verdict, one sentence.
+        The pencil's verdict, one sentence; "" where nothing was computed.
     stable
-        Whether no numerical mode grows; None where nothing was computed.
+        Whether no numerical mode grows; None where nothing was computed, and where the equations read the
+        time and a mode of theirs grows while it is held.
     spectral_radius
         Largest magnitude of an eigenvalue of one macro step; None where nothing was computed.
     mode, mode_numerical
@@ -96,6 +98,8 @@ class Certificate:
         that of the median step.
     report
         The deformation of every mode, from which the certificate follows, where it was computed.
+    prediction
+        A sentence on an explicit prediction that breaks down, also in the `note`; "" where none does.
     """
 
     scheme: str
@@ -111,6 +115,7 @@ class Certificate:
     subject: str = "the system before the events"
     at_steps: tuple[AtStep, ...] = ()
     report: Deformation | None = field(default=None, compare=False, repr=False)
+    prediction: str = ""
 
     def record(self) -> dict[str, Any]:
         """Return the fields by name, `report` left out."""
@@ -125,7 +130,7 @@ class Certificate:
 
     def lines(self) -> tuple[str, ...]:
         """Return the certificate as lines of text."""
-        if self.stable is None:
+        if not self.verdict:
             return (f"not computed: {self.note}", *self._setting())
         least = (
             () if self.least_stable is None else (f"least stable numerical mode: {show(self.least_stable)}",)
@@ -194,7 +199,8 @@ def certify(
     Warns
     -----
     PsmrWarning
-        When the pencil says that the scheme is unstable on the linearised system.
+        When the pencil says that the scheme is unstable on the linearised system, and when an explicit
+        prediction breaks down on it; the latter is found at any size.
     """
     check_arguments(certify, locals())
     methods = [getattr(judge, name, None) for name in ("deformation", "glance")]
@@ -204,10 +210,35 @@ def certify(
             "leave it out for psmr.deformation"
         )
     found = _judged(system, scheme, warn, linear, any_size, steps or {}, judge)
-    certificate = replace(found, subject=subject)
+    certificate = replace(_with_time_held(found, system), subject=subject)
     if warn and certificate.stable is False:
         warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=3)
+    if warn and certificate.prediction:
+        warnings.warn(f"before the run: {certificate.prediction} Scheme: {scheme}", PsmrWarning, stacklevel=3)
     return certificate
+
+
+def _with_time_held(certificate: Certificate, system: System) -> Certificate:
+    """Return a certificate that says what was linearised, and does not call such a system unstable.
+
+    A source that moves, as a ripple, has no equilibrium: with the time held the motion is a constant, and a
+    mode that grows beside it says nothing of the motion. What the scheme does to a mode it says all the same.
+    """
+    if not certificate.verdict or not reads_time(system):
+        return certificate
+    note = (
+        f"The equations read the time, so that there is no equilibrium: linearised is the system {HELD}, and "
+        f"what follows is of that system. {certificate.note}".rstrip()
+    )
+    if certificate.stable is not False or certificate.blames_scheme:
+        return replace(certificate, note=note)
+    return replace(
+        certificate,
+        stable=None,
+        verdict="Not judged: the equations read the time, and what grows while it is held says nothing.",
+        note=note,
+        at_steps=tuple(replace(step, stable=None) for step in certificate.at_steps),
+    )
 
 
 def _objection(certificate: Certificate, system: System, scheme: Scheme, linear: LinearDae | None) -> str:
@@ -265,7 +296,12 @@ def _judged(
             'computed; certify = "always" and psmr.certify search for the outermost ones, '
             "psmr.deformation computes single modes"
         )
-        return Certificate(str(scheme), partition, note=note)
+        from psmr.pencil.deformation.prediction import objection
+
+        explicit = scheme.predicting_implicitly() is not None
+        words = objection(linear or system.linearise(), scheme) if explicit else ""
+        note = f"{note}. {words}" if words else note
+        return Certificate(str(scheme), partition, note=note, prediction=words)
     if system.n == 0:
         return Certificate(
             str(scheme), partition, note="the system has no states, there is nothing to deform"
@@ -369,4 +405,5 @@ def from_report(report: Deformation, scheme: str, partition: str) -> Certificate
         least_stable=least,
         note=" ".join(report.warnings),
         report=report,
+        prediction=report.prediction,
     )

@@ -17,6 +17,7 @@ from psmr.dae.system.system import System
 from psmr.errors import InitialisationError, InputError
 from psmr.grid.start.initialise import allowed_residual, polish
 from psmr.study.record.certificate import LARGEST, Certificate, certify, steps_of
+from psmr.study.record.held_time import HELD, reads_time
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import units_of
 from psmr.study.record.spans import Span, altered, system_in
@@ -69,6 +70,7 @@ def certificate_after(run: Recorded) -> Certificate | None:
         place = "at the last point of the run, since no equilibrium was found"
     else:
         last = last.with_start(found.x, found.y)
+        place = f"where it would rest {HELD}" if reads_time(last) else place
     try:
         linear = last.linearise()
         if found is not None:

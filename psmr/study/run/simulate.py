@@ -117,8 +117,8 @@ def simulate(
     Warns
     -----
     PsmrWarning
-        When the pencil says that the scheme is unstable on this system, before the run; when a run along the
-        arc chattered, after it.
+        When the pencil says that the scheme is unstable on this system, or an explicit prediction breaks down
+        on it, before the run; when a run along the arc chattered, after it.
     """
     refuse_slips(slips, simulate)
     scheme = VariableStep() if scheme is None else scheme
