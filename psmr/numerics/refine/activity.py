@@ -153,8 +153,8 @@ class Activity:
 
     def _ends(self, k: int) -> dict[int, tuple[float, ...]]:
         """Return the ends of the steps of each level that were kept, by their number in the common step."""
-        last = int(self.own.many[: k + 1].sum())
-        within = slice(last - int(self.own.many[k]), last)
+        after = int(self.own.many[: k + 1].sum())
+        within = slice(after - int(self.own.many[k]), after)
         levels, (begin, end) = self.own.levels[within], self.intervals[k]
         if not levels.size:
             return {}
@@ -165,7 +165,7 @@ class Activity:
         reached = different[last]
         of = (np.cumsum(last) - last)[of]
         found = {}
-        for level in np.unique(levels):
+        for level in np.unique(levels).tolist():
             ends = reached[np.unique(of[levels <= level])].tolist()
             if ends[-1] == 1.0:
                 found[len(ends)] = tuple(ends)
