@@ -8,7 +8,7 @@ import pytest
 import partitioning
 import psmr
 from psmr.errors import InputError
-from psmr.numerics.refine.activity import Activity, Piece, unrefined
+from psmr.numerics.refine.activity import Activity, OwnEnds, Piece, unrefined
 from psmr.study.output.activity import LINES
 from psmr.study.output.report import run_page
 from tests.numerics.test_self_adjusting import chain
@@ -33,10 +33,10 @@ def test_the_order_of_the_devices_is_not_that_of_the_calls():
         np.array([2, 0, 2, 1], np.uint32),
         np.array([4, 5, 6, 7], np.uint32),
     )
-    whole = Piece(0.0, ends, many, names, sets, steps)
+    whole = Piece(0.0, ends, many, names, sets, steps, OwnEnds.none(many.size))
     parts = [
         whole.until(1.0),
-        Piece(1.0, ends[1:], many[1:], names, sets[1:], steps[1:]),
+        Piece(1.0, ends[1:], many[1:], names, sets[1:], steps[1:], OwnEnds.none(many.size - 1)),
         unrefined(3.0, ends[:2] + 3.0),
     ]
     one, two = Activity.of([whole, parts[2]]), Activity.of(parts)

@@ -18,7 +18,8 @@ JOINED = " + "
 _NONE, _NO_SETS = np.zeros(0, np.int64), np.zeros(0, np.uint32)
 
 
-class OwnEnds(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class OwnEnds:
     """Ends of the steps within common steps, one common step after another.
 
     Attributes
@@ -176,7 +177,12 @@ class Activity:
         """Put the pieces of a run together."""
         pieces = [piece for piece in pieces if piece.ends.size]
         places: dict[str, int] = {}
-        own = OwnEnds(*map(np.concatenate, zip(OwnEnds.none(0), *(p.own for p in pieces), strict=True)))
+        parts = [OwnEnds.none(0), *(piece.own for piece in pieces)]
+        own = OwnEnds(
+            np.concatenate([part.many for part in parts]),
+            np.concatenate([part.levels for part in parts]),
+            np.concatenate([part.times for part in parts]),
+        )
         rows, columns, values = [], [], []
         intervals = np.empty((sum(piece.ends.size for piece in pieces), 2))
         first = 0

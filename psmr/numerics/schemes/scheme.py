@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
     from psmr.dae.system.system import System
     from psmr.numerics.refine.activity import OwnSteps
-    from psmr.numerics.schemes.nested_step import NestedStep
     from psmr.numerics.solve.block import Block
     from psmr.numerics.step.program import Program
     from psmr.numerics.step.time_grid import TimeGrid
@@ -216,8 +215,8 @@ class Scheme:
         return None
 
     @property
-    def nested(self) -> NestedStep | None:
-        """The scheme itself where devices have steps of their own within its step, else None."""
+    def nested(self) -> Any:
+        """The `NestedStep` that it is where devices have steps of their own within its step, else None."""
         return None
 
     def with_ratio(self, ratio: int) -> Scheme:
