@@ -10,7 +10,7 @@ import pytest
 import partitioning
 import psmr
 from psmr.errors import InputError, PsmrWarning
-from psmr.numerics.refine.activity import Activity, Piece, unrefined
+from psmr.numerics.refine.activity import Activity, OwnEnds, Piece, unrefined
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.study.output import plots
@@ -40,10 +40,10 @@ def test_the_order_of_the_devices_is_not_that_of_the_calls():
         np.array([2, 0, 2, 1], np.uint32),
         np.array([4, 5, 6, 7], np.uint32),
     )
-    whole = Piece(0.0, ends, many, names, sets, steps)
+    whole = Piece(0.0, ends, many, names, sets, steps, OwnEnds.none(many.size))
     parts = [
         whole.until(1.0),
-        Piece(1.0, ends[1:], many[1:], names, sets[1:], steps[1:]),
+        Piece(1.0, ends[1:], many[1:], names, sets[1:], steps[1:], OwnEnds.none(many.size - 1)),
         unrefined(3.0, ends[:2] + 3.0),
     ]
     one, two = Activity.of([whole, parts[2]]), Activity.of(parts)

@@ -24,6 +24,7 @@ from scipy.sparse.csgraph import (
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.declare.component import rows_of
 from psmr.dae.system.system import System
+from psmr.numerics.refine.activity import JOINED
 from psmr.numerics.solve.block import Block, column_indices
 
 Places = NDArray[np.uint32]
@@ -36,7 +37,7 @@ class Atoms:
     Attributes
     ----------
     names
-        Devices of each set, joined by ``" + "``.
+        Devices of each set, joined by `psmr.numerics.refine.activity.JOINED`.
     of_variable, of_row
         (n + m,) the set of each variable and of each row of the residual.
     sizes
@@ -120,7 +121,7 @@ def _names(system: System, joined: NDArray[np.intp], count: int) -> tuple[str, .
     members: list[list[str]] = [[] for _ in range(count)]
     for device, atom in zip(system.devices, joined, strict=True):
         members[atom].append(device.name)
-    return tuple(" + ".join(names) for names in members)
+    return tuple(JOINED.join(names) for names in members)
 
 
 def _joined(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError
-from psmr.numerics.refine.activity import Activity, Piece, unrefined
+from psmr.numerics.refine.activity import Activity, OwnEnds, Piece, unrefined
 from psmr.numerics.refine.atoms import Atoms, atoms_of
 from psmr.numerics.refine.frame import frame_of
 from psmr.numerics.refine.level import Level, level_for
@@ -47,6 +47,9 @@ from psmr.numerics.solve.status import FULL
 from psmr.numerics.step.variable import VariableEngine
 
 Reals = NDArray[np.float64]
+
+# Steps within common steps whose ends a run keeps: nine bytes each.
+MOST_KEPT = 1 << 20
 
 
 class NestedEngine:
@@ -171,7 +174,8 @@ class NestedEngine:
             ends = nest.log_end[:filled]
             used, many = int(ends[-1]), np.diff(ends, prepend=0)
             sets, steps = nest.log_set[:used].copy(), nest.log_steps[:used].copy()
-            self._pieces.append(Piece(began, times[:filled].copy(), many, self.atoms.names, sets, steps))
+            own = self._own(nest.own_end[:filled])
+            self._pieces.append(Piece(began, times[:filled].copy(), many, self.atoms.names, sets, steps, own))
         self.watch.state[LEFT] -= filled
         if self.watch.state[LEFT] == 0:
             self.watch.state[LEFT] = LOOK
@@ -180,6 +184,14 @@ class NestedEngine:
                 points[self._kept, -1] = nest.times[0, : len(self._kept)]
                 self._stop_refining()
         return filled, int(status)
+
+    def _own(self, ends: NDArray[np.int64]) -> OwnEnds:
+        """Return where the steps within common steps ended, while there is room."""
+        used = int(ends[-1])
+        if sum(piece.own.times.size for piece in self._pieces) + used > MOST_KEPT:
+            return OwnEnds.none(ends.size)
+        nest = self.nest
+        return OwnEnds(np.diff(ends, prepend=0), nest.own_level[:used].copy(), nest.own_time[:used].copy())
 
     def forget(self, autonomous: bool) -> None:
         """See `Engine`: what was fast, and the blocks made for it, are found anew."""

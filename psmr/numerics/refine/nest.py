@@ -31,8 +31,12 @@ AT, STEP, END, NEXT, BEFORE, SPLIT, ERROR, REST = range(8)
 # Places in `Nest.state`: whether the rates at the start are carried over from the end of the last step, sets
 # that were refined in it, entries of the log, steps of refined sets, rows times these steps, steps taken
 # back, whether levels are wanted that have not been made, common steps in a row in which a split was worth
-# its price.
-CARRIED, RECENT, LOGGED, REFINED, REFINED_ROWS, TAKEN_BACK, WANTED, STEADY = range(8)
+# its price, steps below those of all that were taken down.
+CARRIED, RECENT, LOGGED, REFINED, REFINED_ROWS, TAKEN_BACK, WANTED, STEADY, OWN = range(9)
+
+# Steps below those of all that are taken down between two calls; of a step of all that has more than half as
+# many, some are not.
+MOST_OWN = 1 << 16
 
 
 class StepShape(NamedTuple):
@@ -109,6 +113,9 @@ class Nest(NamedTuple):
         See `psmr.numerics.refine.split`.
     log_set, log_steps, log_end
         Sets that were refined and their steps, one accepted step of all after the other, and where each ends.
+    own_level, own_time, own_end, own_begin
+        Levels and ends in s of the accepted steps below those of all, one accepted step of all after the
+        other, and where each ends; and where those of each level begin, for one that is given up.
     by_order, flushed
         (n + m + 1,) factorisations of refined blocks by their order, and those of each level counted so far.
     state
@@ -148,6 +155,10 @@ class Nest(NamedTuple):
     log_set: np.ndarray
     log_steps: np.ndarray
     log_end: np.ndarray
+    own_level: np.ndarray
+    own_time: np.ndarray
+    own_end: np.ndarray
+    own_begin: np.ndarray
     by_order: np.ndarray
     flushed: np.ndarray
     state: np.ndarray
@@ -217,7 +228,11 @@ def nest_for(
         log_set=places(max(1 << 16, 2 * sets)),
         log_steps=places(max(1 << 16, 2 * sets)),
         log_end=whole(1 << 16),
+        own_level=np.zeros(MOST_OWN, np.uint8),
+        own_time=np.zeros(MOST_OWN),
+        own_end=whole(1 << 16),
+        own_begin=whole(count),
         by_order=whole(size + 1),
         flushed=whole(count),
-        state=whole(8),
+        state=whole(9),
     )

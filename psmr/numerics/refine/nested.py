@@ -24,7 +24,9 @@ from psmr.numerics.refine.nest import (
     ERROR,
     LEVELS,
     LOGGED,
+    MOST_OWN,
     NEXT,
+    OWN,
     RECENT,
     REFINED,
     REFINED_ROWS,
@@ -156,6 +158,7 @@ def _open(machine, nest, frame, level, steps, w):  # type: ignore[no-untyped-def
     for k in range(nest.times.shape[1]):
         nest.times[level, k] = np.nan
     nest.refused[level] = 0
+    nest.own_begin[level] = nest.state[OWN]
 
 
 @lean
@@ -175,6 +178,7 @@ def _give_up(machine, nest, level):  # type: ignore[no-untyped-def]
     variables = matrix_of(block).variables
     for i in range(work_of(block).known.size):
         machine.rates[nest.first, variables[i]] = nest.entry[level, variables[i]]
+    nest.state[OWN] = nest.own_begin[level]
     _leave(machine, nest, level)
 
 
@@ -260,7 +264,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
     steps, counts, clock, state = control.steps, control.counts, nest.clock, nest.state
     filled, level, last, stop, order = 0, 0, False, end, control.order
     corners, located, longest = by_reference(control.corners), 0, 0.0
-    state[LOGGED] = 0
+    state[LOGGED] = state[OWN] = 0
     deepest, made = LEVELS - 1, nest.blocks.size - 1
     while True:
         if level == 0:
@@ -269,7 +273,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                 return filled, DONE
             if filled == times.size or filled == nest.log_end.size:
                 return filled, FULL
-            if nest.log_set.size - state[LOGGED] < nest.level_of.size:
+            if nest.log_set.size - state[LOGGED] < nest.level_of.size or 2 * state[OWN] > MOST_OWN:
                 return filled, FULL
             if counts[ACCEPTED] + counts[REJECTED] >= control.most:
                 return filled, SPENT
@@ -356,6 +360,9 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
                 _record_needs(nest, level, order)
                 outlive(machine, nest, level, w)
             clock[level, AT] += clock[level, STEP]
+            if state[OWN] < MOST_OWN:
+                nest.own_level[state[OWN]], nest.own_time[state[OWN]] = level, clock[level, AT]
+                state[OWN] += 1
             _lengthen(nest, level, order)
             if nest.ending[level] == 0:
                 break
@@ -381,7 +388,7 @@ def run_nested(machine, control, nest, frame, end, w, times, rows):  # type: ign
         accepted(corners, located > 0)
         times[filled] = w[w.size - 1]
         copy(w, rows[filled])
-        nest.log_end[filled] = state[LOGGED]
+        nest.log_end[filled], nest.own_end[filled] = state[LOGGED], state[OWN]
         filled += 1
         counts[ACCEPTED] += 1
         before, aside, alone = steps[PREVIOUS], False, 0.0

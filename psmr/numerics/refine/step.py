@@ -39,18 +39,23 @@ BLIND = 3.0
 
 
 @lean
+def interpolation(nodes, q, weights):  # type: ignore[no-untyped-def]
+    """Write the weights at q of the polynomial through values at the nodes."""
+    for j in range(nodes.size):
+        weight = 1.0
+        for i in range(nodes.size):
+            if i != j:
+                weight *= (q - nodes[i]) / (nodes[j] - nodes[i])
+        weights[j] = weight
+
+
+@lean
 def outside(machine, nest, frame, level, time, w):  # type: ignore[no-untyped-def]
     """Write the variables that a level reads of others as they are at a time within their steps."""
     points, nodes, weights, places = machine.points, nest.nodes, nest.weights, nest.node_points
     last = places.size
     for k in range(level):
-        q = (time - nest.clock[k, AT]) / nest.clock[k, STEP]
-        for j in range(nodes.size):
-            weight = 1.0
-            for i in range(nodes.size):
-                if i != j:
-                    weight *= (q - nodes[i]) / (nodes[j] - nodes[i])
-            weights[k, j] = weight
+        interpolation(nodes, (time - nest.clock[k, AT]) / nest.clock[k, STEP], weights[k])
     for i in range(nest.reads[level]):
         v = nest.read[level, i]
         k = nest.level_of[frame.atom[v]]

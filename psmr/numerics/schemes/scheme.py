@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from partitioning import Partition
     from psmr.dae.system.linear import LinearDae
     from psmr.dae.system.system import System
+    from psmr.numerics.refine.activity import OwnSteps
     from psmr.numerics.solve.block import Block
     from psmr.numerics.step.program import Program
     from psmr.numerics.step.time_grid import TimeGrid
@@ -199,6 +200,23 @@ class Scheme:
 
         What the pencil says of it holds for the steps of that size which a run took.
         """
+        return None
+
+    def at_split(self, h: float, levels: tuple[OwnSteps, ...]) -> Scheme | None:
+        """Return a scheme that refines devices with every common step of h in s split alike; None otherwise.
+
+        Parameters
+        ----------
+        h
+            Common step in s.
+        levels
+            Who takes how many steps in it; see `psmr.numerics.schemes.nested_step.NestedStep`.
+        """
+        return None
+
+    @property
+    def nested(self) -> Any:
+        """The `NestedStep` that it is where devices have steps of their own within its step, else None."""
         return None
 
     def with_ratio(self, ratio: int) -> Scheme:

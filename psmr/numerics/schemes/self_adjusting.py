@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
+from psmr.numerics.refine.activity import OwnSteps
 from psmr.numerics.schemes.adaptive import MOST_STEPS
+from psmr.numerics.schemes.nested_step import NestedStep
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.variable_step import AUTO, VARIABLE_METHODS, VariableStep
@@ -100,6 +102,10 @@ class SelfAdjusting(Scheme):
     def at_step(self, h: float) -> SingleRate:
         """See `Scheme`: the common step, with none refined."""
         return self.together.at_step(h)
+
+    def at_split(self, h: float, levels: tuple[OwnSteps, ...]) -> NestedStep:
+        """See `Scheme`: the common step with devices refined in it."""
+        return NestedStep(self.together.name, h, levels)
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: the program at every level, with steps that are found as it goes.

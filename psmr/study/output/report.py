@@ -21,6 +21,7 @@ from psmr.study.output.files import placed
 from psmr.study.record.activity import steps_of_all
 from psmr.study.record.certificate import Certificate
 from psmr.study.record.recorded import Recorded
+from psmr.study.record.taken import StepTaken
 from psmr.study.topology.network import buses
 
 # A run of more wall time in s than this is not done again, finer, unless its error is asked for.
@@ -233,7 +234,7 @@ def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
     scheme, subject = run.scheme, run.certificate.subject
     if run.certificate.at_steps:
         judged = run.certificate.at_steps[0]
-        scheme = scheme.at_step(judged.h) or scheme
+        scheme = StepTaken(judged.h, judged.levels).scheme(scheme) or scheme
         subject += f", at {judged.which}, {judged.h:.4g} s"
     # That of another system than the run's own is not the certificate's.
     known = run.certificate.report if system is run.system else None

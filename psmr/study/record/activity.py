@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.numerics.refine.activity import Activity
+from psmr.numerics.refine.activity import Activity, OwnEnds
 from psmr.study.record.recorded import Recorded
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ def activity_of(run: Recorded) -> Activity:
     whole = np.array([[run.t[0], run.t[-1]]])
     split = run.scheme.split
     if split is None:
-        return Activity(whole, (), np.zeros((0, 1), np.int32))
+        return Activity(whole, (), np.zeros((0, 1), np.int32), OwnEnds.none(1))
     names = [name for name, fast in zip(split.names_x, split.fast_x, strict=True) if fast]
     names += [name for name, fast in zip(split.names_y, split.fast_y, strict=True) if fast]
     devices = tuple(dict.fromkeys(name.rpartition(".")[0] for name in names))
-    return Activity(whole, devices, np.full((len(devices), 1), run.scheme.ratio, np.int32))
+    return Activity(whole, devices, np.full((len(devices), 1), run.scheme.ratio, np.int32), OwnEnds.none(1))
 
 
 def smooth_at(run: Recorded, times: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-import statistics
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError, PsmrWarning
+from psmr.numerics.refine.activity import OwnSteps
 from psmr.numerics.schemes.scheme import Scheme as Scheme
 from psmr.study.record.held_time import HELD, reads_time
+from psmr.study.record.taken import StepTaken
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
@@ -44,13 +44,15 @@ class AtStep:
     Attributes
     ----------
     which
-        Which step: the longest, the median one, the median one of the quiet part.
+        Which step: the longest, the median one, the median one of the quiet part; and who was refined in it.
     h
         The step in s.
     stable
         Whether no numerical mode grows with it; None where that is not judged.
     mode_numerical, deformation
         As in `Certificate`.
+    levels
+        As in `psmr.study.record.taken.StepTaken`.
     """
 
     which: str
@@ -58,6 +60,7 @@ class AtStep:
     stable: bool | None
     mode_numerical: complex | None = None
     deformation: float | None = None
+    levels: tuple[OwnSteps, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         if self.mode_numerical is None or self.deformation is None:
@@ -118,9 +121,11 @@ class Certificate:
     prediction: str = ""
 
     def record(self) -> dict[str, Any]:
-        """Return the fields by name, `report` left out."""
+        """Return the fields by name, `report` and the `levels` of steps left out."""
         found = asdict(replace(self, report=None))
         del found["report"]
+        for step in found["at_steps"]:
+            del step["levels"]
         return found
 
     @property
@@ -164,7 +169,7 @@ def certify(
     warn: bool = True,
     linear: LinearDae | None = None,
     any_size: bool = True,
-    steps: Mapping[str, float] | None = None,
+    steps: Mapping[str, float | StepTaken] | None = None,
     judge: Judge | None = None,
 ) -> Certificate:
     """Return the certificate of a scheme on a system, linearised at the system's starting point.
@@ -186,10 +191,11 @@ def certify(
     any_size
         Whether there is a certificate beyond 2,000 variables.
     steps
-        Steps in s by what they are, of a run whose scheme chose them; see `steps_of`.
+        Steps, in s where all went along, by what they are, of a run whose scheme chose them; see
+        `psmr.study.record.taken.steps_of`.
     judge
         What judges a scheme, with the methods of `Judge`; `psmr.deformation` on the linearised system where
-        left out.
+        left out, and for a step in which devices were refined.
 
     Raises
     ------
@@ -209,7 +215,11 @@ def certify(
             f"judge is of the type {type(judge).__name__}: must have the methods deformation and glance; "
             "leave it out for psmr.deformation"
         )
-    found = _judged(system, scheme, warn, linear, any_size, steps or {}, judge)
+    taken = {
+        which: step if isinstance(step, StepTaken) else StepTaken(step)
+        for which, step in (steps or {}).items()
+    }
+    found = _judged(system, scheme, warn, linear, any_size, taken, judge)
     certificate = replace(_with_time_held(found, system), subject=subject)
     if warn and certificate.stable is False:
         warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=3)
@@ -253,42 +263,20 @@ def _objection(certificate: Certificate, system: System, scheme: Scheme, linear:
     return f"{words}; take a smaller step, {limit or 'another partition or corrections'}"
 
 
-def steps_of(t: NDArray[np.float64], events: Collection[float] = ()) -> dict[str, float]:
-    """Return the steps in s by which a run is judged whose scheme chose them.
-
-    Parameters
-    ----------
-    t
-        (K,) accepted times in s, twice at an event.
-    events
-        Times in s of the events. Steps before the first one count only where there is nothing else: the
-        system rests. The quiet part is the second half of what follows the last one.
-    """
-    h, ends = np.diff(t), t[1:]
-    first, last = min(events, default=float(t[0])), max(events, default=float(t[0]))
-    moving = (h > 0.0) & (ends > first)
-    moving = moving if moving.any() else h > 0.0
-    if not moving.any():
-        return {}
-    ends, h = ends[moving], h[moving]
-    quiet = h[ends > 0.5 * (last + float(t[-1]))]
-    named = {"the median step": statistics.median(h.tolist()), "the longest step": float(h.max())}
-    if quiet.size:
-        named["the median step of the quiet part"] = statistics.median(quiet.tolist())
-    return named
-
-
 def _judged(
     system: System,
     scheme: Scheme,
     warn: bool,
     linear: LinearDae | None,
     any_size: bool,
-    steps: Mapping[str, float],
+    steps: Mapping[str, StepTaken],
     judge: Judge | None,
 ) -> Certificate:
     split = getattr(scheme, "split", None)
     partition = "none, one step size for every variable" if split is None else str(split)
+    refined = any(step.levels for step in steps.values())
+    if refined:
+        partition = "found anew in each common step H"
     size = system.n + system.m
     if size > LARGEST and not any_size:
         note = (
@@ -298,6 +286,8 @@ def _judged(
         )
         from psmr.pencil.deformation.prediction import objection
 
+        if refined:
+            note += "; splits are judged up to that size only"
         explicit = scheme.predicting_implicitly() is not None
         words = objection(linear or system.linearise(), scheme) if explicit else ""
         note = f"{note}. {words}" if words else note
@@ -307,34 +297,60 @@ def _judged(
             str(scheme), partition, note="the system has no states, there is nothing to deform"
         )
     if math.isnan(scheme.operator_step) and steps and scheme.at_step(1.0) is not None:
-        return _of_steps(judge or _Whole(linear or system.linearise()), scheme, partition, warn, steps)
+        linear = linear or system.linearise()
+        if refined and size > LARGEST:
+            found = _of_steps(judge or _Whole(linear), scheme, partition, warn, _unrefined(steps), ())
+            note = f"The splits were not judged: {size} variables are more than {LARGEST}."
+            return replace(found, note=f"{found.note} {note}".strip())
+        whole = _Whole(linear)
+        judge = whole if judge is None else _Apart(judge, whole)
+        return _of_steps(judge, scheme, partition, warn, steps, system.names_x if refined else ())
     if math.isnan(scheme.operator_step):
         note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
         return Certificate(str(scheme), partition, note=note)
     return _reported(judge or _Whole(linear or system.linearise()), scheme, partition, warn)
 
 
+def _unrefined(steps: Mapping[str, StepTaken]) -> dict[str, StepTaken]:
+    return {which: StepTaken(step.h) for which, step in steps.items()}
+
+
 def _of_steps(
-    judge: Judge, scheme: Scheme, partition: str, warn: bool, steps: Mapping[str, float]
+    judge: Judge,
+    scheme: Scheme,
+    partition: str,
+    warn: bool,
+    steps: Mapping[str, StepTaken],
+    names: tuple[str, ...],
 ) -> Certificate:
-    """Return the certificate at the steps that were taken; the first one is that of the fields."""
+    """Return the certificate at the steps that were taken; the first one is that of the fields.
+
+    With the `names` of the states each step says who was refined in it.
+    """
     used, *others = dict.fromkeys(steps.values())
-    first = _reported(judge, scheme.at_step(used), partition, warn)
+    first = _reported(judge, used.scheme(scheme), partition, warn)
     if first.report is None:
         return replace(first, scheme=str(scheme))
     glances, notes = {used: first.report.glance()}, [first.note]
-    for h in others:
+    for step in others:
         try:
-            glances[h] = judge.glance(scheme.at_step(h))
+            glances[step] = judge.glance(step.scheme(scheme))
         except PsmrError as error:
-            notes.append(f"Not judged with a step of {h:.4g} s: {error}")
+            notes.append(f"Not judged with a step of {step.h:.4g} s: {error}")
     at_steps = tuple(
-        AtStep(which, h, glances[h].stable, glances[h].mode_numerical, glances[h].deformation)
-        for which, h in steps.items()
-        if h in glances
+        AtStep(
+            f"{which} ({step.split(names)})" if names else which,
+            step.h,
+            glances[step].stable,
+            glances[step].mode_numerical,
+            glances[step].deformation,
+            step.levels,
+        )
+        for which, step in steps.items()
+        if step in glances
     )
-    worst = next((step.h for step in at_steps if not step.stable), used)
-    verdict = first.verdict if worst == used else judge.deformation(scheme.at_step(worst)).verdict
+    worst = next((step for step, glance in glances.items() if not glance.stable), used)
+    verdict = first.verdict if worst == used else judge.deformation(worst.scheme(scheme)).verdict
     stable = all(step.stable for step in at_steps)
     note = " ".join(filter(None, notes))
     return replace(first, scheme=str(scheme), stable=stable, verdict=verdict, note=note, at_steps=at_steps)
@@ -355,6 +371,23 @@ class _Whole:
 
     def glance(self, scheme: Scheme) -> Glance:
         return self.deformation(scheme).glance()
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """A judge, and another one for steps in which devices are refined."""
+
+    judge: Judge
+    nested: Judge
+
+    def of(self, scheme: Any) -> Judge:
+        return self.judge if scheme.nested is None else self.nested
+
+    def deformation(self, scheme: Any) -> Deformation:
+        return self.of(scheme).deformation(scheme)
+
+    def glance(self, scheme: Any) -> Glance:
+        return self.of(scheme).glance(scheme)
 
 
 def _reported(judge: Judge, scheme: Any, partition: str, warn: bool) -> Certificate:

@@ -16,11 +16,12 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import InitialisationError, InputError
 from psmr.grid.start.initialise import allowed_residual, polish
-from psmr.study.record.certificate import LARGEST, Certificate, certify, steps_of
+from psmr.study.record.certificate import LARGEST, Certificate, certify
 from psmr.study.record.held_time import HELD, reads_time
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import units_of
 from psmr.study.record.spans import Span, altered, system_in
+from psmr.study.record.taken import steps_of
 
 Reals = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ def certificate_after(run: Recorded) -> Certificate | None:
         return Certificate(str(run.scheme), "", note=str(error), subject=what)
     if last.n + last.m > LARGEST:  # nothing is computed there, so that there is no point to look for
         return certify(last, scheme, what, warn=False, any_size=False)
-    steps = steps_of(run.t[span.rows]) if scheme.chooses_steps and run.whole else None
+    steps = steps_of(run.t[span.rows], (), run.refined_steps) if scheme.chooses_steps and run.whole else None
     # A run that lost synchronism ends anywhere: what is near its end says nothing of what it left.
     found = None
     if not span.moves:
