@@ -92,7 +92,7 @@ def test_extrapolation_solves_nothing(system, split, interpolation, curve):
     scheme = Multirate(split, 0.01, 5, "extrapolation", interpolation=interpolation, predict="slow")
     found = explain(system, scheme)
     text = " ".join(str(found).split())
-    assert f"extrapolated on the {curve}" in text
+    assert f"All variables are extrapolated on the {curve}" in text
     assert "nothing is solved" in text
     fast = int(split.fast_x.sum() + split.fast_y.sum())
     slow = system.n + system.m - fast

@@ -145,7 +145,9 @@ def _combination(combine: Combine, h: float) -> Entry:
 
 
 def _extrapolation(combine: Combine) -> str:
-    who = "The states are" if combine.rows == "all" else "The slow variables are"
+    who = "The slow variables are"
+    if combine.rows == "all":
+        who = "All variables are" if combine.to == "predicted" else "The states are"
     curve = "parabola through the values at t - 2h, t - h and t"
     if OLDER[1] not in dict(combine.terms):
         curve = "line through the values at t - h and t"
