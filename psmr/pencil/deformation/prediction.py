@@ -96,7 +96,7 @@ def objection(linear: LinearDae, scheme: Scheme) -> str:
     ratio = scheme.ratio // 2
     while ratio > 1 and _breaks_down(linear, scheme.with_ratio(ratio)):
         ratio //= 2
-    held = ", predict='slow'" if getattr(scheme, "predict", "") == "all" else ""
+    held = ", or predict='slow'" if getattr(scheme, "predict", "") == "all" else ""
     shorter = f", or {scheme.step_name} = {ratio * scheme.h_fast:.4g} s" if ratio > 1 else ""
     return (
         f"The explicit prediction breaks down at {scheme.step_name} = {scheme.step:g} s: what the slow "
