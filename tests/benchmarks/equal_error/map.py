@@ -167,7 +167,7 @@ def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
         ax.contour(work, steps, gain, levels=LEVELS, colors=FAINT, linewidths=[2.2, 0.9, 0.9, 0.9])
         for level in LEVELS:
             _name_line(ax, level, 1.0 / level, a, b)
-        ax.text(0.97, 1.1, "one\nrate is\ncheaper", ha="right", va="bottom", fontsize=9, color=FAINT)
+        ax.text(0.97 * RIGHT, 1.1, "one\nrate is\ncheaper", ha="right", va="bottom", fontsize=9, color=FAINT)
         for (name, (sign, side)), colour in zip(SIGNS.items(), COLOURS, strict=False):
             own = [p for p in points if p["case"] == name]
             if not own:

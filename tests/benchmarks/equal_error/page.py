@@ -30,6 +30,7 @@ from tests.benchmarks.equal_error.smoothness import ROWS as SMOOTHNESS
 
 DOCS = Path(__file__).parents[3] / "docs"
 ROWS = DOCS / "figures" / "performance.jsonl"
+BLOCKS = "set-up of the blocks"
 FAMILIES = (*FIXED, TM, EXTRAPOLATED, "TR-BDF2", "ESDIRK32", "ESDIRK43", REFINED, "IDA")
 
 # Errors and costs beyond these times the best of a panel say only that a scheme is of no use there.
@@ -307,15 +308,16 @@ def _figure(kinds: Sequence[Study], case: str, converters: float) -> tuple[str, 
                 ax.loglog(*points, marker=marker, ls="-", label=family, color=colour, lw=1.1, ms=4)
             setup = study.of(SETUP)
             if setup:
-                ax.axhline(setup[0].seconds, color=FAINT, lw=0.9, ls=":", label="set-up of the blocks")
+                ax.axhline(setup[0].seconds, color=FAINT, lw=0.9, ls=":", label=BLOCKS)
             ax.yaxis.set_minor_formatter(NullFormatter())
             ax.set_title(study.key[2])
             ax.set_xlabel("rms error of all variables")
             ax.set_ylabel("processor time [s]")
         for ax in axes[len(kinds) :]:
             ax.remove()
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9)
+        found = {line.get_label(): line for ax in axes for line in ax.get_lines() if len(line.get_xdata())}
+        handles = [found[label] for label in (*FAMILIES, BLOCKS) if label in found]
+        figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=9)
         save(figure, DOCS / "figures" / name)
     return title(case, converters), name
 
