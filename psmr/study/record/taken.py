@@ -70,7 +70,9 @@ def steps_of(
         Who had steps of their own, of a scheme that finds them; only what is between the first and the last
         of the times counts.
     """
-    if refined is not None and refined.devices:
+    if refined is not None and not refined.devices:  # as if it had one step for all
+        refined = None
+    if refined is not None:
         inside = (refined.intervals[:, 0] >= t[0]) & (refined.intervals[:, 1] <= t[-1])
         places = np.flatnonzero(inside)
         begins, ends = refined.intervals[places].T
