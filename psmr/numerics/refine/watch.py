@@ -5,8 +5,7 @@ stay fast: what an event excites dies out, the steps grow, and steps of their ow
 by gain nothing at equal error (tests/benchmarks/self_adjusting.py). Before that nothing is asked of single
 devices. From then on accepted steps are asked which sets of devices their errors are of, and whether a split
 of the work would be worth its price if it lasted: one in `PATIENCE`, and each while it would or where steps
-have become shorter, since something may have woken up. Neither changes a step. For a hundred linear equations
-a look at the sets takes a quarter of a step.
+have become shorter, since something may have woken up. Neither changes a step.
 """
 
 from __future__ import annotations
