@@ -345,7 +345,9 @@ class Multirate(Scheme):
     def _slow_steps(self) -> tuple[Instruction, ...]:
         """Step 4 beside fast variables."""
         if self.coupling == END:
-            return (self._slow_step("predicted"),)
+            # A prediction by the rule of the solution is nearer than the continuation of the last slow steps.
+            own = self.predictor == self.solution or self.corrections
+            return (self._slow_step("predicted" if own else None),)
         _, c_star = COEFFICIENTS[self.solution]
         mean = (("mean", (1.0,)),)
         start = Combine("slow", "guess", (("predicted", c_star), (NOW, 1.0 - c_star)))

@@ -131,7 +131,8 @@ class Work(NamedTuple):
     defect, update
         Newton residual and update.
     guess, start, full
-        Variables before the solve and before the last update, and the undamped update.
+        Variables before the solve, and before the last update of a damped one, or before a continuation of
+        earlier results was written; the undamped update.
     shift
         Residual at the beginning of a continuation.
     """

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.numerics.step.past import DEPTH
 from psmr.numerics.step.program import (
     BEFORE,
     NOW,
@@ -43,7 +44,9 @@ TIMES, JUMP = 1, 2  # REPEAT: times; AGAIN: times, first instruction of the body
 MOST = 3  # AGREE: side, JUMP, most; KEEP: the point
 # EXTRAPOLATE: BLOCK, and COUNT points from column LIST; NUMBERS: the time, `Stage.cubes`
 MOST_LISTED = 8
-WIDTH = LIST + MOST_LISTED
+# STAGE: where its last results are, -1 where they are not kept, and how many of them a pass of an `Until` has
+SLOT, PASS = LIST + MOST_LISTED, LIST + MOST_LISTED + 1
+WIDTH = PASS + 1
 
 # Points with a place of their own; those that a program names follow.
 AT_START, AT_ORIGIN, AT_OLDER, AT_OLDEST = range(4)
@@ -67,6 +70,8 @@ class Encoded:
         (instructions, WIDTH) whole numbers, and coefficients; see the names above.
     points, rates, loops
         How many points, rates and loop counters it needs.
+    depths
+        (slots,) how many last results are kept in each place for them; see `psmr.numerics.step.past`.
     outliving
         (k, 2) places of the points that outlive the step, in it and after it.
     places
@@ -78,6 +83,7 @@ class Encoded:
     points: int
     rates: int
     loops: int
+    depths: NDArray[np.int64]
     outliving: NDArray[np.int64]
     places: Mapping[str, int]
 
@@ -117,6 +123,7 @@ def encode(program: Program, blocks: tuple[tuple[tuple[str, str], int], ...]) ->
         len(writer.points) + 1,
         len(writer.rates),
         writer.loops,
+        writer.depths(),
         np.array(outliving, dtype=np.int64).reshape(-1, 2),
         dict(writer.points),
     )
@@ -132,6 +139,8 @@ class _Writer:
         self.points = dict(RESERVED)
         self.rates: dict[str, int] = {}
         self.loops = 0
+        self.kept: dict[int, int] = {}
+        self.times = 0  # how often a stage that is now written is solved in a pass of an `Until`
         self.present = NOW
         # A point is saved only if it is read when it is no longer the present one.
         self.read = _read_later(program.instructions) | set(program.kept)
@@ -144,6 +153,23 @@ class _Writer:
     def rate(self, name: str) -> int:
         """Return the place of a rate."""
         return self.rates.setdefault(name, len(self.rates))
+
+    def depths(self) -> NDArray[np.int64]:
+        """Return `Encoded.depths`."""
+        depths = np.zeros(max(self.kept, default=-1) + 1, np.int64)
+        depths[list(self.kept)] = list(self.kept.values())
+        return depths
+
+    def slot(self, block: int) -> int:
+        """Return the place of the last results of the next stage of a block.
+
+        It is the same in all programs of a scheme, some of which lack stages of other blocks.
+        """
+        slot = block
+        while slot in self.kept:
+            slot += len(self.blocks)
+        self.kept[slot] = max(DEPTH, self.times + 1)
+        return slot
 
     def row(self, operation: int, **columns: int) -> list[int]:
         """Append an instruction and return it."""
@@ -224,9 +250,11 @@ class _Writer:
             for k, name in enumerate(stage.guess):
                 row[LIST + k] = self.point(name)
             self.present = ""
-        elif stage.guess is not None and stage.guess != self.present and own != "all":
+        elif stage.guess in (None, self.present):
+            pass
+        elif own != "all":
             self._mix(SIDES[own], ((stage.guess, (1.0,)),), None)
-        elif stage.guess is not None and stage.guess != self.present:
+        else:
             self.row(RESTORE, TARGET=self.point(stage.guess))
             self.present = stage.guess
         if stage.outside:
@@ -244,6 +272,8 @@ class _Writer:
             KEEP=-1 if stage.rate is None else self.rate(stage.rate),
             SHOWN=int(stage.shown),
             LOOP=-1 if loop is None else loop,
+            SLOT=-1 if stage.guess else self.slot(self.blocks[stage.role, own]),
+            PASS=self.times,
         )
         self._numbers(row, [stage.at, (stage.gamma,), *((weight,) for _, weight in stage.rates)])
         for k, (name, _) in enumerate(stage.rates):
@@ -254,19 +284,23 @@ class _Writer:
         loop, self.loops = self.loops, self.loops + 1
         self.row(REPEAT, LOOP=loop)
         first = len(self.rows)
+        self.times *= repeat.times
         self.write(repeat.body, loop)
         again = self.row(AGAIN, TIMES=repeat.times, LOOP=loop)
         self.write(repeat.between, loop)
         # After `between` the machine goes on with the body; AGAIN leaves the loop after the last time.
         jump = self.row(AGAIN, TIMES=-1, JUMP=first)
         jump[LOOP] = loop
+        self.times //= repeat.times
         again[JUMP] = len(self.rows)
 
     def _until(self, until: Until) -> None:
         loop, self.loops = self.loops, self.loops + 1
         self.row(BEGIN_UNTIL, LOOP=loop)
         first = len(self.rows)
+        self.times = 1
         self.write(until.body, loop)
+        self.times = 0
         most = -1 if until.most is None else until.most
         row = self.row(AGREE, SIDE=SIDES[until.side], JUMP=first, LOOP=loop, KEEP=self.point(until.predicted))
         row[MOST] = most

@@ -32,6 +32,7 @@ from psmr.numerics.step.machine import (
     VALID_OF,
     Machine,
 )
+from psmr.numerics.step.past import Past, forget, no_past
 from psmr.numerics.step.program import Program
 from psmr.numerics.step.time_grid import TimeGrid
 
@@ -113,6 +114,10 @@ class ProgramEngine:
         self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
         part, usual = self._program(step, ()), self._program(step, _uniform(step, self.memory))
         self.encoded, self.outliving = part, part.outliving
+        self._depths = np.zeros(max(part.depths.size, usual.depths.size), np.int64)
+        for encoded in (part, usual):
+            depths = self._depths[: encoded.depths.size]
+            np.maximum(depths, encoded.depths, out=depths)
         self._state, self._measured = np.zeros(EFFORT + 1, np.int64), np.zeros(2)
         self._state[REMEMBER] = int(self.memory > 0)
         self.machine = Machine(
@@ -128,6 +133,7 @@ class ProgramEngine:
             slow=self.sides.slow.astype(np.uint32),
             read=self._read(),
             answers=self._answers(),
+            past=self._past(),
             within=_NO_POINTS,
             divided=np.zeros(0, np.int64),
             state=self._state,
@@ -137,6 +143,11 @@ class ProgramEngine:
             drifts_from=float(choices.drifts_from),
         )
         self.forget(False)
+
+    def _past(self) -> Past:
+        """Return room for the last results of all stages."""
+        sizes = np.array([block.records.work.update.size for block in self.blocks.values()])
+        return no_past(self._depths, sizes[np.arange(self._depths.size) % sizes.size])
 
     def _program(self, h: float, before: tuple[float, ...]) -> Encoded:
         key = (h, before)
@@ -208,7 +219,7 @@ class ProgramEngine:
         block = self.blocks[self.places["fast", "fast"]]
         if isinstance(block, AnsweringBlock) and block.loaded is not None:
             self._make_answer(block.loaded[0], w)
-            self.machine = self.machine._replace(answers=self._answers())
+            self.machine = self.machine._replace(answers=self._answers(), past=self._past())
         self._late = False
 
     def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:
@@ -275,6 +286,8 @@ class ProgramEngine:
     def forget(self, autonomous: bool) -> None:
         """Drop history, since w is about to jump; `autonomous` holds from here on."""
         self.before, self._late = (), self.answered
+        forget(self.machine.past)
+        self.machine.points[:, -1] = np.nan  # a prediction of what is about to jump was off by nothing
         self._state[VALID_OF], self._state[AUTONOMOUS] = -1, int(autonomous)
 
     @property
@@ -302,7 +315,7 @@ class ProgramEngine:
         self.system, self._out = system, tuple(out)
         if self.answered:
             self._make_answer(parameters, w)
-        self.machine = self.machine._replace(read=self._read(), answers=self._answers())
+        self.machine = self.machine._replace(read=self._read(), answers=self._answers(), past=self._past())
 
     def failed(self) -> tuple[Block, float, float]:
         """Return the block in which the last step failed, the least part tried in s, the last difference."""

@@ -52,6 +52,7 @@ from psmr.numerics.step.machine import (
     SOLVING,
     VALID_OF,
 )
+from psmr.numerics.step.past import forget
 
 # The least part of a step that is tried: the jump of a limiter, or a voltage that turns within a step, is
 # then bracketed to a thousandth of it.
@@ -164,6 +165,7 @@ def advance(machine, h, times, ends, first, last, w, record):  # type: ignore[no
             copy(points[AT_START], w)
             state[VALID_OF] = -1
             machine.measured[LEAST] = h
+            forget(machine.past)
             if status not in (NO_ROOM, NOT_AGREED, SLOW_TO_AGREE, NOT_SETTLED) and state[SOLVING] != 0:
                 status = _in_parts(machine, h, w)
                 machine.divided[k] = 1
@@ -171,6 +173,7 @@ def advance(machine, h, times, ends, first, last, w, record):  # type: ignore[no
                 copy(points[AT_START], w)
                 state[VALID_OF] = -1
                 return k, status
+            forget(machine.past)
             state[DIVIDED] += 1
         for i in range(ends[k + 1] - ends[k] - 1):
             copy(machine.within[i], record[ends[k] + 1 + i])

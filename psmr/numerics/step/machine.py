@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.numerics.step.answer import Answers
+from psmr.numerics.step.past import Past
 
 # Places in `Machine.state`.
 AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, REMEMBER, EFFORT = range(9)
@@ -39,6 +40,8 @@ class Machine(NamedTuple):
         are interpolated.
     answers
         See `psmr.numerics.step.answer.Answers`.
+    past
+        See `psmr.numerics.step.past.Past`.
     within
         Points of the trajectory within a step, where they are recorded.
     divided
@@ -61,6 +64,7 @@ class Machine(NamedTuple):
     slow: np.ndarray
     read: np.ndarray
     answers: Answers
+    past: Past
     within: np.ndarray
     divided: np.ndarray
     state: np.ndarray

@@ -131,8 +131,9 @@ class Stage:
         Whether the algebraic variables of the other side also answer what the variables of this side are
         beside the same combination of points: `psmr.numerics.step.answer`.
     guess
-        Point whose values Newton starts from; None for the present one; several points for an extrapolation
-        from those that are there (of a stage of both sides).
+        Point whose values Newton starts from, or several points for an extrapolation from those that are
+        there (of a stage of both sides); None for the continuation of what the stage was when it was last
+        solved (`psmr.numerics.step.past`), and where there is none, for the present point.
     cubes
         With several points, the third-order terms of the result and of each of them; see
         `psmr.numerics.step.extrapolation.extrapolate`.

@@ -20,6 +20,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.explicit import place, project
 from psmr.numerics.solve.newton import DISHONEST
 from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, work_of
+from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import NOT_FINITE
 from psmr.numerics.step.instructions import close
 
@@ -102,7 +103,7 @@ def put(whole, algebraic, z, w, rules, progress):  # type: ignore[no-untyped-def
     w[-1] = z[n]
     if rules.policy == DISHONEST:
         kept_of(algebraic).memory[SCALE] = np.nan
-    status = close(algebraic, whole, w, rules.policy, rules.tolerance)
+    status = close(algebraic, whole, w, rules.policy, rules.tolerance, ALL)
     progress.counts[FAILED] = ALGEBRAIC
     return status
 

@@ -12,6 +12,7 @@ from psmr.numerics.solve.limits import move_limits
 from psmr.numerics.solve.newton import DISHONEST
 from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, limits_of, matrix_of, work_of
+from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE, NOT_FINITE, STALE
 from psmr.numerics.step.instructions import close
 from psmr.numerics.steppers.flow import ALGEBRAIC, WHOLE
@@ -117,7 +118,7 @@ def _to_manifold(whole, plan, matrices, store, since, w):  # type: ignore[no-unt
 @lean
 def _slow_rates(whole, algebraic, plan, store, k, w):  # type: ignore[no-untyped-def]
     """Solve g = 0 and write the slow derivatives at w."""
-    status = close(algebraic, whole, w, plan.policy, plan.tolerance)
+    status = close(algebraic, whole, w, plan.policy, plan.tolerance, ALL)
     if status != DONE:
         store.state[1] = ALGEBRAIC
         return status
@@ -152,7 +153,7 @@ def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-un
     if not plan.autonomous:
         # The secant over the step stands for g_t: exact for an input that is linear in time.
         w[-1] = store.w0[-1] + h
-        status = close(algebraic, whole, w, plan.policy, plan.tolerance)
+        status = close(algebraic, whole, w, plan.policy, plan.tolerance, ALL)
         if status != DONE:
             store.state[1] = ALGEBRAIC
             return status
@@ -250,7 +251,7 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
             worst = NOT_FINITE
     if worst != DONE:
         return worst
-    status = close(algebraic, whole, w, plan.policy, plan.tolerance)
+    status = close(algebraic, whole, w, plan.policy, plan.tolerance, ALL)
     store.state[1] = ALGEBRAIC
     return status
 
