@@ -13,8 +13,6 @@ from psmr.dae.system.assemble import assemble
 from psmr.grid.equilibrium.equilibrium import Plant, solve_plants
 from psmr.grid.models.converters.filtered import FilteredConverter
 from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Change
-from psmr.numerics.schemes.single_rate import SingleRate
 from tests.grid.library import PARAMETERS
 from tests.grid.test_jacobians import Signal
 
@@ -116,30 +114,6 @@ def test_response_against_the_circuit_in_si_units():
     assert currents[2][-1] < 1.0
     # Error of the two integrations (measured: 2e-10).
     assert worst < 1e-8
-
-
-@pytest.mark.parametrize(("name", "turns"), [("v_2", -2), ("v_5", -6), ("v_7", 6)])
-def test_ripple_is_the_transfer_function_at_its_frequency(name, turns):
-    """A small voltage beside the fundamental against (j w I - A)^-1 B of the converter at rest."""
-    size = 1e-5
-    system = alone(BEFORE, 0.6 + 0.1j)
-    A, x0 = system.linearise().state_matrix(), system.x0
-    step = 1e-6
-    sides = [
-        (rates_of(system, BEFORE + d)(0.0, x0), rates_of(system, BEFORE - d)(0.0, x0))
-        for d in (step, 1j * step)
-    ]
-    B = np.column_stack([(more - less) / (2 * step) for more, less in sides])
-    w = abs(turns) * W_N
-    # size cos(wt) and +-size sin(wt) in the network's frame: the phasors of both at +w.
-    phasor = size * np.array([1.0, -1j * np.sign(turns)])
-    ripple = np.linalg.solve(1j * w * np.eye(len(A)) - A, B @ phasor)
-    h = 2 * np.pi / w / 400
-    begin = Change(0.0, parameters=(("c", name, size),))
-    run = integrate(system, SingleRate("RK4", h), 400 * h, [begin], start=(x0 + ripple.real, system.y0))
-    expected = x0 + np.real(ripple * np.exp(1j * w * run.t[:, None]))
-    # What is left is of second order in the ripple (measured: 2e-6 to 4e-6 of it).
-    assert np.abs(run.x - expected).max() < 2e-5 * np.abs(ripple).max()
 
 
 @pytest.fixture(scope="module")

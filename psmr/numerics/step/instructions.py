@@ -21,7 +21,15 @@ from psmr.numerics.solve.records import (
     work_of,
 )
 from psmr.numerics.solve.solver import PLAIN, solve
-from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_FINITE, NOT_SETTLED, SLOW_TO_AGREE
+from psmr.numerics.solve.status import (
+    DONE,
+    NO_ROOM,
+    NOT_AGREED,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    NOT_SETTLED,
+    SLOW_TO_AGREE,
+)
 from psmr.numerics.step.encoded import (
     ALGEBRAIC,
     ANEW,
@@ -186,7 +194,7 @@ def _from_past(machine, row, block, a, w, tolerance):  # type: ignore[no-untyped
     past, slot, state = machine.past, row[SLOT], machine.state
     counts = kept_of(block if a != 0.0 else machine.blocks[row[ALGEBRAIC]]).counts
     before, kind = counts[ITERATIONS] + counts[RESIDUALS], start(past, slot, row[PASS], block, w)
-    status = NOT_SETTLED
+    status = NOT_CONVERGED
     if kind != HERE:
         state[VALID_OF] = -1
         finer = max(ONE_SIGN * tolerance, min(tolerance, MOST_ACCURATE))
@@ -194,7 +202,7 @@ def _from_past(machine, row, block, a, w, tolerance):  # type: ignore[no-untyped
         if status not in (DONE, NO_ROOM):
             taken_back(block, w)
             state[VALID_OF] = -1
-    if kind == HERE or status not in (DONE, NO_ROOM):
+    if status not in (DONE, NO_ROOM):
         status = _solved(machine, row, block, a, w, tolerance, state[EFFORT])
     if status == DONE:
         learn(past, slot, kind, float(counts[ITERATIONS] + counts[RESIDUALS] - before))

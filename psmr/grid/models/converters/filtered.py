@@ -24,11 +24,8 @@ p and q are those of v_c and i_o. The bridge is averaged over the switching; t_d
 modulation. k_ad damps the filter's resonance with what the measurement filter takes away. What the limit cuts
 off is fed back to the outer integrators with the gain k_aw.
 
-v_2, v_5 and v_7 are voltages of the network beside the one that the phasors carry: the negative sequence of
-an unbalanced load nearby, the 5th and the 7th harmonic (of negative and of positive sequence). In a frame
-that turns at nominal frequency w_n they turn at -2, -6 and +6 w_n. They are zero at rest; an event sets them.
-What they do to the converter is right. The network answers their currents with its impedance for the
-fundamental, which is not theirs: its ripple is not a study of unbalance or harmonics.
+v_2, v_5 and v_7 are voltages beside the one that the network's phasors carry:
+`psmr.grid.models.converters.beside`.
 
 Sources: A. Yazdani and R. Iravani, Voltage-Sourced Converters in Power Systems (2010), chapter 8
 (phase-locked loop, current control, averaged bridge); S. D'Arco, J. A. Suul and O. B. Fosso, A Virtual
@@ -46,12 +43,10 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
 from psmr.grid.models.blocks import lag, limit_with_priority, rotate
+from psmr.grid.models.converters.beside import BESIDE, V_2, V_5, V_7, with_beside
 from psmr.grid.models.converters.following import PU
 from psmr.grid.models.converters.lcl import lcl_filter
 from psmr.grid.models.machines import F_N, S_BASE, S_N
-
-# By how many w_n each voltage beside the fundamental turns in the network's frame.
-BESIDE = {"v_2": -2, "v_5": -6, "v_7": 6}
 
 
 class FilteredConverter(Component):
@@ -66,7 +61,7 @@ class FilteredConverter(Component):
     limits = {"x_pll": ("dw_min", "dw_max")}
     together = (("i_d", "i_q"), ("v_cd", "v_cq"), ("i_od", "i_oq"), ("e_d", "e_q"))
     units = {"theta": "rad"}
-    ramps = tuple(BESIDE)
+    ramps = BESIDE
 
     s_n = S_N
     s_base = S_BASE
@@ -93,19 +88,13 @@ class FilteredConverter(Component):
     b_f = Parameter(PU, "susceptance of the filter's capacitor", positive)
     r_g = Parameter(PU, "resistance between filter and bus", nonnegative)
     x_g = Parameter(PU, "reactance between filter and bus", positive)
-    v_2 = Parameter("pu", "negative sequence of the voltage at the bus", nonnegative, default=0.0)
-    v_5 = Parameter("pu", "fifth harmonic of the voltage at the bus", nonnegative, default=0.0)
-    v_7 = Parameter("pu", "seventh harmonic of the voltage at the bus", nonnegative, default=0.0)
+    v_2, v_5, v_7 = V_2, V_5, V_7
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives and the current into the bus."""
         w_n = 2 * np.pi * p.f_n
-        v_re, v_im = v.v_re, v.v_im
-        for name, turns in BESIDE.items():
-            v_re = v_re + getattr(p, name) * m.cos(turns * w_n * v.t)
-            v_im = v_im + getattr(p, name) * m.sin(turns * w_n * v.t)
-        v_d, v_q = rotate(m, v_re, v_im, v.theta)
+        v_d, v_q = rotate(m, *with_beside(m, v, p), v.theta)
         w = 1 + p.kp_pll * v.v_mq + v.x_pll
         p_e, q_e = v.v_cd * v.i_od + v.v_cq * v.i_oq, v.v_cq * v.i_od - v.v_cd * v.i_oq
         error_p, error_q = v.p_ref - v.p_m, v.q_ref - v.q_m

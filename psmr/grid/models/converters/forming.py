@@ -3,9 +3,9 @@
 Per unit on the converter's own base `s_n`; angles in rad against a frame that turns at nominal frequency;
 time in s. All d and q quantities are in the converter's own frame, whose d axis is at `theta`.
 
-Circuit and control diagram (v is the voltage of the bus, v_c that of the filter's capacitor)::
+Circuit and control diagram (v_b is the voltage of the bus, v_c that of the filter's capacitor)::
 
-    u --- r_f + j x_f --- i --> --+-- v_c --- r_c + j x_c --- i_o --> v
+    u --- r_f + j x_f --- i --> --+-- v_c --- r_c + j x_c --- i_o --> v_b + v_2 + v_5 + v_7
                                   |
                                j b_f
 
@@ -22,6 +22,9 @@ p and q are those of v_c and i_o. The converter acts as the voltage u that its m
 averaged over the switching. The integrators are x_d, x_q (voltage) and y_d, y_q (current). The limit keeps
 the angle of the current and shortens it to i_max; what it cuts off is fed back to the integrators of the
 voltage with the gain k_aw, so that they do not wind up in a fault.
+
+v_2, v_5 and v_7 are voltages beside the one that the network's phasors carry:
+`psmr.grid.models.converters.beside`.
 
 Set-points are p_ref and v_ref. Two such converters at one bus share its load by their droops.
 
@@ -46,6 +49,7 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
 from psmr.grid.models.blocks import lag, limit_magnitude, rotate
+from psmr.grid.models.converters.beside import BESIDE, V_2, V_5, V_7, with_beside
 from psmr.grid.models.converters.following import PU
 from psmr.grid.models.converters.lcl import lcl_filter
 from psmr.grid.models.machines import F_N, S_BASE, S_N
@@ -62,6 +66,7 @@ class GridFormingConverter(Component):
     outputs = ("i_re", "i_im")
     together = (("i_d", "i_q"), ("v_cd", "v_cq"), ("i_od", "i_oq"))
     units = {"theta": "rad"}
+    ramps = BESIDE
 
     s_n = S_N
     s_base = S_BASE
@@ -84,11 +89,12 @@ class GridFormingConverter(Component):
     x_c = Parameter(PU, "reactance between filter and bus", positive)
     i_max = Parameter(PU, "limit of the current's magnitude", positive)
     k_aw = Parameter("1/s", "gain of the anti-windup feedback", nonnegative)
+    v_2, v_5, v_7 = V_2, V_5, V_7
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives and the current into the bus."""
-        v_d, v_q = rotate(m, v.v_re, v.v_im, v.theta)
+        v_d, v_q = rotate(m, *with_beside(m, v, p), v.theta)
         w = 1 + p.m_p * (v.p_ref - v.p_m)
         p_e, q_e = v.v_cd * v.i_od + v.v_cq * v.i_oq, v.v_cq * v.i_od - v.v_cd * v.i_oq
         # Voltage control: its reference, its error, the current that it asks for.

@@ -1,0 +1,36 @@
+"""Voltages of the network beside the one that its phasors carry.
+
+The negative sequence of an unbalanced load nearby, the 5th and the 7th harmonic (of negative and of positive
+sequence). In a frame that turns at nominal frequency w_n they turn at -2, -6 and +6 w_n. They are zero at
+rest; an event sets them. What they do to a converter is right. The network answers their currents with its
+impedance for the fundamental, which is not theirs: its ripple is not a study of unbalance or harmonics.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.declare.component import Parameter, nonnegative
+
+V_2 = Parameter("pu", "negative sequence of the voltage at the bus", nonnegative, default=0.0)
+V_5 = Parameter("pu", "fifth harmonic of the voltage at the bus", nonnegative, default=0.0)
+V_7 = Parameter("pu", "seventh harmonic of the voltage at the bus", nonnegative, default=0.0)
+
+BESIDE = ("v_2", "v_5", "v_7")
+
+
+def with_beside(m: Any, v: Any, p: Any) -> tuple[Any, Any]:
+    """Return the real and the imaginary part of the whole voltage at the bus, pu.
+
+    Parameters
+    ----------
+    m, v, p
+        Functions; `v_re`, `v_im` of the fundamental in pu and the time t in s; the sizes in pu and f_n in Hz.
+    """
+    angle = 4 * np.pi * p.f_n * v.t
+    c, s = m.cos(angle), m.sin(angle)
+    c_6, s_6 = c * (4 * c**2 - 3), s * (3 - 4 * s**2)  # of three times the angle
+    v_re = v.v_re + p.v_2 * c + (p.v_7 + p.v_5) * c_6
+    return v_re, v.v_im - p.v_2 * s + (p.v_7 - p.v_5) * s_6
