@@ -125,6 +125,10 @@ def test_slips_that_were_taken_in_silence(system, wscc9):
         ),
         (lambda: psmr.simulate(system, t_end=1.0, large="x"), "large = 'x': must be True or False"),
         (
+            lambda: psmr.SingleRate("TM", h=0.1, tolerance=2),
+            r"tolerance = 2.*: must be below 1, the error at which Newton stops",
+        ),
+        (
             lambda: psmr.simulate(system, t_end=1.0, certify=3),
             "certify = 3: must be True or False or",
         ),

@@ -13,7 +13,7 @@ from psmr.arguments import settle_fields
 from psmr.errors import SchemeError, nearest
 from psmr.numbers import plain
 from psmr.numerics.schemes.adaptive import MOST_STEPS, Adaptive, no_operator, whole_steps
-from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
+from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, positive
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.single_rate import SingleRate
 
@@ -86,7 +86,7 @@ class ArcLength(Scheme):
             choice("method", self.method, ONE_STEP)
         positive("h", self.h)
         positive("weight_t", self.weight_t, "1/s")
-        positive("tolerance", self.tolerance)
+        newton_tolerance(self.tolerance)
         choice("newton", self.newton, NEWTONS)
         whole_steps(self.most_steps)
         if isinstance(self.weights, Mapping):

@@ -39,6 +39,16 @@ def positive(field: str, value: float, unit: str = "") -> None:
         )
 
 
+def newton_tolerance(value: float) -> None:
+    """Raise SchemeError for an error at which Newton stops that is not between 0 and 1."""
+    positive("tolerance", value)
+    if value >= 1.0:
+        raise SchemeError(
+            f"tolerance = {shown(value)}: must be below 1, the error at which Newton stops, relative to "
+            "max(1, |w|); 1e-10 is usual, 1e-7 with a kept matrix"
+        )
+
+
 def whole(field: str, value: object, what: str) -> None:
     """Raise SchemeError for a value that is not a whole number above zero."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:

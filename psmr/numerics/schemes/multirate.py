@@ -19,6 +19,7 @@ from psmr.numerics.schemes.choices import (
     LeftOut,
     Newton,
     choice,
+    newton_tolerance,
     partition,
     positive,
     whole,
@@ -157,7 +158,7 @@ class Multirate(Scheme):
         choice("interface", self.interface, INTERFACES)
         positive("h_slow", self.h_slow, "s")
         positive("epsilon", self.epsilon, "pu")
-        positive("tolerance", self.tolerance)
+        newton_tolerance(self.tolerance)
         whole("ratio", self.ratio, RATIO)
         count = isinstance(self.corrections, int) and not isinstance(self.corrections, bool)
         if self.corrections != "converge" and not (count and self.corrections >= 0):  # type: ignore[operator]

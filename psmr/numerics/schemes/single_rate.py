@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
-from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
+from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, positive
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
 from psmr.numerics.step.program import BEFORE, NEW, NOW, Instruction, Program, Rate, Stage
@@ -55,7 +55,7 @@ class SingleRate(Scheme):
         choice("method", self.method, ONE_STEP_METHODS)
         choice("newton", self.newton, NEWTONS)
         positive("h", self.h, "s")
-        positive("tolerance", self.tolerance)
+        newton_tolerance(self.tolerance)
 
     @property
     def step(self) -> float:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from partitioning import Partition
 from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
-from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, partition, positive
+from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, partition, positive
 from psmr.numerics.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class SlowManifold(Scheme):
         partition(self.split)
         positive("h", self.h, "s")
         positive("drift", self.drift)
-        positive("tolerance", self.tolerance)
+        newton_tolerance(self.tolerance)
         choice("jacobian", self.jacobian, JACOBIANS)
         choice("newton", self.newton, NEWTONS)
         if not self.split.fast_x.any():

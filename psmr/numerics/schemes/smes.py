@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from psmr.arguments import check_arguments, settle_fields
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
-from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
+from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, positive
 from psmr.numerics.schemes.runge_kutta import EXPLICIT
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.smes_amplification import BASES, NODES, room_for_micro, setbacks
@@ -89,7 +89,7 @@ class Smes(Scheme):
         settle_fields(self, SchemeError)
         positive("h", self.h, "s")
         positive("delta", self.delta, "s")
-        positive("tolerance", self.tolerance)
+        newton_tolerance(self.tolerance)
         choice("base", self.base, BASES)
         choice("newton", self.newton, NEWTONS)
         choice("nodes", self.nodes, NODES)
