@@ -1,4 +1,4 @@
-"""Where Newton begins: the past, continued where that costs less; and how far predictions are solved."""
+"""Where Newton begins: the past, continued where that costs less."""
 
 from dataclasses import replace
 
@@ -125,20 +125,6 @@ class FromHere(SingleRate):
         return replace(program, instructions=tuple(map(_from_here, program.instructions)))
 
 
-class Exact(Multirate):
-    """A multirate scheme that solves its prediction as accurately as all else."""
-
-    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
-        program = super().program(h, before)
-        return replace(
-            program,
-            instructions=tuple(
-                replace(one, prediction=False) if isinstance(one, Stage) else one
-                for one in program.instructions
-            ),
-        )
-
-
 def work(run) -> int:
     return sum(run.counters.newton_iterations.values()) + sum(run.counters.residuals.values())
 
@@ -191,19 +177,3 @@ def test_a_correction_begins_with_the_pass_before():
     # The last pass of 100 macro steps of four fast ones: one iteration sees that there is nothing left to do.
     for role, solves in (("fast", 400), ("slow", 100)):
         assert three.newton_iterations[role] - two.newton_iterations[role] == pytest.approx(solves, rel=0.02)
-
-
-@pytest.mark.parametrize("predictor", ["TM", "BEM", "extrapolation"])
-def test_a_prediction_is_solved_as_its_use_asks(kundur, fault, predictor):
-    split = partitioning.by_participation(kundur.linearise(), 10.0)
-    own, as_all = (
-        integrate(kundur, kind(split, 0.02, 4, predictor=predictor), 3.0, fault)
-        for kind in (Multirate, Exact)
-    )
-    exact = integrate(kundur, Exact(split, 0.02, 4, predictor, newton="honest", tolerance=1e-13), 3.0, fault)
-    half = integrate(kundur, Multirate(split, 0.01, 8, predictor), 3.0, fault)
-    role = "algebraic" if predictor == "extrapolation" else "predictor"
-    assert own.counters.newton_iterations[role] < 0.96 * as_all.counters.newton_iterations[role]
-    # Far below what the scheme itself is off.
-    scheme = np.abs(values(half)[-1] - values(exact)[-1]).max()
-    assert off(own, exact) < 1e-2 * scheme

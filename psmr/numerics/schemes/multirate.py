@@ -289,11 +289,11 @@ class Multirate(Scheme):
             points = tuple(zip((NOW, *OLDER), map(float, weights), strict=False))
             if self.predict == "slow":  # the level under an answer is that of slow and fast values
                 return (Combine("all" if self.interface == SCHUR else "slow", "predicted", points),)
-            solved = Stage("predictor", "all", "predicted", "extrapolated", prediction=True)
+            solved = Stage("predictor", "all", "predicted", "extrapolated")
             return Combine("all", "extrapolated", points), solved
         a, a_star = COEFFICIENTS[self.solution if self.predictor == EXTRAPOLATION else self.predictor]
         side: Side = "all" if self.predict == "all" else "slow"
-        return (Stage("predictor", side, "predicted", NOW, _rates("f(t)", a), a_star, prediction=True),)
+        return (Stage("predictor", side, "predicted", NOW, _rates("f(t)", a), a_star),)
 
     def _fast_steps(
         self, h: float, count: int, before: tuple[float, ...], both: bool

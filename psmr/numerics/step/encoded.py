@@ -46,8 +46,7 @@ MOST = 3  # AGREE: side, JUMP, most; KEEP: the point
 MOST_LISTED = 8
 # STAGE: where its last results are, -1 where they are not kept, and how many of them a pass of an `Until` has
 SLOT, PASS = LIST + MOST_LISTED, LIST + MOST_LISTED + 1
-PREDICTS = PASS + 1  # STAGE: the point that it predicts, -1 for none
-WIDTH = PREDICTS + 1
+WIDTH = PASS + 1
 
 # Points with a place of their own; those that a program names follow.
 AT_START, AT_ORIGIN, AT_OLDER, AT_OLDEST = range(4)
@@ -275,7 +274,6 @@ class _Writer:
             LOOP=-1 if loop is None else loop,
             SLOT=-1 if stage.guess else self.slot(self.blocks[stage.role, own]),
             PASS=self.times,
-            PREDICTS=self.point(stage.to) if stage.prediction else -1,
         )
         self._numbers(row, [stage.at, (stage.gamma,), *((weight,) for _, weight in stage.rates)])
         for k, (name, _) in enumerate(stage.rates):

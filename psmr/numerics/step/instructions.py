@@ -33,7 +33,6 @@ from psmr.numerics.solve.status import (
 from psmr.numerics.step.encoded import (
     ALGEBRAIC,
     ANEW,
-    AT_START,
     BASE,
     BLOCK,
     COUNT,
@@ -45,7 +44,6 @@ from psmr.numerics.step.encoded import (
     NUMBERS,
     PASS,
     POINTS,
-    PREDICTS,
     PRESENT,
     SHOWN,
     SIDE,
@@ -76,11 +74,6 @@ MOST_ACCURATE = 1e-12
 # has one sign then, step after step, and adds up where all angles drift together. Without it that was up to
 # 16,000 tolerances, with it no more than from the present point and mostly less (measured: Kundur).
 ONE_SIGN = 0.1
-
-# A prediction is solved to this part of what the last one was off, but never to less than the second number,
-# and the algebraic variables of an explicit one, which are extrapolated before, to a tenth of that. With 1e-6
-# Newton leaves ten times as much, up to a tenth of the error of the scheme (measured: Kundur).
-OF_PREDICTION, MOST_LOOSE = 1e-4, 1e-7
 
 # Corrections "to convergence" give up after so many, and after so many in a row that made the difference
 # larger.
@@ -175,20 +168,6 @@ def _solved(machine, row, block, a, w, tolerance, effort):  # type: ignore[no-un
 
 
 @lean
-def _asked(machine, row, a, h):  # type: ignore[no-untyped-def]
-    """Return Newton's tolerance for a stage: of a prediction, by how far the last one was off."""
-    if row[PREDICTS] < 0:
-        return machine.tolerance
-    start, predicted, off = machine.points[AT_START], machine.points[row[PREDICTS]], 0.0
-    if not abs(predicted[start.size - 1] - start[start.size - 1]) < 0.5 * h:
-        return machine.tolerance
-    for at in machine.slow:
-        off = max(off, abs(start[at] - predicted[at]) / max(1.0, abs(start[at])))
-    part = ONE_SIGN if a == 0.0 else 1.0
-    return max(machine.tolerance, part * min(OF_PREDICTION * off, MOST_LOOSE))
-
-
-@lean
 def _from_past(machine, row, block, a, w, tolerance):  # type: ignore[no-untyped-def]
     """Solve a stage from its last results, or from the present point where these do not serve."""
     past, slot, state = machine.past, row[SLOT], machine.state
@@ -236,7 +215,7 @@ def stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
             known[q] += u * one[at] + v * two[at]
     w[w.size - 1] = t + h * numbers[first]
     a = h * numbers[first + 1]
-    tolerance = _asked(machine, row, a, h)
+    tolerance = machine.tolerance
     if row[SLOT] >= 0:
         status = _from_past(machine, row, block, a, w, tolerance)
     else:

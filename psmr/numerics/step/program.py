@@ -144,9 +144,6 @@ class Stage:
         Name under which f at the result is kept; None for not at all.
     shown
         Whether the result is a point of the trajectory within the step.
-    prediction
-        Whether the slow variables of the result stand in for those that the step will find, so that it need
-        not be solved more accurately than they are right.
     """
 
     role: str
@@ -163,7 +160,6 @@ class Stage:
     matrix: Literal["new", "kept", "first"] = "new"
     rate: str | None = None
     shown: bool = False
-    prediction: bool = False
 
 
 @dataclass(frozen=True)
