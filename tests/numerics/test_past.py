@@ -8,7 +8,6 @@ import pytest
 import partitioning
 import psmr
 from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.solve.block import make_block
@@ -84,6 +83,24 @@ def test_nothing_is_continued_without_four_results_one_after_the_other():
     np.testing.assert_array_equal(ring.w[:2], [7.0, 8.0])
 
 
+def test_no_continuation_reaches_far_behind_a_short_step():
+    ring = Ring()
+    for t in (0.0, 0.1, 0.2, 0.2001):
+        ring.keep(t, t, t)
+    assert ring.begin(0.2003)[0] == CONTINUED
+    assert ring.begin(0.3001)[0] == HERE
+
+
+def test_what_takes_one_iteration_is_left_alone():
+    ring = Ring()
+    while ring.past.costs[0, HERE] > 2.0:
+        learn(ring.past, 0, HERE, 1.9)
+    for k in range(3 * PROBE):
+        assert ring.begin(0.1 * k)[0] == HERE
+        ring.keep(0.1 * k, k, k)
+    assert np.isnan(ring.past.times).all()
+
+
 def test_a_pass_begins_where_the_pass_before_it_ended():
     ring = Ring(deep=4)
     for t in (0.1, 0.2, 0.3):
@@ -155,16 +172,34 @@ def test_a_continuation_saves_work_and_costs_no_accuracy(kundur, fault, method, 
     own, here = (integrate(kundur, kind(method, **choices), 3.0, fault) for kind in (SingleRate, FromHere))
     exact = integrate(kundur, FromHere(method, 0.005, "honest", 1e-13), 3.0, fault)
     assert work(own) < (0.97 if newton == "dishonest" else 0.8) * work(here)
-    # Here the schemes leave 13 to 257 tolerances after 600 steps, and 54 to 279 from the point before.
-    assert off(own, exact) < 1.5 * off(here, exact)
+    # In 600 steps 13 to 257 tolerances are left here, and 54 to 279 from the point before.
+    assert off(own, exact) < 500 * tolerance
 
 
-def test_an_event_drops_the_past():
-    system = systems.one(systems.Quadratic, {"x": 1.0, "y": 1.0})
-    changes = [Change(0.01 * (k + 1), (("D", "b", 1.5 + 0.5 * (-1) ** k),)) for k in range(400)]
-    own, here = (integrate(system, kind("TM", 0.01), 4.0, changes) for kind in (SingleRate, FromHere))
-    assert work(own) == work(here)
-    np.testing.assert_array_equal(own.x, here.x)
+def test_an_event_drops_the_past(kundur):
+    """The first steps behind an event are those of a run that begins from the point before."""
+    h, clear = 0.005, 1.1
+    fault = psmr.Fault(bus=8, start=0.5, clear=clear, x=0.1).changes(kundur)
+    used = []
+    for kind in (SingleRate, FromHere):
+        runs = [integrate(kundur, kind("TM", h), end, fault) for end in (clear + h, clear + 4 * h)]
+        used.append(work(runs[1]) - work(runs[0]))
+        if kind is SingleRate:
+            long = work(runs[0])
+    assert long < 0.95 * work(integrate(kundur, FromHere("TM", h), clear + h, fault))
+    assert used[0] == used[1]
+
+
+def test_a_trip_and_the_answer_of_the_network_make_room_anew(wscc9):
+    """What is continued has the sizes of the blocks that are there: rows come and go with a plant."""
+    system = psmr.build(psmr.read_case(wscc9.parent / "new-england" / "new-england-plants.toml"))
+    split = partitioning.by_device(system.linearise(), ["G30_full", "G32_full"])
+    trip = psmr.GeneratorTrip("G32_full", 0.1).changes(system)
+    choices = {"predictor": "extrapolation", "predict": "slow"}
+    kept = Multirate(split, 0.002, 10, newton="very dishonest", tolerance=1e-9, **choices)
+    exact = Multirate(split, 0.002, 10, newton="honest", tolerance=1e-13, **choices)
+    assert kept.interface == "schur"
+    assert off(integrate(system, kept, 0.3, trip), integrate(system, exact, 0.3, trip)) < 500 * 1e-9
 
 
 def test_a_correction_begins_with_the_pass_before():

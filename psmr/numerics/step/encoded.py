@@ -163,7 +163,8 @@ class _Writer:
     def slot(self, block: int) -> int:
         """Return the place of the last results of the next stage of a block.
 
-        It is the same in all programs of a scheme, some of which lack stages of other blocks.
+        It is the same in all programs of a scheme, some of which lack stages of other blocks. Places between
+        them are nobody's and keep nothing.
         """
         slot = block
         while slot in self.kept:

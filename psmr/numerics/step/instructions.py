@@ -11,6 +11,7 @@ from psmr.numerics.solve.newton import DISHONEST
 from psmr.numerics.solve.passes import copy, position
 from psmr.numerics.solve.records import (
     ITERATIONS,
+    RATE,
     RESIDUALS,
     SCALE,
     VALID,
@@ -25,7 +26,6 @@ from psmr.numerics.solve.status import (
     DONE,
     NO_ROOM,
     NOT_AGREED,
-    NOT_CONVERGED,
     NOT_FINITE,
     NOT_SETTLED,
     SLOW_TO_AGREE,
@@ -168,23 +168,25 @@ def _solved(machine, row, block, a, w, tolerance, effort):  # type: ignore[no-un
 
 
 @lean
-def _from_past(machine, row, block, a, w, tolerance):  # type: ignore[no-untyped-def]
-    """Solve a stage from its last results, or from the present point where these do not serve."""
-    past, slot, state = machine.past, row[SLOT], machine.state
-    counts = kept_of(block if a != 0.0 else machine.blocks[row[ALGEBRAIC]]).counts
-    before, kind = counts[ITERATIONS] + counts[RESIDUALS], start(past, slot, row[PASS], block, w)
-    status = NOT_CONVERGED
-    if kind != HERE:
-        state[VALID_OF] = -1
-        finer = max(ONE_SIGN * tolerance, min(tolerance, MOST_ACCURATE))
-        status = _solved(machine, row, block, a, w, finer, PLAIN)
-        if status not in (DONE, NO_ROOM):
-            taken_back(block, w)
+def _attempt(machine, row, block, a, w):  # type: ignore[no-untyped-def]
+    """Solve a stage: from its last results, and where these do not serve from the present point."""
+    past, slot, state, tolerance = machine.past, row[SLOT], machine.state, machine.tolerance
+    kept = kept_of(block if a != 0.0 else machine.blocks[row[ALGEBRAIC]])
+    before = kept.counts[ITERATIONS] + kept.counts[RESIDUALS]
+    kind = start(past, slot, row[PASS], block, w) if slot >= 0 else HERE
+    first = kind != HERE
+    while True:  # twice at most, from one place: what is called twice numba does not take in
+        asked, effort = tolerance, state[EFFORT]
+        if first:
             state[VALID_OF] = -1
-    if status not in (DONE, NO_ROOM):
-        status = _solved(machine, row, block, a, w, tolerance, state[EFFORT])
-    if status == DONE:
-        learn(past, slot, kind, float(counts[ITERATIONS] + counts[RESIDUALS] - before))
+            asked, effort = max(ONE_SIGN * tolerance, min(tolerance, MOST_ACCURATE)), PLAIN
+        status = _solved(machine, row, block, a, w, asked, effort)
+        if not first or status in (DONE, NO_ROOM):
+            break
+        taken_back(block, w)
+        kept.memory[RATE], state[VALID_OF], first = 1.0, -1, False
+    if slot >= 0 and status == DONE:
+        learn(past, slot, kind, float(kept.counts[ITERATIONS] + kept.counts[RESIDUALS] - before))
         keep(past, slot, row[PASS], block, w)
     return status
 
@@ -215,11 +217,7 @@ def stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
             known[q] += u * one[at] + v * two[at]
     w[w.size - 1] = t + h * numbers[first]
     a = h * numbers[first + 1]
-    tolerance = machine.tolerance
-    if row[SLOT] >= 0:
-        status = _from_past(machine, row, block, a, w, tolerance)
-    else:
-        status = _solved(machine, row, block, a, w, tolerance, machine.state[EFFORT])
+    status = _attempt(machine, row, block, a, w)
     if row[SHOWN] != 0 and machine.within.shape[0] > time_round:
         copy(w, machine.within[time_round])
     return status
