@@ -34,7 +34,8 @@ NAMES = {
     "case1354pegase": "1,354 buses",
     "case9241pegase": "9,241 buses",
 }
-# Marker, and the side on which the gains stand: those of the two large cases lie close together.
+# Marker, and the side on which the gains stand: those of the two large cases lie close together. Near
+# the line at 1, beyond 100 %, all stand on the left.
 SIGNS = {"new-england": ("s", -1), "case1354pegase": ("o", 1), "case9241pegase": ("^", -1)}
 TOP = 10.0**1.5  # the largest ratio of steps that is shown
 LEFT, RIGHT = 1e-3, 10.0  # what the fast set has of the rows times steps of one rate
@@ -175,9 +176,10 @@ def _figure(points: Sequence[Any], fit: tuple[float, float]) -> None:
             places = [p["work"] for p in own], [p["ratio"] for p in own]
             ax.scatter(*places, marker=sign, s=34, color=colour, label=NAMES[name], zorder=3)
             for (x, y), words in _labels(own).items():
+                to = side if x < 1.0 else -1
                 ax.annotate(
-                    words, (x, y), xytext=(6 * side, 0), textcoords="offset points", va="center",
-                    ha="left" if side > 0 else "right", fontsize=9, color=colour,
+                    words, (x, y), xytext=(6 * to, 0), textcoords="offset points", va="center",
+                    ha="left" if to > 0 else "right", fontsize=9, color=colour,
                 )  # fmt: skip
         ax.set(xscale="log", yscale="log", xlim=(LEFT, RIGHT), ylim=(steps[0], steps[-1]))
         ax.set_xticks([1e-3, 1e-2, 1e-1, 1.0, 10.0], ["0.1 %", "1 %", "10 %", "100 %", "1000 %"])

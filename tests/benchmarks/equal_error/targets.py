@@ -190,7 +190,7 @@ def _extrapolation(grid: Sequence[Study]) -> tuple[str, str]:
     row = next(row for row in study.of(EXTRAPOLATED) if row.label == "20 and 2 ms")
     gain, worse = single.seconds / row.seconds, row.rms / single.rms
     met = "met" if gain >= 4.0 and worse <= 2.0 else "not met"
-    return f"cost {gain:.1f} times less, error {worse:.0f} times", met
+    return f"one rate costs {gain:.1f} times as much, with an error {worse:.0f} times smaller", met
 
 
 def table(grid: Sequence[Study], others: Sequence[Study], run: Study, plants: Sequence[Study]) -> str:
