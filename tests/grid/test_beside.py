@@ -38,7 +38,7 @@ def test_ripple_is_the_transfer_function_at_its_frequency(which, name, turns):
     begin = Change(0.0, parameters=(("c", name, size),))
     run = integrate(system, SingleRate("RK4", h), 400 * h, [begin], start=(x0 + ripple.real, system.y0))
     expected = x0 + np.real(ripple * np.exp(1j * w * run.t[:, None]))
-    # What is left is of second order in the ripple (measured: 2e-6 to 4e-6 of it).
+    # What is left is of second order in the ripple (measured: 2e-7 to 4e-6 of it).
     assert np.abs(run.x - expected).max() < 2e-5 * np.abs(ripple).max()
 
 

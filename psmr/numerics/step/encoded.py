@@ -299,9 +299,9 @@ class _Writer:
         loop, self.loops = self.loops, self.loops + 1
         self.row(BEGIN_UNTIL, LOOP=loop)
         first = len(self.rows)
-        self.times = 1
+        outside, self.times = self.times, 1
         self.write(until.body, loop)
-        self.times = 0
+        self.times = outside
         most = -1 if until.most is None else until.most
         row = self.row(AGREE, SIDE=SIDES[until.side], JUMP=first, LOOP=loop, KEEP=self.point(until.predicted))
         row[MOST] = most

@@ -287,7 +287,6 @@ class ProgramEngine:
         """Drop history, since w is about to jump; `autonomous` holds from here on."""
         self.before, self._late = (), self.answered
         forget(self.machine.past)
-        self.machine.points[:, -1] = np.nan  # a prediction of what is about to jump was off by nothing
         self._state[VALID_OF], self._state[AUTONOMOUS] = -1, int(autonomous)
 
     @property

@@ -23,7 +23,8 @@ DEPTH = 4
 # has such a share in what the usual start costs.
 PROBE, SHARE = 16, 0.2
 
-# A continuation has to save what it costs to write it, half of a residual (measured: WSCC-9 to 1,354 buses).
+# A continuation has to save what it costs to keep and write it, half of a residual (measured: 0.6 of one on
+# WSCC-9, 0.3 on Kundur's system and 1,354 buses).
 # What takes one iteration and one residual from the present point takes no less from elsewhere.
 MARGIN, LEAST = 0.5, 2.0
 
@@ -31,7 +32,7 @@ MARGIN, LEAST = 0.5, 2.0
 REACH = 4.0
 
 # Columns of `Past.rings`.
-VALUES, TIMES, KEEPS, YOUNGEST, TURN = range(5)
+VALUES, TIMES, KEEPS, YOUNGEST, TURN, KIND = range(6)
 
 # Where Newton starts: the present point, a continuation of the last results, or the pass before.
 HERE, CONTINUED, REPEATED = range(3)
@@ -46,8 +47,8 @@ class Past(NamedTuple):
         Variables of the stages' blocks, one result after the other, and their times in s; NaN where there is
         none.
     rings
-        (slots, 5) for each stage where its values and its times begin, how many results it keeps, the place
-        of the youngest, and how often it had a choice.
+        (slots, 6) for each stage where its values and its times begin, how many results it keeps, the place
+        of the youngest, how often it had a choice, and where it last started.
     costs
         (slots, 2) residuals and updates of a solve from the present point and from a continuation; 0 where it
         is not known.
@@ -61,7 +62,7 @@ class Past(NamedTuple):
 
 def no_past(depths: NDArray[np.int64], sizes: NDArray[np.int64]) -> Past:
     """Return room for so many results of so many variables of each stage, with none."""
-    rings = np.zeros((depths.size, 5), np.int64)
+    rings = np.zeros((depths.size, 6), np.int64)
     rings[:, VALUES], rings[:, TIMES] = np.cumsum(depths * sizes) - depths * sizes, np.cumsum(depths) - depths
     rings[:, KEEPS] = depths
     values, times = np.empty(int((depths * sizes).sum())), np.full(int(depths.sum()), np.nan)
@@ -101,8 +102,7 @@ def _due(past, slot, ahead):  # type: ignore[no-untyped-def]
 def keep(past, slot, count, block, w):  # type: ignore[no-untyped-def]
     """Take the block's variables as the youngest result of a stage, where they are soon asked for.
 
-    That is in corrections, where a continuation serves, and in the last solves before it is tried again: to
-    keep 10,000 variables takes a twentieth of the time of their step.
+    That is in corrections, where a continuation serves, and in the last solves before it is tried again.
     """
     ring = past.rings[slot]
     if count == 0 and not _serves(past, slot) and not _due(past, slot, DEPTH):

@@ -1,9 +1,10 @@
 """Voltages of the network beside the one that its phasors carry.
 
 The negative sequence of an unbalanced load nearby, the 5th and the 7th harmonic (of negative and of positive
-sequence). In a frame that turns at nominal frequency w_n they turn at -2, -6 and +6 w_n. They are zero at
-rest; an event sets them. What they do to a converter is right. The network answers their currents with its
-impedance for the fundamental, which is not theirs: its ripple is not a study of unbalance or harmonics.
+sequence). Seen from a stator they turn at -w_n, -5 w_n and 7 w_n, in a frame that turns at nominal frequency
+w_n at -2, -6 and +6 w_n. They are zero at rest; an event sets them. What they do to a converter is right. The
+network answers their currents with its impedance for the fundamental, which is not theirs: its ripple is not
+a study of unbalance or harmonics.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ def with_beside(m: Any, v: Any, p: Any) -> tuple[Any, Any]:
     ----------
     m, v, p
         Functions; `v_re`, `v_im` of the fundamental in pu and the time t in s; the sizes in pu and f_n in Hz.
+
+    Notes
+    -----
+    Source of the sequences: C. L. Fortescue, Method of symmetrical co-ordinates applied to the solution of
+    polyphase networks, AIEE Transactions 37, 1918.
     """
     angle = 4 * np.pi * p.f_n * v.t
     c, s = m.cos(angle), m.sin(angle)
