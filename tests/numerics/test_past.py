@@ -172,23 +172,10 @@ def test_a_continuation_saves_work_and_costs_no_accuracy(kundur, fault, method, 
     choices = {"h": 0.005, "newton": newton, "tolerance": tolerance}
     own, here = (integrate(kundur, kind(method, **choices), 3.0, fault) for kind in (SingleRate, FromHere))
     exact = integrate(kundur, FromHere(method, 0.005, "honest", 1e-13), 3.0, fault)
-    # Measured: 0.938, 0.841 and 0.974 with a matrix a step, 0.74, 0.62 and 0.69 with a kept one.
-    most = {"TM": 0.97, "BEM": 0.9, "SDIRK2": 0.99}[method] if newton == "dishonest" else 0.8
+    most = 0.97 if newton == "dishonest" else 0.8
     assert work(own) < most * work(here)
     # In 600 steps 13 to 257 tolerances are left here, and 54 to 279 from the point before.
     assert off(own, exact) < 500 * tolerance
-
-
-@pytest.mark.parametrize("predictor", ["FEM", "extrapolation"])
-def test_a_rate_of_convergence_from_close_by_is_not_trusted_from_afar(kundur, fault, predictor):
-    """Where a stage changes from one start to the other: 9,700 and 17,700 tolerances were left."""
-    split, ratio = partitioning.by_participation(kundur.linearise(), 20.0), {"FEM": 10, "extrapolation": 4}
-    own, exact = (
-        integrate(kundur, Multirate(split, 0.01, ratio[predictor], predictor, **choices), 3.0, fault)
-        for choices in ({"tolerance": 1e-10}, {"newton": "honest", "tolerance": 1e-13})
-    )
-    # Measured: 2,000 and 1,400 tolerances, from the present point alone 1,900 and 1,700.
-    assert off(own, exact) < 4000 * 1e-10
 
 
 def test_an_event_drops_the_past(kundur, fault, monkeypatch):

@@ -62,7 +62,7 @@ from psmr.numerics.step.machine import (
     SOLVING,
     VALID_OF,
 )
-from psmr.numerics.step.past import HERE, KIND, keep, learn, start, taken_back
+from psmr.numerics.step.past import HERE, keep, learn, start, taken_back
 
 # Rounds in which explicit states and the limits that move with them settle: enough for a contraction of 3/4.
 MOST_ROUNDS = 100
@@ -176,8 +176,6 @@ def _attempt(machine, row, block, a, w):  # type: ignore[no-untyped-def]
     before = kept.counts[ITERATIONS] + kept.counts[RESIDUALS]
     kind = start(past, slot, row[PASS], block, w) if slot >= 0 else HERE
     first = kind != HERE
-    if slot >= 0 and kind != past.rings[slot, KIND]:
-        kept.memory[RATE], past.rings[slot, KIND] = 1.0, kind  # a rate from closer by promises too much
     while True:  # twice at most
         asked, effort = tolerance, state[EFFORT]
         if first:

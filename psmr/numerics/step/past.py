@@ -32,7 +32,7 @@ MARGIN, LEAST = 0.5, 2.0
 REACH = 4.0
 
 # Columns of `Past.rings`.
-VALUES, TIMES, KEEPS, YOUNGEST, TURN, KIND = range(6)
+VALUES, TIMES, KEEPS, YOUNGEST, TURN = range(5)
 
 # Where Newton starts: the present point, a continuation of the last results, or the pass before.
 HERE, CONTINUED, REPEATED = range(3)
@@ -47,8 +47,8 @@ class Past(NamedTuple):
         Variables of the stages' blocks, one result after the other, and their times in s; NaN where there is
         none.
     rings
-        (slots, 6) for each stage where its values and its times begin, how many results it keeps, the place
-        of the youngest, how often it had a choice, and where it last started.
+        (slots, 5) for each stage where its values and its times begin, how many results it keeps, the place
+        of the youngest, and how often it had a choice.
     costs
         (slots, 2) residuals and updates of a solve from the present point and from a continuation; 0 where it
         is not known.
@@ -62,7 +62,7 @@ class Past(NamedTuple):
 
 def no_past(depths: NDArray[np.int64], sizes: NDArray[np.int64]) -> Past:
     """Return room for so many results of so many variables of each stage, with none."""
-    rings = np.zeros((depths.size, 6), np.int64)
+    rings = np.zeros((depths.size, 5), np.int64)
     rings[:, VALUES], rings[:, TIMES] = np.cumsum(depths * sizes) - depths * sizes, np.cumsum(depths) - depths
     rings[:, KEEPS] = depths
     values, times = np.empty(int((depths * sizes).sum())), np.full(int(depths.sum()), np.nan)
