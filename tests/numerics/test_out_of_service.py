@@ -19,6 +19,7 @@ from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
+from psmr.numerics.schemes.variable_step import VariableStep
 from tests import systems
 from tests.conftest import ROOT
 
@@ -77,6 +78,7 @@ SCHEMES = {
     "multirate, corrected": (lambda split: Multirate(split, 0.02, 4, corrections=1, predictor="BEM"), True),
     "slow manifold": (lambda split: SlowManifold(split, 0.01), True),
     "SMES": (lambda split: Smes(0.004, 0.0005, micro=2), False),
+    "variable step": (lambda split: VariableStep(1e-6), False),
     "adaptive": (lambda split: Adaptive("RK54", rtol=1e-9, atol=1e-11), False),
     "Adams": (lambda split: Adaptive("Adams", rtol=1e-9, atol=1e-11), False),
     "arc length": (lambda split: ArcLength("RK4", 0.003), False),
@@ -168,7 +170,8 @@ def test_rows_are_paired_anew_where_the_sides_need_it(system, plant):
 def test_work_goes_on_being_counted(system, plant):
     whole = integrate(system, SingleRate("TM", 0.01), 1.0).counters
     tripped = integrate(system, SingleRate("TM", 0.01), 1.0, [Change(0.5, out=plant)]).counters
-    assert tripped.orders == whole.orders
+    own = len(["i_d", "i_q", "t_m", "v_s"])  # algebraic variables of the plant, which leave the matrices
+    assert tripped.orders == {role: order - own for role, order in whole.orders.items()}
     assert tripped.steps == whole.steps
     assert tripped.newton_iterations["step"] > whole.newton_iterations["step"]
 

@@ -57,8 +57,6 @@ class Kernels:
         States that have a limit, in compact numbering.
     selected, parameters
         Which devices of each component take part, and their parameter values (loaded by `load`).
-    ones
-        Jacobian entries that are 1: they keep the algebraic variables of devices out of service.
     keep
         Arrays that the table points to.
     """
@@ -80,7 +78,6 @@ class Kernels:
     bounded: Indices
     selected: tuple[NDArray[np.intp], ...]
     parameters: tuple[Reals, ...]
-    ones: Indices
     keep: tuple[Any, ...]
     _shared: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -143,7 +140,6 @@ class Kernels:
     def write_constant(self, w: Reals, out: Reals) -> None:
         """Write the entries of the Jacobian that do not change within a span; ``out`` has one entry more."""
         constant_jacobian(self.table, w, out)
-        out[self.ones] = 1.0
 
 
 @intrinsic

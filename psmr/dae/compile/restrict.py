@@ -71,10 +71,13 @@ def restrict(
     Notes
     -----
     Only the devices that add to one of the rows are called. A device out of service is not: its derivatives
-    are then zero, and the block holds its algebraic variables with an entry of 1 in each of its own rows.
+    are then zero, and its algebraic variables and equations are not part of the block, so that nothing that
+    solves it changes them.
     """
     rows = np.asarray(rows, dtype=np.intp)
     variables = np.asarray(variables, dtype=np.intp)
+    if out:
+        rows, variables = _in_service(system, out, rows, variables)
     parameters = system.parameters if parameters is None else parameters
     known = _known.setdefault(system.groups[0], {}) if system.groups else {}
     key = rows.tobytes(), variables.tobytes(), frozenset(out), system.limited.tobytes()
@@ -101,10 +104,9 @@ def _restrict(
     column_place = np.full(system.w0.size, -1, dtype=np.intp)
     column_place[variables] = np.arange(count)
 
-    held = _held_keys(system, out, row_place, column_place, count)
     lower_at, upper_at = _moving_limits(system, out, rows[:states])
     bound_keys = [_bound_keys(places, column_place, count) for places in (lower_at, upper_at)]
-    selected, keys = [], [np.arange(states) * (count + 1), held, *bound_keys]
+    selected, keys = [], [np.arange(states) * (count + 1), *bound_keys]
     for group in system.groups:
         takes_part = (row_place[group.row] < count).any(axis=1) & ~_among(group, out)
         selected.append(np.flatnonzero(takes_part))
@@ -153,7 +155,6 @@ def _restrict(
         bounded=np.flatnonzero(system.limited[rows[:states]]).astype(np.uint32),
         selected=tuple(chosen),
         parameters=tuple(values),
-        ones=np.searchsorted(pattern, held).astype(np.uint32),
         keep=tuple(kept),
     )
 
@@ -211,34 +212,28 @@ def _among(group: Any, names: Collection[str]) -> NDArray[np.bool_]:
     return np.array([name in names for name in group.names], dtype=bool)
 
 
-def _held_keys(
-    system: Whole,
-    out: Collection[str],
-    row_place: NDArray[np.intp],
-    column_place: NDArray[np.intp],
-    count: int,
-) -> NDArray[np.intp]:
-    """Return column * count + row of the entries that hold the algebraic variables of devices out of service.
+def _in_service(
+    system: Whole, out: Collection[str], rows: NDArray[np.intp], variables: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows and variables without the algebraic ones of devices out of service.
 
     Raises
     ------
     InputError
         Where the block has more of their variables than of their rows, or fewer.
     """
-    if not out:
-        return np.zeros(0, dtype=np.intp)
-    rows, columns = [], []
+    left_rows, left_variables = [], []
     for group in system.groups:
         component = group.compiled.component
         own = slice(len(component.states), len(component.states) + len(component.algebraic))
         devices = _among(group, out)
-        rows.append(row_place[group.row[devices, own]].ravel())
-        columns.append(column_place[group.index[devices, own]].ravel())
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    row, column = row[row < count], column[column >= 0]
-    if row.size != column.size:
+        left_rows.append(group.row[devices, own].ravel())
+        left_variables.append(group.index[devices, own].ravel())
+    stays = ~np.isin(rows, np.concatenate(left_rows)), ~np.isin(variables, np.concatenate(left_variables))
+    equations, unknowns = (int(np.count_nonzero(~kept)) for kept in stays)
+    if equations != unknowns:
         raise InputError(
-            f"out of service: {', '.join(sorted(out))}: a block of the system has {column.size} of their "
-            f"algebraic variables and {row.size} of their equations; it needs as many of each"
+            f"out of service: {', '.join(sorted(out))}: a block of the system has {unknowns} of their "
+            f"algebraic variables and {equations} of their equations; it needs as many of each"
         )
-    return np.asarray(column * count + row, dtype=np.intp)
+    return rows[stays[0]], variables[stays[1]]

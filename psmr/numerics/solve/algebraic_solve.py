@@ -101,11 +101,11 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
     """
     if block.size == 0 or block.first is None:
         return
-    solved = np.delete(block.records.matrix.variables, block.held_columns)
+    solved = block.records.matrix.variables
     draw = np.random.default_rng(0).standard_normal
     starts = [block.first[solved]]
     direction = singular_direction(matrix_at(block, w))
-    starts += [w[solved] + size * np.delete(direction, block.held_columns) for size in ALONG]
+    starts += [w[solved] + size * direction for size in ALONG]
     starts += [w[solved] * (1.0 + spread * draw(solved.size)) for spread in SPREADS]
     known = [w.copy()]
     # Damped steps keep to the valley of the solution that ends; full ones leave it.
@@ -141,7 +141,7 @@ def _begun_again(block: Block, last: Reals, w: Reals, ends: list[Reals]) -> bool
     """Solve from the block's first solution; return whether that leads on, and add where it ended if not."""
     if block.first is None:
         return False
-    solved = np.delete(block.records.matrix.variables, block.held_columns)
+    solved = block.records.matrix.variables
     w[:] = last
     w[solved] = block.first[solved]
     if _solve(block, w) == DONE:

@@ -158,15 +158,15 @@ class Block:
         parameters: Sequence[Reals],
         w: Reals,
         out: Collection[str],
-        rows: NDArray[Any] | None = None,
+        places: tuple[NDArray[Any], NDArray[Any]] | None = None,
     ) -> None:
-        """Make the block anew with the devices in `out` out of service, and other rows where given.
+        """Make the block anew without the devices in `out`, with other rows and variables where given.
 
-        What was counted stays; pivots are chosen at the next solve.
+        Their algebraic variables leave the block and keep their values, as their states do. What was counted
+        stays; pivots are chosen at the next solve.
         """
-        k = self.kernels
-        rows = k.row_indices if rows is None else rows
-        new = make_block(system, self.role, parameters, w, rows, k.variables, out)
+        rows, variables = places or (self.kernels.row_indices, self.kernels.variables)
+        new = make_block(system, self.role, parameters, w, rows, variables, out)
         new.records.kept.counts[:] = self.records.kept.counts
         self.kernels, self.rows = new.kernels, new.rows
         self._keep(new.records)
@@ -187,11 +187,6 @@ class Block:
         records = self.records
         why = why_singular(records.lu, records.search, status, records.matrix.J, self.columns, self.rows)
         return SingularError(why)
-
-    @property
-    def held_columns(self) -> NDArray[np.intp]:
-        """Columns of the algebraic variables of devices out of service."""
-        return column_indices(self.kernels)[self.kernels.ones]
 
 
 def _moving(kernels: Kernels) -> NDArray[np.int64]:

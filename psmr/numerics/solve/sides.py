@@ -11,7 +11,7 @@ from scipy import sparse
 
 from partitioning import Partition, PartitionError
 from partitioning.matching import pairings
-from psmr.dae.compile.kernels import Kernels, jacobian
+from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import SchemeError, SingularError
@@ -34,7 +34,7 @@ class Sides:
         rows, variables = {
             "fast": (self.fast_rows, self.fast),
             "slow": (self.slow_rows, self.slow),
-            "all": tuple(np.arange(self.fast.size + self.slow.size) for _ in range(2)),
+            "all": (np.union1d(self.fast_rows, self.slow_rows), np.union1d(self.fast, self.slow)),
         }[side]
         if algebraic_from is not None:
             return rows[rows >= algebraic_from], variables[variables >= algebraic_from]
@@ -82,36 +82,37 @@ def require_same_system(split: Partition, system: Named) -> None:
 def read_by(whole: Block, fast_rows: Places, slow: Places) -> Places:
     """Return the slow variables that the fast rows read."""
     kernels = whole.kernels
-    columns = column_indices(kernels)[np.isin(kernels.indices, fast_rows)]
-    return np.intersect1d(columns, slow)
+    columns = column_indices(kernels)[np.isin(kernels.row_indices[kernels.indices], fast_rows)]
+    return np.intersect1d(kernels.variables[columns], slow)
 
 
-def rows_of_sides(
-    whole: Block, fast: Kernels, slow: Kernels, w: NDArray[np.float64]
-) -> tuple[Places, Places]:
-    """Return the rows of the fast and of the slow side for devices out of service in `whole`.
+def sides_within(sides: Sides, whole: Block, w: NDArray[np.float64]) -> Sides:
+    """Return the sides without the devices that left `whole`.
 
-    The sides keep their variables. They keep their rows too, unless a side would have more equations than
-    variables of the devices that left: the equations are then paired with the variables once more.
+    The sides keep their other variables. They keep their rows too, unless a side would have more equations
+    than variables: the equations are then paired with the variables once more.
 
     Raises
     ------
     SingularError
         Where the algebraic equations are singular without these devices.
     """
-    kernels = whole.kernels
-    held_rows = kernels.indices[kernels.ones]
-    held_variables = whole.held_columns
-    if np.isin(held_rows, fast.row_indices).sum() == np.isin(held_variables, fast.variables).sum():
-        return fast.row_indices, slow.row_indices
-    n, size = kernels.states, kernels.rows
-    is_fast = np.isin(np.arange(size), fast.variables)
-    try:
-        fast_g = pairings(_algebraic(whole, w)).equations(is_fast[n:])[0]
-    except PartitionError as error:
-        raise SingularError(f"fast and slow rows without the devices out of service: {error}") from error
-    is_fast_row = np.concatenate([is_fast[:n], fast_g])
-    return np.flatnonzero(is_fast_row), np.flatnonzero(~is_fast_row)
+    kernels, n = whole.kernels, whole.kernels.states
+    is_fast, is_fast_row = (
+        np.isin(places, fast)
+        for places, fast in ((kernels.variables, sides.fast), (kernels.row_indices, sides.fast_rows))
+    )
+    if np.count_nonzero(is_fast) != np.count_nonzero(is_fast_row):
+        try:
+            is_fast_row[n:] = pairings(_algebraic(whole, w)).equations(is_fast[n:])[0]
+        except PartitionError as error:
+            raise SingularError(f"fast and slow rows without the devices out of service: {error}") from error
+    return Sides(
+        kernels.variables[is_fast],
+        kernels.variables[~is_fast],
+        kernels.row_indices[is_fast_row],
+        kernels.row_indices[~is_fast_row],
+    )
 
 
 def _algebraic(whole: Block, w: NDArray[np.float64]) -> LinearDae:

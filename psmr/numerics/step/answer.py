@@ -239,10 +239,10 @@ def answering_block(
     """
     rows, variables = fast
     size = system.n + system.m
-    matrix = whole.records.matrix
+    matrix, places = whole.records.matrix, whole.kernels
     jacobian(matrix.table, matrix.constant, w, matrix.J)
-    kernels = whole.kernels
-    pattern = (matrix.J[:-1].copy(), (kernels.indices.astype(np.int64), column_indices(kernels)))
+    columns = places.variables[column_indices(places)]
+    pattern = (matrix.J[:-1].copy(), (places.row_indices[places.indices].astype(np.int64), columns))
     complete = sparse.csr_array(pattern, shape=(size, size))
     algebraic_rows, algebraic = (places[places >= system.n] for places in slow)
     gains = answer(complete, algebraic_rows, algebraic, variables, read).tocoo()

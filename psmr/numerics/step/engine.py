@@ -15,7 +15,7 @@ from psmr.dae.system.system import System
 from psmr.numerics.solve.block import Block, make_block
 from psmr.numerics.solve.newton import POLICIES
 from psmr.numerics.solve.ramps import Place
-from psmr.numerics.solve.sides import Sides, read_by, rows_of_sides, sides_of
+from psmr.numerics.solve.sides import Sides, read_by, sides_of, sides_within
 from psmr.numerics.step.answer import AnsweringBlock, Answers, answering_block, no_answers
 from psmr.numerics.step.encoded import Encoded, blocks_of, encode
 from psmr.numerics.step.loop import advance
@@ -171,9 +171,9 @@ class ProgramEngine:
         return wanted.astype(np.uint32)
 
     def _answering(self) -> NDArray[Any]:
-        """Return those of them that the network's answer gives; devices out of service have none."""
+        """Return those of them that the network's answer gives."""
         wanted = self._wanted()
-        return np.setdiff1d(wanted[wanted >= self.system.n], self.blocks[0].held_columns)
+        return wanted[wanted >= self.system.n]
 
     def _answers(self) -> Answers:
         block = self.blocks[self.places["fast", "fast"]] if self.answered else None
@@ -185,7 +185,7 @@ class ProgramEngine:
         old, size = self.blocks[number], self._size
         rows = old.kernels.row_indices.astype(np.intp)
         rows = rows[rows < size]
-        slow_rows = np.setdiff1d(np.arange(size), rows)
+        slow_rows = np.setdiff1d(whole.kernels.row_indices, rows)
         block = answering_block(
             self.system,
             parameters,
@@ -300,21 +300,20 @@ class ProgramEngine:
         if self.answered:
             self._without_answer(parameters, w)
         whole.take_out(system, parameters, w, out)
-        rows: dict[str, NDArray[Any]] = {"all": whole.kernels.row_indices}
-        by_side = {side: self.blocks[n] for (role, side), n in self.places.items() if role != "algebraic"}
-        if "fast" in by_side and "slow" in by_side:
-            fast, slow = by_side["fast"].kernels, by_side["slow"].kernels
-            rows["fast"], rows["slow"] = rows_of_sides(whole, fast, slow, w)
+        self.system, self._out, self.sides = system, tuple(out), sides_within(self.sides, whole, w)
         for (role, side), number in self.places.items():
             if number:
-                own = rows.get(side)
-                if own is not None and role == "algebraic":
-                    own = own[own >= system.n]
-                self.blocks[number].take_out(system, parameters, w, out, own)
-        self.system, self._out = system, tuple(out)
+                places = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
+                self.blocks[number].take_out(system, parameters, w, out, places)
         if self.answered:
             self._make_answer(parameters, w)
-        self.machine = self.machine._replace(read=self._read(), answers=self._answers(), past=self._past())
+        self.machine = self.machine._replace(
+            fast=self.sides.fast.astype(np.uint32),
+            slow=self.sides.slow.astype(np.uint32),
+            read=self._read(),
+            answers=self._answers(),
+            past=self._past(),
+        )
 
     def failed(self) -> tuple[Block, float, float]:
         """Return the block in which the last step failed, the least part tried in s, the last difference."""

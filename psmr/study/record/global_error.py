@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class GlobalError:
-    """The estimated error of a run over all its points and variables.
+    """The estimated error of a run over all its points, and variables of devices in service.
 
     It is the difference from a run at a tenth of the tolerance; see `psmr.study.record.reintegrate` for what
     it contains.

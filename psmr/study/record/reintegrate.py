@@ -105,6 +105,7 @@ class _Differences:
         self._scale = np.concatenate(
             [np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0)) for table in (run.x, run.y)]
         )
+        self._leaves = _leaves(run)
         self._largest, self._at = 0.0, (int(rows[0]), 0)
         self._squares, self._count = 0.0, 0
 
@@ -123,8 +124,10 @@ class _Differences:
         rows, points, n = self._rows[place[same]], points[same], self._n
         off = np.hstack([points[:, :n] - self._x[rows], points[:, n:] - self._y[rows]])
         off = np.abs(off) / self._scale
+        absent = rows[:, None] >= self._leaves
+        off[absent] = 0.0
         self._squares += float(np.sum(off**2))
-        self._count += off.size
+        self._count += off.size - int(np.count_nonzero(absent))
         row, column = np.unravel_index(int(off.argmax()), off.shape)
         if off[row, column] > self._largest:
             self._largest, self._at = float(off[row, column]), (int(rows[row]), int(column))
@@ -132,3 +135,12 @@ class _Differences:
     def found(self) -> tuple[float, float, int, int]:
         """Return the largest difference, their root mean square, and row and column of the largest."""
         return self._largest, float(np.sqrt(self._squares / max(1, self._count))), *self._at
+
+
+def _leaves(run: Recorded) -> NDArray[np.intp]:
+    """Return (n + m,) the row of the run at which the device of a variable leaves service."""
+    owners = np.array([name.rpartition(".")[0] for name in (*run.names_x, *run.names_y)])
+    leaves = np.full(len(owners), len(run.t), dtype=np.intp)
+    for span in reversed(run.spans):
+        leaves[np.isin(owners, list(span.out))] = span.rows.start
+    return leaves
