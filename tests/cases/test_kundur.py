@@ -4,12 +4,16 @@ Where they differ and why: cases/kundur/SOURCE.md.
 """
 
 import dataclasses
+import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import psmr
+from psmr.cli import main
 from psmr.grid.powerflow.powerflow import power_flow
 from psmr.study.file.study import read_study
 from psmr.study.run.execute import prepare
@@ -125,3 +129,21 @@ def test_fault(name, damped):
     swing = run.values("G1.omega") - run.values("G3.omega")
     early, late = (np.ptp(swing[(run.t > start) & (run.t < start + 2.2)]) for start in (2.0, 5.5))
     assert (late < 0.4 * early) if damped else (late > early)
+
+
+def test_commands_give_the_table(capsys):
+    """The commands in SOURCE.md give the column "ours" of its table, to the digits that stand there."""
+    text = (CASES / "SOURCE.md").read_text(encoding="utf-8").replace("+", "")
+    commands = re.findall(r"^    psmr (modes .*)", text, re.MULTILINE)
+    rows = re.findall(r"\| (?:between areas|area [12]) \|[^|]*\| (\S+) ± j(\S+) \|", text)
+    table = [complex(float(real), float(imag)) for real, imag in rows]
+    assert len(commands) == len(BOOK)
+    assert len(table) == 3 * len(BOOK)
+    for place, command in enumerate(commands):
+        arguments = [word.replace("cases/kundur", str(CASES)) for word in command.split()]
+        assert main([*arguments, "--json"]) == 0
+        modes = pd.DataFrame(json.loads(capsys.readouterr().out))
+        swing = modes[(modes.imag > 2) & (modes.imag < 9) & (modes.damping_ratio < 0.5)].sort_values("imag")
+        given = np.array(table[3 * place : 3 * place + 3])
+        np.testing.assert_allclose(swing.real, given.real, rtol=0, atol=5.01e-4)
+        np.testing.assert_allclose(swing.imag, given.imag, rtol=0, atol=5.01e-4)
