@@ -185,10 +185,11 @@ def _assign(gy: Any, cost: Array) -> Array:
     # The routine is fast when most cheapest pairs stand on the diagonal already, and can take minutes at
     # order 10000 when they do not.
     start = _greedy(rows, columns, cost, gy.shape[1])
-    place = np.empty(len(start), dtype=np.intp)
-    place[start] = np.arange(len(start))
+    # Indices of 32 bits: the routine takes no others in scipy 1.13.
+    place = np.empty(len(start), dtype=np.int32)
+    place[start] = np.arange(len(start), dtype=np.int32)
     # It reads a zero as a missing entry, hence the one.
-    graph = scipy.sparse.csr_array((cost + 1.0, (place[rows], columns)), shape=gy.shape)
+    graph = scipy.sparse.csr_array((cost + 1.0, (place[rows], columns.astype(np.int32))), shape=gy.shape)
     matched_rows, matched_columns = min_weight_full_bipartite_matching(graph)
     choice = np.empty(gy.shape[1], dtype=np.intp)
     choice[matched_columns] = start[matched_rows]
