@@ -1,6 +1,7 @@
 """The cache of compiled code: what it believes, refuses and says, and that nothing in it is stale."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -10,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
+import psmr
+from psmr.dae.compile.cache.sources import compiled_statements
 from psmr.dae.compile.cache.turn import give_up, take_turn
 from psmr.uninterrupted import uninterrupted
+
+PACKAGE = Path(psmr.__file__).parent
 
 PROGRAM = """
 from psmr.dae.system.assemble import assemble
@@ -91,6 +96,53 @@ def test_a_constant_in_a_table_counts(warm):
     assert value == -8.0
     assert lines == ["psmr: compiling a component model, less than a second"]
     assert outcome(start(warm)) == (-6.0, warm, [])
+
+
+def edited(folder, edit):
+    """Copy psmr into a folder and change some of its sources; return what makes the program use the copy."""
+    shutil.copytree(PACKAGE, folder / "psmr", ignore=shutil.ignore_patterns("__pycache__"))
+    for file in sorted(folder.rglob("psmr/*/*/*.py")):
+        file.write_text(edit(file, file.read_text(encoding="utf-8")), encoding="utf-8")
+    return f"import sys; sys.path.insert(0, {str(folder)!r})\n"
+
+
+def test_words_and_layout_compile_nothing(warm, tmp_path):
+    def edit(file, text):
+        text = text.replace(":\n    ", ":  # a comment\n\n    ")
+        return re.sub(r'"""([A-Z])', r'"""Other words. \1', text)
+
+    before = edited(tmp_path, edit)
+    assert outcome(start(warm, before=before)) == (-6.0, warm, [])
+
+
+def test_a_statement_of_a_compiled_function_compiles_anew(warm, tmp_path):
+    def edit(file, text):
+        return text + "\nUNUSED = 1\n" if file.name == "views.py" else text
+
+    text = outcome(start(warm, before=edited(tmp_path, edit)))[2]
+    assert any("compiling the evaluation of residual and Jacobian" in line for line in text)
+
+
+def test_what_compiled_code_depends_on():
+    """Statements of modules that import a compiler and of what those import count; a scheme's do not."""
+    sources = {
+        "psmr.a": b"from numba import njit\nfrom psmr import b\n",
+        "psmr.b": b"import psmr.c\n",
+        "psmr.c": b"CONSTANT = 1.0\n",
+        "psmr.d": b"from psmr.c import CONSTANT\n",
+    }
+    found = compiled_statements(sources)
+    assert sorted(found) == ["psmr.a", "psmr.b", "psmr.c"]
+    same = sources | {"psmr.c": b'# words\nCONSTANT = (\n    1.0)\n"""More words."""\n', "psmr.d": b"x = 1"}
+    assert compiled_statements(same) == found
+    assert compiled_statements(sources | {"psmr.c": b"CONSTANT = 2.0\n"}) != found
+    files = [file for layer in ("dae", "numerics") for file in (PACKAGE / layer).rglob("*.py")]
+    real = {".".join(f.relative_to(PACKAGE.parent).with_suffix("").parts): f for f in files}
+    counted = compiled_statements({name: file.read_bytes() for name, file in real.items()})
+    assert {"psmr.numerics.solve.newton", "psmr.numerics.solve.views", "psmr.dae.compile.part"} <= set(
+        counted
+    )
+    assert "psmr.numerics.schemes.single_rate" not in counted
 
 
 def damage(how):

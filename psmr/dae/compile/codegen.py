@@ -20,6 +20,7 @@ from typing import Any
 from psmr.dae.compile import machine
 from psmr.dae.compile.cache import folder as folders
 from psmr.dae.compile.cache.entry import read_entry, write_entry
+from psmr.dae.compile.cache.sources import statements_digest
 from psmr.dae.compile.emit import kernel
 from psmr.dae.compile.notice import announce
 from psmr.dae.compile.trace import Trace, trace
@@ -142,11 +143,8 @@ def _folder() -> Path:
 @functools.cache
 def _emitter() -> str:
     """Return the hash of the sources that turn expressions into machine code."""
-    here = Path(__file__).parent
-    digest = hashlib.sha256()
-    for name in ("codegen", "emit", "expression", "derivative", "machine", "schedule"):
-        digest.update((here / f"{name}.py").read_bytes())
-    return digest.hexdigest()
+    names = ("codegen", "emit", "expression", "derivative", "machine", "schedule")
+    return statements_digest([Path(__file__).with_name(f"{name}.py") for name in names])
 
 
 _compiled: dict[type[Component], CompiledComponent] = {}

@@ -1,46 +1,28 @@
 """What numba asks of a cache: the machine code of a function for each signature.
 
-The folder is named after everything that shapes the machine code: the sources of psmr, the versions of Python
-and numba. An edited or upgraded psmr therefore never meets stale code (numba alone would miss an edited
-callee in another file). Entries are checked before they are believed (`psmr.dae.compile.cache.entry`).
+The folder is named after everything that shapes the machine code: the statements of psmr's sources, the
+versions of Python and numba (`psmr.dae.compile.cache.sources`). An edited or upgraded psmr therefore never
+meets stale code (numba alone would miss an edited callee in another file). Entries are checked before they
+are believed (`psmr.dae.compile.cache.entry`).
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import marshal
 import pickle
-import platform
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import llvmlite
-import numba
-
 from psmr.dae.compile.cache import folder as folders
 from psmr.dae.compile.cache.entry import disbelieve, read_entry, write_entry
+from psmr.dae.compile.cache.sources import code_bytes, fingerprint, in_fingerprint, statements_digest
 from psmr.dae.compile.cache.turn import give_up, take_turn
 from psmr.dae.compile.notice import Notice, announce, say, unheard
 from psmr.dae.compile.numba_internals import CompileResult, dumps, rtsys
-
-_PACKAGE = Path(__file__).parents[3]
-_COMPILED_LAYERS = ("dae", "numerics")
-
-
-@functools.cache
-def fingerprint() -> str:
-    """Return a short hash of the sources and versions that shape the compiled code."""
-    versions = f"{platform.python_version()} {numba.__version__} {llvmlite.__version__}"
-    digest = hashlib.sha256(versions.encode())
-    for layer in _COMPILED_LAYERS:
-        for source in sorted((_PACKAGE / layer).rglob("*.py")):
-            digest.update(str(source.relative_to(_PACKAGE)).encode())
-            digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 @functools.cache
@@ -50,11 +32,13 @@ def folder() -> Path:
 
 
 @functools.cache
-def _file_digest(file: str) -> bytes:
+def _file_digest(name: str) -> str:
+    """Return what the entries of a file's functions are named after beside the fingerprint."""
+    file = Path(name)
     try:
-        return hashlib.sha256(Path(file).read_bytes()).digest()
-    except OSError:  # typed at a prompt, or from an archive: the code alone says what the function is
-        return b""
+        return "" if in_fingerprint(file) else statements_digest([file])
+    except (OSError, SyntaxError):  # typed at a prompt, or from an archive: the code alone says what it is
+        return ""
 
 
 class KeptCode:
@@ -76,8 +60,8 @@ class KeptCode:
         self._turns: dict[int, list[tuple[Path, IO[bytes] | None]]] = {}  # those of each thread
         self.notice: Notice | None = None
         function = dispatcher.py_func
-        own = hashlib.sha256(_file_digest(function.__code__.co_filename))
-        own.update(marshal.dumps(function.__code__))
+        own = hashlib.sha256(_file_digest(function.__code__.co_filename).encode())
+        own.update(code_bytes(function))
         if function.__closure__:
             own.update(dumps(tuple(cell.cell_contents for cell in function.__closure__)))
         self._own = own.digest()

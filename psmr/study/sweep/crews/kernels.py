@@ -6,7 +6,7 @@ from pathlib import Path
 
 from psmr.dae.compile.cache import folder as folders
 from psmr.dae.compile.cache.entry import read_entry, write_entry
-from psmr.dae.compile.cache.kept_code import fingerprint
+from psmr.dae.compile.cache.sources import fingerprint
 
 # The cache of a whole version of psmr is a few megabytes; one that is far larger stays at home.
 MOST_BYTES = 64_000_000
