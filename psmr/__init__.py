@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from psmr.io.make import make_case
     from psmr.io.pandapower import from_pandapower
     from psmr.io.read import read_case
+    from psmr.io.shipped import case, case_path
     from psmr.io.write import write_case
     from psmr.numerics.schemes.adaptive import Adaptive
     from psmr.numerics.schemes.arc_length import ArcLength
@@ -123,6 +124,8 @@ __all__ = [
     "add_dynamics",
     "assemble",
     "build",
+    "case",
+    "case_path",
     "certify",
     "check",
     "critical_step",
@@ -192,6 +195,8 @@ _HOMES = {
     "add_dynamics": "psmr.grid.synthetic.dynamics",
     "assemble": "psmr.dae.system.assemble",
     "build": "psmr.grid.start.initialise",
+    "case": "psmr.io.shipped",
+    "case_path": "psmr.io.shipped",
     "certify": "psmr.study.record.certificate",
     "check": "psmr.study.check",
     "critical_step": "psmr.pencil.deformation.critical",

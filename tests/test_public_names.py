@@ -161,6 +161,8 @@ def right_calls(it):
         "modes": {"linear": linear},
         "one_line": {"system": system, "split": split},
         "participation": {"linear": linear, "modes": 1},
+        "case": {"name": "wscc9"},
+        "case_path": {"name": "wscc9"},
         "read_case": {"path": it["path"]},
         "read_study": {"path": folder / "study.toml"},
         "read_sweep": {"path": folder / "sweep.toml"},

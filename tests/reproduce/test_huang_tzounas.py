@@ -5,9 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from psmr.errors import InputError
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.reproduce import case_files
 from psmr.reproduce.huang_tzounas.responses import (
     interpolation,
     lag_law,
@@ -220,30 +218,6 @@ def test_figure_13_over_the_threshold(wscc9, converters):
     assert errors[7.0] < 1.2 * errors[np.inf]
     others = threshold_errors(converters, (2.0, 20.0, 500.0, np.inf))["largest error [pu]"]
     assert (np.diff(others[:4]) > 0).all()
-
-
-def test_missing_case_files_are_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(case_files, "__file__", str(tmp_path / "a" / "b" / "case_files.py"))
-    monkeypatch.setattr(case_files.importlib.metadata, "files", lambda name: None)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"wscc9-static.toml is not in .*run the command in a checkout"):
-        settings()
-
-
-def test_case_files_of_an_installed_wheel_are_found(monkeypatch, tmp_path):
-    folder = tmp_path / "share" / "psmr" / "cases" / "wscc9"
-    folder.mkdir(parents=True)
-    (folder / "wscc9-static.toml").write_text("")
-
-    class Installed:
-        parts = ("..", "share", "psmr", "cases", "wscc9", "wscc9-static.toml")
-
-        def locate(self):
-            return folder / "wscc9-static.toml"
-
-    monkeypatch.setattr(case_files, "__file__", str(tmp_path / "a" / "b" / "case_files.py"))
-    monkeypatch.setattr(case_files.importlib.metadata, "files", lambda name: [Installed()])
-    assert case_files.case_folder("wscc9", "wscc9-static.toml") == folder
 
 
 @pytest.mark.slow

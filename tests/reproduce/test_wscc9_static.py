@@ -7,14 +7,13 @@ import psmr
 from psmr.errors import InputError
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil import step_operator
-from psmr.reproduce.case_files import case_folder
 from psmr.reproduce.huang_tzounas.parameter_sets import parameter_sets, with_parameters
 from psmr.reproduce.huang_tzounas.setting import CASE, PRINTED_MODE, dominant, settings
 from psmr.reproduce.huang_tzounas.statements import FAST_ALGEBRAIC, FAST_STATES, bent, critical_step
 from psmr.reproduce.huang_tzounas.tables import PAIRS
 from tests.reproduce import static_oracle as oracle
 
-FOLDER = case_folder("wscc9", CASE)
+FOLDER = psmr.case_path(f"wscc9/{CASE}").parent
 SETS = parameter_sets(FOLDER)
 
 

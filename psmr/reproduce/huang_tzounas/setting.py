@@ -15,13 +15,13 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.grid.start.initialise import build
 from psmr.io.read import read_case
+from psmr.io.shipped import case_path
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.ringdown import fit_mode
 from psmr.pencil.report.report import Deformation, Pencil
-from psmr.reproduce.case_files import case_folder
 from psmr.reproduce.huang_tzounas.parameter_sets import parameter_sets, with_parameters
 from psmr.study.events import Event, Fault, LoadTrip
 from psmr.study.run.run import Run
@@ -204,7 +204,7 @@ def settings() -> Settings:
     InputError
         Where the case files are not found.
     """
-    folder = case_folder("wscc9", CASE)
+    folder = case_path(f"wscc9/{CASE}").parent
     case = read_case(folder / CASE)
     sets = {
         name: Setting(build(with_parameters(case, values)), f"set {name}")

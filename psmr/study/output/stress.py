@@ -27,7 +27,7 @@ def stress_layout(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dic
     """
     n = len(nodes)
     place = {node: k for k, node in enumerate(nodes)}
-    ends = np.array([(place[a], place[b]) for a, b in edges], dtype=int).reshape(-1, 2)
+    ends = np.array([(place[a], place[b]) for a, b in edges], dtype=np.int32).reshape(-1, 2)
     joined = sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n)).tocsr()
     distance = shortest_path(joined, directed=False, unweighted=True)
     # Parts without a path between them stand beside one another.
