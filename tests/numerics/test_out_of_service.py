@@ -201,3 +201,10 @@ def test_what_cannot_go_out_is_refused(system):
         EventError, match="adds to an equation of bus5, which cannot go out of service without"
     ):
         integrate(system, SingleRate("TM", 0.01), 1.0, [Change(0.5, out=("bus5",))])
+
+
+def test_columns_keep_their_names_when_a_plant_goes_out(system, plant):
+    engine = SingleRate("TM", 0.01).engine(system, system.parameters, system.w0.copy(), False)
+    engine.take_out(system, system.parameters, system.w0.copy(), plant)
+    left = [name for name in system.names_y if not belongs(name, plant)]
+    assert list(engine.blocks[0].columns) == [*system.names_x, *left]

@@ -168,7 +168,7 @@ class Block:
         rows, variables = places or (self.kernels.row_indices, self.kernels.variables)
         new = make_block(system, self.role, parameters, w, rows, variables, out)
         new.records.kept.counts[:] = self.records.kept.counts
-        self.kernels, self.rows = new.kernels, new.rows
+        self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows
         self._keep(new.records)
 
     def forget(self) -> None:
