@@ -9,6 +9,8 @@ import pytest
 import psmr
 from psmr.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError, StudyError
 from psmr.study.output.files import atomic, check_writable
+from psmr.study.record.dense import dense_points
+from tests.conftest import ROOT
 
 
 def test_an_event_stands_twice_and_changes_what_it_should(fault_run):
@@ -216,3 +218,25 @@ def test_a_read_only_folder_is_found(tmp_path):
 def test_looking_for_a_folder_leaves_no_trace(tmp_path):
     check_writable(tmp_path / "a" / "b")
     assert not list(tmp_path.iterdir())
+
+
+def test_times_outside_the_run_by_rounding_are_its_ends():
+    system = psmr.build(psmr.read_case(ROOT / "cases" / "wscc9" / "wscc9.toml"))
+    run = psmr.simulate(system, t_end=1.0, events=[psmr.LoadTrip(5, 0.5, 0.1)], certify=False)
+    times = np.arange(0.2, 1.001, 0.1)
+    assert times[-1] > 1.0
+    found = run.at(times, ["G1.omega", "bus5.v_re"])
+    assert found.iloc[-1].tolist() == run.frame(["G1.omega", "bus5.v_re"]).iloc[-1].tolist()
+    with pytest.raises(InputError, match="must be within the run"):
+        run.at(1.0 + 1e-6)
+
+
+def test_dense_points_at_recorded_times_are_the_recorded_ones():
+    # Whatever stood in memory was returned at the end of a span.
+    system = psmr.build(psmr.read_case(ROOT / "cases" / "wscc9" / "wscc9.toml"))
+    run = psmr.simulate(system, t_end=1.0, events=[psmr.LoadTrip(5, 0.5, 0.1)], certify=False)
+    points = np.hstack([run.x, run.y])
+    event = int(np.flatnonzero(run.t == 0.5)[-1])
+    times = np.array([0.0, run.t[3], 0.5, 1.0])
+    found = dense_points(system, run.spans, run.t, points, times)
+    np.testing.assert_array_equal(found, points[[0, 3, event, -1]])

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.sparse.linalg import splu
 
 from psmr.dae.compile.codegen import CompiledComponent
 from psmr.dae.compile.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual
@@ -24,6 +25,13 @@ from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import InputError, nearest
+
+OFF_SOLUTION = 1e-4
+"""Part of max(1, |y|) by which algebraic variables of a point to linearise at may be off.
+
+No tolerance of a run leaves more of them (`psmr.numerics.step.variable.LEAST_ACCURATE`); a load step of one
+per cent moves voltages by ten times as much.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,14 +307,19 @@ class System:
         return matrix
 
     def linearise(self, x: ArrayLike | None = None, y: ArrayLike | None = None) -> LinearDae:
-        """Return the DAE linearised at (x, y), by default at the starting point.
+        r"""Return the DAE linearised at (x, y), by default at the starting point, with its inputs and time.
+
+        It is that of the parameters of this system, whatever a run did to them: `psmr.Run.linearise` has the
+        system as it stands at a time of a run.
 
         Raises
         ------
         InputError
-            Where a limit that moves holds a state: there the state is no differential variable.
+            For an x or y that is given and does not satisfy the algebraic equations: y is off by more than
+            `OFF_SOLUTION` times max(1, \|y\|), as a step of Newton's method tells. Where a limit that moves
+            holds a state: there the state is no differential variable.
         """
-        w, n = self.buffer(x, y), self.n
+        w, n = self.buffer(x, y, t=float(self.w0[-1])), self.n
         raw, constant = self.residual(w)[:n], (self.lower, self.upper)
         for i in np.flatnonzero(self._held(w, raw, self.limits(w), NEAR) & ~self._held(w, raw, constant)):
             raise InputError(
@@ -314,6 +327,8 @@ class System:
                 "linearise at a point within the limit"
             )
         matrix = self.jacobian(w)
+        if x is not None or y is not None:
+            self._require_solution(w, matrix[n:, n:])
         return LinearDae(
             fx=sparse.csc_matrix(matrix[:n, :n]),
             fy=sparse.csc_matrix(matrix[:n, n:]),
@@ -325,8 +340,28 @@ class System:
             groups=self.together,
         )
 
+    def _require_solution(self, w: Reals, gy: sparse.csc_matrix) -> None:
+        """Raise InputError for a buffer w that does not satisfy the algebraic equations."""
+        g = self.residual(w)[self.n :]
+        if not g.any():
+            return
+        try:
+            off = np.abs(splu(sparse.csc_matrix(gy)).solve(g))
+        except RuntimeError:  # singular: the state matrix says so
+            return
+        off /= np.maximum(1.0, np.abs(w[self.n : self.n + self.m]))
+        if (off <= OFF_SOLUTION).all():
+            return
+        row, column = int(np.argmax(np.abs(g))), int(np.argmax(np.nan_to_num(off, nan=np.inf)))
+        raise InputError(
+            f"the point does not satisfy the algebraic equations of {self.name or 'the system'}: "
+            f"{self.names_g[row]} has the residual {g[row]:.3g}, and {self.names_y[column]} is off by about "
+            f"{off[column]:.2g}. After an event of a run the system is another one: take run.linearise(t), "
+            "or solve for y"
+        )
+
     def with_start(
         self, x: ArrayLike | None = None, y: ArrayLike | None = None, u: ArrayLike | None = None
     ) -> System:
-        """Return the same system with other starting values."""
-        return replace(self, w0=self.buffer(x, y, u))
+        """Return the same system with other starting values, at the same time."""
+        return replace(self, w0=self.buffer(x, y, u, float(self.w0[-1])))

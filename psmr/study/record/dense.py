@@ -57,7 +57,7 @@ AT_END = 0.1
 def dense_points(
     system: System, spans: Sequence[Span], t: Reals, points: Reals, times: Reals
 ) -> NDArray[np.float64]:
-    """Return (L, n + m) points of a run at (L,) times in s, in ascending order, none of them recorded.
+    """Return (L, n + m) points of a run at (L,) times in s, in ascending order.
 
     Parameters
     ----------
@@ -66,16 +66,17 @@ def dense_points(
     t, points
         (K,) times in s and (K, n + m) points that are recorded.
     times
-        Between the first and the last time.
+        Between the first and the last time; at a recorded one it is the point there, after an event.
 
     Raises
     ------
     SimulationError, SingularError
         Where g = 0 has no solution near the straight line between two points; names the time.
     """
-    out = np.empty((len(times), system.n + system.m))
+    last = np.searchsorted(t, times, side="right") - 1
+    out, new = points[last], times > t[last]
     for span in spans:
-        own = np.flatnonzero((times > t[span.rows.start]) & (times < t[span.rows.stop - 1]))
+        own = np.flatnonzero(new & (times > t[span.rows.start]) & (times < t[span.rows.stop - 1]))
         if own.size:
             out[own] = _within(system, span, t[span.rows], points[span.rows], times[own])
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from psmr.dae.system.system import System
 from psmr.numerics.run.changes import autonomous
 
-HELD = "with the time held at 0 s"
+HELD = "with the time held"
 """What `System.linearise` does with the time, in words."""
 
 

@@ -19,6 +19,28 @@ Side = Literal["before", "after"]
 SIDES = ("before", "after")
 
 
+# A time outside the run by less than this part of its length is its first or last time, rounded.
+ROUNDED = 1e-9
+
+
+def within_run(t: Reals, times: ArrayLike) -> Reals:
+    """Return (L,) times in s; those outside the (K,) times of a run by rounding are its first or last one.
+
+    Raises
+    ------
+    InputError
+        For a time outside the run, or that is not a number.
+    """
+    wanted = np.atleast_1d(np.asarray(times, dtype=float))
+    found, slack = np.clip(wanted, t[0], t[-1]), ROUNDED * (t[-1] - t[0])
+    wrong = ~(np.abs(wanted - found) <= slack)
+    if wrong.any():
+        raise InputError(
+            f"t = {wanted[wrong][0]:g} s: must be within the run, from {t[0]:g} s to {t[-1]:g} s"
+        )
+    return found
+
+
 def between(t: Reals, values: Reals, times: ArrayLike, side: Side = "after") -> Reals:
     """Return (L, j) values at (L,) times in s, straight between the recorded points.
 
@@ -40,12 +62,7 @@ def between(t: Reals, values: Reals, times: ArrayLike, side: Side = "after") -> 
         raise InputError(
             f'side = {shown(side)}: must be "before" or "after" (the value at the instant of an event)'
         )
-    wanted = np.atleast_1d(np.asarray(times, dtype=float))
-    wrong = ~((wanted >= t[0]) & (wanted <= t[-1]))
-    if wrong.any():
-        raise InputError(
-            f"t = {wanted[wrong][0]:g} s: must be within the run, from {t[0]:g} s to {t[-1]:g} s"
-        )
+    wanted = within_run(t, times)
     if side == "after":
         first = np.searchsorted(t, wanted, side="right") - 1
         second = np.minimum(first + 1, len(t) - 1)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.arguments import check_arguments
+from psmr.dae.system.linear import LinearDae, modes
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError, PsmrWarning
 from psmr.files import Together
@@ -27,10 +28,10 @@ from psmr.study.outcome.red_amber_green import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.activity import STRAIGHT, activity_frame, activity_of, refined_at, smooth_at
 from psmr.study.record.certificate import Certificate, Scheme
+from psmr.study.record.certificate_after import certificate_after
 from psmr.study.record.global_error import GlobalError
 from psmr.study.record.kept import Kept
 from psmr.study.record.reintegrate import reintegrated
-from psmr.study.record.rest import certificate_after
 from psmr.study.record.settled import settled
 from psmr.study.record.signals import Signals
 from psmr.study.record.spans import Span, spans_of
@@ -38,8 +39,9 @@ from psmr.study.record.stats import Stats
 from psmr.study.record.values import PIECE, values_in_pieces, values_of
 from psmr.study.run.compared import Comparison, compare
 from psmr.study.run.notebook import run_html
-from psmr.study.run.points import Side, apart, between, refined, sides
+from psmr.study.run.points import Side, apart, between, refined, sides, within_run
 from psmr.study.run.save import save_run
+from psmr.study.run.system_at import Where, linearise_at, system_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -196,7 +198,7 @@ class Run:
     def certificate_after(self) -> Certificate | None:
         """The certificate on the system that the last event left; None where no event altered it.
 
-        Computed when it is first asked for; see `psmr.study.record.rest.certificate_after`.
+        Computed when it is first asked for; see `psmr.study.record.certificate_after`.
         """
         return None if self.certificate is None else certificate_after(self)
 
@@ -273,9 +275,52 @@ class Run:
         wanted = np.atleast_1d(np.asarray(times, dtype=float))
         if not self.whole and refined_at(self, wanted).any():
             warnings.warn(STRAIGHT, PsmrWarning, stacklevel=2)
-        fine = self.refined(served) if (served := smooth_at(self, wanted)).size else self
-        values = between(fine.t, values_of(fine, chosen), wanted, side)
+        inside = within_run(self.t, wanted)
+        fine = self.refined(served) if (served := smooth_at(self, inside)).size else self
+        values = between(fine.t, values_of(fine, chosen), inside, side)
         return pd.DataFrame(values, index=pd.Index(wanted, name="t"), columns=list(chosen))
+
+    def system_at(self, t: float) -> System:
+        """Return the system as it stands at t in s, started at the run's point there.
+
+        Its devices, parameters and inputs are those after the trips, steps and reconnections up to t, on
+        their ramps and courses as they are at t; devices that tripped are not part of it. At the instant of
+        an event it is the system after it. Its algebraic variables are solved from the states.
+
+        Raises
+        ------
+        InputError
+            For a time outside the run, a run that has no system, one that kept a part of its points or
+            variables (except at its first and last time), and where a device that stays reads a variable of
+            one that tripped.
+        """
+        check_arguments(Run.system_at, locals())
+        return system_at(self, t)
+
+    def linearise(self, t: float, at: Where = "point") -> LinearDae:
+        """Return the system as it stands at t in s, linearised; see `system_at`.
+
+        Parameters
+        ----------
+        t
+            Time in s, within the run.
+        at
+            ``"point"``: the run's own point at t. ``"equilibrium"``: the equilibrium of that system, sought
+            from that point, with ramps held as they are at t. A system that rests at another than nominal
+            frequency is linearised in the frame that turns with it.
+
+        Raises
+        ------
+        InputError
+            As `system_at`; where no equilibrium is found; where a limit that moves holds a state.
+        """
+        check_arguments(Run.linearise, locals(), leaving=("at",))
+        return linearise_at(self, t, at)
+
+    def modes(self, t: float, at: Where = "point") -> pd.DataFrame:
+        """Return the table of `psmr.modes` of the system as it stands at t in s; see `linearise`."""
+        check_arguments(Run.modes, locals(), leaving=("at",))
+        return modes(linearise_at(self, t, at))
 
     def refined(self, times: ArrayLike) -> Run:
         """Return the run with further points at times in s, as its method has them; see `at`.

@@ -1,132 +1,61 @@
-"""Where a system would come to rest after the last event of a run, and the scheme's certificate there."""
+"""The equilibrium of a system as the events of a run left it.
+
+Newton's method with halved steps on all equations at once, from a point of the run. A system whose angles can
+all turn together is at rest here at whatever common frequency: its equations are the same at every common
+angle.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from partitioning import Partition, PartitionError
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.errors import InitialisationError, InputError
+from psmr.errors import InitialisationError
 from psmr.grid.start.initialise import allowed_residual, polish
-from psmr.study.record.certificate import LARGEST, Certificate, certify
-from psmr.study.record.held_time import HELD, reads_time
-from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import units_of
-from psmr.study.record.spans import Span, altered, system_in
-from psmr.study.record.taken import steps_of
+from psmr.study.record.spans import Span, system_in
 
 Reals = NDArray[np.float64]
 
 ITERATIONS, HALVINGS = 40, 8
 
-# Steps in which what the events changed is led over; with ten a line of a meshed network goes smoothly.
+# Steps in which the changes of the events grow from nothing; ten do for a line of a meshed network.
 STAGES = 10
 
 # A direction along which the equations do not change: what rounding leaves of J r, per size of its terms.
 ROUNDING = 1e-9
 
-# What stands against a common speed, in pu, that is none: far below the droop of any governor (0.01 pu and
+# What opposes a common speed, in pu, that counts as nothing: far below the droop of any governor (0.01 pu and
 # more of power for 0.001 pu of speed), far above what the distance from an equilibrium leaves.
 UNGOVERNED = 1e-6
 
 
-def certificate_after(run: Recorded) -> Certificate | None:
-    """Return the certificate of a run's scheme on the system that the last event left.
-
-    The system is linearised at its own equilibrium, sought from the last point of the run; where synchronism
-    was lost, or none is found there, by leading the first point over as the changes grow; and where that
-    fails too, at the last point. A system that turns as a whole at another than nominal frequency is at rest
-    here: its equations are the same at every common angle.
-
-    None where the run has no system, or no event altered it.
-    """
-    if run.system is None or not altered(run.system, run.spans[-1]):
-        return None
-    span, place = run.spans[-1], "at its own equilibrium"
-    at_start, at_end = run.ends
-    what = "the system after the last event"
-    try:
-        last = system_in(run.system, span, *at_end, float(run.t[-1]))
-        first = system_in(run.system, span, *at_start, float(run.t[-1]))
-        scheme = _restricted(run.scheme, last) if span.out else run.scheme
-    except (InputError, PartitionError) as error:
-        return Certificate(str(run.scheme), "", note=str(error), subject=what)
-    if last.n + last.m > LARGEST:  # nothing is computed there, so that there is no point to look for
-        return certify(last, scheme, what, warn=False, any_size=False)
-    steps = steps_of(run.t[span.rows], (), run.refined_steps) if scheme.chooses_steps and run.whole else None
-    # A run that lost synchronism ends anywhere: what is near its end says nothing of what it left.
-    found = None
-    if not span.moves:
-        found = resting_point(last) if run.outcome.lost is None else None
-        found = found or _led_over(run.system, span, *at_start, first) or resting_point(last)
-    if found is None:
-        place = "at the last point of the run, since no equilibrium was found"
-    else:
-        last = last.with_start(found.x, found.y)
-        place = f"where it would rest {HELD}" if reads_time(last) else place
-    try:
-        linear = last.linearise()
-        if found is not None:
-            linear = _in_turning_frame(last, linear, found.turning)
-        return certify(last, scheme, f"{what}, {place}", warn=False, linear=linear, steps=steps)
-    except InputError as error:  # a limit that moves holds a state there
-        return Certificate(str(scheme), "", note=str(error), subject=what)
-
-
-def _led_over(system: System, span: Span, x: Reals, y: Reals, after: System) -> Rest | None:
-    """Return the resting point that follows from a first point while the events' changes grow from nothing.
-
-    `after` is the system of the span, started at the first point. Nothing grows where devices left.
-    """
-    start = after
-    for part in np.arange(1, STAGES) / STAGES if not span.out else ():
-        mixed = tuple(
-            (1 - part) * old + part * new for old, new in zip(system.parameters, span.parameters, strict=True)
-        )
-        inputs = (1 - part) * system.u0 + part * span.inputs
-        stage = replace(system, parameters=mixed, w0=system.buffer(x, y, inputs, float(after.w0[-1])))
-        found = resting_point(stage)
-        if found is None:
-            return None
-        x, y = found.x, found.y
-        start = after.with_start(x, y)
-    return resting_point(start)
-
-
-def _in_turning_frame(system: System, linear: LinearDae, speed: float) -> LinearDae:
-    """Return a linearisation in the frame that turns with the system, where its angles stand still.
-
-    Pairs of states in the frame of the network, such as a motor's flux, then have z' = f - j speed z.
-    """
-    places = [(re, im) for re, im in _pairs(system) if im < system.n]
-    if not places or speed == 0.0:
-        return linear
-    turned = linear.fx.tolil()
-    for re, im in places:
-        turned[re, im] += speed
-        turned[im, re] -= speed
-    return replace(linear, fx=sparse.csc_matrix(turned))
-
-
 @dataclass(frozen=True, eq=False)
-class Rest:
-    """Where a system rests: (n,) states, (m,) algebraic variables; how fast all angles turn, in rad/s."""
+class Equilibrium:
+    """An equilibrium of a system.
+
+    Attributes
+    ----------
+    x, y
+        (n,) states and (m,) algebraic variables.
+    turning
+        How fast all angles turn together, in rad/s; 0 at nominal frequency.
+    """
 
     x: Reals
     y: Reals
     turning: float
 
 
-def resting_point(system: System) -> Rest | None:
-    """Return where a system rests, None where none is found.
+def equilibrium_near(system: System) -> Equilibrium | None:
+    """Return the equilibrium near a system's starting point, None where none is found.
 
     Newton with halved steps from the system's starting point; a state that its limit holds stays there. Where
     all angles can turn together, the speed at which they do is found as well; where nothing governs the
@@ -152,13 +81,72 @@ def resting_point(system: System) -> Rest | None:
         return _newton(system, t, motions, pins, off)
 
 
+def equilibrium_after(
+    system: System, span: Span, first: tuple[Reals, Reals], here: System, near: bool
+) -> Equilibrium | None:
+    """Return the equilibrium of the system as a span of a run has it, None where none is found.
+
+    Parameters
+    ----------
+    system, span
+        The system of the run at its start, and the span.
+    first
+        (x, y) of the whole system at the first point of the run.
+    here
+        The system of the span, started at the point of the run from which the equilibrium is sought.
+    near
+        Whether that point is tried first. A run that lost synchronism is anywhere, and its first point is led
+        over instead, as the changes of the events grow.
+    """
+    found = equilibrium_near(here) if near else None
+    after = system_in(system, span, *first, float(here.w0[-1]))
+    return found or equilibrium_by_continuation(system, span, *first, after) or equilibrium_near(here)
+
+
+def equilibrium_by_continuation(
+    system: System, span: Span, x: Reals, y: Reals, after: System
+) -> Equilibrium | None:
+    """Return the equilibrium that a first point is led to while the events' changes grow from nothing.
+
+    `after` is the system of the span, started at the first point. Nothing grows where devices left.
+    """
+    start = after
+    for part in np.arange(1, STAGES) / STAGES if not span.out else ():
+        mixed = tuple(
+            (1 - part) * old + part * new for old, new in zip(system.parameters, span.parameters, strict=True)
+        )
+        inputs = (1 - part) * system.u0 + part * span.inputs
+        stage = replace(system, parameters=mixed, w0=system.buffer(x, y, inputs, float(after.w0[-1])))
+        found = equilibrium_near(stage)
+        if found is None:
+            return None
+        x, y = found.x, found.y
+        start = after.with_start(x, y)
+    return equilibrium_near(start)
+
+
+def in_turning_frame(system: System, linear: LinearDae, speed: float) -> LinearDae:
+    """Return a linearisation in the frame that turns with the system, where its angles stand still.
+
+    Pairs of states in the frame of the network, such as a motor's flux, then have z' = f - j speed z.
+    """
+    places = [(re, im) for re, im in _pairs(system) if im < system.n]
+    if not places or speed == 0.0:
+        return linear
+    turned = linear.fx.tolil()
+    for re, im in places:
+        turned[re, im] += speed
+        turned[im, re] -= speed
+    return replace(linear, fx=sparse.csc_matrix(turned))
+
+
 def _newton(
     system: System,
     t: float,
     motions: list[Reals],
     pins: list[int],
     off: Callable[[Reals, Reals, Reals], Reals],
-) -> Rest | None:
+) -> Equilibrium | None:
     """Return where `off` vanishes, by Newton with halved steps from the system's starting point."""
     x, y, n = system.x0, system.y0, system.n
     rates = np.zeros(len(motions))
@@ -168,7 +156,7 @@ def _newton(
         if not np.isfinite(residual).all():
             return None
         if (np.abs(residual) <= allowed).all():
-            return Rest(x, y, float(rates[0]) if motions else 0.0)
+            return Equilibrium(x, y, float(rates[0]) if motions else 0.0)
         matrix = _bordered(system, x, y, t, motions, pins)
         try:
             step = splu(matrix).solve(-np.append(residual, np.zeros(len(motions))))
@@ -254,21 +242,3 @@ def _pairs(system: System) -> list[tuple[int, int]]:
     place = {name: i for i, name in enumerate((*system.names_x, *system.names_y))}
     names = [name.removesuffix("_re") for name in place if name.endswith("_re")]
     return [(place[f"{name}_re"], place[f"{name}_im"]) for name in names if f"{name}_im" in place]
-
-
-def _restricted(scheme: Any, system: System) -> Any:
-    """Return a scheme for what is left of a system, its partition without the devices that are gone."""
-    split: Partition | None = getattr(scheme, "split", None)
-    if split is None:
-        return scheme
-    sides: dict[str, Any] = {}
-    for flags, names, left in (
-        ("fast_x", "names_x", system.names_x),
-        ("fast_y", "names_y", system.names_y),
-        ("fast_g", "names_g", system.names_g),
-    ):
-        known = dict(zip(getattr(split, names), getattr(split, flags).tolist(), strict=True))
-        sides |= {flags: np.array([known[name] for name in left], dtype=bool), names: left}
-    kept = np.isin(split.names_x + split.names_y, system.names_x + system.names_y)
-    columns = {name: np.asarray(values)[kept] for name, values in split.columns.items()}
-    return replace(scheme, split=replace(split, **sides, columns=columns))
