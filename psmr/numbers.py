@@ -1,8 +1,9 @@
-"""Numbers as they are handed in: Python's own, numpy's, fractions."""
+"""Numbers as they are handed in: Python's own, numpy's, fractions, and in texts."""
 
 from __future__ import annotations
 
 import math
+import re
 from numbers import Integral, Real
 from typing import Any
 
@@ -27,6 +28,28 @@ def real(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+_REAL = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+def real_in(text: str) -> float:
+    """Return the number that a text is; ValueError for one that is none.
+
+    Python's ``float`` also reads digits of other scripts and underscores; in a file or an option both are
+    mistakes.
+    """
+    if not _REAL.fullmatch(text.strip()):
+        raise ValueError(f"not a number: {text!r}")
+    return float(text)
+
+
+def whole_in(text: str) -> int:
+    """Return the whole number that a text is, of digits 0 to 9; ValueError for one that is none."""
+    if not _WHOLE.fullmatch(text.strip()):
+        raise ValueError(f"not a whole number: {text!r}")
+    return int(text)
 
 
 def are_numbers(values: Any) -> bool:

@@ -40,6 +40,7 @@ from psmr.cli.ending import (
     silence,
 )
 from psmr.errors import InputError, PsmrError, PsmrWarning
+from psmr.numbers import real_in, whole_in
 from psmr.optional import broken_package, fails
 
 # In the order in which the help lists them.
@@ -118,7 +119,12 @@ def _told(error: BaseException) -> int | None:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help and version are as much output as a result."""
+    """A parser whose help and version are as much output as a result; numbers have digits 0 to 9."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.register("type", float, real_in)
+        self.register("type", int, whole_in)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # That of argparse hides that standard output is full.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from psmr.errors import InputError
 from psmr.files import require_replaceable, require_suffix
+from psmr.numbers import real_in, whole_in
 
 if TYPE_CHECKING:
     from psmr.io.read import CaseFile
@@ -116,19 +117,19 @@ def scheme_options(command: argparse.ArgumentParser) -> None:
 
 def corrections(text: str) -> int | str:
     """Read a number of corrections or ``converge``."""
-    return text if text == "converge" else int(text)
+    return text if text == "converge" else whole_in(text)
 
 
 def fraction(text: str) -> float:
     """Read 1%, 0.2pp or 0.01 as a fraction."""
     number = text.strip().removesuffix("pp").removesuffix("%").strip()
-    value = float(number)
+    value = real_in(number)
     return value / 100.0 if number != text.strip() else value
 
 
 def hertz(text: str) -> float:
     """Read 2Hz or 2 as a frequency in Hz."""
-    return float(text.strip().lower().removesuffix("hz"))
+    return real_in(text.strip().lower().removesuffix("hz"))
 
 
 def add_command(

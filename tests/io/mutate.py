@@ -86,7 +86,7 @@ def _line(data: bytes, rng: random.Random) -> bytes:
     return b"\n".join(lines)
 
 
-FACTORS = (0.0, -1.0, 1e-9, 1e-3, 0.1, 0.5, 1.5, 10.0, 1e3, 1e9)
+FACTORS = (0.0, -1.0, 1e-9, 1e-3, 0.1, 0.5, 1.5, 10.0, 1e3, 1e6)
 
 
 def rescaled(text: str, seed: int) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 from psmr.errors import CaseError, nearest, shown
 from psmr.grid.case.connected import connected_parts
 from psmr.grid.case.monitored import branch_read
-from psmr.grid.case.tables import MECHANICAL, GeneratorRow, Row, Tables
+from psmr.grid.case.tables import LARGEST, MECHANICAL, GeneratorRow, Row, Tables
 from psmr.grid.models.catalogue import HOLDING_VOLTAGE, SHEDDING, SOURCES, TRIPPING, component_named
 
 
@@ -20,6 +20,8 @@ def check_case(case: Tables) -> None:
         value = getattr(case, name)
         if type(value) is not float or not (math.isfinite(value) and value > 0):
             raise CaseError(f"{place}: {name} = {shown(value)}: must be a finite number > 0")
+    if case.base_mva > LARGEST:
+        raise CaseError(f"{place}: base_mva = {case.base_mva:g}: must be at most {LARGEST:g}; is it in MVA?")
     if case.mechanical not in MECHANICAL:
         known = " or ".join(map(repr, MECHANICAL))
         raise CaseError(f"{place}: mechanical = {case.mechanical!r}: must be {known}")

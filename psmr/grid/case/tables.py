@@ -25,6 +25,11 @@ CONTROLS = ("slack", "pv", "pq")
 TORQUE, POWER = "torque", "power"
 MECHANICAL = (TORQUE, POWER)
 
+LARGEST = 1e9
+"""Largest magnitude of a number that is no limit; no constant of a plant or a network comes near it."""
+
+TOO_LARGE = f"must be between -{LARGEST:g} and {LARGEST:g}; is it in another unit?"
+
 
 @dataclass(frozen=True)
 class Row:
@@ -36,8 +41,9 @@ class Row:
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            if isinstance(value, float):
-                self.require(math.isfinite(value) or "limit" in item.metadata, item.name, "must be finite")
+            if isinstance(value, float) and "limit" not in item.metadata:
+                self.require(math.isfinite(value), item.name, "must be finite")
+                self.require(abs(value) <= LARGEST, item.name, TOO_LARGE)
 
     def require(self, good: bool, name: str, right: str) -> None:
         """Raise CaseError naming the row, the field, its value and what would be right, unless `good`."""
@@ -180,6 +186,14 @@ class DeviceRow(Row):
                     )
                 continue
             wrong = parameter.objection(self.parameters[key])
+            # A limit beyond everything is none.
+            if (
+                wrong is None
+                and "min" not in key
+                and "max" not in key
+                and abs(self.parameters[key]) > LARGEST
+            ):
+                wrong = TOO_LARGE
             if wrong:
                 raise CaseError(
                     f"{self.place}: {key} = {self.parameters[key]!r}: {wrong} ({parameter.doc},"

@@ -11,7 +11,7 @@ from psmr.errors import InputError, nearest, shown
 from psmr.grid.case.case import Case
 from psmr.grid.case.tables import LoadRow
 from psmr.grid.powerflow.powerflow import PowerFlow
-from psmr.numbers import plain
+from psmr.numbers import plain, real_in
 
 Triple = tuple[float, float, float]
 Loads = "str | Mapping[str, Sequence[float]] | LoadShares"
@@ -92,7 +92,7 @@ def load_shares(loads: str | Mapping[str, Sequence[float]] | LoadShares) -> Load
         missing = "".join(f"; {k} is missing" for k in ("p", "q") if parts and k not in parts)
         raise InputError(f"loads = {shown(loads)}: {_RIGHT}{missing or nearest(loads, _NAMED)}")
     try:
-        p, q = (tuple(float(x) for x in re.split(r"[\s,]+", parts[k].strip(" ,"))) for k in ("p", "q"))
+        p, q = (tuple(real_in(x) for x in re.split(r"[\s,]+", parts[k].strip(" ,"))) for k in ("p", "q"))
     except ValueError as error:
         raise InputError(f"loads = {shown(loads)}: {_RIGHT}") from error
     return LoadShares(p, q)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from pathlib import Path
 from psmr.errors import CaseError
 from psmr.io.text import read_text
 
-_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|Inf|inf)")
+_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eEdD][+-]?[0-9]+)?|Inf|inf)")
 _ASSIGN = re.compile(r"(\w+)\.(\w+)\s*=\s*(.*)", re.DOTALL)
 _MATRICES = ("bus", "gen", "branch")
 _OPEN, _CLOSE = "[{", "]}"

@@ -26,7 +26,7 @@ LONGEST = 9
 def circuit_number(ident: str) -> int:
     """Return the circuit of a branch as a number: 1 for an identifier that is not a number above zero."""
     ident = ident.strip()
-    return (int(ident) if ident.isdecimal() and len(ident) <= LONGEST else 1) or 1
+    return (int(ident) if ident.isascii() and ident.isdecimal() and len(ident) <= LONGEST else 1) or 1
 
 
 def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], list[str]]:

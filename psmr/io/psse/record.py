@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from psmr.errors import CaseError, shown
 
 _FIELD = re.compile(r"\s*(?:'([^']*)'|\"([^\"]*)\"|([^,\s'\"/]+))?[ \t]*(,|/|$)?")
-_REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([EeDd][+-]?\d+)?")
-_WHOLE = re.compile(r"[+-]?\d{1,9}(\.0*)?")
+_REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([EeDd][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
 
 
 def split(line: str, place: str) -> list[str | None]:

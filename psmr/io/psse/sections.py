@@ -83,7 +83,7 @@ def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
     return RawFile(head, title, version, _cut(str(path), version, lines[3:], len(text)))
 
 
-_WRITER = re.compile(r"PSS.{0,4}E\D{0,3}(\d\d)\b", re.IGNORECASE)
+_WRITER = re.compile(r"PSS.{0,4}E[^0-9]{0,3}([0-9][0-9])\b", re.IGNORECASE)
 
 
 def _version_of(line: str) -> int | None:
@@ -155,7 +155,7 @@ def _length(first: Record) -> int:
 
 
 def _number(text: str | None) -> bool:
-    return bool(re.fullmatch(r"[+-]?[\d.]+([EeDd][+-]?\d+)?", text or "0"))
+    return bool(re.fullmatch(r"[+-]?[0-9.]+([EeDd][+-]?[0-9]+)?", text or "0"))
 
 
 def _may_end(line: str) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from psmr.arguments import settle_fields
 from psmr.errors import CaseError, EventError, Mistakes, nearest, shown
 from psmr.io.text import decoded, require_file
+from psmr.numbers import real_in
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.solve.ramps import Course
 from psmr.study.events.event import check_finite
@@ -73,8 +74,8 @@ class TimeSeries:
     def __post_init__(self) -> None:
         settle_fields(self, EventError)
         check_finite(self, "scale", self.scale)
-        rows = read_points(Path(self.file), self.time, self.column)
-        object.__setattr__(self, "points", tuple((t, self.scale * value) for t, value in rows))
+        rows = read_points(Path(self.file), self.time, self.column, self.scale)
+        object.__setattr__(self, "points", tuple(rows))
 
     def __str__(self) -> str:
         return f"time series of {self.signal}"
@@ -138,8 +139,8 @@ class TimeSeries:
         )
 
 
-def read_points(file: Path, time: str, column: str) -> list[Point]:
-    """Return the (time, value) pairs of two columns of a CSV file.
+def read_points(file: Path, time: str, column: str, scale: float = 1.0) -> list[Point]:
+    """Return the (time, scale * value) pairs of two columns of a CSV file.
 
     Raises
     ------
@@ -160,7 +161,9 @@ def read_points(file: Path, time: str, column: str) -> list[Point]:
             where = f"{file}:{reader.line_num}"
             t, value = (_number(where, row, head, place) for place in places if place is not None)
             _check_order(where, time, t, points)
-            points.append((t, value))
+            if not math.isfinite(scale * value):
+                raise EventError(f"{where}: {column} = {value:g} times scale = {scale:g} is too large")
+            points.append((t, scale * value))
     except CaseError as error:
         raise EventError(str(error)) from error
     except csv.Error as error:  # a cell of more than 131,072 characters: a quotation mark that is not closed
@@ -189,16 +192,15 @@ def _number(where: str, row: list[str], head: list[str], place: int) -> float:
     if place >= len(row):
         raise EventError(f"{where}: has {len(row)} cells, column {shown(head[place])} is missing")
     try:
-        value = float(row[place])
+        value = real_in(row[place])
     except ValueError:
         raise EventError(
             f"{where}: {head[place]} = {shown(row[place].strip())}: must be a number without a unit (a "
             "decimal point, no thousands separator); give the unit's factor as scale"
         ) from None
     if not math.isfinite(value):
-        raise EventError(
-            f"{where}: {head[place]} = {value}: must be finite; fill the gap or leave the row out"
-        )
+        words = "must be finite; fill the gap or leave the row out"
+        raise EventError(f"{where}: {head[place]} = {row[place].strip()}: {words}")
     return value
 
 

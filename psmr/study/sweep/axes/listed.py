@@ -16,6 +16,7 @@ from psmr.arguments import settle_fields
 from psmr.errors import CaseError, EventError, InputError, StudyError, nearest, shown
 from psmr.io.text import decoded, require_file
 from psmr.io.toml.fields import Field, specification
+from psmr.numbers import real_in, whole_in
 from psmr.study.events import Event
 from psmr.study.events.schedule import schedule
 from psmr.study.file.tables import EVENTS
@@ -147,10 +148,10 @@ def _event(where: str, row: Mapping[str, str]) -> Event:
 
 def _value(where: str, name: str, cell: str, field: Field) -> Any:
     """Return a cell as the first kind that it can be."""
-    for kind in (int, float):
+    for kind, read in ((int, whole_in), (float, real_in)):
         if kind in field.kinds:
             try:
-                return kind(cell)
+                return read(cell)
             except ValueError:
                 continue
     if bool in field.kinds:
