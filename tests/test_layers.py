@@ -43,6 +43,7 @@ BELOW = {
         "errors",
         "optional",
         "files",
+        "numbers",
         "printable",
         "version",
         "dae",
