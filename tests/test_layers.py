@@ -38,7 +38,7 @@ BELOW = {
         "io",
         "partitioning",
     },
-    "reproduce": {"errors", "version", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},
+    "papers": {"errors", "version", "dae", "numerics", "pencil", "grid", "io", "study", "partitioning"},
     "cli": {
         "errors",
         "optional",
@@ -52,7 +52,7 @@ BELOW = {
         "grid",
         "io",
         "study",
-        "reproduce",
+        "papers",
         "partitioning",
     },
     "__main__": {"cli"},

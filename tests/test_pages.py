@@ -22,7 +22,7 @@ PAGES = [
 ELSEWHERE = ("README.md", "getting-started.md", "extending.md", "events.md")
 # What a page shows to fail: the exit code by a word of the command.
 FAILS = {"bad.dyr": 2, "hot.toml": 1}
-# Minutes each, and carried out whole by tests/reproduce.
+# Minutes each, and carried out whole by tests/papers.
 LONG = ("reproduce",)
 
 

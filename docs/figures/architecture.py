@@ -21,7 +21,7 @@ FLOORS = (
     ("numerics", "grid"),
     ("pencil", "io"),
     ("study",),
-    ("reproduce",),
+    ("papers",),
     ("cli",),
 )
 WORDS = {
@@ -33,7 +33,7 @@ WORDS = {
     "grid": "models, case, power flow, start",
     "io": "files to a case and back",
     "study": "file, events, run, output, tuning",
-    "reproduce": "papers, claim by claim",
+    "papers": "papers, claim by claim",
     "cli": "one file a command",
 }
 

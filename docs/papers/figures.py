@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from psmr.reproduce.papers import PAPERS, reproduce
+from psmr.papers.catalogue import PAPERS, reproduce
 from psmr.study.output.canvas import STYLE
 
 

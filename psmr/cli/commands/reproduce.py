@@ -30,7 +30,7 @@ def command(arguments: argparse.Namespace) -> None:
     """Reproduce a paper's tables and figures."""
     import tempfile
 
-    from psmr.reproduce.papers import parts, reproduce
+    from psmr.papers.catalogue import parts, reproduce
     from psmr.study.output.files import check_writable
 
     named = parts(arguments.paper)

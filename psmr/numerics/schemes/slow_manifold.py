@@ -6,7 +6,7 @@ states would rest, and y = z - H their distance from it. x follows Runge-Kutta 4
 integral of f_z y, and y follows matrix exponentials.
 
 The published text has slips, corrected here: the block matrix (47) is [A C B; 0 0 1; 0 0 0], and H in step 2
-reads z_n and g_z where y_n and g_y are printed. `psmr.reproduce.gil_sanfelice_nikravesh` has the evidence.
+reads z_n and g_z where y_n and g_y are printed. `psmr.papers.gil_sanfelice_nikravesh` has the evidence.
 """
 
 from __future__ import annotations

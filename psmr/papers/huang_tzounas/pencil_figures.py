@@ -1,0 +1,208 @@
+"""Figures 2 to 6: what the pencils say of the dominant mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from psmr.papers.huang_tzounas.setting import Setting
+from psmr.papers.huang_tzounas.sweeps import MANY, RATIOS, STEP_PAIRS, SWING, Spectrum
+from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PREDICTOR_COLOUR = {"FEM": COLOURS[3], "TM": COLOURS[0], "BEM": COLOURS[1]}
+ROWS = {"exact": "exact pencil: one macro step", "published": "published pencil: one fast step"}
+
+
+def spectra_figure(spectra: list[Spectrum]) -> Figure:
+    """Draw figure 2: eigenvalues of the system, with FEM and with TM prediction, three step pairs."""
+    with styled():
+        figure = new_figure(9.6, 6.2)
+        grid = figure.subplots(2, 3, sharex=True, sharey=True)
+        for axes, pencil in zip(grid, ROWS, strict=True):
+            for ax, pair in zip(axes, STEP_PAIRS, strict=True):
+                chosen = [s for s in spectra if s.pencil == pencil and (s.h_slow, s.h_fast) == pair]
+                _spectrum_panel(ax, chosen)
+        for ax, (h_slow, h_fast) in zip(grid[0], STEP_PAIRS, strict=True):
+            ax.set_title(f"$h_s$ = {h_slow:g} s, $h_f$ = {h_fast:g} s", loc="left")
+        _name_rows(grid, "imaginary part [rad/s]")
+        for ax in grid[-1]:
+            ax.set_xlabel("real part [1/s]")
+        figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=3)
+    return figure
+
+
+def _spectrum_panel(ax: Axes, chosen: list[Spectrum]) -> None:
+    ax.axvspan(0.0, 2.0, color=COLOURS[1], alpha=0.07, lw=0, zorder=0)
+    ax.axvline(0.0, color=FAINT, lw=0.7, zorder=1)
+    table = chosen[0].report.table
+    ax.plot(
+        table["real"], table["imag"], "o", ms=6.5, mfc="white", mec=INK, mew=1.0, label="system", zorder=2
+    )
+    lines = []
+    for spectrum, marker in zip(chosen, ("x", "+"), strict=True):
+        table, colour = spectrum.report.table, PREDICTOR_COLOUR[spectrum.predictor]
+        ax.plot(
+            table["real_numerical"],
+            np.abs(table["imag_numerical"]),
+            marker,
+            ms=6.0 if marker == "x" else 8.0,
+            mew=1.5,
+            color=colour,
+            label=f"{spectrum.predictor} prediction",
+            zorder=3,
+        )
+        row = spectrum.report.dominant
+        assert row is not None
+        lines.append((f"{spectrum.predictor}: {100 * row['relative_deformation']:.3g} %", colour))
+    ax.set_xlim(-9.0, 1.2)
+    ax.set_ylim(-0.6, 15.0)
+    for k, (words, colour) in enumerate(lines):
+        ax.text(0.03, 0.95 - 0.085 * k, words, transform=ax.transAxes, color=colour, fontsize=8.5, va="top")
+
+
+def path_figure(setting: Setting, swing: pd.DataFrame) -> Figure:
+    """Draw figure 3: the dominant mode in the complex plane as h_fast grows, h_fast = 0.005 s marked."""
+    with styled():
+        figure, grid = _six_panels()
+        for axes, pencil in zip(grid, ROWS, strict=True):
+            for ax, pairs in zip(axes, SWING.values(), strict=True):
+                ax.plot(
+                    setting.mode.real,
+                    setting.mode.imag,
+                    "*",
+                    ms=12,
+                    color=INK,
+                    mec="white",
+                    mew=0.6,
+                    zorder=5,
+                )
+                for pair in pairs:
+                    line = _line(swing, pencil, pair)
+                    look = _look(pair, pairs)
+                    ax.plot(line["real"], line["imag"], **look)
+                    ax.plot(
+                        line["real"].iloc[-1], line["imag"].iloc[-1], "o", ms=6, color=look["color"], zorder=4
+                    )
+                ax.margins(0.12)
+                ax.locator_params(nbins=5)
+                _mark_unstable(ax)
+                ax.legend(loc="best")
+        for ax in grid[-1]:
+            ax.set_xlabel("real part [1/s]")
+        _name_rows(grid, "imaginary part [rad/s]")
+    return figure
+
+
+def part_figure(swing: pd.DataFrame, part: str) -> Figure:
+    """Draw figure 4 or 5: deformation of one part of the dominant mode over h_fast, in percent of |s|.
+
+    Parameters
+    ----------
+    swing
+        From `swing_mode`.
+    part
+        ``"real"`` or ``"imaginary"``.
+    """
+    with styled():
+        figure, grid = _six_panels()
+        for axes, pencil in zip(grid, ROWS, strict=True):
+            for ax, pairs in zip(axes, SWING.values(), strict=True):
+                for pair in pairs:
+                    line = _line(swing, pencil, pair)
+                    values = line[f"{part} part [%]"]
+                    last = f"{values.iloc[-1]:.5g} %".replace("-", "\N{MINUS SIGN}")
+                    look = _look(pair, pairs) | {"label": f"{pair[0]} prediction, {last} at 5 ms"}
+                    ax.plot(1e3 * line["h_fast [s]"], values, **look)
+                ax.axhline(0.0, color=FAINT, lw=0.7, zorder=1)
+                ax.set_xlim(0.0, 5.05)
+                ax.legend(loc="best")
+        for ax in grid[-1]:
+            ax.set_xlabel("fast step $h_f$ [ms], $r$ = 10")
+        symbol = "Re" if part == "real" else "Im"
+        _name_rows(grid, rf"{symbol}$(\hat{{s}} - s)\,/\,|s|$ [%]")
+    return figure
+
+
+def ratio_figure(ratios: pd.DataFrame) -> Figure:
+    """Draw figure 6: deformation of the dominant mode over the ratio at h_slow = 0.05 s, TM solution."""
+    shown = ratios[ratios["r"].isin(RATIOS)]
+    with styled():
+        figure = new_figure(9.6, 3.4)
+        panels = figure.subplots(1, 3)
+        for ax, predictor in zip(panels[:2], ("FEM", "TM"), strict=True):
+            ax.plot(
+                shown["r"],
+                shown[f"{predictor} exact [%]"],
+                "o-",
+                ms=4.5,
+                lw=0.9,
+                color=PREDICTOR_COLOUR[predictor],
+            )
+            limit = ratios.loc[ratios["r"] == MANY, f"{predictor} exact [%]"].iloc[0]
+            ax.axhline(limit, color=FAINT, lw=0.7, ls=(0, (4, 3)), label=f"$r$ = {MANY}")
+            for _, row in shown[shown["r"] <= 6].iterrows():
+                ratio, bent = int(row["r"]), row[f"{predictor} exact [%]"]
+                _number(ax, ratio, ratio, bent, PREDICTOR_COLOUR[predictor])
+            ax.set_title(f"exact pencil, {predictor} prediction", loc="left")
+            ax.margins(0.12)
+            ax.legend(loc="upper right" if predictor == "FEM" else "lower right")
+        for predictor, look in (("FEM", {"ls": "-", "marker": "o"}), ("TM", {"ls": "--", "marker": "s"})):
+            panels[2].plot(
+                shown["r"],
+                shown[f"{predictor} published [%]"],
+                ms=4.5 if predictor == "FEM" else 3.0,
+                color=PREDICTOR_COLOUR[predictor],
+                label=f"{predictor} prediction",
+                **look,
+            )
+        panels[2].set_title("published pencil", loc="left")
+        panels[2].set_ylim(0.0, None)
+        panels[2].legend(loc="upper right")
+        for ax in panels:
+            ax.set_xlabel("ratio $r = h_s / h_f$")
+        panels[0].set_ylabel("relative deformation [%]")
+    return figure
+
+
+def _six_panels() -> tuple[Figure, np.ndarray]:
+    """Return a figure with a row for each pencil and a column for each panel of the paper."""
+    figure = new_figure(9.6, 5.8)
+    grid = figure.subplots(2, 3, sharex=False, sharey=False)
+    for ax, title in zip(grid[0], SWING, strict=True):
+        ax.set_title(title, loc="left")
+    return figure, grid
+
+
+def _name_rows(grid: np.ndarray, label: str) -> None:
+    for axes, words in zip(grid, ROWS.values(), strict=True):
+        axes[0].set_ylabel(f"{words}\n{label}")
+
+
+def _line(swing: pd.DataFrame, pencil: str, pair: tuple[str, str]) -> pd.DataFrame:
+    return swing[
+        (swing["pencil"] == pencil) & (swing["predictor"] == pair[0]) & (swing["solution"] == pair[1])
+    ]
+
+
+def _look(pair: tuple[str, str], pairs: tuple[tuple[str, str], ...]) -> dict[str, object]:
+    """Return the style of a line; the second of a panel is dashed, since the two may lie on one another."""
+    dashed = {"ls": (0, (4, 2))} if pairs.index(pair) else {}
+    return {"color": PREDICTOR_COLOUR[pair[0]], "lw": 1.6, "label": f"{pair[0]} prediction", **dashed}
+
+
+def _mark_unstable(ax: Axes) -> None:
+    left, right = ax.get_xlim()
+    if right > 0.0:
+        ax.axvspan(0.0, right, color=COLOURS[1], alpha=0.07, lw=0, zorder=0)
+        ax.axvline(0.0, color=FAINT, lw=0.7, zorder=1)
+        ax.set_xlim(left, right)
+
+
+def _number(ax: Axes, ratio: int, x: float, y: float, colour: str) -> None:
+    ax.annotate(str(ratio), (x, y), xytext=(5, 3), textcoords="offset points", fontsize=8, color=colour)

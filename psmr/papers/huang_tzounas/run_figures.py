@@ -1,0 +1,181 @@
+"""Figures 7 to 13: what the nonlinear runs say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from psmr.papers.huang_tzounas.responses import Curve
+from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+RATIO_COLOURS = {2: COLOURS[1], 3: COLOURS[3], 4: COLOURS[2], 5: COLOURS[5], 6: COLOURS[4], 10: COLOURS[0]}
+
+
+def response_figure(lines: list[Curve], errors: list[Curve], events: str) -> Figure:
+    """Draw one of figures 7 to 10: speed of machine 1 beside the reference, and the errors below."""
+    with styled():
+        figure = new_figure(7.2, 4.6)
+        speed, error = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1.0))
+        colours = (COLOURS[1], COLOURS[0])
+        speed.plot(lines[0].t, lines[0].value, color=INK, lw=2.6, alpha=0.35, label=lines[0].label)
+        for curve, colour, dashes in zip(lines[1:], colours, ("-", (0, (4, 2))), strict=True):
+            speed.plot(curve.t, curve.value, color=colour, ls=dashes, lw=1.2, label=curve.label)
+        for curve, colour, dashes in zip(errors, colours, ("-", (0, (4, 2))), strict=True):
+            error.plot(curve.t, 1e3 * curve.value, color=colour, ls=dashes, lw=1.2)
+        speed.set_ylabel(r"speed $\omega_{r,1}$ [pu]")
+        error.set_ylabel("error [0.001 pu]")
+        error.set_xlabel("time [s]")
+        error.set_xlim(0.5, 10.0)
+        error.axhline(0.0, color=FAINT, lw=0.7, zorder=1)
+        for ax in (speed, error):
+            _mark(ax, events)
+        figure.legend(*speed.get_legend_handles_labels(), loc="outside upper right", ncols=3)
+    return figure
+
+
+def interpolation_figure(curves: dict[str, list[Curve]], tables: dict[str, pd.DataFrame]) -> Figure:
+    """Draw figure 11: error over time for several ratios, linear and spline, and the ratio of the two.
+
+    Parameters
+    ----------
+    curves
+        ``"linear"`` and ``"spline"``: a curve for each ratio, labelled ``r = ...``.
+    tables
+        From `interpolation`, by what the line of the third panel is called.
+    """
+    with styled():
+        figure = new_figure(9.6, 3.7)
+        linear, spline, gain = figure.subplots(1, 3, width_ratios=(1.15, 1.15, 1.0))
+        top = 1.05e3 * max(float(np.abs(c.value).max()) for part in curves.values() for c in part)
+        for ax, kind, title in (
+            (linear, "linear", "linear interpolation"),
+            (spline, "spline", "cubic spline"),
+        ):
+            for curve in curves[kind]:
+                ratio = int(curve.label.rpartition(" ")[2])
+                ax.plot(
+                    curve.t, 1e3 * curve.value, color=RATIO_COLOURS[ratio], lw=1.1, label=f"$r$ = {ratio}"
+                )
+            ax.set_xlim(0.8, 10.0)
+            ax.set_ylim(-top, top)
+            ax.set_xlabel("time [s]")
+            ax.set_title(title, loc="left")
+            _mark(ax, "fault")
+        linear.set_ylabel(r"error of $\omega_{r,1}$ [0.001 pu]")
+        linear.legend(loc="upper right", ncols=2, columnspacing=1.0, handlelength=1.4)
+        for (name, table), colour, marker in zip(
+            tables.items(), (COLOURS[0], COLOURS[2], COLOURS[3], COLOURS[1]), "os^D", strict=True
+        ):
+            gain.plot(
+                table["r"], table["spline / linear, rms"], f"{marker}-", ms=4.5, color=colour, label=name
+            )
+        gain.axhline(1.0, color=FAINT, lw=0.7, zorder=1)
+        gain.set_ylim(0.6, 1.3)
+        gain.set_xlabel("ratio $r = h_s / h_f$")
+        gain.set_title("rms error, spline over linear", loc="left")
+        gain.legend(loc="upper right")
+    return figure
+
+
+def residual_figure(panels: list[list[Curve]]) -> Figure:
+    """Draw figure 12: the slow algebraic equations at the fast points, three comparisons."""
+    titles = ("predictor", "steps $h_s$ and $h_f$", "interpolation")
+    with styled():
+        figure = new_figure(9.6, 3.4)
+        axes = figure.subplots(1, 3, sharey=True)
+        for ax, curves, title in zip(axes, panels, titles, strict=True):
+            colours = (COLOURS[1], COLOURS[3], COLOURS[0]) if len(curves) == 3 else (COLOURS[0], COLOURS[1])
+            for k, (curve, colour) in enumerate(zip(curves, colours, strict=True)):
+                dashes = (0, (3, 2)) if title == "predictor" and k else "-"
+                ax.semilogy(
+                    curve.t,
+                    np.maximum(curve.value, 1e-15),
+                    color=colour,
+                    ls=dashes,
+                    lw=1.1,
+                    label=curve.label,
+                )
+            ax.set_title(title, loc="left")
+            ax.set_xlabel("time [s]")
+            ax.set_xlim(0.8, 10.0)
+            ax.set_ylim(1e-9, 3e-1)
+            _mark(ax, "fault")
+            ax.legend(loc="upper right")
+        axes[0].set_ylabel("norm of the slow algebraic\nequations at fast points [pu]")
+    return figure
+
+
+def threshold_figure(
+    sweeps: list[tuple[str, pd.DataFrame, pd.DataFrame]], curves: list[list[Curve]]
+) -> Figure:
+    """Draw figure 13: deformation over delta, and error over time for some thresholds, in both systems.
+
+    Parameters
+    ----------
+    sweeps
+        Name, deformations (`thresholds`) and errors (`threshold_errors`) of each system.
+    curves
+        Errors over time of each system.
+    """
+    with styled():
+        figure = new_figure(9.6, 6.4)
+        grid = figure.subplots(2, 3, width_ratios=(1.0, 1.0, 1.25))
+        for (bend, largest, time), (name, deformed, errors), shown in zip(grid, sweeps, curves, strict=True):
+            ticks = np.arange(len(deformed))
+            names = [_threshold(value) for value in deformed["delta [1/s]"]]
+            bend.semilogy(
+                ticks, deformed["published pencil [%]"], "s--", ms=4, color=FAINT, label="published pencil"
+            )
+            bend.semilogy(
+                ticks, deformed["exact pencil [%]"], "o-", ms=5, color=COLOURS[0], label="exact pencil"
+            )
+            bend.set_ylabel(f"{name}\ndominant mode: deformation [%]")
+            bend.set_ylim(None, 4.0)
+            bend.legend(loc="upper left" if deformed["exact pencil [%]"].iloc[0] > 1e-3 else "lower right")
+            top = errors["largest error [pu]"].iloc[: len(ticks)]
+            largest.bar(ticks, 1e6 * top, width=0.62, color=COLOURS[0])
+            single = errors["largest error [pu]"].iloc[len(ticks) :]
+            for value, words, colour in zip(
+                single, ("single rate, 1 ms", "single rate, 5 ms"), (COLOURS[2], COLOURS[1]), strict=True
+            ):
+                largest.axhline(1e6 * value, color=colour, lw=1.2, ls=(0, (4, 2)), label=words)
+            largest.set_yscale("log")
+            largest.set_ylabel(r"largest error of $\omega_{r,1}$ [$10^{-6}$ pu]")
+            largest.set_ylim(None, 10.0 * 1e6 * max(top.max(), single.max()))
+            largest.legend(loc="upper left")
+            for ax in (bend, largest):
+                ax.set_xticks(ticks, names, fontsize=7)
+                ax.grid(axis="x", visible=False)
+            for curve, colour in zip(shown, (COLOURS[2], COLOURS[5], COLOURS[0], COLOURS[1]), strict=True):
+                time.plot(curve.t, 1e6 * curve.value, color=colour, lw=1.1, label=curve.label)
+            time.set_xlim(0.8, 6.0)
+            time.set_ylabel(r"error of $\omega_{r,1}$ [$10^{-6}$ pu]")
+            _mark(time, "fault")
+            time.legend(loc="upper right", ncols=2, columnspacing=1.0, handlelength=1.4)
+            low, high = time.get_ylim()
+            time.set_ylim(low, high + 0.25 * (high - low))
+        for ax in grid[-1, :2]:
+            ax.set_xlabel(r"threshold $\delta$ [1/s]")
+        grid[-1, 2].set_xlabel("time [s]")
+        for ax, title in zip(grid[0], ("deformation", "fault, largest error", "fault, error"), strict=True):
+            ax.set_title(title, loc="left")
+    return figure
+
+
+def _threshold(value: float) -> str:
+    return "∞" if np.isinf(value) else f"{value:g}"
+
+
+def _mark(ax: Axes, events: str) -> None:
+    """Shade the fault, or draw lines where the load goes and comes back."""
+    if events == "fault":
+        ax.axvspan(1.0, 1.1, color=FAST, alpha=0.16, lw=0, zorder=0.5)
+    else:
+        for instant in (1.0, 1.2):
+            ax.axvline(instant, color=FAINT, lw=0.7, ls=(0, (4, 3)), zorder=0.6)

@@ -1,0 +1,215 @@
+"""What the paper's figures share: the two systems, the partitions, the two disturbances, runs and modes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+import partitioning
+from partitioning import Partition
+from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.system import System
+from psmr.grid.start.initialise import build
+from psmr.io.read import read_case
+from psmr.io.shipped import case_path
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.papers.huang_tzounas.parameter_sets import parameter_sets, with_parameters
+from psmr.pencil.deformation.deformation import deformation
+from psmr.pencil.modes.ringdown import fit_mode
+from psmr.pencil.report.report import Deformation, Pencil
+from psmr.study.events import Event, Fault, LoadTrip
+from psmr.study.run.run import Run
+from psmr.study.run.simulate import simulate
+
+Reals = NDArray[np.float64]
+Scheme = SingleRate | Multirate
+
+CASE = "wscc9-static.toml"
+DELTA = 20.0  # 1/s
+T_END = 10.0  # s
+PRINTED_MODE = -0.19561 + 8.37291j
+WATCHED = "G1.omega"  # the paper's omega_r,1
+EVENTS: dict[str, tuple[Event, ...]] = {
+    "load trip": (LoadTrip(bus=5, start=1.0, fraction=0.5, reconnect=1.2),),
+    "fault": (Fault(bus=5, start=1.0, clear=1.1, trip="5-7"),),
+}
+
+# A kick small enough that what the nonlinear terms leave is below the rounding of the fit (1e-7 of the mode).
+KICK = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """One system with what is computed of it once.
+
+    Attributes
+    ----------
+    system
+        The DAE at its equilibrium.
+    name
+        For titles.
+    """
+
+    system: System
+    name: str
+
+    @functools.cached_property
+    def linear(self) -> LinearDae:
+        """The system, linearised at its equilibrium."""
+        return self.system.linearise()
+
+    @functools.cached_property
+    def split(self) -> Partition:
+        """The paper's partition: delta = 20 1/s, states and algebraic variables alike."""
+        return self.partition(DELTA)
+
+    @functools.cached_property
+    def all_y_fast(self) -> Partition:
+        """The paper's comparison: the same fast states, every algebraic variable fast."""
+        return self.partition(DELTA, "fast")
+
+    def partition(self, delta: float, algebraic: str = "participation") -> Partition:
+        """Return the partition at a threshold in 1/s.
+
+        At 0 everything is fast, as in the paper's figure 13; by the rule |lambda| > delta the rotor angles,
+        which belong to the zero mode, would stay slow. At infinity everything is slow.
+        """
+        if delta == 0.0:
+            return partitioning.all_fast(self.linear)
+        if np.isinf(delta):
+            return partitioning.all_slow(self.linear)
+        return partitioning.by_participation(self.linear, delta=delta, algebraic=algebraic)
+
+    def scheme(
+        self,
+        predictor: str,
+        solution: str,
+        h_fast: float,
+        ratio: int,
+        split: Partition | None = None,
+        interpolation: str = "linear",
+    ) -> Multirate:
+        """Return the paper's scheme on its partition, or on another one."""
+        return Multirate(
+            split or self.split,
+            h_fast * ratio,
+            ratio,
+            predictor=predictor,
+            solution=solution,
+            interpolation=interpolation,
+        )
+
+    def run(self, scheme: Scheme, events: str = "fault", every: bool = False) -> Run:
+        """Run one of the two disturbances for 10 s."""
+        return simulate(self.system, scheme, T_END, EVENTS[events], all=every, certify=False)
+
+    @functools.cache  # noqa: B019 -- a setting lives as long as one reproduction
+    def reference(self, events: str, h: float = 0.001) -> tuple[Reals, Reals]:
+        """Return times and omega_r,1 of the two-stage SDIRK method, by default with the paper's step in s."""
+        run = self.run(SingleRate("SDIRK2", h), events)
+        return run.t, run.values(WATCHED)[:, 0]
+
+    def error(self, run: Run, events: str, h: float = 0.001) -> Reals:
+        """Return (K,) omega_r,1 of a run less that of the reference, in pu, at the times of the run.
+
+        The reference is read between its points along straight lines; at a millisecond that is 1e-8 pu.
+        """
+        t, omega = self.reference(events, h)
+        return np.asarray(run.values(WATCHED)[:, 0] - np.interp(run.t, t, omega))
+
+    def deform(self, scheme: Scheme, pencil: Pencil = "exact") -> Deformation:
+        """Return the deformation report."""
+        return deformation(self.linear, scheme, pencil=pencil)
+
+    @functools.cached_property
+    def mode(self) -> complex:
+        """The dominant mode in 1/s: the least damped oscillation."""
+        row = self.deform(SingleRate("TM", 0.001)).dominant
+        assert row is not None
+        return complex(row["real"], row["imag"])
+
+    def ringdown(
+        self, scheme: Multirate, kicked: complex | None = None, expected: complex | None = None
+    ) -> complex:
+        """Return the mode that the nonlinear run shows after a kick along a mode, in 1/s.
+
+        Parameters
+        ----------
+        scheme
+            What is run, for 8 s.
+        kicked
+            Mode of the system that gives the kick its shape; None: the dominant one.
+        expected
+            Where to look for it; None: at the mode kicked.
+        """
+        kicked = self.mode if kicked is None else kicked
+        values, vectors = np.linalg.eig(self.linear.state_matrix())
+        shape = vectors[:, np.abs(values - kicked).argmin()]
+        shape = shape / shape[np.abs(shape).argmax()]
+        start = self.system.x0 + KICK * shape.real
+        steps = round(8.0 / scheme.step)
+        path = integrate(self.system, scheme, steps * scheme.step, start=(start, self.system.y0))
+        machines = [self.system.names_x.index(name) for name in ("G1.omega", "G2.omega")]
+        apart = path.x[:, machines] - self.system.x0[machines]
+        stride = max(1, round(0.05 / scheme.step))
+        signal = (apart[:, 0] - apart[:, 1])[::stride]
+        return fit_mode(path.t[::stride], signal, near=kicked if expected is None else expected)
+
+
+def dominant(report: Deformation) -> complex:
+    """Return what a scheme makes of the dominant mode, in 1/s."""
+    assert report.dominant is not None
+    return complex(report.dominant["real_numerical"], report.dominant["imag_numerical"])
+
+
+def percent(report: Deformation) -> float:
+    """Return the relative deformation of the dominant mode in percent."""
+    assert report.dominant is not None
+    return 100.0 * float(report.dominant["relative_deformation"])
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The systems that are looked at.
+
+    Attributes
+    ----------
+    paper
+        The paper's: 33 states, AVR voltages and field voltages fast.
+    converters
+        Two converters in place of the machine at bus 3.
+    transducers
+        33 states with exciters of type 1, whose voltage transducers of 1 ms are all that is fast.
+    sets
+        The paper's system with each parameter set of its controls, by name; the first is `paper`.
+    """
+
+    paper: Setting
+    converters: Setting
+    transducers: Setting
+    sets: Mapping[str, Setting]
+
+
+def settings() -> Settings:
+    """Return the systems, each at its equilibrium.
+
+    Raises
+    ------
+    InputError
+        Where the case files are not found.
+    """
+    folder = case_path(f"wscc9/{CASE}").parent
+    case = read_case(folder / CASE)
+    sets = {
+        name: Setting(build(with_parameters(case, values)), f"set {name}")
+        for name, values in parameter_sets(folder).items()
+    }
+    others = (("wscc9-ibr.toml", "with converters"), ("wscc9.toml", "fast transducers"))
+    converters, transducers = (Setting(build(read_case(folder / file)), title) for file, title in others)
+    return Settings(Setting(build(case), "WSCC 9-bus"), converters, transducers, sets)

@@ -1,0 +1,219 @@
+"""The paper's two tables, the critical steps of the FEM predictor, and ringdowns against both pencils."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from partitioning import Partition
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.schemes.multirate import Multirate
+from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.papers.huang_tzounas.setting import KICK, Scheme, Setting, dominant, percent
+
+# Table 2 as printed: h_fast, h_slow in s, relative deformation in percent with the algebraic variables
+# partitioned by participation factors, and with all of them fast.
+PRINTED_TABLE_2 = (
+    (0.001, 0.005, 0.42, 0.42),
+    (0.001, 0.01, 0.42, 0.42),
+    (0.001, 0.05, 0.42, 0.42),
+    (0.002, 0.1, 0.84, 0.838),
+    (0.004, 0.1, 1.68, 1.68),
+    (0.005, 0.1, 2.10, 2.09),
+)
+PAIRS = (("FEM", "TM"), ("TM", "TM"), ("BEM", "TM"), ("TM", "BEM"), ("BEM", "BEM"))
+
+
+def table_1(setting: Setting) -> pd.DataFrame:
+    """Count the factorisations of real runs with Newton's dishonest policy, per macro step of ratio 10.
+
+    The runs start with a small kick and have no event: nothing asks for a factorisation beyond the plan.
+    """
+    h_fast, ratio, macro = 0.005, 10, 20
+    n, m = setting.system.n, setting.system.m
+    schemes: list[tuple[str, Scheme, int]] = [
+        ("single rate at h_fast", SingleRate("TM", h_fast), m),
+    ]
+    for words, split in (("", setting.split), (", all y fast", setting.all_y_fast)):
+        slow = int((~split.fast_y).sum())
+        schemes += [
+            (
+                f"multirate, explicit predictor{words}",
+                setting.scheme("FEM", "TM", h_fast, ratio, split),
+                slow,
+            ),
+            (f"multirate, implicit predictor{words}", setting.scheme("TM", "TM", h_fast, ratio, split), slow),
+        ]
+    rows = []
+    for name, scheme, slow in schemes:
+        start = setting.system.x0.copy()
+        start[setting.system.names_x.index("G2.omega")] += 0.1 * KICK
+        end = macro * h_fast * ratio
+        counters = integrate(setting.system, scheme, end, start=(start, setting.system.y0)).counters
+        made = {role: counters.factorisations_by_role.get(role, 0) / macro for role in counters.orders}
+        orders = counters.orders
+        single = not scheme.has_ratio
+        rows.append(
+            {
+                "scheme": name,
+                "order n+m": n + m,
+                "factorisations n+m": made.get("step" if single else "predictor", 0.0),
+                "order of y^P": 0 if single else orders.get("algebraic", 0),
+                "factorisations y^P": made.get("algebraic", 0.0),
+                "m_s": slow if not single else 0,
+                "order n_f+m_f": orders.get("fast", 0),
+                "factorisations n_f+m_f": made.get("fast", 0.0),
+                "order n_s+m_s": orders.get("slow", 0),
+                "factorisations n_s+m_s": made.get("slow", 0.0),
+                "beyond the plan": counters.refreshes,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def table_2(setting: Setting) -> pd.DataFrame:
+    """Put the printed deformations of the dominant mode beside those of both pencils, in percent."""
+    rows = []
+    for h_fast, h_slow, printed, printed_y in PRINTED_TABLE_2:
+        row = {"h_fast [s]": h_fast, "h_slow [s]": h_slow}
+        for words, split, figure in (
+            ("", setting.split, printed),
+            (", all y fast", setting.all_y_fast, printed_y),
+        ):
+            scheme = Multirate.from_steps(split, h_slow, h_fast, predictor="FEM", solution="TM")
+            row[f"paper{words} [%]"] = figure
+            row[f"published pencil{words} [%]"] = percent(setting.deform(scheme, "published"))
+            row[f"exact pencil{words} [%]"] = percent(setting.deform(scheme))
+            row[f"published |z|{words}"] = setting.deform(scheme, "published").spectral_radius
+            row[f"exact |z|{words}"] = setting.deform(scheme).spectral_radius
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def other_partitions(setting: Setting) -> pd.DataFrame:
+    """Deform the dominant mode with every pair on four partitions, h_fast = 0.005 s, r = 10, exact pencil."""
+    rows = []
+    for words, split in partitions(setting).items():
+        row: dict[str, object] = {
+            "partition": words,
+            "fast states": int(split.fast_x.sum()),
+            "fast algebraic": int(split.fast_y.sum()),
+        }
+        for predictor, solution in PAIRS:
+            report = setting.deform(setting.scheme(predictor, solution, 0.005, 10, split))
+            row[f"{predictor}/{solution} [%]"] = percent(report)
+            row[f"{predictor}/{solution} real"] = dominant(report).real
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def partitions(setting: Setting) -> dict[str, Partition]:
+    """Return the paper's partition, its comparison, and one with the regulators and some currents fast."""
+    return {
+        "delta = 20": setting.split,
+        "delta = 7": setting.partition(7.0),
+        "delta = 5": setting.partition(5.0),
+        "delta = 20, all y fast": setting.all_y_fast,
+    }
+
+
+def ringdowns(setting: Setting) -> pd.DataFrame:
+    """Hold both pencils against the mode fitted to the nonlinear run after a kick along the dominant mode."""
+    cases = [("FEM", "TM", 0.001, 50), ("FEM", "TM", 0.006, 10), ("FEM", "TM", 0.005, 20)]
+    cases += [(predictor, solution, 0.005, 10) for predictor, solution in PAIRS]
+    rows = []
+    for predictor, solution, h_fast, ratio in cases:
+        scheme = setting.scheme(predictor, solution, h_fast, ratio)
+        fitted = setting.ringdown(scheme)
+        exact = dominant(setting.deform(scheme))
+        published = dominant(setting.deform(scheme, "published"))
+        rows.append(
+            {
+                "predictor": predictor,
+                "solution": solution,
+                "h_fast [s]": h_fast,
+                "h_slow [s]": scheme.h_slow,
+                "nonlinear run": text(fitted),
+                "exact pencil": text(exact),
+                "published pencil": text(published),
+                "exact off by": abs(exact - fitted) / abs(fitted),
+                "published off by": abs(published - fitted) / abs(fitted),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def critical_steps(setting: Setting) -> pd.DataFrame:
+    """Find the largest stable h_fast at ratio 10 by the exact pencil, and run the nonlinear system around it.
+
+    The first mode to go is kicked in two runs, at 0.98 and 1.02 of the critical step; their columns hold the
+    real part in 1/s of that mode by the exact pencil and by the run. A critical step above 0.02 s (h_slow =
+    0.2 s, four samples in a period of the dominant mode) is not looked for: infinite.
+    """
+    rows = []
+    for words, split in partitions(setting).items():
+        for predictor in ("FEM", "TM", "BEM"):
+
+            def scheme(h_fast: float, split: Partition = split, predictor: str = predictor) -> Multirate:
+                return setting.scheme(predictor, "TM", h_fast, 10, split)
+
+            step = critical(lambda h: not setting.deform(scheme(h)).stable)
+            row: dict[str, object] = {"partition": words, "predictor": predictor, "critical h_fast [s]": step}
+            if np.isfinite(step):
+                row |= _around(setting, scheme, step)
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def published_critical_step(setting: Setting, predictor: str = "FEM") -> float:
+    """Return the h_fast in s at which the published pencil makes the dominant mode grow, at ratio 10."""
+    return critical(
+        lambda h: dominant(setting.deform(setting.scheme(predictor, "TM", h, 10), "published")).real > 0.0
+    )
+
+
+def critical(unstable: Callable[[float], bool], lowest: float = 1e-3, highest: float = 0.02) -> float:
+    """Return the step in s above which a property holds, to 1e-4 relative; infinite where it never does.
+
+    Parameters
+    ----------
+    unstable
+        The property, tried on 7 steps evenly spread on a logarithmic scale and then bisected.
+    lowest, highest
+        Range of the search in s.
+    """
+    steps = np.geomspace(lowest, highest, 7)
+    first = next((k for k, h in enumerate(steps) if unstable(float(h))), None)
+    if first is None:
+        return float("inf")
+    if first == 0:
+        return lowest
+    below, above = float(steps[first - 1]), float(steps[first])
+    while above - below > 1e-4 * above:
+        middle = 0.5 * (below + above)
+        below, above = (below, middle) if unstable(middle) else (middle, above)
+    return below
+
+
+def _around(setting: Setting, scheme: Callable[[float], Multirate], step: float) -> dict[str, object]:
+    """Kick the first mode to go below and above the critical step; return what pencil and runs say."""
+    above = setting.deform(scheme(1.02 * step)).table
+    worst = int(np.nanargmax(above["real_numerical"].to_numpy()))
+    mode = complex(above["real"].iloc[worst], above["imag"].iloc[worst])
+    found: dict[str, object] = {"first to go": text(mode)}
+    for factor in (0.98, 1.02):
+        table = setting.deform(scheme(factor * step)).table
+        away = np.hypot(table["real"].to_numpy() - mode.real, table["imag"].to_numpy() - mode.imag)
+        row = table.iloc[int(away.argmin())]
+        expected = complex(row["real_numerical"], row["imag_numerical"])
+        seen = setting.ringdown(scheme(factor * step), kicked=mode, expected=expected)
+        found[f"exact pencil at {factor:g}"] = expected.real
+        found[f"nonlinear run at {factor:g}"] = seen.real
+    return found
+
+
+def text(s: complex) -> str:
+    """Write a mode with its digits, in 1/s."""
+    return f"{s.real:.6f} {'+' if s.imag >= 0 else '-'} j{abs(s.imag):.6f}"

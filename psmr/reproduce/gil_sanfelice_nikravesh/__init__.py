@@ -1,5 +1,0 @@
-"""Gil, Sanfelice and Nikravesh, the scheme of the slow manifold, reproduced."""
-
-from psmr.reproduce.gil_sanfelice_nikravesh.reproduce import reproduce
-
-__all__ = ["reproduce"]

@@ -1,5 +1,0 @@
-"""Huang and Tzounas, Matrix pencil-based analysis of multirate simulation schemes, reproduced."""
-
-from psmr.reproduce.huang_tzounas.reproduce import reproduce
-
-__all__ = ["reproduce"]

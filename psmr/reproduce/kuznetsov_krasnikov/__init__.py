@@ -1,5 +1,0 @@
-"""Kuznetsov and Krasnikov, integration along the arc of the solution, reproduced."""
-
-from psmr.reproduce.kuznetsov_krasnikov.reproduce import reproduce
-
-__all__ = ["reproduce"]

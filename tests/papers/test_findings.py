@@ -1,0 +1,179 @@
+"""Verdicts follow from numbers: just beyond a rule's own tolerance, on either side, the word changes."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from psmr.errors import InputError
+from psmr.papers.catalogue import PAPERS
+from psmr.papers.check import Check, above, below, endless, exactly, grows, printed, rises, within
+from psmr.papers.finding import Finding, placed
+from tests.papers.mutated import LEAST, STORED, mutate
+
+
+def restored(record: dict) -> Finding:
+    """Return a finding from its record."""
+
+    def rule(entry: dict) -> Check:
+        ours = tuple(float("nan") if v is None else float(v) for v in entry["ours"])
+        names = ("quantity", "relation", "tolerance", "origin", "share")
+        return Check(ours=ours, paper=tuple(entry["paper"]), **{name: entry[name] for name in names})
+
+    names = ("claim", "paper", "ours", "why", "figure")
+    rules = {key: tuple(map(rule, record[key])) for key in ("rules", "corrected")}
+    return Finding(**{name: record[name] for name in names}, **rules)
+
+
+def refuse(text: str) -> float:
+    raise AssertionError(f"{text} is not strict JSON")
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_words_of_the_stored_findings_follow_from_their_numbers(name):
+    text = (STORED / name / "findings.json").read_text(encoding="utf-8")
+    records = json.loads(text, parse_constant=refuse)
+    page = (STORED / name / "findings.inc").read_text(encoding="utf-8")
+    assert len(records) >= LEAST[name]
+    for record in records:
+        finding = restored(record)
+        assert finding.record() == record  # the word, and the outcome of each rule, come out again
+        assert f"**{finding.verdict}** | {finding.decided.replace('|', chr(92) + '|')} |" in page
+        assert finding.figure
+        assert mutate(finding) >= 2 * sum(len(rule.pairs) for rule in finding.rules)
+
+
+def test_the_statements_of_the_case_study_follow_from_their_numbers():
+    from psmr.papers.huang_tzounas.setting import settings
+    from psmr.papers.huang_tzounas.statements import statements
+
+    rules = statements(settings().paper)
+    assert len(rules) == 33
+    for name, checks in rules.items():
+        mutate(Finding(name, "", "", checks))
+
+
+def test_a_finding_without_a_rule_is_refused():
+    with pytest.raises(InputError, match="finding 'a claim' has no rule that decides"):
+        Finding("a claim", "b", "c", ())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Check("x", (1.0,), "about", (1.0,), 0.1, "so"), "relation = 'about'"),
+        (lambda: Check("x", (), "within", (1.0,), 0.1, "so"), "at least one number of ours"),
+        (lambda: within("x", 1.0, 1.0, 0.1, " "), "say where tolerance 0.1"),
+        (lambda: within("x", 1.0, 1.0, float("nan"), "so"), "tolerance = nan"),
+        (lambda: within("x", [1.0, 2.0, 3.0], [1.0, 2.0], 0.1, "so"), "3 numbers of ours beside 2"),
+        (lambda: within("x", 1.0, 1.0, float("inf"), "so"), "tolerance = inf: must be finite"),
+        (lambda: within("x", 1.0, float("inf"), 0.1, "so"), "paper's number is inf: must be finite"),
+        (lambda: above("x", 1.0, float("nan"), "so"), "paper's number is nan"),
+        (lambda: below("x", 1.0, float("inf"), "so"), "a rule 'no end' up to where"),
+        (lambda: endless("x", 1.0, float("inf"), "so"), "paper's number is inf"),
+        (lambda: above("x", 1.0, 1.0, "so", share=1.0), "share = 1"),
+        (lambda: Check("x", (1.0,), "within", (1.0,), 0.1, "so", 0.1), "has no share"),
+        (lambda: Check("x", (1.0, 2.0), "rises", (), 0.0, "so"), "an order needs a visible difference"),
+        (lambda: rises("x", [1.0], "so"), "do not make a rule 'rises'"),
+        (lambda: printed("x", [1.0, 2.0], "1.0", "2.00"), "printed to different digits"),
+    ],
+)
+def test_a_rule_that_cannot_be_evaluated_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("rule", "holds"),
+    [
+        (within("x", 1.05, 1.0, 0.1, "so"), True),
+        (within("x", 1.15, 1.0, 0.1, "so"), False),
+        (within("x", float("inf"), 1.0, 9.0, "so"), False),
+        (within("x", float("nan"), 1.0, 9.0, "so"), None),
+        (exactly("x", [3, 4], [3, 4]), True),
+        (exactly("x", [3, 5], [3, 4]), False),
+        (rises("x", [1.0, 2.0, 3.0], "so"), True),
+        (rises("x", [1.0, 1.0], "so"), None),
+        (rises("x", [1.0, 1.5], "so", 1.0), None),
+        (rises("x", [1.5, 1.0], "so", 1.0), None),
+        (rises("x", [2.5, 1.0], "so", 1.0), False),
+        (rises("x", [1.0, 1.5, 0.0], "so", 1.0), False),
+        (rises("x", [3.132027, 3.133076]), None),
+        (rises("x", [3.132027, 3.17]), True),
+        (rises("x", [1.0, float("inf")]), True),
+        (rises("x", [float("inf"), 1.0]), False),
+        (rises("x", [float("inf"), float("inf")]), None),
+        (endless("x", float("inf"), 0.1, "so"), True),
+        (endless("x", 0.2, 0.1, "so"), True),
+        (endless("x", 0.1, 0.1, "so"), False),
+        (above("x", [2.0, 3.0], 1.0, "so"), True),
+        (above("x", [2.0, 1.0], 1.0, "so"), False),
+        (above("x", float("inf"), 1.0, "so"), True),
+        (below("x", 0.5, 1.0, "so"), True),
+        (below("x", 1.0, 1.0, "so"), False),
+        (below("x", 0.5, 1.0, "so", 0.6), None),
+        (below("x", 1.5, 1.0, "so", 0.6), None),
+        (below("x", 1.7, 1.0, "so", 0.6), False),
+        (above("x", 1.0014, 1.0, "so", share=0.01), None),
+        (above("x", 1.02, 1.0, "so", share=0.01), True),
+        (printed("x", 0.4249, "0.42"), True),
+        (printed("x", 0.4251, "0.42"), False),
+        (printed("x", 0.00538, "0.0053", cut=True), True),
+        (printed("x", 0.0054, "0.0053", cut=True), False),
+        (printed("x", 0.29, "0.29", cut=True), True),
+        (printed("x", 1.8975e-14, "1.90e-14"), True),
+        (printed("x", 1775, "1.78e3"), True),
+        (printed("x", 1774, "1.78e3"), False),
+    ],
+)
+def test_rules(rule, holds):
+    assert rule.outcome is holds
+    assert rule.holds is (holds is True)
+    assert ("not " in str(rule)) is not rule.holds
+    assert ("not decided" in str(rule)) is (holds is None)
+    json.dumps(rule.record(), allow_nan=False)
+
+
+def test_growth_is_judged_at_every_point_and_only_by_what_is_visible():
+    def word(values):
+        return Finding("a", "", "", grows("x", values)).verdict
+
+    assert word([1.0, 2.0, 1.99, 1.99, 3.0]) == "agrees"
+    assert word([8.3e-6, 5.0e-6, 2.4e-5, 3.7e-5]) == "differs"
+    assert word([1.0, 1.001, 1.002]) == "not decided"
+    # Steps that are each too small to see add up.
+    assert word([1.0, 2.0, 1.985, 1.97, 1.955, 3.0]) == "differs"
+
+
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [
+        ([1.525, 1.382, 1.392, 1.393, 1.394, 1.395, 1.395], 0),
+        ([1.5, 0.4, 0.6, 0.42, 0.46, 0.45], 3),
+        ([0.871, 0.888, 0.892], 0),
+        ([1.0, 1.0, 1.0], 0),
+        ([2.0, 1.0, 1.015, 1.03], 1),
+    ],
+)
+def test_turns_count_what_is_visible(values, count):
+    from psmr.papers.huang_tzounas.statements import turns
+
+    assert turns(pd.Series(values)) == count
+
+
+def test_a_word_that_the_numbers_do_not_give():
+    close, clear = rises("x", [1.0, 1.001]), rises("x", [1.0, 2.0])
+    assert Finding("a", "", "", (close, clear)).verdict == "not decided"
+    assert Finding("a", "", "", (close, rises("x", [2.0, 1.0]))).verdict == "differs"
+    # What is printed must be broken before another reading can be called a misprint.
+    assert Finding("a", "", "", (close,), corrected=(clear,)).verdict == "not decided"
+    assert Finding("a", "", "", (rises("x", [2.0, 1.0]),), corrected=(clear,)).verdict == "misprint"
+    assert Finding("a", "", "", (rises("x", [2.0, 1.0]),), corrected=(close,)).verdict == "differs"
+
+
+def test_a_claim_without_a_figure_or_table_is_refused():
+    rule = (rises("x", [1.0, 2.0]),)
+    found = placed([Finding("Figure 11: b", "", "", rule)], {"Figure 1": "first", "Figure 11": "last"})
+    assert found[0].figure == "last"
+    with pytest.raises(InputError, match="'Figure 2': name the figure or table"):
+        placed([Finding("Figure 2", "", "", rule)], {"Figure 1": "first"})
