@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from psmr.numerics.schemes.adaptive import Adaptive
     from psmr.numerics.schemes.arc_length import ArcLength
     from psmr.numerics.schemes.multirate import Multirate
-    from psmr.numerics.schemes.self_adjusting import SelfAdjusting
     from psmr.numerics.schemes.single_rate import SingleRate
     from psmr.numerics.schemes.slow_manifold import SlowManifold
     from psmr.numerics.schemes.smes import Smes
@@ -109,7 +108,6 @@ __all__ = [
     "Run",
     "SampleAxis",
     "SchemeAxis",
-    "SelfAdjusting",
     "SetPoint",
     "ShuntSwitch",
     "SingleRate",
@@ -189,7 +187,6 @@ _HOMES = {
     "Sweep": "psmr.study.sweep.sweep",
     "Swept": "psmr.study.sweep.swept",
     "TimeSeries": "psmr.study.events",
-    "SelfAdjusting": "psmr.numerics.schemes.self_adjusting",
     "VariableStep": "psmr.numerics.schemes.variable_step",
     "VoltageCollapse": "psmr.study.monitors.monitors",
     "add_dynamics": "psmr.grid.synthetic.dynamics",

@@ -24,8 +24,7 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "LinearDae": ("a linearised system", "make one with psmr.build(psmr.read_case(path)).linearise()"),
     "Scheme": (
         "a scheme",
-        "use psmr.VariableStep, SelfAdjusting, SingleRate, Multirate, Smes, SlowManifold, ArcLength or "
-        "Adaptive",
+        "use psmr.VariableStep, SingleRate, Multirate, Smes, SlowManifold, ArcLength or Adaptive",
     ),
     "Partition": ("a partition", "make one with partitioning.by_participation(linear, delta=...)"),
     "Run": ("a run", "psmr.simulate and psmr.load_run give one"),

@@ -33,7 +33,6 @@ def test_a_whole_number_is_a_number(one, split):
         (psmr.SingleRate("TM", h=one), psmr.SingleRate("TM", h=1.0)),
         (psmr.Multirate(split, one, ratio=4, epsilon=one), psmr.Multirate(split, 1.0, ratio=4, epsilon=1.0)),
         (psmr.VariableStep(h_max=one), psmr.VariableStep(h_max=1.0)),
-        (psmr.SelfAdjusting(h_max=one), psmr.SelfAdjusting(h_max=1.0)),
         (psmr.SlowManifold(split, one, drift=one), psmr.SlowManifold(split, 1.0, drift=1.0)),
         (psmr.Smes(one, 0.1, 2), psmr.Smes(1.0, 0.1, 2)),
         (psmr.ArcLength("RK4", one, weights=one), psmr.ArcLength("RK4", 1.0, weights=1.0)),

@@ -135,7 +135,6 @@ def right_calls(it):
         "Record": {"signals": ["*.omega"]},
         "SampleAxis": {"device": "AVR1", "name": "k_a", "count": 2, "seed": 1, "low": 1.0, "high": 2.0},
         "SchemeAxis": {"field": "h", "values": [0.1]},
-        "SelfAdjusting": {},
         "SetPoint": {"device": "AVR1", "name": "v_ref", "value": 1.0, **start},
         "ShuntSwitch": {"shunt": "shunt5", **start},
         "SingleRate": {"method": "TM", "h": 0.1},

@@ -19,21 +19,16 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.linear_system import linear_system
 from psmr.grid.models.catalogue import components
 from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Trajectory
 from psmr.numerics.schemes.adaptive import ADAPTIVE_METHODS, Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.schemes.self_adjusting import SelfAdjusting
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
 from psmr.numerics.schemes.variable_step import VariableStep
 from psmr.study.outcome.limits_met import first_met
 from psmr.study.outcome.voltages import Voltages
-
-# States beside which those of a ripple are worth steps of their own.
-SLOW = 200
 
 
 def warmup() -> str:
@@ -61,7 +56,6 @@ def warmup() -> str:
             bar.set_description(type(scheme).__name__)
             integrate(system, scheme, 0.5)
             bar.update()
-        _refine()
         bar.set_description("outcome")
         _look()
     seconds = time.perf_counter() - began
@@ -72,35 +66,12 @@ def _schemes(split: Partition) -> list[Scheme]:
     """Return schemes that use every integrator between them."""
     schemes: list[Scheme] = [SingleRate(method, h=0.1) for method in ("TM", "RK4", "SDIRK2")]
     schemes += [SlowManifold(split, 0.1), Smes(0.1, 0.01, 2), ArcLength("RK4", 0.1)]
-    schemes += [VariableStep(), SelfAdjusting(), *(Adaptive(method) for method in ADAPTIVE_METHODS)]
+    schemes += [VariableStep(), *(Adaptive(method) for method in ADAPTIVE_METHODS)]
     for predictor, interpolation in (("FEM", "linear"), ("TM", "spline")):
         schemes.append(
             Multirate(split, 0.1, 2, predictor=predictor, interpolation=interpolation, corrections=1)
         )
     return schemes
-
-
-def _rippling() -> LinearDae:
-    """Return a swing of 300 rad/s that does not die out beside many slow states."""
-    rates = sparse.lil_matrix((SLOW + 2, SLOW + 2))
-    rates.setdiag(-0.1)
-    rates[:2, :2] = [[0.0, 300.0], [-300.0, 0.0]]
-    nothing = sparse.csc_matrix
-    return LinearDae(
-        fx=rates.tocsc(),
-        fy=nothing((SLOW + 2, 0)),
-        gx=nothing((0, SLOW + 2)),
-        gy=nothing((0, 0)),
-        names_x=tuple(f"x{k}" for k in range(SLOW + 2)),
-        names_y=(),
-        names_g=(),
-        groups=np.maximum(np.arange(SLOW + 2) - 1, 0),
-    )
-
-
-def _refine() -> Trajectory:
-    """Take steps of their own for a few states."""
-    return integrate(linear_system(_rippling()), SelfAdjusting(), 0.1, start=(np.ones(SLOW + 2), ()))
 
 
 def _look() -> None:

@@ -1,9 +1,12 @@
 """Steps that follow the error: accuracy, events, limits, and what ends a run."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import psmr
+from psmr.dae.declare.component import Component
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.errors import InputError, SchemeError, SimulationError
@@ -17,9 +20,18 @@ from psmr.study.record.spans import spans_of
 from tests import systems
 from tests.benchmarks.equal_error.cases import load_step, local_fault, system_of, watched
 from tests.numerics.test_moving_limits import LEFT, MET, chased, exact
-from tests.numerics.test_self_adjusting import Oscillator
 
 INSTANTS = np.linspace(0.0, 3.0, 301)
+
+
+class Oscillator(Component):
+    """An undamped oscillator of 1 Hz."""
+
+    states = ("x", "v")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (2 * np.pi * v.v, -2 * np.pi * v.x), (), ()
 
 
 @pytest.fixture(scope="module")
@@ -292,7 +304,7 @@ def test_the_error_of_a_run_is_estimated(faulted, scheme):
     assert found.tolerance == scheme.tolerance
     assert 1 / 3 < found.largest / off.to_numpy().max() < 3
     assert f"for a tolerance of {scheme.tolerance:g}" in run.summary() or run.stats.counters.seconds > 1
-    with pytest.raises(InputError, match="which follow a tolerance"):
+    with pytest.raises(InputError, match="which follows a tolerance"):
         _ = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.1, certify=False).estimated_error
 
 

@@ -76,17 +76,3 @@ def test_the_verdict_is_that_of_the_first_step_that_is_unstable(system):
     assert found.stable is False
     assert found.verdict == judge.deformation(psmr.SingleRate("RK4", 0.1)).verdict
     assert found.verdict.startswith("Unstable")
-
-
-def test_a_self_adjusting_run_that_refined_nothing_is_judged_as_one_step_for_all(system):
-    """Points stand twice at an event, so that a run has fewer common steps than pairs of points."""
-    fault = [psmr.Fault(bus=5, start=0.5, clear=0.6, trip="5-7")]
-    alone, found = (
-        psmr.simulate(system, scheme, 2.0, fault)
-        for scheme in (psmr.VariableStep(1e-3), psmr.SelfAdjusting(1e-3))
-    )
-    for a, b in ((alone.certificate, found.certificate), (alone.certificate_after, found.certificate_after)):
-        assert b.at_steps
-        assert [(s.which, s.h, s.stable) for s in b.at_steps] == [
-            (s.which, s.h, s.stable) for s in a.at_steps
-        ]

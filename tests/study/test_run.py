@@ -161,7 +161,7 @@ def test_an_impossible_end_is_refused(system, scheme, t_end):
 def test_other_wrong_arguments_are_refused(system, scheme, split):
     with pytest.raises(
         SchemeError,
-        match=r"scheme is of the type Partition: must be a scheme; use psmr.VariableStep, SelfAdjusting, ",
+        match=r"scheme is of the type Partition: must be a scheme; use psmr.VariableStep, ",
     ):
         psmr.simulate(system, split, 1.0)
     with pytest.raises(EventError, match="no bus 77"):

@@ -130,6 +130,10 @@ def test_the_studies_in_the_repository_are_right(wscc9, name):
             r"study.toml:7 \[scheme\]: type = 'multi': must be one of .* did you mean 'multirate'\?",
         ),
         (
+            ('"multirate"', '"self-adjusting"'),
+            r"study.toml:7 \[scheme\]: type = .self-adjusting.*psmr.VariableStep; write type = .variable.",
+        ),
+        (
             ("h_slow = 0.05", "h_slw = 0.05"),
             r"study.toml:9 \[scheme\]: there is no field 'h_slw'; did you mean 'h_slow'\?",
         ),

@@ -29,7 +29,3 @@ def test_the_library_is_compiled_and_the_place_is_named(monkeypatch, capsys):
     said = capsys.readouterr().err
     assert "NeverSeen" in said
     assert "psmr: compiling" not in said
-
-
-def test_what_refines_is_compiled_too():
-    assert warmup._refine().counters.refined > 0

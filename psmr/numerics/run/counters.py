@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.records import (
     DAMPED_SOLVES,
@@ -19,26 +16,6 @@ from psmr.numerics.solve.records import (
     RESIDUALS,
     SOLVES,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Varying:
-    """Work of blocks of one role whose order changes in the run.
-
-    Attributes
-    ----------
-    role, order
-        The role, and its mean order.
-    counts
-        As of a block; see `psmr.numerics.solve.records`.
-    factorisations
-        By matrix order.
-    """
-
-    role: str
-    order: int
-    counts: NDArray[np.int64]
-    factorisations: Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -89,10 +66,6 @@ class Counters:
         Accepted steps of an adaptive method or along the arc that turned back on the step before (negative
         inner product of the two changes of states and time). A resolved solution makes none; a large share is
         *chatter* about a slow manifold.
-    refined, refined_rows, taken_back
-        Accepted steps of devices that had steps of their own within a common one, the sum of the rows over
-        these steps, and such steps that were tried and taken back. Their blocks differ in order: the role
-        ``"refined"`` has the mean one, `factorisations` each with its own.
     """
 
     steps: int
@@ -115,9 +88,6 @@ class Counters:
     parts: int = 0
     divided_at: tuple[float, ...] = ()
     jumped_at: tuple[float, ...] = ()
-    refined: int = 0
-    refined_rows: int = 0
-    taken_back: int = 0
 
     @property
     def chatter(self) -> float:
@@ -133,23 +103,17 @@ class Counters:
         seconds: float,
         divided_at: tuple[float, ...] = (),
         jumped_at: tuple[float, ...] = (),
-        varying: Varying | None = None,
         **choices: int,
     ) -> Counters:
         """Collect what the blocks counted; `choices` are the other counts by name."""
         counted = {block.role: (block.size, block.records.kept.counts) for block in blocks}
-        if varying is not None:
-            counted[varying.role] = varying.order, varying.counts
 
         def by_role(place: int) -> dict[str, int]:
             return {role: int(count[place]) for role, (_, count) in counted.items()}
 
         by_order: dict[int, int] = {}
         for role, (size, count) in counted.items():
-            if varying is not None and role == varying.role:
-                for order, made in varying.factorisations.items():
-                    by_order[order] = by_order.get(order, 0) + made
-            elif role != "event" and count[FACTORISATIONS]:
+            if role != "event" and count[FACTORISATIONS]:
                 by_order[size] = by_order.get(size, 0) + int(count[FACTORISATIONS])
         return cls(
             steps=steps,

@@ -138,12 +138,9 @@ def integrate(
             divided_at=recorder.divided_at,
             jumped_at=recorder.jumped_at,
             seconds=time.perf_counter() - began,
-            varying=engine.varying() if scheme.refines else None,
             **engine.counted(),
         )
         found = recorder.trajectory(counters, scheme.step)
-        if scheme.refines:
-            found = replace(found, activity=engine.activity())
         return found if acting is None else replace(found, acted=tuple(acting.acted))
 
     def cross(end: float) -> None:

@@ -13,7 +13,6 @@ from psmr.errors import EventError
 from psmr.numerics.solve.ramps import Course
 
 if TYPE_CHECKING:
-    from psmr.numerics.refine.activity import Activity
     from psmr.numerics.run.counters import Counters
 
 Reals = NDArray[np.float64]
@@ -114,8 +113,6 @@ class Trajectory:
         Step size of the scheme in s (the macro step of a multirate one).
     acted
         What devices changed by themselves, in order of time.
-    activity
-        Which devices had steps of their own, and when, of a scheme that refines.
     """
 
     t: Reals
@@ -124,4 +121,3 @@ class Trajectory:
     counters: Counters
     h: float
     acted: tuple[Change, ...] = ()
-    activity: Activity | None = None

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from partitioning import Partition
     from psmr.dae.system.linear import LinearDae
     from psmr.dae.system.system import System
-    from psmr.numerics.refine.activity import OwnSteps
     from psmr.numerics.solve.block import Block
     from psmr.numerics.step.program import Program
     from psmr.numerics.step.time_grid import TimeGrid
@@ -43,8 +42,6 @@ class Scheme:
         Fast steps in a step.
     chooses_steps
         Whether the times of its points are found in the run.
-    refines
-        Whether devices have steps of their own that are found in the run; its engine then has an `activity`.
     dense_output
         Whether its steps are as long as the error allows, so that between two points of a run its dense
         output is wanted (`psmr.study.record.dense`), and no straight line.
@@ -67,7 +64,6 @@ class Scheme:
         def ratio(self) -> int: ...  # noqa: D102
 
     chooses_steps: ClassVar[bool] = False
-    refines: ClassVar[bool] = False
     dense_output: ClassVar[bool] = False
     follows_error: ClassVar[bool] = False
     step_name: ClassVar[str] = "h"
@@ -200,23 +196,6 @@ class Scheme:
 
         What the pencil says of it holds for the steps of that size which a run took.
         """
-        return None
-
-    def at_split(self, h: float, levels: tuple[OwnSteps, ...]) -> Scheme | None:
-        """Return a scheme that refines devices with every common step of h in s split alike; None otherwise.
-
-        Parameters
-        ----------
-        h
-            Common step in s.
-        levels
-            Who takes how many steps in it; see `psmr.numerics.schemes.nested_step.NestedStep`.
-        """
-        return None
-
-    @property
-    def nested(self) -> Any:
-        """The `NestedStep` that it is where devices have steps of their own within its step, else None."""
         return None
 
     def with_ratio(self, ratio: int) -> Scheme:

@@ -81,7 +81,7 @@ def deformation(
 
         return _with_prediction(deformation_at_size(linear, scheme, *_chosen(modes, size)), linear)
     known, numerical, step, rate = _spectra(linear, scheme, pencil)
-    matched = match(known, numerical, step, _own_steps(linear, scheme))
+    matched = match(known, numerical, step)
     names = linear.names_x + linear.names_y
     report = report_of(scheme, pencil, step, known, numerical, matched, names, rate)
     return report if pencil == "published" else _with_prediction(report, linear)
@@ -159,13 +159,8 @@ def spectral_radius(linear: LinearDae, scheme: Scheme) -> float:
         When an equation of the step has no unique solution.
     """
     modes, numerical, step, _ = _spectra(linear, scheme, "exact")
-    matched = match(modes, numerical, step, _own_steps(linear, scheme))
+    matched = match(modes, numerical, step)
     return stable_and_radius(excess_of(modes, numerical, matched, step))[1]
-
-
-def _own_steps(linear: LinearDae, scheme: Scheme) -> np.ndarray | None:
-    """Return the step in s of each state, None where it is that of the scheme."""
-    return None if scheme.nested is None else scheme.nested.own_steps(linear.names_x)
 
 
 def _spectra(linear: LinearDae, scheme: Scheme, pencil: Pencil) -> tuple[Modes, Multipliers, float, float]:

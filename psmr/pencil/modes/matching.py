@@ -61,7 +61,7 @@ class Match:
         return np.array(list(rest), dtype=int)
 
 
-def match(modes: Modes, numerical: Multipliers, step: float, own: np.ndarray | None = None) -> Match:
+def match(modes: Modes, numerical: Multipliers, step: float) -> Match:
     """Assign multipliers to modes one to one and take the unwrapped logarithm.
 
     Parameters
@@ -70,8 +70,6 @@ def match(modes: Modes, numerical: Multipliers, step: float, own: np.ndarray | N
         Eigenvalues and vectors of the state matrix and of the step operator.
     step
         Time in s over which a multiplier acts.
-    own
-        (n,) step in s of each state within that time; None where it is the whole of it.
     """
     partner = np.full(len(modes.s), -1)
     cost = assignment_cost(modes, numerical, step)
@@ -81,13 +79,9 @@ def match(modes: Modes, numerical: Multipliers, step: float, own: np.ndarray | N
     partner[rows] = np.where(columns < len(numerical.z), columns, -1)
     s_numerical = np.full(len(modes.s), np.nan + 0j)
     status = []
-    shown = np.full(len(modes.s), step) if own is None else own[modes.participation.argmax(axis=0)]
     for k, (s, j) in enumerate(zip(modes.s, partner, strict=True)):
         z = numerical.z[j] if j >= 0 else 0.0
-        within = shown[k] < step
-        words = (
-            status_within(s, z, step, shown[k], modes.zero) if within else status_of(s, z, step, modes.zero)
-        )
+        words = status_of(s, z, step, modes.zero)
         if z != 0.0 and not words.startswith(NOT_REPRESENTED):  # a zero mode may be left without a partner
             s_numerical[k] = unwrapped_logarithm(z, s, step)
         status.append(words)
@@ -134,20 +128,6 @@ def status_of(s: complex, z: complex, step: float, zero: float) -> str:
         return f"{NOT_REPRESENTED}: |Im s| h = {abs(s.imag) * step:.3g} > pi, |z| = {abs(z):.3g}"
     if abs(np.angle(z)) > np.pi - NEGATIVE_AXIS:
         return f"{NOT_REPRESENTED}: z on the negative real axis, |z| = {abs(z):.3g}"
-    return REPRESENTED
-
-
-def status_within(s: complex, z: complex, step: float, own: float, zero: float) -> str:
-    """Say whether a multiplier shows a mode of states that take steps of their own in s, and if not why.
-
-    The steps of their own sample it, so that the turns it makes within the common step are those of s; how
-    many these are is not to be told where the phase of z is off by half a turn.
-    """
-    if abs(s) <= zero or z == 0.0 or abs(s.imag) * own > np.pi:
-        return status_of(s, z, own, zero)
-    off = abs(complex(unwrapped_logarithm(z, s, step)).imag - s.imag) * step
-    if off > np.pi - NEGATIVE_AXIS:
-        return f"{NOT_REPRESENTED}: z off by half a turn, |z| = {abs(z):.3g}"
     return REPRESENTED
 
 

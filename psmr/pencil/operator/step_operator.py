@@ -15,7 +15,6 @@ from psmr.dae.system.linear import LinearDae
 from psmr.errors import SingularError
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.operator.equations import NEW, Equation, StepEquations, step_equations
-from psmr.pencil.operator.nested_operator import nested_operator
 
 
 def macro_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, sp.csc_array]:
@@ -79,8 +78,7 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
         (N, N), N = n + m, on w = (x, y). With spline interpolation the state is (w(t), slow part of w(t -
         h_slow), slow part of w(t - 2 h_slow)), slow states before slow algebraic variables, and T is of order
         N + 2 n_slow. With prediction by extrapolation it is w(t) and w(t - h_slow), with the spline also w(t
-        - 2 h_slow), whole or with ``predict="slow"`` their slow parts. Where devices have steps of their own
-        see `psmr.pencil.operator.nested_operator.nested_operator`.
+        - 2 h_slow), whole or with ``predict="slow"`` their slow parts.
 
     Raises
     ------
@@ -93,8 +91,6 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
     closed = scheme.operator(linear)
     if closed is not None:
         return closed
-    if scheme.nested is not None:
-        return nested_operator(linear, scheme.nested, factorised)
     step = step_equations(linear, scheme)
     if step.slow is None:
         return _substituted(step, _state_columns(step, linear))

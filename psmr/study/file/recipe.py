@@ -16,7 +16,6 @@ from psmr.errors import InputError, SchemeError, SingularError
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.self_adjusting import SelfAdjusting
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
@@ -108,9 +107,8 @@ class Recipe:
     split
         None for a scheme without fast and slow variables.
     kind
-        ``"single"``, ``"multirate"``, ``"slow-manifold"``, ``"smes"``, ``"arc-length"``, ``"variable"``,
-        ``"self-adjusting"`` or ``"adaptive"``.
-        Default: single rate without a split, multirate with one.
+        ``"single"``, ``"multirate"``, ``"slow-manifold"``, ``"smes"``, ``"arc-length"``, ``"variable"`` or
+        ``"adaptive"``. Default: single rate without a split, multirate with one.
     """
 
     choices: Mapping[str, Any] = field(default_factory=dict)
@@ -163,7 +161,6 @@ WHOLE: Mapping[str, Callable[..., Scheme]] = {
     "arc-length": ArcLength,
     "adaptive": Adaptive,
     "variable": VariableStep,
-    "self-adjusting": SelfAdjusting,
 }
 """Schemes without fast and slow variables."""
 

@@ -252,6 +252,13 @@ def _head(document: Document, format: str, version: int, beside: tuple[str, ...]
 def _recipe(document: Document) -> Recipe:
     place = ("scheme",)
     given = document.table("scheme") or {}
+    if given.get("type") == "self-adjusting":
+        document.fail(
+            'type = "self-adjusting": this scheme was removed, it took the steps of psmr.VariableStep; write '
+            'type = "variable", which has the same fields',
+            place,
+            "type",
+        )
     # With nothing said but a tolerance the steps follow the error.
     usual = "type" not in given and given.keys() <= SCHEMES[USUAL].keys()
     kind = USUAL if usual else document.choice(place, given, SCHEMES)

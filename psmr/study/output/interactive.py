@@ -7,7 +7,6 @@ needs nothing from elsewhere. The static figures stay: a browser without scripts
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import Any
 
 from markupsafe import Markup
@@ -16,7 +15,7 @@ from psmr.optional import optional
 from psmr.study.events import Fault
 from psmr.study.output.canvas import COLOURS, FAST
 from psmr.study.output.lines import telling, thinned
-from psmr.study.output.plots import panels_of, with_own_steps
+from psmr.study.output.plots import panels_of
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import unit_of
 from psmr.study.record.values import values_of
@@ -49,7 +48,6 @@ def interactive(run: Recorded, signals: Iterable[str] | None = None) -> dict[str
 
     shared = Range1d(float(run.t[0]), float(run.t[-1]), bounds="auto")
     panels = panels_of(run, None if signals is None else list(signals))
-    run = with_own_steps(run, chain(*panels))
     figures = [_panel(run, panel, shared) for panel in panels]
     script, panel_html = components(column(figures, sizing_mode="stretch_width"))
     library = Resources(mode="inline", components=["bokeh"]).render_js()

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import string
 import textwrap
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psmr.arguments import check_arguments, positive_number
-from psmr.errors import InputError, PsmrWarning
+from psmr.errors import InputError
 from psmr.pencil.report.labels import unbroken
 from psmr.pencil.report.svg.figure import PageFigure
 from psmr.study.events import Fault
 from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, page_figure, styled
 from psmr.study.output.lines import draw_lines, shown_of
-from psmr.study.record.activity import STRAIGHT, own_steps, smooth_at, times_within
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import default_panels, quantity, unit_of
 from psmr.study.record.values import values_of
-from psmr.study.run.points import at_rows_of
+from psmr.study.run.points import at_rows_of, with_dense_output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,9 +47,6 @@ TITLES: Mapping[str, str] = {
 
 # Points of a figure: as many as it has dots from left to right.
 POINTS = 500
-# Points to each step of a device that had its own, the more the better; values of a figure with such points,
-# of a run that has not more itself (100 MB).
-CLOSER, OWN_VALUES = (3, 2, 1), 12_000_000
 # Each point between takes a solution of the network: of a large system there are fewer.
 FEWEST, VALUES = 150, 3_000_000
 
@@ -60,54 +54,14 @@ FEWEST, VALUES = 150, 3_000_000
 LETTERED = 60
 
 
-def smooth(run: Recorded, names: Iterable[str], until: float | None = None) -> Recorded:
-    """Return a run as its named signals are drawn, up to a time in s.
-
-    Where its method has them there are points between its long steps; see also `with_own_steps`.
-    """
-    run = with_own_steps(run, names, until)
+def smooth(run: Recorded) -> Recorded:
+    """Return a run as it is drawn: with points between its long steps where its method has them."""
     if not run.whole:
         return run
     points = min(POINTS, max(FEWEST, VALUES // (len(run.names_x) + len(run.names_y))))
     if len(run.t) > points:
         return run
-    times = smooth_at(run, np.linspace(run.t[0], run.t[-1], points))
-    return run.refined(times) if times.size else run
-
-
-def with_own_steps(run: Recorded, names: Iterable[str], until: float | None = None) -> Recorded:
-    """Return a run with points between the common ones where devices of named signals had steps of their own.
-
-    They are as close as these steps, up to a time in s where that is given.
-
-    Warns
-    -----
-    PsmrWarning
-        Where there are none, or too many of them.
-    """
-    steps = own_steps(run, names)
-    if run.refined_steps is None or not steps.size:
-        return run
-    intervals, end = run.refined_steps.intervals, run.t[-1] if until is None else until
-    here = (steps > 1) & (intervals[:, 0] < end)
-    if not here.any():
-        return run
-    if not run.whole:
-        warnings.warn(STRAIGHT, PsmrWarning, stacklevel=3)
-        return run
-    intervals, steps = intervals[here], steps[here]
-    room = max(OWN_VALUES, run.x.size + run.y.size) // (len(run.names_x) + len(run.names_y))
-    parts = next((k * steps for k in CLOSER if k * steps.sum() <= room), None)
-    if parts is None:
-        warnings.warn(
-            f"the figure has the {len(run.t)} points that are common to all, not the {steps.sum()} steps of "
-            "the devices that it shows, and its straight lines pass over a ripple; draw a shorter time "
-            "(until=), or what run.at(times) gives",
-            PsmrWarning,
-            stacklevel=3,
-        )
-        return run
-    return run.refined(times_within(intervals, parts))
+    return with_dense_output(run, np.linspace(run.t[0], run.t[-1], points))
 
 
 def trajectories(
@@ -151,7 +105,7 @@ def trajectories(
     if until is not None and not until > run.t[0]:
         raise InputError(f"until = {until:g} s: must be after the start of the run at {run.t[0]:g} s")
     panels = panels_of(run, names)
-    run = smooth(run, itertools.chain(*panels), until)
+    run = smooth(run)
     if ax is not None:
         if len(panels) > 1 and names is None:
             panels = panels[:1]
@@ -205,10 +159,9 @@ def comparison(
     """Return a figure of two runs over one another and, below each kind of quantity, their difference.
 
     The difference is that at the times of the first run, the second one straight between its points, before
-    and after an event each for itself. Devices that had steps of their own have points as close as these. Of
-    more than nine signals the same ones are drawn of both runs. Events of the first run are full lines, those
-    that the second one alone has are dashed. `labels` are what the runs are called; their systems and schemes
-    where left out.
+    and after an event each for itself. Of more than nine signals the same ones are drawn of both runs. Events
+    of the first run are full lines, those that the second one alone has are dashed. `labels` are what the
+    runs are called; their systems and schemes where left out.
 
     Raises
     ------
@@ -216,8 +169,8 @@ def comparison(
         For a name that means nothing in either run.
     """
     panels = panels_of(run, names)
-    drawn = [name for panel in panels for name in other.signals.select(panel)]
-    run, other = with_own_steps(run, drawn), with_own_steps(other, drawn)
+    for panel in panels:
+        other.signals.select(panel)
     with styled():
         figure = new_figure(width, 0.75 + 3.4 * len(panels))
         ratios = [2.2, 1.0] * len(panels)

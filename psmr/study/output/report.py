@@ -6,7 +6,6 @@ import os
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +17,8 @@ from psmr.files import PAGES, Together, require_suffix
 from psmr.pencil.report.labels import unbroken
 from psmr.pencil.report.svg.figure import PageFigure
 from psmr.study.output.files import placed
-from psmr.study.record.activity import steps_of_all
 from psmr.study.record.certificate import Certificate
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.taken import StepTaken
 from psmr.study.topology.network import buses
 
 # A run of more wall time in s than this is not done again, finer, unless its error is asked for.
@@ -71,12 +68,11 @@ def run_text(run: Recorded) -> str:
 def accuracy(run: Recorded) -> str:
     """Return the estimated error of a run that followed a tolerance; "" for another one.
 
-    The second run that this takes is left out where the first one took more than a second, or would have with
-    one step for all.
+    The second run that this takes is left out where the first one took more than a second.
     """
     if not run.scheme.dense_output or not run.whole or run.failure:
         return ""
-    if run.stats.counters.seconds * steps_of_all(run) > MOST_SECONDS:
+    if run.stats.counters.seconds > MOST_SECONDS:
         return f"tolerance {run.scheme.tolerance:g}; run.estimated_error runs again to estimate the error"
     try:
         return str(run.estimated_error)
@@ -146,7 +142,6 @@ def run_page(
         unaltered=_judged(run.certificate) and bool(run.instants) and run.certificate_after is None,
         modes=_modes(run, system),
         partition=_partition(run, system),
-        activity=_activity(run),
         work={
             "heads": head,
             "rows": [Row(row) for row in rows],
@@ -192,7 +187,7 @@ def _trajectories(run: Recorded, signals: Iterable[str] | None) -> list[Any]:
     from psmr.study.output.plots import panel_figure, panels_of, smooth
 
     panels = panels_of(run, None if signals is None else list(signals))
-    found, run = [], smooth(run, chain(*panels))
+    found, run = [], smooth(run)
     for panel in panels:
         kind = panel[0].rpartition(".")[2]
         found.append(_picture(panel_figure(run, panel), f"{kind} of {_several(panel)} over time"))
@@ -234,7 +229,7 @@ def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
     scheme, subject = run.scheme, run.certificate.subject
     if run.certificate.at_steps:
         judged = run.certificate.at_steps[0]
-        scheme = StepTaken(judged.h, judged.levels).scheme(scheme) or scheme
+        scheme = scheme.at_step(judged.h) or scheme
         subject += f", at {judged.which}, {judged.h:.4g} s"
     # That of another system than the run's own is not the certificate's.
     known = run.certificate.report if system is run.system else None
@@ -277,24 +272,15 @@ def _partition(run: Recorded, system: System | None) -> Any:
     return _picture(one_line_page(system, split), words)
 
 
-def _activity(run: Recorded) -> Any:
-    if run.refined_steps is None or not run.refined_steps.devices:
-        return None
-    from psmr.study.output.activity import activity_figure
-
-    words = "Map of the devices that took steps of their own, over time, with the common step above"
-    return _picture(activity_figure(run), words, wide=True)
-
-
-def _picture(figure: Any, words: str, caption: str = "", wide: bool = False, tight: bool = True) -> Any:
+def _picture(figure: Any, words: str, caption: str = "", tight: bool = True) -> Any:
     from psmr.pencil.report.page import Picture
     from psmr.pencil.report.render import inline_svg
     from psmr.study.output.canvas import close, styled
 
     if isinstance(figure, PageFigure):
-        return Picture(inline_svg(figure, words, tight), words, caption, wide)
+        return Picture(inline_svg(figure, words, tight), words, caption)
     with styled():
-        drawn = Picture(inline_svg(figure, words, tight), words, caption, wide)
+        drawn = Picture(inline_svg(figure, words, tight), words, caption)
     close(figure)
     return drawn
 

@@ -13,10 +13,8 @@ import numpy as np
 from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError, PsmrWarning
-from psmr.numerics.refine.activity import OwnSteps
 from psmr.numerics.schemes.scheme import Scheme as Scheme
 from psmr.study.record.held_time import HELD, reads_time
-from psmr.study.record.taken import StepTaken
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
@@ -44,15 +42,13 @@ class AtStep:
     Attributes
     ----------
     which
-        Which step: the longest, the median one, the median one of the quiet part; and who was refined in it.
+        Which step: the longest, the median one, the median one of the quiet part.
     h
         The step in s.
     stable
         Whether no numerical mode grows with it; None where that is not judged.
     mode_numerical, deformation
         As in `Certificate`.
-    levels
-        As in `psmr.study.record.taken.StepTaken`.
     """
 
     which: str
@@ -60,7 +56,6 @@ class AtStep:
     stable: bool | None
     mode_numerical: complex | None = None
     deformation: float | None = None
-    levels: tuple[OwnSteps, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         if self.mode_numerical is None or self.deformation is None:
@@ -121,11 +116,9 @@ class Certificate:
     prediction: str = ""
 
     def record(self) -> dict[str, Any]:
-        """Return the fields by name, `report` and the `levels` of steps left out."""
+        """Return the fields by name, `report` left out."""
         found = asdict(replace(self, report=None))
         del found["report"]
-        for step in found["at_steps"]:
-            del step["levels"]
         return found
 
     @property
@@ -169,7 +162,7 @@ def certify(
     warn: bool = True,
     linear: LinearDae | None = None,
     any_size: bool = True,
-    steps: Mapping[str, float | StepTaken] | None = None,
+    steps: Mapping[str, float] | None = None,
     judge: Judge | None = None,
 ) -> Certificate:
     """Return the certificate of a scheme on a system, linearised at the system's starting point.
@@ -191,11 +184,11 @@ def certify(
     any_size
         Whether there is a certificate beyond 2,000 variables.
     steps
-        Steps, in s where all went along, by what they are, of a run whose scheme chose them; see
-        `psmr.study.record.taken.steps_of`.
+        Step sizes in s, by what they are, of a run whose scheme chose them; see
+        `psmr.study.record.step_sizes.judged_steps`.
     judge
         What judges a scheme, with the methods of `Judge`; `psmr.deformation` on the linearised system where
-        left out, and for a step in which devices were refined.
+        left out.
 
     Raises
     ------
@@ -215,11 +208,7 @@ def certify(
             f"judge is of the type {type(judge).__name__}: must have the methods deformation and glance; "
             "leave it out for psmr.deformation"
         )
-    taken = {
-        which: step if isinstance(step, StepTaken) else StepTaken(step)
-        for which, step in (steps or {}).items()
-    }
-    found = _judged(system, scheme, warn, linear, any_size, taken, judge)
+    found = _judged(system, scheme, warn, linear, any_size, steps or {}, judge)
     certificate = replace(_with_time_held(found, system), subject=subject)
     if warn and certificate.stable is False:
         warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=3)
@@ -269,14 +258,11 @@ def _judged(
     warn: bool,
     linear: LinearDae | None,
     any_size: bool,
-    steps: Mapping[str, StepTaken],
+    steps: Mapping[str, float],
     judge: Judge | None,
 ) -> Certificate:
     split = getattr(scheme, "split", None)
     partition = "none, one step size for every variable" if split is None else str(split)
-    refined = any(step.levels for step in steps.values())
-    if refined:
-        partition = "found anew in each common step H"
     size = system.n + system.m
     if size > LARGEST and not any_size:
         note = (
@@ -286,8 +272,6 @@ def _judged(
         )
         from psmr.pencil.deformation.prediction import objection
 
-        if refined:
-            note += "; splits are judged up to that size only"
         explicit = scheme.predicting_implicitly() is not None
         words = objection(linear or system.linearise(), scheme) if explicit else ""
         note = f"{note}. {words}" if words else note
@@ -297,60 +281,34 @@ def _judged(
             str(scheme), partition, note="the system has no states, there is nothing to deform"
         )
     if math.isnan(scheme.operator_step) and steps and scheme.at_step(1.0) is not None:
-        linear = linear or system.linearise()
-        if refined and size > LARGEST:
-            found = _of_steps(judge or _Whole(linear), scheme, partition, warn, _unrefined(steps), ())
-            note = f"The splits were not judged: {size} variables are more than {LARGEST}."
-            return replace(found, note=f"{found.note} {note}".strip())
-        whole = _Whole(linear)
-        judge = whole if judge is None else _Apart(judge, whole)
-        return _of_steps(judge, scheme, partition, warn, steps, system.names_x if refined else ())
+        return _of_steps(judge or _Whole(linear or system.linearise()), scheme, partition, warn, steps)
     if math.isnan(scheme.operator_step):
         note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
         return Certificate(str(scheme), partition, note=note)
     return _reported(judge or _Whole(linear or system.linearise()), scheme, partition, warn)
 
 
-def _unrefined(steps: Mapping[str, StepTaken]) -> dict[str, StepTaken]:
-    return {which: StepTaken(step.h) for which, step in steps.items()}
-
-
 def _of_steps(
-    judge: Judge,
-    scheme: Scheme,
-    partition: str,
-    warn: bool,
-    steps: Mapping[str, StepTaken],
-    names: tuple[str, ...],
+    judge: Judge, scheme: Scheme, partition: str, warn: bool, steps: Mapping[str, float]
 ) -> Certificate:
-    """Return the certificate at the steps that were taken; the first one is that of the fields.
-
-    With the `names` of the states each step says who was refined in it.
-    """
+    """Return the certificate at some steps of a run; the first one is that of the fields."""
     used, *others = dict.fromkeys(steps.values())
-    first = _reported(judge, used.scheme(scheme), partition, warn)
+    first = _reported(judge, scheme.at_step(used), partition, warn)
     if first.report is None:
         return replace(first, scheme=str(scheme))
     glances, notes = {used: first.report.glance()}, [first.note]
-    for step in others:
+    for h in others:
         try:
-            glances[step] = judge.glance(step.scheme(scheme))
+            glances[h] = judge.glance(scheme.at_step(h))
         except PsmrError as error:
-            notes.append(f"Not judged with a step of {step.h:.4g} s: {error}")
+            notes.append(f"Not judged with a step of {h:.4g} s: {error}")
     at_steps = tuple(
-        AtStep(
-            f"{which} ({step.split(names)})" if names else which,
-            step.h,
-            glances[step].stable,
-            glances[step].mode_numerical,
-            glances[step].deformation,
-            step.levels,
-        )
-        for which, step in steps.items()
-        if step in glances
+        AtStep(which, h, glances[h].stable, glances[h].mode_numerical, glances[h].deformation)
+        for which, h in steps.items()
+        if h in glances
     )
-    worst = next((step for step, glance in glances.items() if not glance.stable), used)
-    verdict = first.verdict if worst == used else judge.deformation(worst.scheme(scheme)).verdict
+    worst = next((h for h, glance in glances.items() if not glance.stable), used)
+    verdict = first.verdict if worst == used else judge.deformation(scheme.at_step(worst)).verdict
     stable = all(step.stable for step in at_steps)
     note = " ".join(filter(None, notes))
     return replace(first, scheme=str(scheme), stable=stable, verdict=verdict, note=note, at_steps=at_steps)
@@ -371,23 +329,6 @@ class _Whole:
 
     def glance(self, scheme: Scheme) -> Glance:
         return self.deformation(scheme).glance()
-
-
-@dataclass(frozen=True)
-class _Apart:
-    """A judge, and another one for steps in which devices are refined."""
-
-    judge: Judge
-    nested: Judge
-
-    def of(self, scheme: Any) -> Judge:
-        return self.judge if scheme.nested is None else self.nested
-
-    def deformation(self, scheme: Any) -> Deformation:
-        return self.of(scheme).deformation(scheme)
-
-    def glance(self, scheme: Any) -> Glance:
-        return self.of(scheme).glance(scheme)
 
 
 def _reported(judge: Judge, scheme: Any, partition: str, warn: bool) -> Certificate:

@@ -15,7 +15,7 @@ from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_fr
 from psmr.study.record.held_time import HELD, reads_time
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.spans import altered, system_in
-from psmr.study.record.taken import steps_of
+from psmr.study.record.step_sizes import judged_steps
 
 
 def certificate_after(run: Recorded) -> Certificate | None:
@@ -40,7 +40,7 @@ def certificate_after(run: Recorded) -> Certificate | None:
         return Certificate(str(run.scheme), "", note=str(error), subject=what)
     if last.n + last.m > LARGEST:  # nothing is computed there, so that there is no point to look for
         return certify(last, scheme, what, warn=False, any_size=False)
-    steps = steps_of(run.t[span.rows], (), run.refined_steps) if scheme.chooses_steps and run.whole else None
+    steps = judged_steps(run.t[span.rows]) if scheme.chooses_steps and run.whole else None
     # A run that lost synchronism ends anywhere: what is near its end says nothing of what it left.
     found = None
     if not span.moves:

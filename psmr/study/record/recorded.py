@@ -8,7 +8,6 @@ from typing import Protocol
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
-from psmr.numerics.refine.activity import Activity
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event
 from psmr.study.monitors.watching import Stop
@@ -69,8 +68,6 @@ class Recorded(Protocol):
     def stopped(self) -> Stop | None: ...  # noqa: D102
     @property
     def failure(self) -> str: ...  # noqa: D102
-    @property
-    def refined_steps(self) -> Activity | None: ...  # noqa: D102
     @property
     def certificate(self) -> Certificate | None: ...  # noqa: D102
     @property

@@ -7,9 +7,6 @@ to be interpolated, and keeps none of its points. On the faults of three cases f
 undamped oscillator over 1,000 periods, the estimate is 0.96 to 1.11 of the largest error. The second run
 takes 2.7 to 3.6 times the steps of the first one there, 3 to 8 times on the oscillator.
 
-A self-adjusting run is compared with one step for all, so that the estimate has what its interpolation and
-its coupling add. That run is as dear as `VariableStep` at a tenth of the tolerance.
-
 What the estimate does not have: the error of the instants at which devices acted by themselves, which both
 runs share, and what lies between the points of the run.
 """
@@ -25,7 +22,6 @@ from numpy.typing import NDArray
 from psmr.errors import InputError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
-from psmr.numerics.schemes.self_adjusting import SelfAdjusting
 from psmr.numerics.schemes.variable_step import VariableStep
 from psmr.study.record.global_error import GlobalError
 
@@ -39,7 +35,7 @@ FINER = 10.0
 
 
 def reintegrated(run: Recorded) -> GlobalError:
-    """Return the estimated error of a run of `VariableStep` or `SelfAdjusting`.
+    """Return the estimated error of a run of `VariableStep`.
 
     Raises
     ------
@@ -49,7 +45,12 @@ def reintegrated(run: Recorded) -> GlobalError:
     SimulationError
         When the finer run fails.
     """
-    scheme = _one_step_for_all(run)
+    scheme = run.scheme
+    if not isinstance(scheme, VariableStep):
+        raise InputError(
+            f"{scheme}: the error is estimated for psmr.VariableStep, which follows a tolerance; compare the "
+            "run with one at a smaller step (run.compare)"
+        )
     if run.system is None or not run.whole:
         raise InputError(
             "the error is estimated from all points of a run and its system, which this one did not keep; "
@@ -81,19 +82,6 @@ def reintegrated(run: Recorded) -> GlobalError:
     largest, rms, row, column = differences.found()
     name = (*run.names_x, *run.names_y)[column]
     return GlobalError(scheme.tolerance, largest, rms, name, float(t[row]))
-
-
-def _one_step_for_all(run: Recorded) -> VariableStep:
-    """Return the scheme of a run, with one step for all; refuse others."""
-    scheme = run.scheme
-    if isinstance(scheme, SelfAdjusting):
-        return scheme.together
-    if isinstance(scheme, VariableStep):
-        return scheme
-    raise InputError(
-        f"{scheme}: the error is estimated for psmr.VariableStep and psmr.SelfAdjusting, which follow a "
-        "tolerance; compare the run with one at a smaller step (run.compare)"
-    )
 
 
 class _Differences:

@@ -14,7 +14,6 @@ ROLES = {
     "algebraic": "algebraic equations",
     "fast": "fast set",
     "slow": "slow set",
-    "refined": "refined devices",
     "event": "start and events",
 }
 # Times named of what happened often; the rest is counted.
@@ -109,8 +108,6 @@ class Stats:
             steps += f", {c.rejected} rejected"
             if c.reversals:
                 steps += f", {100 * c.chatter:.0f} % of the steps turned back"
-        if c.refined:
-            steps += f", {c.refined} smaller ones of {c.refined_rows / c.refined:.0f} rows on average"
         lines = [f"{steps}, {c.refreshes} refreshed factorisations; integrated in {c.seconds:.3f} s"]
         lines += _helped(c)
         if self.single_rate is not None:

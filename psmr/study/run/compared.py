@@ -12,10 +12,9 @@ import numpy as np
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrWarning
-from psmr.study.record.activity import smooth_at
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.values import values_of
-from psmr.study.run.points import at_rows_of
+from psmr.study.run.points import at_rows_of, with_dense_output
 from psmr.study.topology.network import buses
 
 SHOWN = 5
@@ -112,7 +111,7 @@ def compare(run: Recorded, other: Recorded, names: str | Iterable[str] | None = 
         other.signals.select(chosen)
     if not chosen:
         raise InputError("the two runs have no signal in common; are they of one case?")
-    fine = other.refined(served) if (served := smooth_at(other, run.t)).size else other
+    fine = with_dense_output(other, run.t)
     rows, theirs_at = at_rows_of(run.t, fine.t, values_of(fine, chosen))
     if not rows.any():
         raise InputError(

@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.errors import InputError, shown
-from psmr.numerics.schemes.self_adjusting import SelfAdjusting
-from psmr.study.record.activity import refined_at
 from psmr.study.record.dense import dense_points
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.within import taken_again
 
 Reals = NDArray[np.float64]
 Side = Literal["before", "after"]
@@ -79,9 +76,8 @@ def between(t: Reals, values: Reals, times: ArrayLike, side: Side = "after") -> 
 def refined(run: Recorded, times: ArrayLike) -> tuple[Reals, Reals, Reals]:
     """Return t, x and y of a run with further points at (L,) times in s, in the order of time.
 
-    The points are those of the dense output of the method (`psmr.study.record.dense`), and within common
-    steps in which devices had steps of their own those of the method itself (`psmr.study.record.within`);
-    times at which a point is recorded, or outside the run, add none.
+    The points are those of the dense output of the method (`psmr.study.record.dense`); times at which a point
+    is recorded, or outside the run, add none.
     """
     t = run.t
     wanted = np.unique(np.asarray(times, dtype=float))
@@ -91,14 +87,19 @@ def refined(run: Recorded, times: ArrayLike) -> tuple[Reals, Reals, Reals]:
     if wanted.size == 0 or run.system is None:
         return t, run.x, run.y
     points = np.hstack([run.x, run.y])
-    busy, new = refined_at(run, wanted), np.empty((wanted.size, points.shape[1]))
-    new[~busy] = dense_points(run.system, run.spans, t, points, wanted[~busy])
-    if busy.any():
-        assert isinstance(run.scheme, SelfAdjusting)
-        new[busy] = taken_again(run.system, run.spans, run.scheme.together, t, points, wanted[busy])
+    new = dense_points(run.system, run.spans, t, points, wanted)
     at = np.searchsorted(t, wanted, side="right")
     points, n = np.insert(points, at, new, axis=0), run.x.shape[1]
     return np.insert(t, at, wanted), points[:, :n], points[:, n:]
+
+
+def with_dense_output(run: Recorded, times: Reals) -> Recorded:
+    """Return a run with the points of its dense output at (L,) times in s.
+
+    A scheme of fixed steps has none, and a run that kept a part of its points or variables lost it: both are
+    returned as they are.
+    """
+    return run.refined(times) if run.whole and run.scheme.dense_output else run
 
 
 def apart(t: Reals) -> Reals:

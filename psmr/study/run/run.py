@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -16,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from psmr.arguments import check_arguments
 from psmr.dae.system.linear import LinearDae, modes
 from psmr.dae.system.system import System
-from psmr.errors import InputError, PsmrError, PsmrWarning
+from psmr.errors import InputError, PsmrError
 from psmr.files import Together
-from psmr.numerics.refine.activity import Activity
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event
 from psmr.study.monitors.watching import Stop
@@ -26,7 +24,6 @@ from psmr.study.outcome.outcome import Outcome
 from psmr.study.outcome.outcome_of import outcome_of
 from psmr.study.outcome.red_amber_green import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
-from psmr.study.record.activity import STRAIGHT, activity_frame, activity_of, refined_at, smooth_at
 from psmr.study.record.certificate import Certificate, Scheme
 from psmr.study.record.certificate_after import certificate_after
 from psmr.study.record.global_error import GlobalError
@@ -39,7 +36,7 @@ from psmr.study.record.stats import Stats
 from psmr.study.record.values import PIECE, values_in_pieces, values_of
 from psmr.study.run.compared import Comparison, compare
 from psmr.study.run.notebook import run_html
-from psmr.study.run.points import Side, apart, between, refined, sides, within_run
+from psmr.study.run.points import Side, apart, between, refined, sides, with_dense_output, within_run
 from psmr.study.run.save import save_run
 from psmr.study.run.system_at import Where, linearise_at, system_at
 
@@ -84,8 +81,6 @@ class Run:
         The system at the start of the run, from which signals of devices are computed.
     changes
         What events and devices did to the system, in order of time.
-    refined_steps
-        Which devices had steps of their own, of a scheme that finds them; see `activity`.
     kept
         What there is beside them of a run that kept chosen signals or not every step; None of one that kept
         every point whole.
@@ -112,7 +107,6 @@ class Run:
     changes: tuple[Change, ...] = ()
     kept: Kept | None = None
     acted: tuple[tuple[float, str], ...] = ()
-    refined_steps: Activity | None = None
     failure: str = ""
 
     def __post_init__(self) -> None:
@@ -179,15 +173,6 @@ class Run:
         return replace(found, failed=self.failure) if self.failure else found
 
     @property
-    def activity(self) -> pd.DataFrame:
-        """When what was fast: steps of each device (rows) within each common step (columns, intervals in s).
-
-        Devices that never had steps of their own have no row; an entry of 1 went along with the common step.
-        A fixed partition has one column; see `psmr.study.record.activity`.
-        """
-        return activity_frame(activity_of(self))
-
-    @property
     def ends(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:
         """(x, y) of the whole system at the first and at the last point."""
         if self.kept is not None:
@@ -211,9 +196,8 @@ class Run:
     def estimated_error(self) -> GlobalError:
         """The error of the run, estimated by a second run at a tenth of its tolerance.
 
-        Computed when it is first asked for, by three to four times the steps of the run; of a self-adjusting
-        run with refined devices by those of one step for all. See `psmr.study.record.reintegrate`, also for
-        the errors raised.
+        Computed when it is first asked for, by three to four times the steps of the run. See
+        `psmr.study.record.reintegrate`, also for the errors raised.
         """
         return reintegrated(self)
 
@@ -242,9 +226,7 @@ class Run:
 
         Between the recorded points they are those of the method's dense output where its steps are long
         (`VariableStep`): states by a cubic of fourth order in the step, algebraic variables from 0 = g(x, y).
-        Common steps of `SelfAdjusting` in which devices were refined are taken again where times fall into
-        them, with one step for all, so that every variable is as accurate there as at the recorded points;
-        that costs what `VariableStep` costs over these steps. Elsewhere points lie on straight lines.
+        Elsewhere points lie on straight lines.
 
         Parameters
         ----------
@@ -260,23 +242,15 @@ class Run:
         InputError
             For a time outside the run, and a name that means nothing.
         SimulationError
-            Where a step that is taken again fails.
-
-        Warns
-        -----
-        PsmrWarning
-            For times within steps in which devices were refined, of a run that kept only a part of its points
-            or variables: straight lines pass over what these did there.
+            Where the algebraic equations have no solution near the line between two points.
         """
         check_arguments(Run.at, locals())
         import pandas as pd
 
         chosen = self.signals.select(names)
         wanted = np.atleast_1d(np.asarray(times, dtype=float))
-        if not self.whole and refined_at(self, wanted).any():
-            warnings.warn(STRAIGHT, PsmrWarning, stacklevel=2)
         inside = within_run(self.t, wanted)
-        fine = self.refined(served) if (served := smooth_at(self, inside)).size else self
+        fine = with_dense_output(self, inside)
         values = between(fine.t, values_of(fine, chosen), inside, side)
         return pd.DataFrame(values, index=pd.Index(wanted, name="t"), columns=list(chosen))
 
@@ -369,9 +343,7 @@ class Run:
     ) -> pd.DataFrame:
         """Return signals as a table, a row per accepted time, or at the given times.
 
-        Rows are the accepted points of the run. Of `SelfAdjusting` these are the ends of the common steps,
-        also for devices that had steps of their own between them (`activity`): what ripples faster is sampled
-        there, and a line through the rows does not show it. `times` gives such a signal at any instants.
+        Rows are the accepted points of the run; `times` gives a signal at any instants.
 
         Parameters
         ----------
@@ -488,12 +460,6 @@ class Run:
         from psmr.study.output.plots import trajectories
 
         return trajectories(self, names, **options)
-
-    def plot_activity(self, **options: Any) -> Figure:
-        """Return the map of `activity`; see `psmr.study.output.activity.activity_figure`."""
-        from psmr.study.output.activity import activity_figure
-
-        return activity_figure(self, **options)
 
     def to_html(
         self, path: str | os.PathLike[str], system: System | None = None, interactive: bool = False

@@ -14,7 +14,7 @@ from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
 from psmr.study.run.encoded import Encoder
 
-FORMAT, VERSION = "psmr-run", 2
+FORMAT, VERSION = "psmr-run", 3
 HEAD, BODY, ARRAY = "head.json", "run.json", "arrays/{}.npy"
 
 

@@ -29,7 +29,7 @@ from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.signals import units_of
 from psmr.study.record.stats import Stats
-from psmr.study.record.taken import steps_of
+from psmr.study.record.step_sizes import judged_steps
 from psmr.study.run.arguments import checked_monitors, refuse_slips
 from psmr.study.run.run import Run
 from psmr.study.run.size import check_size
@@ -166,7 +166,7 @@ def simulate(
             # Of a run that keeps some of its points only, the steps are not known.
             whole = wanted is None or wanted.every == 1
             events_at = [change.t for change in made if change.t < t[-1]]
-            steps = steps_of(t, events_at, trajectory.activity) if whole else None
+            steps = judged_steps(t, events_at) if whole else None
             certificate = _certify(system, scheme, any_size=any_size, steps=steps)
         return Run(
             t=t,
@@ -186,7 +186,6 @@ def simulate(
             changes=made,
             kept=kept,
             acted=tuple((change.t, change.label) for change in trajectory.acted if change.protects),
-            refined_steps=trajectory.activity,
             failure=failure,
         )
 

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import InputError, shown
-from psmr.study.record.activity import smooth_at
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.settled import Settled
 from psmr.study.record.spans import Span, system_in
-from psmr.study.run.points import between, within_run
+from psmr.study.run.points import between, with_dense_output, within_run
 
 Reals = NDArray[np.float64]
 Where = Literal["point", "equilibrium"]
@@ -84,5 +83,5 @@ def _point(run: Recorded, t: float) -> Reals:
                 f"at its first and last time, {run.t[0]:g} s and {run.t[-1]:g} s; simulate without `record`"
             )
         return np.concatenate(run.ends[at])
-    fine = run.refined(served) if (served := smooth_at(run, np.array([t]))).size else run
+    fine = with_dense_output(run, np.array([t]))
     return between(fine.t, np.hstack([fine.x, fine.y]), t)[0]

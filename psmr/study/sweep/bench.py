@@ -17,7 +17,7 @@ from psmr.grid.start.initialise import build
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.pencil.deformation.one_step import OneStepModes
 from psmr.study.record.certificate import LARGEST, Certificate, Scheme, certify
-from psmr.study.record.taken import steps_of
+from psmr.study.record.step_sizes import judged_steps
 from psmr.study.run.run import Run
 from psmr.study.sweep.alter import altered
 from psmr.study.sweep.axes import Base
@@ -126,9 +126,7 @@ class Bench:
             return _kept(self._certificates, key, lambda: certify(system, scheme, warn=False, any_size=False))
         # One eigenvalue problem for all runs: what any step makes of the modes follows from them.
         modes = _kept(self._modes, key[:2], lambda: OneStepModes.of(system.linearise()))
-        steps = steps_of(
-            run.t, [change.t for change in run.changes if change.t < run.t[-1]], run.refined_steps
-        )
+        steps = judged_steps(run.t, [change.t for change in run.changes if change.t < run.t[-1]])
         return certify(system, scheme, warn=False, steps=steps, judge=modes)
 
     def _scheme(self, system: System, choices: tuple[tuple[str, Value], ...]) -> Scheme:

@@ -23,8 +23,7 @@ VARIABLE = {
 }
 # Those of cases with tens of thousands of variables.
 OF_HUGE = {"TR-BDF2": (1e-3,), "ESDIRK32": (1e-2, 1e-3, 1e-4), "ESDIRK43": (1e-4, 1e-5)}
-REFINED, TM, EXTRAPOLATED = "SelfAdjusting", "multirate TM", "multirate extrapolation"
-REFINED_TOLERANCES = (1e-2, 1e-3, 1e-4)
+TM, EXTRAPOLATED = "multirate TM", "multirate extrapolation"
 # Macro steps in s of those that predict by extrapolation, and how many small ones each macro step has.
 MACRO_STEPS, RATIO = (0.02, 0.005), 10
 # Faster than this, in 1/s, is fast where no converters are.
@@ -63,21 +62,17 @@ def reference_of(size: int) -> float:
 
 
 def entries(size: int, kind: str, multirate: Sequence[Entry]) -> list[Entry]:
-    """Return what is measured in any case; `SelfAdjusting` beside `VariableStep` with its tolerance.
+    """Return what is measured in any case.
 
     Very large cases have fewer tolerances: those at which schemes are compared.
     """
     quiet, huge = kind == "quiet minute", size >= HUGE
     found = [Entry(SETUP, "0.1", psmr.VariableStep(0.1), START / 50)]
-    refined = {own(tol): Entry(REFINED, f"{tol:g}", psmr.SelfAdjusting(tol)) for tol in REFINED_TOLERANCES}
     for method, tolerances in VARIABLE.items():
         for tolerance in tolerances:
-            name = method, f"{tolerance:g}"
             if huge and tolerance not in OF_HUGE[method]:
                 continue
-            found.append(Entry(*name, psmr.VariableStep(tolerance, method)))
-            if name in refined and not (huge and tolerance > LOOSE):
-                found.append(refined[name])
+            found.append(Entry(method, f"{tolerance:g}", psmr.VariableStep(tolerance, method)))
     if quiet:
         found += [
             Entry(name, f"{tolerance:g}", psmr.VariableStep(tolerance), t_end)

@@ -1,7 +1,7 @@
 """The page "when multirate pays": ``python -m tests.benchmarks.equal_error.map [ROUNDS ...]``.
 
-Makes docs/when-multirate-pays.md and its figure from docs/figures/when-multirate-pays.jsonl, and what it says
-of faults from docs/figures/performance.jsonl. Files of rounds that `stays_fast` wrote are gathered in the
+Makes docs/when-multirate-pays.md and its figure from docs/figures/when-multirate-pays.jsonl.
+Files of rounds that `stays_fast` wrote are gathered in the
 former first, with the median of what a run cost.
 """
 
@@ -16,17 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, save, styled
-from tests.benchmarks.equal_error.cases import title
 from tests.benchmarks.equal_error.measure import Measured, cost_at, ratio
 from tests.benchmarks.equal_error.records import Study, gather, studies, versions
-from tests.benchmarks.equal_error.stays_fast import BOTH, CASES, COUPLINGS, REFINED, SINGLE
+from tests.benchmarks.equal_error.stays_fast import BOTH, CASES, COUPLINGS, SINGLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DOCS = Path(__file__).parents[3] / "docs"
 ROWS = DOCS / "figures" / "when-multirate-pays.jsonl"
-FAULTS = DOCS / "figures" / "performance.jsonl"
 FIGURE = "when-multirate-pays.svg"
 BY, ALL = "largest_watched", "largest"
 NAMES = {
@@ -50,8 +48,6 @@ def main() -> None:
     version, days = versions(ROWS)
     found = [_costed(study) for study in studies(ROWS)]
     found.sort(key=lambda s: (s.facts["size"] > 1000, s.facts["size"] > 20000, s.key[1]))
-    faults = [s for s in studies(FAULTS) if s.key[2] == "local fault" and s.of(REFINED)]
-    faults.sort(key=lambda s: (s.facts["size"], s.key[1]))
     points = [point for study in found for point in _points(study)]
     fit = _fit(points)
     _figure(points, fit)
@@ -62,7 +58,6 @@ def main() -> None:
         rounds=_rounds(found),
         gains=_gains(found),
         couplings=_couplings(found),
-        faults=_faults(faults),
         a=f"{fit[0]:.2g}",
         b=f"{fit[1]:.2g}",
         scatter=f"{_scatter(points, fit):.1f}",
@@ -224,12 +219,8 @@ def _gains(found: Sequence[Study]) -> str:
         "| error, all variables | gain |",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    notes = []
     for study in found:
         rows = study.rows
-        if refined := [_gain(rows, row) for row in _family(study, REFINED)]:
-            where = f"{NAMES[study.key[0]]} with {study.key[1]:g} plants"
-            notes.append(f"`SelfAdjusting` on {where} has a gain of {', '.join(refined)}.")
         for row in _family(study, BOTH):
             words = ratio(rows, [SINGLE], row.family, getattr(row, BY), BY)
             if words == "-":
@@ -241,15 +232,11 @@ def _gains(found: Sequence[Study]) -> str:
                 f"{getattr(row, BY):.1e} | {mark}{cost:.3f} | {row.seconds:.4f} | {words} | "
                 f"{getattr(row, ALL):.1e} | {_gain_of_all(rows, row)} |"
             )
-    return "\n".join([*lines, "", *notes])
+    return "\n".join(lines)
 
 
 def _head(study: Study) -> str:
     return f"| {NAMES[study.key[0]]} | {study.key[1]:g}"
-
-
-def _gain(rows: Sequence[Measured], row: Measured) -> str:
-    return f"{ratio(rows, [SINGLE], row.family, getattr(row, BY), BY)} at an error of {getattr(row, BY):.1e}"
 
 
 def _gain_of_all(rows: Sequence[Measured], row: Measured) -> str:
@@ -269,16 +256,6 @@ def _couplings(found: Sequence[Study]) -> str:
                     f"{_head(study)} | {family}, {row.label} | {row.seconds:.4f} | "
                     f"{row.largest_watched:.1e} | {row.rms_watched:.1e} |"
                 )
-    return "\n".join(lines)
-
-
-def _faults(faults: Sequence[Study]) -> str:
-    lines = ["| case | at the errors of `SelfAdjusting` with tolerances 1e-2 to 1e-4 |", "|---|---|"]
-    for study in faults:
-        gains = [
-            ratio(study.rows, ["ESDIRK32"], REFINED, row.rms, "rms") for row in study.of(REFINED)
-        ]  # which is `VariableStep` at these tolerances
-        lines.append(f"| {title(*study.key[:2])} | {', '.join(gains)} |")
     return "\n".join(lines)
 
 

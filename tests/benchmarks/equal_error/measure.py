@@ -177,9 +177,7 @@ class Bench:
         for entry in entries:
             if type(entry.what) not in warm:
                 warm.add(type(entry.what))
-                # Steps of single devices are compiled when the first ones are taken, somewhere in the run.
-                refines = isinstance(entry.what, psmr.SelfAdjusting)
-                self._timed(entry, self.disturbance.t_end if refines else self.before or WARM)
+                self._timed(entry, self.before or WARM)
             end = self.disturbance.t_end if entry.t_end is None else entry.t_end
             seconds, result = self._timed(entry, end)
             if self.before is not None:

@@ -1,7 +1,7 @@
 """Write docs/performance.md and its figures: ``python -m tests.benchmarks.equal_error.page [ROUNDS ...]``.
 
 Makes them from docs/figures/performance.jsonl and the files of `map` and `smoothness` beside it. Files of
-rounds that the measurements wrote (the grid, `peers`, `large`, `limiting`) are gathered in the first one
+rounds that the measurements wrote (the grid, `peers`, `large`) are gathered in the first one
 before, with the median of what a run cost.
 """
 
@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import NullFormatter
 
-from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, save, styled
+from psmr.study.output.canvas import COLOURS, FAINT, new_figure, save, styled
 from tests.benchmarks.equal_error import peers, targets
 from tests.benchmarks.equal_error.cases import ALL, DISTURBANCES, title
-from tests.benchmarks.equal_error.grid import EXTRAPOLATED, FIXED, LOOSE, REFINED, SETUP, TIGHT, TM, own
+from tests.benchmarks.equal_error.grid import EXTRAPOLATED, FIXED, LOOSE, SETUP, TIGHT, TM
 from tests.benchmarks.equal_error.large import KIND as LARGE_RUN
-from tests.benchmarks.equal_error.limiting import KIND as HELD
 from tests.benchmarks.equal_error.map import ROWS as PLANTS
-from tests.benchmarks.equal_error.measure import ratio
 from tests.benchmarks.equal_error.records import Study, gather, studies, versions
 from tests.benchmarks.equal_error.smoothness import CASES as SMOOTH_CASES
 from tests.benchmarks.equal_error.smoothness import MINUTE, RICH
@@ -31,7 +29,7 @@ from tests.benchmarks.equal_error.smoothness import ROWS as SMOOTHNESS
 DOCS = Path(__file__).parents[3] / "docs"
 ROWS = DOCS / "figures" / "performance.jsonl"
 BLOCKS = "set-up of the blocks"
-FAMILIES = (*FIXED, TM, EXTRAPOLATED, "TR-BDF2", "ESDIRK32", "ESDIRK43", REFINED, "IDA")
+FAMILIES = (*FIXED, TM, EXTRAPOLATED, "TR-BDF2", "ESDIRK32", "ESDIRK43", "IDA")
 
 # Errors and costs beyond these times the best of a panel say only that a scheme is of no use there.
 WORST = 1e-1
@@ -47,7 +45,6 @@ def main() -> None:
     grid.sort(key=lambda study: (order[study.key[:2]], list(DISTURBANCES).index(study.key[2])))
     others = [study for study in every if study.key[0].partition(" ")[0] in (peers.ANDES, peers.TOPS)]
     run = next(study for study in every if study.key[2] == LARGE_RUN)
-    held = sorted((study for study in every if study.key[2] == HELD), key=lambda study: study.key[1])
     smooth = studies(SMOOTHNESS)
     version, days = versions(ROWS)
     names = []
@@ -65,7 +62,6 @@ def main() -> None:
         agreement=_agreement(others),
         figures="\n\n".join(f"![Work against precision: {what}](figures/{name})" for what, name in names),
         following=_following(grid),
-        held=_held(held),
         smoothness=_smoothness(smooth),
         smooth_version=versions(SMOOTHNESS)[0],
         allowed=_allowed(smooth, SMOOTH_CASES),
@@ -77,7 +73,6 @@ def main() -> None:
         by_kind=targets.by_kind(targets.converter_rich(grid), FIXED),
         step_cost=_step_cost(targets.converter_rich(grid), "TM"),
         exceptions=_exceptions(grid),
-        **_in_words(held),
         **_slow_and_fast(grid),
     )
     (DOCS / "performance.md").write_text(page, encoding="utf-8")
@@ -156,14 +151,11 @@ def _ratios(grid: Sequence[Study]) -> str:
 def _multirate(grid: Sequence[Study]) -> str:
     rows = []
     for study in grid:
-        refined = [
-            ratio(study.rows, [own(float(row.label))[0]], REFINED, row.rms, "rms")
-            for row in study.of(REFINED)
-        ]
-        pair = (targets.against(study, (TM,), LOOSE, by) for by in targets.ERRORS)
-        rows.append((*_what(study), ", ".join(refined), ", ".join(pair) if study.of(TM) else ""))
-    heads = "case | disturbance | variable / self-adjusting at 1e-2, 1e-3, 1e-4 "
-    return _table(heads + "| fixed multirate, TM / variable, 1e-3: all, watched", "llll", rows)
+        if study.of(TM):
+            pair = (targets.against(study, (TM,), LOOSE, by) for by in targets.ERRORS)
+            rows.append((*_what(study), ", ".join(pair)))
+    heads = "case | disturbance | fixed multirate, TM / variable, 1e-3: all, watched"
+    return _table(heads, "lll", rows)
 
 
 def _quiet(grid: Sequence[Study]) -> str:
@@ -205,44 +197,6 @@ def _quiet_bound(smooth: Sequence[Study]) -> str:
     fewer = sum(ratio < 1.0 for ratio in ratios)
     middle = float(np.median(ratios))
     return f"{ratios[0]:.1f} to {ratios[-1]:.1f}, median {middle:.1f}; {fewer} of {len(ratios)} below 1"
-
-
-def _held(studies_of_steps: Sequence[Study]) -> str:
-    rows = []
-    for study in studies_of_steps:
-        for each in study.facts["held_by"]:
-            worst = ", ".join(f"{name} in {count}" for name, count in each["worst"])
-            least, middle, most = each["far"]
-            above = ", ".join(
-                f"{middle:g} (at most {most})"
-                for middle, most in zip(each["above"], each["most_above"], strict=True)
-            )
-            far = f"{least:g} to {most:g}, median {middle:g}"
-            gain = f"{each['equal']:.2f} (at most {each['most_equal']:.1f})"
-            step = (title(*study.key[:2]), f"{each['tolerance']:g}", f"{each['steps']}")
-            rows.append((*step, worst, far, above, f"{each['held']:.0%}", gain))
-    heads = "case | tolerance | steps | the largest error is that of | branches from the fault "
-    heads += "| devices above the tolerance at twice, four times the step | their part of the squared error "
-    return _table(heads + "| gain of a split at equal error", "llrlllrr", rows)
-
-
-def _in_words(studies_of_steps: Sequence[Study]) -> dict[str, str]:
-    """Return the ranges of what `_held` shows, for sentences."""
-    found = [each for study in studies_of_steps for each in study.facts["held_by"]]
-
-    def over(values: Sequence[float], digits: int) -> str:
-        low, high = (f"{value:.{digits}f}" for value in (min(values), max(values)))
-        return low if low == high else f"{low} to {high}"
-
-    return {
-        "held_devices": over([each["devices"] for each in found], 0),
-        "held_all": f"{min(study.facts['all_devices'] for study in studies_of_steps):,}",
-        "held_far": over([each["far"][1] for each in found], 0),
-        "held_twice": over([each["above"][0] for each in found], 0),
-        "held_four": over([each["above"][1] for each in found], 0),
-        "held_part": f"{over([100.0 * each['held'] for each in found], 0)} %",
-        "held_equal": over([each["equal"] for each in found], 2),
-    }
 
 
 def _smoothness(smooth: Sequence[Study]) -> str:
@@ -302,9 +256,7 @@ def _figure(kinds: Sequence[Study], case: str, converters: float) -> tuple[str, 
         figure = new_figure(8.4, 3.4 * ((len(kinds) + 1) // 2) + 0.5)
         axes = figure.subplots((len(kinds) + 1) // 2, 2, squeeze=False, sharey=True).ravel()
         for ax, study in zip(axes, kinds, strict=False):
-            for colour, marker, (family, points) in zip(
-                (*COLOURS, INK), "os^vD<>P*h", _lines(study), strict=True
-            ):
+            for colour, marker, (family, points) in zip(COLOURS, "os^vD<>P*", _lines(study), strict=True):
                 ax.loglog(*points, marker=marker, ls="-", label=family, color=colour, lw=1.1, ms=4)
             setup = study.of(SETUP)
             if setup:

@@ -1,7 +1,7 @@
 """Where multirate pays: ``python -m tests.benchmarks.equal_error.stays_fast [CASE:PLANTS ...]``.
 
-Cost and error of `VariableStep`, fixed multirate schemes and `SelfAdjusting` on cases with converters in full
-whose ripple never ends. Costs are processor times of the run behind its first 40 ms. Appends a round of rows
+Cost and error of `VariableStep` and fixed multirate schemes on cases with converters in full whose ripple
+never ends. Costs are processor times of the run behind its first 40 ms. Appends a round of rows
 after another, from which ``python -m tests.benchmarks.equal_error.map`` makes docs/when-multirate-pays.md,
 and goes on where it was broken off.
 """
@@ -28,16 +28,14 @@ CASES = (
     *(("case1354pegase", count) for count in (5, 1, 20, 100)),
     *(("case9241pegase", count) for count in (5, 1, 20, 100)),
 )
-SINGLE, REFINED, HELD, MEAN, SCHUR, BOTH = (
+SINGLE, HELD, MEAN, SCHUR, BOTH = (
     "VariableStep",
-    "SelfAdjusting",
     "held, end",
     "held, mean",
     "Schur, end",
     "Schur, mean",
 )
 TOLERANCES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)
-REFINED_TOLERANCES = (1e-2, 1e-3, 1e-4)
 # Macro and fast step in s.
 STEPS = ((0.02, 5e-4), (0.02, 2e-4), (0.01, 5e-4), (0.01, 2e-4), (0.005, 1e-4))
 # Number of plants with which all schemes are compared, and not only the two that matter.
@@ -63,8 +61,6 @@ def entries(split: partitioning.Partition, size: int, count: int) -> list[Entry]
     """Return what is measured; all couplings in few cases only."""
     families = (BOTH,) if count != COMPARED or size >= HUGE else tuple(COUPLINGS)
     found = [Entry(SINGLE, f"{tolerance:g}", psmr.VariableStep(tolerance)) for tolerance in TOLERANCES]
-    if count == COMPARED:
-        found += [Entry(REFINED, f"{tol:g}", psmr.SelfAdjusting(tol)) for tol in REFINED_TOLERANCES]
     for family in families:
         fixed = {
             "predictor": "extrapolation",

@@ -1,4 +1,4 @@
-"""What `VariableStep`, `SelfAdjusting` and fixed multirate are to save, and what they save."""
+"""What `VariableStep` and fixed multirate are to save, and what they save."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.benchmarks.equal_error.grid import (
     FIXED,
     LATER,
     LOOSE,
-    REFINED,
     SECOND,
     TIGHT,
     own,
@@ -22,7 +21,6 @@ from tests.benchmarks.equal_error.grid import (
 from tests.benchmarks.equal_error.measure import Measured, cost_at, ratio
 from tests.benchmarks.equal_error.records import Study
 from tests.benchmarks.equal_error.stays_fast import BOTH, SINGLE
-from tests.benchmarks.equal_error.stays_fast import REFINED as REFINED_PLANTS
 
 ERRORS = ("rms", "rms_watched")
 # Over these the error is to follow the tolerance.
@@ -159,31 +157,6 @@ def _plants(plants: Sequence[Study], case: str) -> str:
     return max((word for word in words if word not in ("-", "nan")), key=_value, default="-")
 
 
-def _beside_plants(plants: Sequence[Study], case: str) -> str:
-    """Return in words what the self-adjusting scheme does with five plants."""
-    study = next(each for each in plants if each.key[:2] == (case, 5.0))
-    single = {row.label: row.steps for row in study.of(SINGLE)}
-    rows = study.of(REFINED_PLANTS)
-    split = [row.label for row in rows if row.steps != single[row.label]]
-    return f"splits at {', '.join(split)}" if split else "takes the steps of `VariableStep`"
-
-
-def _refined(grid: Sequence[Study]) -> list[str]:
-    return [
-        ratio(study.rows, [own(float(row.label))[0]], REFINED, row.rms, "rms")
-        for study in grid
-        for row in study.of(REFINED)
-    ]
-
-
-def _pairs(grid: Sequence[Study]) -> Iterator[tuple[Measured, Measured]]:
-    """Yield each run of `SelfAdjusting` with that of `VariableStep` at its tolerance."""
-    for study in grid:
-        for row in study.of(REFINED):
-            if (single := row_of(study, float(row.label))) is not None:
-                yield row, single
-
-
 def _extrapolation(grid: Sequence[Study]) -> tuple[str, str]:
     study = next(s for s in grid if s.key == ("case1354pegase", 0.6, "local fault"))
     single = next(row for row in study.of("TM") if row.label == "2 ms")
@@ -227,24 +200,9 @@ def table(grid: Sequence[Study], others: Sequence[Study], run: Study, plants: Se
         line(
             f"five plants that stay fast in {buses} buses: `VariableStep` {least:g} times the cost of "
             "multirate",
-            f"fixed, Schur and mean: {gain}; `SelfAdjusting` {_beside_plants(plants, case)}",
+            f"fixed, Schur and mean: {gain}",
             "met" if _value(gain) >= least else "not met",
         )
-    local = [s for s in grid if s.key[2] == "local fault" and s.key[0] == "case9241pegase"]
-    line(
-        "`VariableStep` 2 times the cost of `SelfAdjusting` behind a local fault, 9,241 buses",
-        *_spread(_refined(local), 2.0),
-    )
-    measured, verdict = _spread(_refined(grid), 0.9)
-    pairs = list(_pairs(grid))
-    same = [single.seconds / row.seconds for row, single in pairs if row.steps == single.steps]
-    measured += (
-        f"; {len(same)} of {len(pairs)} runs are `VariableStep` step for step, {min(same):.2f} to "
-        f"{max(same):.2f}, median {np.median(same):.2f}"
-    )
-    # "Nowhere" is no median; what the clock scatters over runs of the same steps is said beside it.
-    verdict = verdict if verdict == "met" else "in part"
-    line("`SelfAdjusting` nowhere more than 10 % dearer (ratio 0.9)", measured, verdict)
     line(
         "fixed multirate with extrapolation, 1,354 buses with 60 % converters: 4 times cheaper than one rate "
         "with its small step, at most twice the error",

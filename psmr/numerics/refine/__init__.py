@@ -1,1 +1,0 @@
-"""Devices with steps of their own within a step of the whole system."""

@@ -1,0 +1,34 @@
+"""The step sizes by which a run is judged whose scheme chose them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def judged_steps(t: NDArray[np.float64], events: Collection[float] = ()) -> dict[str, float]:
+    """Return step sizes in s of a run by what they are: the median, the longest, the median late in the run.
+
+    Parameters
+    ----------
+    t
+        (K,) accepted times in s, twice at an event.
+    events
+        Times in s of the events. Steps before the first one count only where there is nothing else: the
+        system is at equilibrium. The quiet part is the second half of what follows the last one.
+    """
+    h, ends = np.diff(t), t[1:]
+    first, last = min(events, default=float(t[0])), max(events, default=float(t[0]))
+    moving = (h > 0.0) & (ends > first)
+    moving = moving if moving.any() else h > 0.0
+    if not moving.any():
+        return {}
+    h, ends = h[moving], ends[moving]
+    steps = {"the median step": statistics.median(h.tolist()), "the longest step": float(h.max())}
+    quiet = ends > 0.5 * (last + float(t[-1]))
+    if quiet.any():
+        steps["the median step of the quiet part"] = statistics.median(h[quiet].tolist())
+    return steps
