@@ -11,6 +11,7 @@ from psmr.errors import EventError, shown
 from psmr.numerics.run.trajectory import Change
 from psmr.study.events import Event, TimeSeries
 from psmr.study.topology.islands import refuse_dead_islands
+from psmr.study.topology.undetermined import refuse_undetermined_voltages
 
 KINDS = (
     "Fault, LoadTrip, LoadRamp, LineTrip, GeneratorTrip, ShuntSwitch, SetPoint, ParameterStep or TimeSeries"
@@ -44,7 +45,8 @@ def schedule(
     ------
     EventError
         For an event that names something that is not there, lies at or after the end of the run, contradicts
-        another event, or leaves part of the network without a source.
+        another event, leaves part of the network without a source, or leaves a converter without anything
+        that draws current.
     """
     entries: list[Entry] = []
     given = list(map(_event, events))
@@ -59,6 +61,7 @@ def schedule(
     changes = _merged([entry.change for entry in entries])
     if not dead_islands:
         refuse_dead_islands(system, changes)
+    refuse_undetermined_voltages(system, changes, after)
     return changes
 
 
