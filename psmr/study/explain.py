@@ -35,7 +35,7 @@ class Explanation:
     steps
         (heading, sentences) in the order in which things happen.
     factorisations
-        Matrices a macro step, by order, with dishonest Newton and every correction made.
+        Matrices a macro step, by order, with a Jacobian kept for one step and every correction made.
     single_rate
         The same for single rate with the fast step over one macro step; None for single rate itself.
     read_slow, read_fast
@@ -55,7 +55,7 @@ class Explanation:
             lines += ["", f"{k}. {heading}"]
             for sentence in sentences:
                 lines += textwrap.wrap(sentence, WIDTH, initial_indent="   ", subsequent_indent="   ")
-        lines += ["", f"Matrices factorised with dishonest Newton: {_matrices(self.factorisations)}."]
+        lines += ["", f"Matrices factorised with modified Newton: {_matrices(self.factorisations)}."]
         if self.single_rate is not None:
             lines.append(f"Single rate at the fast step, over the same time: {_matrices(self.single_rate)}.")
         return "\n".join(lines)

@@ -339,3 +339,29 @@ except Exception as error:
     done = subprocess.run([sys.executable, file], env=environment, capture_output=True, text=True)
     assert done.stdout == "TypingError\n", done.stderr
     assert not list(tmp_path.rglob("*.turn"))
+
+
+def test_time_of_compiling_is_known_and_no_part_of_that_of_a_run(monkeypatch):
+    from psmr.dae.compile.cache.kept_code import seconds_compiling
+    from psmr.dae.compile.decorators import compiled
+    from psmr.numerics.run import integrate
+
+    number = time.time()  # a closure that no cache has
+
+    @compiled
+    def shifted(x):
+        return x + number
+
+    before, began = seconds_compiling(), time.perf_counter()
+    shifted(1.0)
+    spent, wall = seconds_compiling() - before, time.perf_counter() - began
+    assert 0.5 * wall < spent <= wall
+    before = seconds_compiling()
+    shifted(2.0)
+    assert seconds_compiling() == before
+
+    told = iter([100.0, 140.0])
+    monkeypatch.setattr(integrate, "seconds_compiling", lambda: next(told))
+    system = psmr.build(psmr.case("wscc9"))
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.1, certify=False)
+    assert -40.0 < run.stats.counters.seconds < -30.0

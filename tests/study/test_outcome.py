@@ -37,7 +37,7 @@ def test_lost_synchronism_is_said_and_red(lost):
 def test_the_linearisation_before_a_lost_run_was_stable(lost):
     # This is why the certificate alone must not make a page green.
     assert lost.certificate.stable
-    assert lost.certificate.subject == "the system before the events"
+    assert lost.certificate.subject == "the pre-disturbance system"
 
 
 def test_kept_synchronism_is_green_with_its_figures(kept):
@@ -64,7 +64,7 @@ def test_kept_synchronism_is_green_with_its_figures(kept):
 
 def test_the_system_after_the_last_event_is_certified_at_its_own_equilibrium(kept, lost, scheme):
     after = kept.certificate_after
-    assert after.subject == "the system after the last event, at its own equilibrium"
+    assert after.subject == "the post-disturbance system, at its own equilibrium"
     # The line that is gone makes the slowest swing slower: 8.37 rad/s before.
     assert after.mode.imag == pytest.approx(6.27, abs=0.01)
     assert kept.certificate.mode.imag == pytest.approx(8.37, abs=0.01)
@@ -118,7 +118,7 @@ def test_colours(kept):
     own = dataclasses.replace(good, stable=False, verdict="Unstable, as the system is: |z| = 1.1.")
     judged = judge_run(out, good, own)
     assert judged.colour == "amber"
-    assert judged.reasons[0].startswith("The certificates differ: before the events stable")
+    assert judged.reasons[0].startswith("The certificates differ: before the events numerically stable")
     spoilt = dataclasses.replace(good, stable=False, verdict="Unstable: a spurious mode grows, |z| = 1.5.")
     assert judge_run(out, spoilt, None).colour == "red"
     low = dataclasses.replace(out, end_voltage=dataclasses.replace(out.end_voltage, value=0.5))

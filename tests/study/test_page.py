@@ -48,7 +48,8 @@ def test_the_page_says_everything(page):
     words = text_of(page).replace("\N{NO-BREAK SPACE}", " ")
     for phrase in (
         "Kept synchronism to t = 2 s.", "deformed by 1.44 %", "3 of 33 states", "fast set", "bus5 cleared",
-        "The scheme on the system before the events", "The scheme on the system after the last event",
+        "Numerical accuracy check: pre-disturbance system",
+        "Numerical accuracy check: post-disturbance system",
         "G2.delta", "psmr run x.toml", 'case = "<b>"', "numba", "spurious", "How to read this page",
     ):  # fmt: skip
         assert phrase in words, phrase

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from psmr.dae.compile.cache.kept_code import seconds_compiling
 from psmr.dae.system.system import System
 from psmr.errors import InputError, SimulationError, SingularError
 from psmr.numerics.run.actions import Actions
@@ -115,7 +116,7 @@ def integrate(
     engine: Any = scheme.engine(system, parameters, w, every)
     engine.forget(autonomous(system, parameters))
     blocks = [*engine.blocks.values(), event]
-    began = time.perf_counter()
+    began, compiling = time.perf_counter(), seconds_compiling()
     now = Now()
     expected = 0
     if not scheme.chooses_steps:
@@ -137,7 +138,7 @@ def integrate(
             macro_steps=recorder.macro_steps,
             divided_at=recorder.divided_at,
             jumped_at=recorder.jumped_at,
-            seconds=time.perf_counter() - began,
+            seconds=time.perf_counter() - began - (seconds_compiling() - compiling),
             **engine.counted(),
         )
         found = recorder.trajectory(counters, scheme.step)

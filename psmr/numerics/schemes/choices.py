@@ -11,6 +11,12 @@ from psmr.numbers import real
 
 Newton = Literal["honest", "dishonest", "very dishonest"]
 NEWTONS: tuple[str, ...] = get_args(Newton)
+NEWTON_WORDS = {
+    "honest": "full Newton (new Jacobian at every iteration)",
+    "dishonest": "modified Newton (Jacobian kept for one step)",
+    "very dishonest": "modified Newton (Jacobian kept until convergence slows)",
+}
+"""What a reader is told of each; the names are those of the papers."""
 
 
 class LeftOut(str):

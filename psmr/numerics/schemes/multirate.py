@@ -15,6 +15,7 @@ from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
 from psmr.numerics.schemes.choices import (
     MOST_WITHIN,
+    NEWTON_WORDS,
     NEWTONS,
     LeftOut,
     Newton,
@@ -362,7 +363,7 @@ class Multirate(Scheme):
         return (
             f"multirate {self.predictor} predictor ({self.predict}), {self.solution} solution, "
             f"{self.interpolation} interpolation, h_slow = {self.h_slow:g} s, ratio {self.ratio}, "
-            f"{corrections}, {self.newton} Newton{self._couplings()}"
+            f"{corrections}, {NEWTON_WORDS[self.newton]}{self._couplings()}"
         )
 
     def _couplings(self) -> str:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
-from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, positive
+from psmr.numerics.schemes.choices import (
+    NEWTON_WORDS,
+    NEWTONS,
+    Newton,
+    choice,
+    newton_tolerance,
+    positive,
+)
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
 from psmr.numerics.step.program import BEFORE, NEW, NOW, Instruction, Program, Rate, Stage
@@ -82,7 +89,7 @@ class SingleRate(Scheme):
         return tableau_program(TABLEAUX[self.method])
 
     def __str__(self) -> str:
-        return f"single rate {self.method}, h = {self.h:g} s, {self.newton} Newton"
+        return f"single rate {self.method}, h = {self.h:g} s, {NEWTON_WORDS[self.newton]}"
 
 
 def tableau_program(

@@ -14,7 +14,7 @@ from psmr.pencil.modes.matching import NOT_REPRESENTED, status_of, unwrapped_log
 from psmr.pencil.modes.outermost import Outermost, outermost
 from psmr.pencil.modes.search import along_axis, find
 from psmr.pencil.modes.shift_invert import EPS, ShiftInvert
-from psmr.pencil.modes.verdict import mode_text
+from psmr.pencil.modes.verdict import instability_notes, mode_text
 from psmr.pencil.operator.step_map import step_map
 from psmr.pencil.report.report import Columns, Deformation, dominant_position
 
@@ -33,6 +33,9 @@ HIGHEST = 2.0 * np.pi * 3.0
 
 # Two multipliers are one within this.
 SAME = 1e-6
+
+# Modes found by two searches are one within this part of their size.
+ALIKE_MODES = 1e-3
 
 # A refined multiplier is on the unit circle within this: the residual accepted of a pair.
 ROUNDING = ACCEPTED
@@ -80,10 +83,14 @@ def deformation_at_size(
     columns = {name: values[order] for name, values in columns.items()}
     outer = outermost(step, scheme.step)
     slow = slow_modes(pencil, outer, scheme.step)
-    growing = slow[slow.real > ZERO]
+    growing = _others(slow[slow.real > ZERO], modes)
     spurious = _left_over(outer, z, scheme.step, linear.names_x + linear.names_y, step.size)
     radius = float(max(np.abs(z).max(), radius_of(outer), *np.exp(np.minimum(slow.real, 0.0) * scheme.step)))
     stable = radius <= 1.0 + ROUNDING and not len(growing)
+    rising = modes.real > ZERO
+    shown_rising = shown & (np.abs(z) > 1.0 + ROUNDING)
+    grows = (*modes[rising].tolist(), *growing.tolist())
+    hidden = tuple(modes[rising & ~shown_rising].tolist())
     return Deformation(
         scheme=scheme,
         pencil="exact",
@@ -102,8 +109,10 @@ def deformation_at_size(
             f"multiplier by refinement on the step map ({applied} steps in all), largest residual "
             f"{max(pair.residual for pair in pairs):.1e}.",
             _radius_note(outer, radius, scheme.step, len(slow)),
-            *_unstable_note(np.concatenate([modes, growing])),
+            *instability_notes(grows, hidden),
         ),
+        growing=grows,
+        hidden=hidden,
     )
 
 
@@ -154,6 +163,13 @@ def slow_modes(pencil: ShiftInvert, outer: Outermost, step: float) -> np.ndarray
     return np.where(np.abs(slow) <= ZERO, 0.0, slow)
 
 
+def _others(slow: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return the modes that are none of the chosen ones, whose own multipliers say what the scheme does."""
+    upper = slow.real + 1j * np.abs(slow.imag)
+    apart = [not (np.abs(chosen - s) <= ALIKE_MODES * np.abs(s)).any() for s in upper]
+    return slow[np.array(apart, dtype=bool)]
+
+
 def radius_of(outer: Outermost) -> float:
     """Return the largest magnitude of multipliers, 1 where it is 1 within rounding."""
     size = np.abs(outer.z)
@@ -163,7 +179,8 @@ def radius_of(outer: Outermost) -> float:
 def _left_over(outer: Outermost, z: np.ndarray, step: float, names: tuple[str, ...], size: int) -> Columns:
     """Return the outermost multipliers outside the unit circle that belong to none of the chosen modes."""
     values, vectors = outer.z, outer.vectors
-    apart = np.array([np.abs(z - value).min(initial=np.inf) > SAME for value in values], dtype=bool)
+    known = np.concatenate([z, z.conj()])  # of a pair one mode was chosen
+    apart = np.array([np.abs(known - value).min(initial=np.inf) > SAME for value in values], dtype=bool)
     keep = np.flatnonzero(apart & outer.outside)
     left = values[keep]
     return spurious_columns(left, vectors[:size, keep], step, names)
@@ -183,7 +200,7 @@ def _verdict(modes: np.ndarray, z: np.ndarray, growing: np.ndarray, spurious: Co
         return f"Unstable, as the system is: |z| = {abs(z[outside[0]]):.6g}."
     if len(growing):
         return f"Unstable, as the system is: mode {mode_text(growing[0])} grows."
-    return f"No multiplier outside the unit circle found, with a step of {step:g} s."
+    return f"No numerical instability found at h = {step:g} s."
 
 
 def _radius_note(outer: Outermost, radius: float, step: float, slow: int) -> str:
@@ -206,8 +223,3 @@ def _radius_note(outer: Outermost, radius: float, step: float, slow: int) -> str
         f"inside the unit circle, as far as the Arnoldi method can tell ({found}); those closer to 1 follow "
         f"the {slow} modes of the system found along the imaginary axis up to {covered:.3g} rad/s.{rest}"
     )
-
-
-def _unstable_note(modes: np.ndarray) -> tuple[str, ...]:
-    growing = modes[modes.real > 0.0]
-    return (f"The system itself is unstable: mode {mode_text(growing[0])}.",) if len(growing) else ()

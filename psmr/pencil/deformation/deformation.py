@@ -120,7 +120,7 @@ def report_of(
     """
     excess = excess_of(known, numerical, matched, step)
     stable, radius = stable_and_radius(excess)
-    verdict, warnings = judge(known, numerical, matched, excess, step, rate, names)
+    verdict = judge(known, numerical, matched, excess, step, rate, names)
     columns, multipliers = _columns(known, numerical, matched)
     left = matched.spurious
     return Deformation(
@@ -133,8 +133,10 @@ def report_of(
         stable=stable and rate < 1.0,
         spectral_radius=radius,
         spurious_columns=spurious_columns(numerical.z[left], numerical.vectors[:, left], step, names),
-        verdict=verdict,
-        warnings=((WARNING,) if pencil == "published" else ()) + warnings + scheme.remarks(),
+        verdict=verdict.sentence,
+        warnings=((WARNING,) if pencil == "published" else ()) + verdict.notes + scheme.remarks(),
+        growing=verdict.growing,
+        hidden=verdict.hidden,
     )
 
 

@@ -101,12 +101,15 @@ class OneStepModes:
         """
         z, error = self._multipliers(scheme)
         modes, h = self.modes, scheme.h
-        stable = not (beyond(z, error, self._zero, modes.zero * h) > 0.0).any()
+        excess = beyond(z, error, self._zero, modes.zero * h)
+        stable = not (excess > 0.0).any()
+        growing = (modes.s.real > modes.zero) & (modes.s.imag >= 0.0)
+        hidden = tuple(modes.s[growing & (excess <= 0.0)].tolist())
         k = self._dominant
         if k is None or status_of(modes.s[k], z[k], h, modes.zero) != REPRESENTED:
-            return Glance(stable)
+            return Glance(stable, hidden=hidden)
         s, s_hat = complex(modes.s[k]), complex(unwrapped_logarithm(z[k], modes.s[k], h))
-        return Glance(stable, s_hat, abs(s_hat - s) / abs(s))
+        return Glance(stable, s_hat, abs(s_hat - s) / abs(s), hidden)
 
     def _multipliers(self, scheme: SingleRate) -> tuple[NDArray[np.complex128], Reals]:
         """Return the (n,) multiplier of each mode in a step, and its rounding error."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,12 +14,37 @@ from psmr.pencil.modes.spectrum import Modes, Multipliers
 # Relative to its size: a sparse search leaves so small an imaginary part to a real mode.
 ROUNDED = 1e-13
 
+# A multiplier of which so much or less is left after a step decays immediately.
+GONE = 0.1
+
 
 def stable_and_radius(excess: np.ndarray) -> tuple[bool, float]:
     """Return whether no multiplier is outside the unit circle, and the largest |z|; see `excess_of`."""
     if not len(excess):
         return True, 0.0
     return bool((excess <= 0.0).all()), float((1.0 + excess).max())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a scheme does to the stability of a system.
+
+    Attributes
+    ----------
+    sentence
+        The verdict.
+    notes
+        What else must be said.
+    growing
+        Modes of the system that grow, in 1/s and rad/s, one of each pair.
+    hidden
+        Those of them that the scheme damps, or does not show.
+    """
+
+    sentence: str
+    notes: tuple[str, ...] = ()
+    growing: tuple[complex, ...] = ()
+    hidden: tuple[complex, ...] = ()
 
 
 def judge(
@@ -28,33 +55,26 @@ def judge(
     step: float,
     rate: float,
     names: tuple[str, ...],
-) -> tuple[str, tuple[str, ...]]:
-    """Return the verdict (one sentence) and what else must be said; `excess` as of `excess_of`."""
+) -> Verdict:
+    """Return the verdict; `excess` as of `excess_of`."""
     upper = modes.s.imag >= 0.0
     growing = np.flatnonzero((modes.s.real > modes.zero) & upper).tolist()
     outside = np.flatnonzero((excess > 0.0) & (numerical.z.imag >= 0.0))
     outside = outside[np.argsort(-excess[outside], kind="stable")].tolist()
     owner = {int(j): k for k, j in enumerate(matched.partner) if j >= 0} if outside else {}
     blamed = [j for j in outside if owner.get(int(j)) not in growing]
-    notes = []
-    if growing:
-        listed = ", ".join(mode_text(modes.s[k]) for k in growing[:3])
-        notes.append(f"The system itself is unstable: mode {listed}.")
-        hidden = [k for k in growing if excess[matched.partner[k]] <= 0.0 or matched.partner[k] < 0]
-        if hidden:
-            notes.append(f"The scheme hides this: it damps mode {mode_text(modes.s[hidden[0]])}.")
+    hidden = [k for k in growing if matched.partner[k] < 0 or excess[matched.partner[k]] <= 0.0]
+    notes = [*instability_notes(modes.s[growing].tolist(), modes.s[hidden].tolist())]
     if count := len(matched.zero):
         notes.append(
             f"{count} zero mode{'s' if count > 1 else ''} (z = 1): a common angle or speed, or an integrator"
             " at rest, not an instability."
         )
-    lost = matched.lost[upper[matched.lost]].tolist()
-    if lost:
-        texts = Counter(mode_text(modes.s[k]) for k in lost)
-        shown = [text if count == 1 else f"{text} ({count} modes)" for text, count in texts.items()][:3]
-        rest = len(lost) - sum(list(texts.values())[:3])
-        more = f" and {rest} more" if rest else ""
-        notes.append(f"Not represented at this step: {', '.join(shown)}{more}.")
+    lost = matched.lost[upper[matched.lost]]
+    left = np.where(matched.partner[lost] >= 0, np.abs(numerical.z[matched.partner[lost]]), 0.0)
+    for among, words in ((left <= GONE, "decay immediately"), (left > GONE, "shown as other modes")):
+        if among.any():
+            notes.append(f"Too fast for this step ({words}): {_listed(modes.s[lost[among]].tolist())}.")
 
     if rate >= 1.0:
         verdict = (
@@ -69,9 +89,26 @@ def judge(
     elif outside:
         verdict = f"Unstable, as the system is: |z| = {abs(numerical.z[outside[0]]):.6g}."
     else:
-        largest = float((1.0 + excess).max()) if len(excess) else 0.0
-        verdict = f"Stable: spectral radius {largest:.8g} with a step of {step:g} s."
-    return verdict, tuple(notes)
+        verdict = f"Numerically stable at h = {step:g} s."
+    return Verdict(verdict, tuple(notes), tuple(modes.s[growing].tolist()), tuple(modes.s[hidden].tolist()))
+
+
+def _listed(modes: Sequence[complex]) -> str:
+    """Write the first three different modes, how often each is there, and how many more there are."""
+    texts = Counter(map(mode_text, modes))
+    shown = [text if count == 1 else f"{text} ({count} modes)" for text, count in texts.items()][:3]
+    rest = len(modes) - sum(list(texts.values())[:3])
+    return f"{', '.join(shown)}{f' and {rest} more' if rest else ''}"
+
+
+def instability_notes(growing: Sequence[complex], hidden: Sequence[complex]) -> tuple[str, ...]:
+    """Return what must be said of modes of the system that grow, and of those that the scheme hides."""
+    if not growing:
+        return ()
+    words = f"The system itself is unstable: mode {', '.join(mode_text(s) for s in growing[:3])}."
+    if not hidden:
+        return (words,)
+    return words, f"The scheme hides this: it damps mode {mode_text(hidden[0])}."
 
 
 def mode_text(s: complex) -> str:

@@ -39,11 +39,14 @@ class Glance:
         or the scheme cannot represent it.
     deformation
         Relative deformation of that mode, a fraction; None where there is none.
+    hidden
+        As in `Deformation`.
     """
 
     stable: bool
     mode_numerical: complex | None = None
     deformation: float | None = None
+    hidden: tuple[complex, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,6 +96,10 @@ class Deformation:
         What the reader must know besides.
     prediction
         A sentence on an explicit prediction that breaks down, also among the `warnings`; "" where none does.
+    growing
+        Modes of the system that grow, in 1/s and rad/s, one of each pair.
+    hidden
+        Those of them that the scheme damps, or does not show: an instability that the run hides.
     """
 
     scheme: Scheme
@@ -107,6 +114,8 @@ class Deformation:
     verdict: str
     warnings: tuple[str, ...] = ()
     prediction: str = ""
+    growing: tuple[complex, ...] = ()
+    hidden: tuple[complex, ...] = ()
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -127,9 +136,9 @@ class Deformation:
         """Return the report in short."""
         columns, k = self.columns, self.dominant_at
         if k is None or not np.isfinite(columns["relative_deformation"][k]):
-            return Glance(bool(self.stable))
+            return Glance(bool(self.stable), hidden=self.hidden)
         s_hat = complex(columns["real_numerical"][k], columns["imag_numerical"][k])
-        return Glance(bool(self.stable), s_hat, float(columns["relative_deformation"][k]))
+        return Glance(bool(self.stable), s_hat, float(columns["relative_deformation"][k]), self.hidden)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as CSV in full precision.

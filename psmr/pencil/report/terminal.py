@@ -44,8 +44,8 @@ def terminal_report(report: Reported) -> str:
     if count:
         largest = report.spurious.iloc[0]
         lines.append(
-            f"{count} spurious multiplier{'s' if count > 1 else ''}, largest |z| = {largest.magnitude:.3g} "
-            f"(mostly in {largest.dominant_variable})"
+            f"{count} spurious numerical mode{'s' if count > 1 else ''}, largest |z| = "
+            f"{largest.magnitude:.3g} (mostly in {largest.dominant_variable})"
         )
     for warning in report.warnings:
         lines += _wrapped(warning)

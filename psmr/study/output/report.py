@@ -35,7 +35,7 @@ SHAPES = 3
 OVERDAMPED = 0.5
 """A pair with a larger damping ratio has no period that anybody sees."""
 
-BADGES = {"green": "in order", "amber": "with reservations", "red": "not in order"}
+BADGES = {"green": "OK", "amber": "Check", "red": "Failed"}
 """What a colour means, for readers who see no colours."""
 
 
@@ -57,12 +57,17 @@ def run_text(run: Recorded) -> str:
     parts += ["", f"Events, {len(run.t)} points", *(f"  t = {t:g} s  {label}" for t, label in run.instants)]
     for certificate in (run.certificate, run.certificate_after):
         if certificate is not None:
-            title = f"Certificate: the scheme on {certificate.subject}"
+            title = heading(certificate)
             parts += ["", title, *(f"  {line}" for line in certificate.lines())]
     if words := accuracy(run):
         parts += ["", "Accuracy", f"  {words}"]
     parts += ["", "Work", *(f"  {line}" for line in run.stats.lines())]
     return "\n".join(parts)
+
+
+def heading(certificate: Certificate) -> str:
+    """Return the heading above a certificate."""
+    return f"Numerical accuracy check: {certificate.subject.removeprefix('the ')}"
 
 
 def accuracy(run: Recorded) -> str:
@@ -72,12 +77,13 @@ def accuracy(run: Recorded) -> str:
     """
     if not run.scheme.dense_output or not run.whole or run.failure:
         return ""
+    tolerance = np.format_float_scientific(run.scheme.tolerance, trim="-", exp_digits=1)
     if run.stats.counters.seconds > MOST_SECONDS:
-        return f"tolerance {run.scheme.tolerance:g}; run.estimated_error runs again to estimate the error"
+        return f"Tolerance {tolerance}. For an error estimate (re-runs the case) use run.estimated_error."
     try:
         return str(run.estimated_error)
     except PsmrError as error:
-        return f"tolerance {run.scheme.tolerance:g}; the error was not estimated: {error}"
+        return f"Tolerance {tolerance}. The error was not estimated: {error}"
 
 
 def run_page(
@@ -206,7 +212,7 @@ def _entries(certificate: Certificate) -> dict[str, Any]:
     first, *rest = certificate.lines()
     pairs = [line.partition(": ") for line in rest]
     return {
-        "subject": certificate.subject,
+        "heading": heading(certificate),
         "entries": [("verdict", unbroken(first)), *((key, unbroken(value)) for key, _, value in pairs)],
     }
 

@@ -14,6 +14,7 @@ from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError, PsmrWarning
 from psmr.numerics.schemes.scheme import Scheme as Scheme
+from psmr.pencil.modes.damping import DampingLimit
 from psmr.study.record.held_time import HELD, reads_time
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ class AtStep:
         Whether no numerical mode grows with it; None where that is not judged.
     mode_numerical, deformation
         As in `Certificate`.
+    hidden
+        As in `Certificate`, with this step.
+    mode
+        As in `Certificate`.
     """
 
     which: str
@@ -56,13 +61,21 @@ class AtStep:
     stable: bool | None
     mode_numerical: complex | None = None
     deformation: float | None = None
+    hidden: tuple[complex, ...] = ()
+    mode: complex | None = None
 
     def __str__(self) -> str:
-        if self.mode_numerical is None or self.deformation is None:
-            words = "the dominant mode is not represented"
-        else:
-            words = f"it becomes {show(self.mode_numerical)}, deformed by {percent(self.deformation)}"
-        return f"{self.which}, {self.h:.4g} s: {words}{'; unstable' if self.stable is False else ''}"
+        words = [] if self.stable is not False else ["unstable"]
+        if self.hidden:
+            words.append(f"hides an instability of the system, mode {show(self.hidden[0])}")
+        if self.mode_numerical is not None and self.deformation is not None:
+            words.append(
+                f"the dominant mode becomes {show(self.mode_numerical)}, deformed by "
+                f"{percent(self.deformation)}"
+            )
+        elif self.mode is not None:
+            words.append("the dominant mode is not represented")
+        return f"{self.which}, {self.h:.4g} s: {'; '.join(words) or 'stable'}"
 
 
 @dataclass(frozen=True)
@@ -87,6 +100,10 @@ class Certificate:
         Relative deformation of that mode, a fraction.
     least_stable
         The numerical mode of largest real part (1/s, rad/s), modes at zero left out.
+    growing
+        Modes of the system that grow, in 1/s and rad/s, one of each pair.
+    hidden
+        Those of them that the scheme damps or does not show, at one of the steps at least.
     note
         Why nothing was computed, or what else should be known.
     subject
@@ -110,10 +127,12 @@ class Certificate:
     deformation: float | None = None
     least_stable: complex | None = None
     note: str = ""
-    subject: str = "the system before the events"
+    subject: str = "the pre-disturbance system"
     at_steps: tuple[AtStep, ...] = ()
     report: Deformation | None = field(default=None, compare=False, repr=False)
     prediction: str = ""
+    growing: tuple[complex, ...] = ()
+    hidden: tuple[complex, ...] = ()
 
     def record(self) -> dict[str, Any]:
         """Return the fields by name, `report` left out."""
@@ -131,10 +150,12 @@ class Certificate:
         if not self.verdict:
             return (f"not computed: {self.note}", *self._setting())
         least = (
-            () if self.least_stable is None else (f"least stable numerical mode: {show(self.least_stable)}",)
+            ()
+            if self.least_stable is None
+            else (f"slowest-decaying simulated mode: {show(self.least_stable)}",)
         )
         steps = tuple(f"at {step}" for step in self.at_steps)
-        lines = (self.verdict, self._dominant(), *steps, *least, *self._setting())
+        lines = (self.verdict, *self._dominant(), *steps, *least, *self._setting())
         return (*lines, f"note: {self.note}") if self.note else lines
 
     def __str__(self) -> str:
@@ -143,22 +164,40 @@ class Certificate:
     def _setting(self) -> tuple[str, str]:
         return f"partition: {self.partition}", f"scheme: {self.scheme}"
 
-    def _dominant(self) -> str:
+    def _dominant(self) -> tuple[str, ...]:
         if self.mode is None:
-            return "dominant mode: the system has no oscillatory mode"
+            return ()
         if self.mode_numerical is None or self.deformation is None:
-            return f"dominant mode: {show(self.mode)} is not represented at this step size"
+            return (f"dominant mode: {show(self.mode)} is not represented at this step size",)
         return (
             f"dominant mode: {show(self.mode)} becomes {show(self.mode_numerical)}, deformed by "
             f"{percent(self.deformation)} (damping ratio {percent(damping(self.mode))} -> "
-            f"{percent(damping(self.mode_numerical))})"
+            f"{percent(damping(self.mode_numerical))})",
         )
+
+    def changed_damping(self, limit: DampingLimit) -> tuple[tuple[complex, complex | None], ...]:
+        """Return the oscillations whose damping the scheme changes by more than a limit, the worst first.
+
+        Each is a mode of the system and what the scheme makes of it, in 1/s and rad/s, None where the step
+        cannot show it. Modes that grow and are `hidden` are not among them. Of a scheme that chose its steps
+        these are those of the median step: it takes longer ones where an oscillation has died out.
+        """
+        if self.report is None:
+            return ()
+        columns = self.report.columns
+        s = columns["real"] + 1j * columns["imag"]
+        s_hat = columns["real_numerical"] + 1j * columns["imag_numerical"]
+        excess = limit.excess(s, s_hat)
+        for hidden in self.hidden:
+            excess[np.isclose(s, hidden)] = 0.0
+        worst = np.argsort(-excess, kind="stable")[: int((excess > 1.0).sum())]
+        return tuple((complex(s[k]), None if np.isnan(s_hat[k]) else complex(s_hat[k])) for k in worst)
 
 
 def certify(
     system: System,
     scheme: Scheme,
-    subject: str = "the system before the events",
+    subject: str = "the pre-disturbance system",
     warn: bool = True,
     linear: LinearDae | None = None,
     any_size: bool = True,
@@ -198,8 +237,8 @@ def certify(
     Warns
     -----
     PsmrWarning
-        When the pencil says that the scheme is unstable on the linearised system, and when an explicit
-        prediction breaks down on it; the latter is found at any size.
+        When the pencil says that the scheme is unstable on the linearised system or hides that this system
+        is, and when an explicit prediction breaks down on it; the latter is found at any size.
     """
     check_arguments(certify, locals())
     methods = [getattr(judge, name, None) for name in ("deformation", "glance")]
@@ -212,6 +251,8 @@ def certify(
     certificate = replace(_with_time_held(found, system), subject=subject)
     if warn and certificate.stable is False:
         warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=3)
+    if warn and certificate.hidden:
+        warnings.warn(_concealed(certificate), PsmrWarning, stacklevel=3)
     if warn and certificate.prediction:
         warnings.warn(f"before the run: {certificate.prediction} Scheme: {scheme}", PsmrWarning, stacklevel=3)
     return certificate
@@ -228,6 +269,12 @@ def _with_time_held(certificate: Certificate, system: System) -> Certificate:
     note = (
         f"The equations read the time, so that there is no equilibrium: linearised is the system {HELD}, and "
         f"what follows is of that system. {certificate.note}".rstrip()
+    )
+    certificate = replace(
+        certificate,
+        growing=(),
+        hidden=(),
+        at_steps=tuple(replace(step, hidden=()) for step in certificate.at_steps),
     )
     if certificate.stable is not False or certificate.blames_scheme:
         return replace(certificate, note=note)
@@ -250,6 +297,15 @@ def _objection(certificate: Certificate, system: System, scheme: Scheme, linear:
         return f"{words}; take a smaller tolerance, which makes the steps smaller"
     limit = scheme.limit(linear or system.linearise())
     return f"{words}; take a smaller step, {limit or 'another partition or corrections'}"
+
+
+def _concealed(certificate: Certificate) -> str:
+    """Return the warning of an instability of the system that the scheme hides."""
+    when = "of the run, at the steps that were taken" if certificate.at_steps else "before the run"
+    return (
+        f"the pencil says {when}: the scheme hides an instability of {certificate.subject}, mode "
+        f"{show(certificate.hidden[0])}. Scheme: {certificate.scheme}; take smaller steps, or the method TM"
+    )
 
 
 def _judged(
@@ -303,15 +359,30 @@ def _of_steps(
         except PsmrError as error:
             notes.append(f"Not judged with a step of {h:.4g} s: {error}")
     at_steps = tuple(
-        AtStep(which, h, glances[h].stable, glances[h].mode_numerical, glances[h].deformation)
+        AtStep(
+            which,
+            h,
+            glances[h].stable,
+            glances[h].mode_numerical,
+            glances[h].deformation,
+            glances[h].hidden,
+            first.mode,
+        )
         for which, h in steps.items()
         if h in glances
     )
     worst = next((h for h, glance in glances.items() if not glance.stable), used)
     verdict = first.verdict if worst == used else judge.deformation(scheme.at_step(worst)).verdict
     stable = all(step.stable for step in at_steps)
-    note = " ".join(filter(None, notes))
-    return replace(first, scheme=str(scheme), stable=stable, verdict=verdict, note=note, at_steps=at_steps)
+    return replace(
+        first,
+        scheme=str(scheme),
+        stable=stable,
+        verdict=verdict,
+        note=" ".join(filter(None, notes)),
+        at_steps=at_steps,
+        hidden=tuple(dict.fromkeys(s for step in at_steps for s in step.hidden)),
+    )
 
 
 @dataclass(frozen=True)
@@ -380,4 +451,6 @@ def from_report(report: Deformation, scheme: str, partition: str) -> Certificate
         note=" ".join(report.warnings),
         report=report,
         prediction=report.prediction,
+        growing=report.growing,
+        hidden=report.hidden,
     )

@@ -32,7 +32,7 @@ def certificate_after(run: Recorded) -> Certificate | None:
         return None
     span, place = run.spans[-1], "at its own equilibrium"
     first, at_end = run.ends
-    what = "the system after the last event"
+    what = "the post-disturbance system"
     try:
         last = system_in(run.system, span, *at_end, float(run.t[-1]))
         scheme = _restricted(run.scheme, last) if span.out else run.scheme

@@ -1,4 +1,4 @@
-"""The work of a run, beside what single rate at the fast step would have cost."""
+"""The work of a run, and what a single-rate run at the fast step would have cost."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ ROLES = {
 }
 # Times named of what happened often; the rest is counted.
 TIMES = 5
+
+# What is compared with a single-rate run, and in which words.
+COMPARED = {
+    "residuals": "residual evaluations",
+    "factorisations": "factorisations",
+    "solves": "linear solves",
+}
 
 HEAD = ("solved for", "order", "residuals", "Newton iterations", "factorisations", "solves")
 
@@ -108,15 +115,16 @@ class Stats:
             steps += f", {c.rejected} rejected"
             if c.reversals:
                 steps += f", {100 * c.chatter:.0f} % of the steps turned back"
-        lines = [f"{steps}, {c.refreshes} refreshed factorisations; integrated in {c.seconds:.3f} s"]
+        lines = [f"{steps}, {c.refreshes} matrix refactorisations; integration took {c.seconds:.3f} s"]
         lines += _helped(c)
         if self.single_rate is not None:
             parts = [
-                f"{_ratio(getattr(self.volume, name), getattr(self.single_rate, name))} of its {name}"
-                for name in ("residuals", "factorisations", "solves")
+                f"{_ratio(getattr(self.volume, name), getattr(self.single_rate, name))} of the {words}"
+                for name, words in COMPARED.items()
             ]
-            beside = f"beside single rate at {self.h_fast:g} s (estimated, weighted with matrix rows)"
-            lines.append(f"{beside}: {', '.join(parts)}")
+            step = f"{1000.0 * self.h_fast:g} ms"
+            compared = f"compared with a single-rate run at {step} (estimate by matrix rows)"
+            lines.append(f"{compared}: {', '.join(parts)}")
         return tuple(lines)
 
     def lines(self) -> tuple[str, ...]:

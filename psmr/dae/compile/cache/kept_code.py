@@ -12,6 +12,7 @@ import functools
 import hashlib
 import pickle
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -108,11 +109,17 @@ class KeptCode:
     @contextmanager
     def in_turn(self) -> Iterator[None]:
         """Give up, at the end, the turns that were taken inside, where machine code was missing."""
-        turns = self._turns.setdefault(threading.get_ident(), [])
-        before = len(turns)
+        thread = threading.get_ident()
+        turns = self._turns.setdefault(thread, [])
+        before, began = len(turns), time.perf_counter()
+        outermost = thread not in _inside
+        _inside.add(thread)
         try:
             yield
         finally:
+            if outermost:
+                _inside.discard(thread)
+                _spent[thread] = seconds_compiling() + time.perf_counter() - began
             while len(turns) > before:
                 give_up(*turns.pop())
 
@@ -145,3 +152,10 @@ class KeptCode:
 
 
 _compiling: list[KeptCode] = []
+_inside: set[int] = set()
+_spent: dict[int, float] = {}
+
+
+def seconds_compiling() -> float:
+    """Return the wall time in s for which this thread has compiled or loaded machine code so far."""
+    return _spent.get(threading.get_ident(), 0.0)
