@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,3 +69,44 @@ def damping_ratio(s: Modes) -> NDArray[np.float64]:
     """Return the damping ratios of (k,) modes, NaN at 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(-s.real / np.abs(s))
+
+
+def said(s: complex, s_hat: complex | None, limit: DampingLimit, subject: str = "the system") -> str:
+    """Return a sentence on an oscillation whose damping a scheme changes by more than a limit.
+
+    Parameters
+    ----------
+    s, s_hat
+        The mode and what the scheme makes of it, in 1/s and rad/s; None where it does not show it.
+    limit
+        The limit.
+    subject
+        Whose mode it is.
+    """
+    ratio = -s.real / abs(s)
+    hertz = f"{s.imag / (2.0 * np.pi):.3g} Hz"
+    if s_hat is None:
+        return (
+            f"The scheme does not show an oscillation of {subject}: {hertz}, damping ratio "
+            f"{100.0 * ratio:.3g} %; the step is too long for it."
+        )
+    simulated = -s_hat.real / abs(s_hat)
+    allowed = 100.0 * max(limit.change, limit.part * abs(ratio))
+    how, real = ("too much", "lasts longer") if simulated > ratio else ("too little", "dies out sooner")
+    return (
+        f"The scheme damps an oscillation of {subject} {how}: {hertz}, damping ratio {100.0 * ratio:.3g} % "
+        f"becomes {100.0 * simulated:.3g} % (allowed: {allowed:.2g} percentage points); the real one {real} "
+        "than this run shows."
+    )
+
+
+def worst(columns: Mapping[str, Any], limit: DampingLimit) -> list[tuple[complex, complex | None]]:
+    """Return the modes of a deformation table whose damping is off by more than a limit, the worst first.
+
+    Each with what the scheme makes of it, None where it does not show it.
+    """
+    s = columns["real"] + 1j * columns["imag"]
+    s_hat = columns["real_numerical"] + 1j * columns["imag_numerical"]
+    excess = limit.excess(s, s_hat)
+    order = np.argsort(-excess, kind="stable")[: int((excess > 1.0).sum())]
+    return [(complex(s[k]), None if np.isnan(s_hat[k]) else complex(s_hat[k])) for k in order]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psmr.pencil.modes.damping import DampingLimit
 from psmr.pencil.modes.matching import REPRESENTED, ZERO_MODE
 from psmr.pencil.report.canvas import new_figure, page_figure
 from psmr.pencil.report.reported import Reported
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 
 EXACT = "#1f4e79"  # dark blue: the system
-NUMERICAL = "#d1495b"  # red: the scheme
+NUMERICAL = "#3a3f47"  # nearly black: the scheme
+WRONG = "#d1495b"  # red: damped otherwise than the limit allows, too much or too little; and what grows
 GREY = "#8a8f98"
 RAYS = (0.02, 0.05, 0.1, 0.2, 0.4)  # damping ratios drawn in the map
 LABEL = 0.065  # width of the value of a ray in parts of the panel
@@ -29,10 +31,14 @@ OVERDAMPED = 0.7  # a pair with more damping than this overshoots by less than 5
 ARROW = 12.0  # pixels between two marks that leave room for an arrow
 
 
-def eigenvalue_map(report: Reported, ax: Axes | None = None) -> Figure:
-    """Draw the modes s beside what the scheme makes of them, with arrows between them and damping rays.
+USUAL = DampingLimit()
 
-    Only the upper half plane is drawn. Modes that are not represented are grey squares.
+
+def eigenvalue_map(report: Reported, ax: Axes | None = None, limit: DampingLimit = USUAL) -> Figure:
+    """Draw the modes s and what the scheme makes of them, with arrows between them and damping rays.
+
+    Only the upper half plane is drawn. Modes that are not represented are squares. What the scheme damps too
+    much or too little is red.
 
     Parameters
     ----------
@@ -47,13 +53,13 @@ def eigenvalue_map(report: Reported, ax: Axes | None = None) -> Figure:
     Figure
     """
     if ax is not None:
-        _oscillations(report, ax)
+        _oscillations(report, ax, limit)
         ax.legend(loc="upper left", fontsize=8.5, framealpha=0.9, edgecolor="none")
         return ax.get_figure(root=True)  # type: ignore[return-value]
     figure = new_figure(10.5, 4.9)
     near, whole = figure.subplots(1, 2, width_ratios=(1.2, 1.0))
-    _oscillations(report, near)
-    _whole_spectrum(report, whole)
+    _oscillations(report, near, limit)
+    _whole_spectrum(report, whole, limit)
     entries = {
         label: handle
         for axes in (near, whole)
@@ -76,25 +82,27 @@ SIDES = (
 )
 
 
-def oscillations(report: Reported) -> PageFigure:
+def oscillations(report: Reported, limit: DampingLimit = USUAL) -> PageFigure:
     """Return a figure of the oscillatory modes alone, of a size for a narrow page."""
-    return _alone(report, _oscillations)
+    return _alone(report, _oscillations, limit)
 
 
-def whole_spectrum(report: Reported) -> PageFigure:
+def whole_spectrum(report: Reported, limit: DampingLimit = USUAL) -> PageFigure:
     """Return a figure of every mode, on scales that are logarithmic beyond 0, for a narrow page."""
-    return _alone(report, _whole_spectrum)
+    return _alone(report, _whole_spectrum, limit)
 
 
-def _alone(report: Reported, draw: Callable[[Reported, Axes], None]) -> PageFigure:
+def _alone(
+    report: Reported, draw: Callable[[Reported, Axes, DampingLimit], None], limit: DampingLimit
+) -> PageFigure:
     figure = page_figure(5.0, 4.1)
     ax = figure.add_subplot()
-    draw(report, ax)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.14), ncols=3, frameon=False, fontsize=9)
+    draw(report, ax, limit)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.14), ncols=2, frameon=False, fontsize=9)
     return figure
 
 
-def _oscillations(report: Reported, ax: Axes) -> None:
+def _oscillations(report: Reported, ax: Axes, limit: DampingLimit) -> None:
     """Draw the oscillatory modes on linear scales, and the real ones that fall into the same window."""
     s, s_hat = _modes(report)
     oscillating = (s.imag > 0.0) & (report.columns["damping_ratio"] < OVERDAMPED)
@@ -106,7 +114,7 @@ def _oscillations(report: Reported, ax: Axes) -> None:
     ax.set_xlim(left - 0.15 * width, right + 0.12 * width)
     ax.set_ylim(-0.05 * top, 1.15 * top)
     _damping_rays(ax, np.linspace(0.0, 1.15 * top, 50))
-    _points(report, ax)
+    _points(report, ax, limit)
     if report.dominant_at is not None:
         _name_dominant(ax, s[report.dominant_at], np.concatenate([s, s_hat[~np.isnan(s_hat)]]))
     hidden = int((s.real < left - 0.15 * width).sum())
@@ -135,7 +143,7 @@ def _name_dominant(ax: Axes, mode: complex, others: np.ndarray) -> None:
     )  # fmt: skip
 
 
-def _whole_spectrum(report: Reported, ax: Axes) -> None:
+def _whole_spectrum(report: Reported, ax: Axes, limit: DampingLimit) -> None:
     """Draw every mode, on scales that are linear near 0 and logarithmic beyond."""
     s, s_hat = _modes(report)
     oscillating = s[s.imag > 0]
@@ -151,25 +159,26 @@ def _whole_spectrum(report: Reported, ax: Axes) -> None:
     ax.set_ylim(-0.35 * linear_y, top)
     imag = np.concatenate([np.linspace(0.0, linear_y, 40), np.geomspace(linear_y, top, 120)])
     _damping_rays(ax, imag, labels=False)
-    _points(report, ax)
+    _points(report, ax, limit)
     ax.set_title("All modes", loc="left", fontsize=11)
 
 
-def _points(report: Reported, ax: Axes) -> None:
+def _points(report: Reported, ax: Axes, limit: DampingLimit) -> None:
     """Draw system, scheme, arrows between them where there is room for one, and what has no partner."""
     s, s_hat = _modes(report)
+    wrong, _ = _judged(report, limit)
     status = report.columns["status"]
     shown, zero = status == REPRESENTED, status == ZERO_MODE
     lost = ~shown & ~zero
-    ax.axvspan(0.0, ax.get_xlim()[1], color=NUMERICAL, alpha=0.06, lw=0, zorder=0)
+    ax.axvspan(0.0, ax.get_xlim()[1], color=WRONG, alpha=0.06, lw=0, zorder=0)
     ax.axvline(0.0, color="black", lw=0.8, zorder=1)
     ax.axhline(0.0, color="black", lw=0.8, zorder=1)
-    for a, b in zip(s[shown], s_hat[shown], strict=True):
+    for a, b, red in zip(s[shown], s_hat[shown], wrong[shown], strict=True):
         ends = ax.transData.transform([(a.real, a.imag), (b.real, b.imag)])
         if np.hypot(*(ends[1] - ends[0])) > ARROW:
             style = {
                 "arrowstyle": "-|>",
-                "color": GREY,
+                "color": WRONG if red else GREY,
                 "lw": 1.0,
                 "shrinkA": 4,
                 "shrinkB": 3,
@@ -179,10 +188,18 @@ def _points(report: Reported, ax: Axes) -> None:
     ax.plot(
         s.real[shown], s.imag[shown], "o", ms=7, mfc="white", mec=EXACT, mew=1.6, label="system", zorder=3
     )
-    ax.plot(
-        s_hat.real[shown], s_hat.imag[shown], "x", ms=6, color=NUMERICAL, mew=1.7, label="scheme", zorder=4
-    )
-    for chosen, marker, label in ((lost, "s", "system, not represented"), (zero, "D", "zero mode")):
+    for chosen, colour, label in (
+        (shown & ~wrong, NUMERICAL, "scheme"),
+        (shown & wrong, WRONG, "scheme, damping off limits"),
+    ):
+        if chosen.any():
+            drawn = s_hat[chosen]
+            ax.plot(drawn.real, drawn.imag, "x", ms=6, color=colour, mew=1.7, label=label, zorder=4)
+    for chosen, marker, colour, label in (
+        (lost & ~wrong, "s", GREY, "system, too fast for the step"),
+        (lost & wrong, "s", WRONG, "system, not simulated"),
+        (zero, "D", GREY, "zero mode"),
+    ):
         if chosen.any():
             ax.plot(
                 s.real[chosen],
@@ -190,7 +207,7 @@ def _points(report: Reported, ax: Axes) -> None:
                 marker,
                 ms=6,
                 mfc="white",
-                mec=GREY,
+                mec=colour,
                 mew=1.4,
                 ls="",
                 label=label,
@@ -208,11 +225,26 @@ def _modes(report: Reported) -> tuple[np.ndarray, np.ndarray]:
     return s, columns["real_numerical"] + 1j * np.abs(columns["imag_numerical"])
 
 
-def deformation_bars(report: Reported, ax: Axes | None = None, most: int | None = None) -> Figure:
+def _judged(report: Reported, limit: DampingLimit) -> tuple[np.ndarray, np.ndarray]:
+    """Return (rows,) whether the damping of each mode is wrong, and whether it counts at all.
+
+    Too much damping is as wrong as too little: a real oscillation lasts longer than the simulated one.
+    """
+    s, s_hat = _modes(report)
+    turned = (s.real > 0.0) != (s_hat.real > 0.0)  # grows here and decays there
+    turned &= np.isin(report.columns["status"], (REPRESENTED,))
+    wrong = (limit.excess(s, s_hat) > 1.0) | turned
+    return wrong, limit.counts(s, s_hat) | turned
+
+
+def deformation_bars(
+    report: Reported, ax: Axes | None = None, most: int | None = None, limit: DampingLimit = USUAL
+) -> Figure:
     """Draw the relative deformation of every mode as a bar on a logarithmic scale, fastest mode on top.
 
-    Red for a mode that the scheme damps less than the system (the unsafe direction), blue
-    for one it damps more. The least-damped oscillation is set in bold.
+    Red for an oscillation whose damping ratio the scheme changes by more than the limit, in either direction,
+    blue for one within it, grey for what is no oscillation that counts. The least-damped oscillation is set
+    in bold.
 
     Parameters
     ----------
@@ -222,34 +254,41 @@ def deformation_bars(report: Reported, ax: Axes | None = None, most: int | None 
         Axes to draw on; a new figure without it.
     most
         How many bars at most, those of the largest deformations and the least-damped oscillation; None: all.
+    limit
+        By how much a damping ratio may change, of which oscillations.
 
     Returns
     -------
     Figure
     """
-    rows, left_out = _drawn(report, most)
+    wrong, counts = _judged(report, limit)
+    rows, left_out = _drawn(report, most, wrong)
+    wrong, counts = wrong[rows], counts[rows]
     columns = {name: values[rows] for name, values in report.columns.items()}
     height = 1.2 + 0.27 * max(len(rows), 4)
     if ax is None:
         ax = new_figure(8.0, height).add_subplot() if most is None else page_figure(5.0, height).add_subplot()
     size = 100.0 * np.maximum(columns["relative_deformation"], SMALLEST)
-    unsafe = columns["real_deformation"] > 0.0
     shown = columns["status"] == REPRESENTED
     place = np.arange(len(rows))
     floor = 10.0 ** np.floor(np.log10(np.nanmin(size, initial=1.0))) / 2.0
     ceiling = 10.0 ** np.ceil(np.log10(np.nanmax(size, initial=1.0)) + 0.35)
     for chosen, colour, label in (
-        (shown & ~unsafe, EXACT, "damped more than in the system"),
-        (shown & unsafe, NUMERICAL, "damped less"),
+        (shown & counts & ~wrong, EXACT, "damping within the limit"),
+        (shown & wrong, WRONG, "damping off limits (change in pp)"),
+        (shown & ~counts & ~wrong, GREY, "no or heavily damped oscillation"),
     ):
         if chosen.any():
             ax.barh(place[chosen], size[chosen] - floor, left=floor, height=0.66, color=colour, label=label)
     ax.set_xscale("log")
-    ax.set_xlim(floor, ceiling)
+    ax.set_xlim(floor, ceiling * (3.0 if wrong.any() else 1.0))
+    change = [
+        f", {100.0 * d:+.2g} pp" if w else "" for d, w in zip(columns["damping_error"], wrong, strict=True)
+    ]
     for k in place:
         if shown[k]:
             ax.annotate(
-                f"{'< ' if size[k] <= 100.0 * SMALLEST else ''}{size[k]:.2g} %",
+                f"{'< ' if size[k] <= 100.0 * SMALLEST else ''}{size[k]:.2g} %{change[k]}",
                 (size[k], k),
                 xytext=(4, 0),
                 textcoords="offset points",
@@ -283,7 +322,7 @@ def deformation_bars(report: Reported, ax: Axes | None = None, most: int | None 
     return ax.get_figure(root=True)  # type: ignore[return-value]
 
 
-def _drawn(report: Reported, most: int | None) -> tuple[np.ndarray, int]:
+def _drawn(report: Reported, most: int | None, wrong: np.ndarray) -> tuple[np.ndarray, int]:
     """Return the rows of the modes that get a bar, slowest first, and how many are left out."""
     columns = report.columns
     rows = np.flatnonzero(columns["status"] != ZERO_MODE)
@@ -292,6 +331,7 @@ def _drawn(report: Reported, most: int | None) -> tuple[np.ndarray, int]:
         # What is not represented has no figure and is named in the table alone.
         size = columns["relative_deformation"][rows]
         kept = set(rows[np.argsort(-np.nan_to_num(size, nan=-1.0), kind="stable")][:most].tolist())
+        kept |= set(rows[wrong[rows]].tolist())
         if report.dominant_at is not None:
             kept.add(report.dominant_at)
         left_out = len(rows) - len(kept)

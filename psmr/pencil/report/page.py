@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from psmr.pencil.modes.damping import DampingLimit, said, worst
 from psmr.pencil.modes.matching import REPRESENTED
 from psmr.pencil.report.canvas import close
-from psmr.pencil.report.figures import deformation_bars, oscillations, whole_spectrum
+from psmr.pencil.report.figures import USUAL, deformation_bars, oscillations, whole_spectrum
 from psmr.pencil.report.render import complex_text, inline_svg, percent_text, render
 from psmr.pencil.report.reported import Reported
 
@@ -46,6 +47,7 @@ class Picture:
 def page(report: Reported) -> str:
     """Return the page: scheme, partition, verdict, warnings, figures, modes and spurious multipliers."""
     split = getattr(report.scheme, "split", None)
+    changed = [mode for mode in worst(report.columns, USUAL) if mode[0] not in report.hidden]
     return render(
         "deformation.html",
         title="Mode deformation",
@@ -53,15 +55,19 @@ def page(report: Reported) -> str:
         partition="" if split is None else str(split),
         pencil=report.pencil,
         step=f"{report.step:g}",
-        colour="green" if report.stable else "red",
+        colour="red" if not report.stable else "amber" if report.hidden or changed else "green",
         badge="",
         verdict=report.verdict,
-        warnings=report.warnings,
+        warnings=(*(said(*mode, USUAL) for mode in changed[:1]), *report.warnings),
         **parts(report),
     )
 
 
-def parts(report: Reported, dominant_states: Mapping[complex, str] | None = None) -> dict[str, Any]:
+def parts(
+    report: Reported,
+    dominant_states: Mapping[complex, str] | None = None,
+    limit: DampingLimit = USUAL,
+) -> dict[str, Any]:
     """Return what the template of modes shows: figures, heads and rows of the table, spurious multipliers.
 
     Parameters
@@ -70,13 +76,16 @@ def parts(report: Reported, dominant_states: Mapping[complex, str] | None = None
         A `psmr.pencil.report.report.Deformation`.
     dominant_states
         By mode (1/s, rad/s) the state that takes most part in it.
+    limit
+        By how much a damping ratio may change before a mode is red.
     """
     figures = [
-        _picture(
-            oscillations, report, "Oscillatory modes of the system and of the scheme in the complex plane"
-        ),
-        _picture(whole_spectrum, report, "All modes of the system and of the scheme in the complex plane"),
-        _picture(bars, report, "Relative deformation of each mode as a bar"),
+        _picture(draw(report, limit), words)
+        for draw, words in (
+            (oscillations, "Oscillatory modes of the system and of the scheme in the complex plane"),
+            (whole_spectrum, "All modes of the system and of the scheme in the complex plane"),
+            (bars, "Relative deformation of each mode as a bar"),
+        )
     ]
     return {
         "figures": figures,
@@ -86,13 +95,12 @@ def parts(report: Reported, dominant_states: Mapping[complex, str] | None = None
     }
 
 
-def bars(report: Reported) -> Any:
+def bars(report: Reported, limit: DampingLimit = USUAL) -> Any:
     """Draw the deformation of the modes of largest deformation."""
-    return deformation_bars(report, most=MOST_BARS)
+    return deformation_bars(report, most=MOST_BARS, limit=limit)
 
 
-def _picture(draw: Callable[[Reported], Any], report: Reported, words: str) -> Picture:
-    figure = draw(report)
+def _picture(figure: Any, words: str) -> Picture:
     drawn = Picture(inline_svg(figure, words), words)
     close(figure)
     return drawn

@@ -35,4 +35,6 @@ class Reported(Protocol):
     @property
     def verdict(self) -> str: ...  # noqa: D102
     @property
+    def hidden(self) -> tuple[complex, ...]: ...  # noqa: D102
+    @property
     def warnings(self) -> tuple[str, ...]: ...  # noqa: D102

@@ -14,7 +14,7 @@ from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError, PsmrWarning
 from psmr.numerics.schemes.scheme import Scheme as Scheme
-from psmr.pencil.modes.damping import DampingLimit
+from psmr.pencil.modes.damping import DampingLimit, worst
 from psmr.study.record.held_time import HELD, reads_time
 
 if TYPE_CHECKING:
@@ -184,14 +184,8 @@ class Certificate:
         """
         if self.report is None:
             return ()
-        columns = self.report.columns
-        s = columns["real"] + 1j * columns["imag"]
-        s_hat = columns["real_numerical"] + 1j * columns["imag_numerical"]
-        excess = limit.excess(s, s_hat)
-        for hidden in self.hidden:
-            excess[np.isclose(s, hidden)] = 0.0
-        worst = np.argsort(-excess, kind="stable")[: int((excess > 1.0).sum())]
-        return tuple((complex(s[k]), None if np.isnan(s_hat[k]) else complex(s_hat[k])) for k in worst)
+        changed = worst(self.report.columns, limit)
+        return tuple(mode for mode in changed if not np.isclose(mode[0], self.hidden).any())
 
 
 def certify(
