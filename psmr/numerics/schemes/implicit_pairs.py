@@ -11,6 +11,10 @@ import numpy as np
 
 from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
 
+# The least tolerance of a step: some thousand times the rounding of a variable of size one, so that what is
+# left of Newton's residuals is no error of the step yet.
+LEAST_TOLERANCE = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class ImplicitPair:

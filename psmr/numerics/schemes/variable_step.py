@@ -12,7 +12,7 @@ from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
 from psmr.numerics.schemes.adaptive import MOST_STEPS, whole_steps
 from psmr.numerics.schemes.choices import choice, positive
-from psmr.numerics.schemes.implicit_pairs import PAIRS, ImplicitPair
+from psmr.numerics.schemes.implicit_pairs import LEAST_TOLERANCE, PAIRS, ImplicitPair
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.single_rate import SingleRate, tableau_program
 from psmr.numerics.step.program import Program
@@ -26,11 +26,6 @@ VARIABLE_METHODS = (AUTO, *PAIRS)
 
 # From this tolerance on ESDIRK32 costs less than ESDIRK43 at equal error (tests/benchmarks/equal_error.py).
 LOOSE = 1e-4
-
-
-# The least tolerance of a step: some thousand times the rounding of a variable of size one, so that what is
-# left of Newton's residuals is no error of the step yet.
-LEAST_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +43,12 @@ class VariableStep(Scheme):
     Parameters
     ----------
     tolerance
-        Largest estimated error of any state or algebraic variable in a step, relative to max(1, \|value\|).
+        Largest estimated error of any state or algebraic variable in a step, relative to max(1, \|value\|)
+        and to the size of the disturbance. That is the largest deviation so far of any variable from where it
+        was before the last event, relative to max(1, \|value\|), at least 0.001 and at most 1: what moves the
+        system little is followed as accurately, relative to what it does, as a fault, which has the size 1.
+        Angles, and real and imaginary parts, deviate from their own mean over the last 0.2 s, so that a
+        common frequency that is off does not make the disturbance large.
         TR-BDF2, whose error would go with the 2/3 power of that, takes its steps to a tolerance of
         5 tolerance^(3/2) instead; ESDIRK43, whose estimate is a third of its error, to 0.33 tolerance.
     method
@@ -85,7 +85,7 @@ class VariableStep(Scheme):
         if not number or not 0.0 < self.tolerance < 1.0:
             raise SchemeError(
                 f"tolerance = {self.tolerance!r}: must be a number above 0 and below 1, the error allowed "
-                "relative to max(1, |value|); 1e-3 is usual"
+                "relative to max(1, |value|) and to the size of the disturbance; 1e-3 is usual"
             )
         if self.tolerance < self.least_tolerance * (1.0 - 1e-9):
             raise SchemeError(

@@ -21,7 +21,7 @@ def _way(slope, bend, turn, s):  # type: ignore[no-untyped-def]
 
 
 @lean
-def first_limit(machine, control, corners, point, h, w):  # type: ignore[no-untyped-def]
+def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
     """Return at which part of the h to a point of the step a state first met or left its limit, 1 for none.
 
     The point is in w, and was solved last: the end, the stage near the middle or one behind that.
@@ -48,7 +48,7 @@ def first_limit(machine, control, corners, point, h, w):  # type: ignore[no-unty
         if row < limits.moving.shape[0] and limits.moving[row, BOUNDED] == b:
             low, high = limits.moving[row, LOWER_AT], limits.moving[row, UPPER_AT]
             lower, upper = start[low] if low >= 0 else lower, start[high] if high >= 0 else upper
-            slack = control.tolerance * max(1.0, abs(start[at]))  # Newton puts a state there, to its accuracy
+            slack = tolerance * max(1.0, abs(start[at]))  # Newton puts a state there, to its accuracy
             row += 1
         if aside[i] != 0:
             continue
@@ -57,7 +57,7 @@ def first_limit(machine, control, corners, point, h, w):  # type: ignore[no-unty
                 continue
             side = 1 if start[at] >= upper - slack else -1
         begin, limit = (upper, limits.upper[i]) if side > 0 else (lower, limits.lower[i])
-        least = control.tolerance * max(1.0, abs(limit))
+        least = tolerance * max(1.0, abs(limit))
         meets = limits.held[b] != 0 and (start[at] - begin) * side < -least
         leaves = limits.held[b] == 0 and (w[at] - limit) * side < -BEYOND * least
         if limits.held[b] == 0 and not leaves:

@@ -118,7 +118,7 @@ class ProgramEngine:
         for encoded in (part, usual):
             depths = self._depths[: encoded.depths.size]
             np.maximum(depths, encoded.depths, out=depths)
-        self._state, self._measured = np.zeros(EFFORT + 1, np.int64), np.zeros(2)
+        self._state, self._measured = np.zeros(EFFORT + 1, np.int64), np.array([0.0, 0.0, 1.0])
         self._state[REMEMBER] = int(self.memory > 0)
         self.machine = Machine(
             code=part.code,

@@ -59,6 +59,7 @@ from psmr.numerics.step.machine import (
     FAILED,
     GROWTHS,
     ROUND,
+    SHARPER,
     SOLVING,
     VALID_OF,
 )
@@ -171,7 +172,12 @@ def _solved(machine, row, block, a, w, tolerance, effort):  # type: ignore[no-un
 @lean
 def _attempt(machine, row, block, a, w):  # type: ignore[no-untyped-def]
     """Solve a stage: from its last results, and where these do not serve from the present point."""
-    past, slot, state, tolerance = machine.past, row[SLOT], machine.state, machine.tolerance
+    past, slot, state, tolerance = (
+        machine.past,
+        row[SLOT],
+        machine.state,
+        machine.tolerance * machine.measured[SHARPER],
+    )
     kept = kept_of(block if a != 0.0 else machine.blocks[row[ALGEBRAIC]])
     before = kept.counts[ITERATIONS] + kept.counts[RESIDUALS]
     kind = start(past, slot, row[PASS], block, w) if slot >= 0 else HERE

@@ -15,7 +15,7 @@ from psmr.numerics.step.past import Past
 # Places in `Machine.state`.
 AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, REMEMBER, EFFORT = range(9)
 # Places in `Machine.measured`.
-DIFFERENCE, LEAST = range(2)
+DIFFERENCE, LEAST, SHARPER = range(3)
 # Columns of `Machine.loops`: times round, and corrections in a row that made the difference larger.
 ROUND, GROWTHS = range(2)
 

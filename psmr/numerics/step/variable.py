@@ -14,7 +14,7 @@ from psmr.dae.compile.reference import by_reference
 from psmr.dae.compile.switch_tables import switch_tables
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, SimulationError
-from psmr.numerics.schemes.implicit_pairs import ImplicitPair
+from psmr.numerics.schemes.implicit_pairs import LEAST_TOLERANCE, ImplicitPair
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.impasse import JUMP, impasse
 from psmr.numerics.solve.passes import copy
@@ -32,11 +32,20 @@ from psmr.numerics.step.controller import (
     within,
 )
 from psmr.numerics.step.corners import Corners, accepted, corners_for, first_switch, look_anew
+from psmr.numerics.step.disturbance import (
+    MEMORY,
+    SO_FAR,
+    Disturbance,
+    begin_disturbance,
+    disturbance_of,
+    follow_disturbance,
+    size_with,
+)
 from psmr.numerics.step.encoded import AT_START, OPERATION, SAVE, TARGET
 from psmr.numerics.step.engine import Choices, ProgramEngine
 from psmr.numerics.step.estimate import filtered_estimate, largest_error
 from psmr.numerics.step.loop import run_program
-from psmr.numerics.step.machine import EFFORT, VALID_OF
+from psmr.numerics.step.machine import EFFORT, SHARPER, VALID_OF
 from psmr.numerics.step.program import Program
 from psmr.numerics.step.solvable import effort_for, longest_solved, nothing_unsolved, unsolved
 
@@ -81,7 +90,9 @@ class Control(NamedTuple):
     order
         Power of the step with which the estimate falls.
     tolerance
-        Largest estimated error of a step.
+        Largest estimated error of a step in a disturbance of size 1.
+    disturbance
+        The one that is followed.
     longest, most
         Of `psmr.VariableStep`.
     steps
@@ -106,6 +117,7 @@ class Control(NamedTuple):
     difference: np.ndarray
     order: float
     tolerance: float
+    disturbance: Disturbance
     longest: float
     most: int
     steps: np.ndarray
@@ -148,9 +160,10 @@ def first_corner(machine, control, corners, point, h, w):  # type: ignore[no-unt
     The point is in w, and was solved last.
     """
     reach = corners.parts[point]
-    part = first_limit(machine, control, corners, point, reach * h, w)
+    tolerance = control.tolerance * control.disturbance.size[SO_FAR]
+    part = first_limit(machine, control, corners, point, tolerance, reach * h, w)
     part = reach * part if part < 1.0 - LEAST_PART else 1.0
-    return min(part, first_switch(machine, corners, point, control.tolerance, h, w))
+    return min(part, first_switch(machine, corners, point, tolerance, h, w))
 
 
 @lean
@@ -178,6 +191,7 @@ def _attempt(machine, control, corners, looks, h, w):  # type: ignore[no-untyped
 def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def]
     """Try steps from the point in w until one is accepted, no further than t = end; return a status."""
     points, steps, counts, order = machine.points, control.steps, control.counts, control.order
+    disturbance = control.disturbance
     refused, located, before = False, 0, 0.0
     while True:
         if counts[ACCEPTED] + counts[REJECTED] >= control.most:
@@ -190,6 +204,7 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
             return VANISHED
         copy(w, points[AT_START])
         machine.state[EFFORT] = effort_for(control.solvable)
+        machine.measured[SHARPER] = disturbance.size[SO_FAR]
         status, part = _attempt(machine, control, corners, located < MOST_CORNERS, h, w)
         machine.state[EFFORT] = ALL
         if part < 1.0 and t + part * h > t:  # taken again, to the corner
@@ -198,11 +213,15 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
             before, located = max(h, before), located + 1
             steps[NEXT] = part * h
             continue
-        error = error_of(machine, control.difference, control.tolerance, h, w) if status == DONE else np.inf
+        error, size = np.inf, 1.0
+        if status == DONE:
+            size = size_with(disturbance, w)
+            error = error_of(machine, control.difference, control.tolerance * size, h, w)
         if error <= 1.0:
             if last:
                 w[w.size - 1] = stop
             accepted(corners, located > 0)
+            follow_disturbance(disturbance, size, h, w)
             counts[ACCEPTED] += 1
             wanted = after_accepted(order, h, error, steps[PREVIOUS], refused)
             longest = longest_solved(control.solvable)
@@ -284,11 +303,13 @@ class VariableEngine:
             system, lambda h, before: program, 1.0, choices, None, parameters, w, False
         )
         self.blocks, self.n, self.pair = self.inner.blocks, system.n, pair
+        self._last = w.copy(), np.zeros(0), np.zeros((0, system.n + system.m))
         corners = self._corners(system, w)
         self.control = Control(
             difference=np.array(pair.difference),
             order=float(pair.order),
             tolerance=float(tolerance),
+            disturbance=disturbance_of(system, w, LEAST_TOLERANCE / tolerance),
             longest=np.inf if longest is None else float(longest),
             most=int(most),
             steps=np.zeros(3),
@@ -314,6 +335,7 @@ class VariableEngine:
         for _, place in self.control.outliving:
             self.inner.machine.points[place, -1] = np.nan
         self.control.corners.follows[:] = 0
+        begin_disturbance(self.control.disturbance, self._before(float(w[-1])), w)
         block = self.blocks[0]
         block.evaluate(w)
         rates = block.records.matrix.F[: self.n]
@@ -321,7 +343,8 @@ class VariableEngine:
         ahead = end - float(w[-1])
         if not self.inner.autonomous or pace * ahead > AT_REST * self.control.tolerance:
             ahead *= FIRST_PART
-        move = FIRST_MOVE * self.control.tolerance ** (1.0 / self.control.order)
+        size = max(float(self.control.disturbance.size[SO_FAR]), min(1.0, MEMORY * pace))
+        move = FIRST_MOVE * size * self.control.tolerance ** (1.0 / self.control.order)
         first = min(ahead, move / pace) if pace > 0.0 else ahead
         self.control.steps[:] = first, NONE_BEFORE, 0.0
         self.control.solvable[:] = nothing_unsolved(1)[0]
@@ -329,9 +352,16 @@ class VariableEngine:
 
     def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
         """Step until t = end or `rows` is full; return (rows filled, status)."""
-        machine = self.inner.ready()
+        machine, begin = self.inner.ready(), w.copy()
         filled, status = run_variable(machine, self.control, end, w, times, rows)
+        self._last = begin, times[:filled], rows[:filled]
         return int(filled), int(status)
+
+    def _before(self, t: float) -> Reals:
+        """Return the (n + m,) values of the last accepted point up to t in s, ahead of what changed there."""
+        begin, times, rows = self._last
+        behind = int(np.searchsorted(times, t, side="right"))
+        return rows[behind - 1] if behind else begin[: self.control.disturbance.reference.size]
 
     def forget(self, autonomous: bool) -> None:
         """See `Engine`."""
