@@ -35,7 +35,7 @@ def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ign
     than `BEYOND` tolerances is left to the error, and what happens before `LEAST_PART` of the step is passed:
     it must not hide what happens later.
     """
-    block, aside = machine.blocks[0], corners.aside
+    block = machine.blocks[0]
     soon = LEAST_PART / corners.parts[point]
     matrix, limits = matrix_of(block), limits_of(block)
     start, part, ready, row = machine.points[AT_START], 1.0, 0, 0
@@ -50,8 +50,6 @@ def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ign
             lower, upper = start[low] if low >= 0 else lower, start[high] if high >= 0 else upper
             slack = tolerance * max(1.0, abs(start[at]))  # Newton puts a state there, to its accuracy
             row += 1
-        if aside[i] != 0:
-            continue
         if side == 0:
             if lower + slack < start[at] < upper - slack:
                 continue

@@ -78,8 +78,6 @@ class Corners(NamedTuple):
         Buffer with the margins that decide behind it.
     rows
         Shares of the rows; one entry longer than needed.
-    aside
-        (rows,) whether what happens in a row is none of this step's affair.
     follows
         Whether the step before was ended at a corner, which may lie a little ahead then.
     gamma
@@ -103,7 +101,6 @@ class Corners(NamedTuple):
     listed: np.ndarray
     room: np.ndarray
     rows: np.ndarray
-    aside: np.ndarray
     follows: np.ndarray
     gamma: float
     missed: float
@@ -136,7 +133,6 @@ def corners_for(
         listed=np.zeros(1, np.int64),
         room=np.zeros(size + tables.count),
         rows=np.zeros(rows + 1),
-        aside=np.zeros(rows, np.uint8),
         follows=np.zeros(1, np.uint8),
         gamma=float(tableau.gamma),
         missed=largest_miss(tableau),
@@ -285,9 +281,6 @@ def _made_of(machine, corners, point, count, of_limits, tolerance, h, w):  # typ
     for b in range(limits.bounded.size):
         if limits.held[b] != 0:
             defect[limits.bounded[b]] = 0.0
-    for i in range(corners.aside.size):
-        if corners.aside[i] != 0:
-            defect[i] = 0.0
     if largest_size(defect) < ROUNDING * tolerance:
         return 0.0
     missed = corners.missed if point <= corners.end else corners.behind
@@ -320,7 +313,7 @@ def _moved_at_limits(machine, corners, changed, tolerance, w):  # type: ignore[n
         at = matrix.variables[i]
         least = tolerance * max(1.0, abs(start[at]))
         moved = abs(w[at] - start[at])
-        if corners.aside[i] != 0 or not moved > least:
+        if not moved > least:
             continue
         for place in (row[LOWER_AT], row[UPPER_AT]):
             if place >= 0 and abs(start[place] - start[at]) <= least:

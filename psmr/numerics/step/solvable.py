@@ -24,9 +24,9 @@ SOLVED, REGAINED = 0.5, 1.1
 LONGEST, UNSOLVED = range(2)
 
 
-def nothing_unsolved(levels: int) -> NDArray[np.float64]:
-    """Return what (levels, 2) is remembered before any step; see the names above."""
-    return np.tile([np.inf, 0.0], (levels, 1))
+def nothing_unsolved() -> NDArray[np.float64]:
+    """Return what (2,) is remembered before any step; see the names above."""
+    return np.array([np.inf, 0.0])
 
 
 @lean

@@ -313,7 +313,7 @@ class VariableEngine:
             longest=np.inf if longest is None else float(longest),
             most=int(most),
             steps=np.zeros(3),
-            solvable=nothing_unsolved(1)[0],
+            solvable=nothing_unsolved(),
             counts=np.zeros(2, np.int64),
             outliving=self.inner.outliving,
             raw=np.zeros(system.n),
@@ -347,7 +347,7 @@ class VariableEngine:
         move = FIRST_MOVE * size * self.control.tolerance ** (1.0 / self.control.order)
         first = min(ahead, move / pace) if pace > 0.0 else ahead
         self.control.steps[:] = first, NONE_BEFORE, 0.0
-        self.control.solvable[:] = nothing_unsolved(1)[0]
+        self.control.solvable[:] = nothing_unsolved()
         return DONE
 
     def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:

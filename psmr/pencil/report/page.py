@@ -36,11 +36,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of a page: the drawing, what it shows in words, a caption, whether it scrolls where narrow."""
+    """A figure of a page: the drawing, what it shows in words, whether it scrolls where narrow."""
 
     svg: Markup
     words: str
-    caption: str = ""
     wide: bool = False
 
 

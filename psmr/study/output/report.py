@@ -278,17 +278,11 @@ def _partition(run: Recorded, system: System | None) -> Any:
     return _picture(one_line_page(system, split), words)
 
 
-def _picture(figure: Any, words: str, caption: str = "", tight: bool = True) -> Any:
+def _picture(figure: PageFigure, words: str, tight: bool = True) -> Any:
     from psmr.pencil.report.page import Picture
     from psmr.pencil.report.render import inline_svg
-    from psmr.study.output.canvas import close, styled
 
-    if isinstance(figure, PageFigure):
-        return Picture(inline_svg(figure, words, tight), words, caption)
-    with styled():
-        drawn = Picture(inline_svg(figure, words, tight), words, caption)
-    close(figure)
-    return drawn
+    return Picture(inline_svg(figure, words, tight), words)
 
 
 def _versions(origin: Origin | None) -> list[tuple[str, str]]:

@@ -42,7 +42,7 @@ def write_report(swept: Swept, bench: Bench) -> tuple[Path, ...]:
         files.append(swept.folder / f"{drawn.name}.svg")
         save(drawn.figure, files[-1])
         with styled():
-            pictures.append(Picture(inline_svg(drawn.figure, drawn.words), drawn.words, "", True))
+            pictures.append(Picture(inline_svg(drawn.figure, drawn.words), drawn.words, wide=True))
         close(drawn.figure)
     if len(swept.table) <= MOST_CSV:
         files.append(swept.folder / "rows.csv")
