@@ -8,9 +8,9 @@ import numpy as np
 
 import psmr
 from tests.attack.tally import Tally, Wrong
-from tests.benchmarks.robustness.judge import CRASHED, REFUSED, attempt, outcomes
-from tests.benchmarks.robustness.lists import Task, random_task
-from tests.benchmarks.robustness.systems import OWN
+from tests.robustness.judge import CRASHED, REFUSED, attempt, outcomes
+from tests.robustness.lists import Task, random_task
+from tests.robustness.systems import OWN
 
 STEP = 0.005
 

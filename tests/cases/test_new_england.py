@@ -10,8 +10,8 @@ import psmr
 from psmr.grid.powerflow.powerflow import power_flow
 from psmr.study.file.study import read_study
 from psmr.study.run.execute import prepare
-from tests.benchmarks.equal_error.plants import plants_in
 from tests.cases.plants import filled
+from tests.converter_plants import plants_in
 
 CASES = Path(__file__).parents[2] / "cases" / "new-england"
 

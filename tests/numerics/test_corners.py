@@ -15,8 +15,7 @@ from psmr.numerics.schemes.implicit_pairs import PAIRS
 from psmr.numerics.step import variable
 from psmr.numerics.step.variable import halts_of
 from tests import systems
-from tests.benchmarks.equal_error.cases import severe_fault
-from tests.benchmarks.equal_error.measure import instants, values_at
+from tests.disturbances import instants, severe_fault, values_at
 
 CASES = Path(__file__).parents[2] / "cases"
 

@@ -18,7 +18,7 @@ from psmr.numerics.solve.impasse import impasse
 from psmr.study.record.dense import dense_points
 from psmr.study.record.spans import spans_of
 from tests import systems
-from tests.benchmarks.equal_error.cases import load_step, local_fault, system_of, watched
+from tests.disturbances import load_step, local_fault, system_of, watched
 from tests.numerics.test_moving_limits import LEFT, MET, chased, exact
 
 INSTANTS = np.linspace(0.0, 3.0, 301)

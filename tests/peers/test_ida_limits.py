@@ -14,7 +14,7 @@ TIMES = np.linspace(0.01, 1.99, 199)
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8])
 @pytest.mark.parametrize("source", ["high", "copy"])
 def test_a_limit_is_met_followed_and_left(source, tolerance):
-    from tests.benchmarks.equal_error.ida import IdaRun
+    from tests.peers.ida import IdaRun
 
     system = capped(source)
     found = IdaRun(system, (), tolerance).run(2.0, TIMES)

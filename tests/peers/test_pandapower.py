@@ -16,7 +16,7 @@ from psmr.errors import CaseError
 from psmr.grid.powerflow.powerflow import power_flow
 from psmr.io.pandapower import from_pandapower
 from psmr.numerics.run.integrate import integrate
-from tests.benchmarks.equal_error.cases import quiet_minute, system_of
+from tests.disturbances import quiet_minute, system_of
 
 pandapower = pytest.importorskip("pandapower")
 networks = pytest.importorskip("pandapower.networks")

@@ -13,7 +13,7 @@ import psmr
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import PsmrWarning
 from psmr.pencil.deformation.prediction import LARGEST_GAIN, amplification, objection
-from tests.benchmarks.equal_error.plants import plants_in
+from tests.converter_plants import plants_in
 
 H_FAST = 5e-4
 CASES = Path(__file__).parents[2] / "cases"

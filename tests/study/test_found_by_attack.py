@@ -6,7 +6,7 @@ The lists are those of seed 1 (`tests.attack.runs`).
 import pytest
 
 from tests.attack.runs import task_of
-from tests.benchmarks.robustness.judge import outcomes
+from tests.robustness.judge import outcomes
 
 
 @pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")

@@ -4,7 +4,7 @@ import pytest
 
 import psmr
 from psmr.errors import PsmrWarning
-from tests.benchmarks.equal_error.plants import plants_in
+from tests.converter_plants import plants_in
 
 
 @pytest.fixture(scope="module")

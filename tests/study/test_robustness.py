@@ -1,11 +1,11 @@
-"""No step gives up on a problem that has a solution: a sample of tests/benchmarks/robustness."""
+"""No step gives up on a problem that has a solution: a sample of tests/robustness."""
 
 from dataclasses import replace
 
 import pytest
 
-from tests.benchmarks.robustness import judge, lists
-from tests.benchmarks.robustness.systems import OWN
+from tests.robustness import judge, lists
+from tests.robustness.systems import OWN
 
 COARSE = 0.005  # s: New England with the steps from here up in the fast sample
 

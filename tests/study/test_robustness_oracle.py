@@ -10,9 +10,9 @@ from psmr.dae.declare.component import Component, Parameter
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.errors import SimulationError
-from tests.benchmarks.robustness.lists import random_list
-from tests.benchmarks.robustness.oracle import failed_step
-from tests.benchmarks.robustness.systems import load
+from tests.robustness.lists import random_list
+from tests.robustness.oracle import failed_step
+from tests.robustness.systems import load
 
 H, T_END = 0.005, 0.6
 RUNS = {
