@@ -7,18 +7,26 @@ addresses (`psmr.numerics.solve.views`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numba
 
 from psmr.errors import PsmrError
 
 try:
+    from numba.core import cgutils as cgutils
     from numba.core import sigutils as sigutils
     from numba.core.ccallback import CFunc as CFunc
     from numba.core.codegen import JITCodeLibrary as JITCodeLibrary
     from numba.core.compiler import Compiler as Compiler
     from numba.core.compiler import CompileResult as CompileResult
+    from numba.core.imputils import lower_getattr_generic as lower_getattr_generic
+    from numba.core.registry import CPUDispatcher as CPUDispatcher
     from numba.core.runtime import rtsys as rtsys
     from numba.core.serialize import dumps as dumps
+    from numba.core.typing.templates import AttributeTemplate as AttributeTemplate
+    from numba.core.typing.templates import infer_getattr as infer_getattr
     from numba.np.arrayobj import make_array as make_array
     from numba.np.arrayobj import populate_array as populate_array
 except ImportError as error:
@@ -26,3 +34,25 @@ except ImportError as error:
         f"numba {numba.__version__} lacks what psmr takes from inside it ({error}); install a version that"
         " psmr is tested with: pip install 'numba>=0.62,<0.69'"
     ) from error
+
+PRIVATE: Mapping[Any, tuple[str, ...]] = {
+    CompileResult: ("_reduce", "_rebuild", "_replace"),
+    JITCodeLibrary: ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals"),
+    Compiler: ("compile_extra",),
+    CFunc: ("compile", "address"),
+    CPUDispatcher: ("compile", "get_call_template", "get_overload", "is_compiling"),
+    type(rtsys): ("initialize",),
+    cgutils: ("gep_inbounds", "alloca_once_value"),
+    sigutils: ("normalize_signature",),
+}
+"""What psmr uses or overrides of these; attributes that may go or be renamed."""
+
+
+def missing() -> list[str]:
+    """Return the names in `PRIVATE` that this version of numba lacks."""
+    return [
+        f"{getattr(owner, '__qualname__', owner.__name__)}.{name}"
+        for owner, names in PRIVATE.items()
+        for name in names
+        if not hasattr(owner, name)
+    ]

@@ -11,10 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 from numba import types
-from numba.core import cgutils
-from numba.core.imputils import lower_getattr_generic
-from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic, models, register_model
+
+from psmr.dae.compile.numba_internals import (
+    AttributeTemplate,
+    cgutils,
+    infer_getattr,
+    lower_getattr_generic,
+)
 
 
 class Reference(types.Type):  # type: ignore[misc]
