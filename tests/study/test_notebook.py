@@ -39,7 +39,9 @@ def test_values_at_times_are_straight_between_points(fault_run):
     assert fault_run.at(1.0, "bus5.v", side="before").iloc[0, 0] == v[before]
     assert fault_run.at(1.0, "bus5.v").iloc[0, 0] == v[after]
     assert fault_run.at([0.0, 2.0], "bus5.v").iloc[1, 0] == v[-1]
-    with pytest.raises(InputError, match=r"t = 2.5 s: must be within the run, from 0 s to 2 s"):
+    with pytest.raises(
+        InputError, match=r"t = 2.5 s: must be within the run, from 0 s to 2 s; take a time there"
+    ):
         fault_run.at([1.0, 2.5])
     with pytest.raises(InputError, match="side = 'left': must be 'before' or 'after'"):
         fault_run.at(1.0, side="left")

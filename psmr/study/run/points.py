@@ -33,7 +33,8 @@ def within_run(t: Reals, times: ArrayLike) -> Reals:
     wrong = ~(np.abs(wanted - found) <= slack)
     if wrong.any():
         raise InputError(
-            f"t = {wanted[wrong][0]:g} s: must be within the run, from {t[0]:g} s to {t[-1]:g} s"
+            f"t = {wanted[wrong][0]:g} s: must be within the run, from {t[0]:g} s to {t[-1]:g} s; take a time"
+            " there, or simulate to a later t_end"
         )
     return found
 
