@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from psmr.arguments import check_arguments
+from psmr.dae.system.eigenvalues import eigenvalues
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError
 from psmr.grid.case.case import Case
@@ -73,7 +74,7 @@ def _modes(system: System) -> Modes:
     linear = system.linearise()
     try:
         if system.n <= DENSE:
-            values = np.linalg.eigvals(linear.state_matrix())
+            values = eigenvalues(linear.state_matrix())
             count = int(np.count_nonzero(values.real > ZERO))
             words = f"{count} of {system.n} with a positive real part"
             fastest = values[int(np.argmax(values.real))]

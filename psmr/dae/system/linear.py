@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.arguments import check_arguments
+from psmr.dae.system.eigenvalues import eigen
 from psmr.errors import SingularError
 
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ def modes(linear: LinearDae) -> pd.DataFrame:
     DataFrame
         A row per real eigenvalue or complex pair (the one with positive imaginary part): ``real`` in 1/s,
         ``imag`` in rad/s, ``frequency_hz``, ``damping_ratio`` (a fraction; NaN at 0), ``dominant_state``
-        (largest participation factor), ``participation`` (its share) and ``pair``.
+        (largest participation factor), ``participation`` (its share), ``pair``, and ``grows``: whether the
+        real part is above 0 by more than rounding. Zeros by structure, such as a common angle or speed, are
+        exactly 0 (`psmr.dae.system.eigenvalues`).
 
     Notes
     -----
@@ -106,13 +109,12 @@ def modes(linear: LinearDae) -> pd.DataFrame:
 def mode_columns(linear: LinearDae) -> dict[str, list[Any]]:
     """Return the columns of the table of `modes`."""
     check_arguments(modes, locals())
-    matrix = linear.state_matrix()
-    values, left, right = scipy.linalg.eig(matrix, left=True, right=True)
-    # An eigenvalue below the rounding error of the matrix is 0: a common angle or speed.
-    values[np.abs(values) <= linear.n * np.finfo(float).eps * np.linalg.norm(matrix)] = 0.0
-    factors = np.abs(left.conj() * right)
+    found = eigen(linear.state_matrix())
+    values, factors = found.values, np.abs(found.left.conj() * found.right)
     share = factors / factors.sum(axis=0)
-    names = ("real", "imag", "frequency_hz", "damping_ratio", "dominant_state", "participation", "pair")
+    names = (
+        "real", "imag", "frequency_hz", "damping_ratio", "dominant_state", "participation", "pair", "grows"
+    )  # fmt: skip
     columns: dict[str, list[Any]] = {name: [] for name in names}
     for i in np.lexsort((values.imag, -values.real)):
         s = values[i]
@@ -121,7 +123,8 @@ def mode_columns(linear: LinearDae) -> dict[str, list[Any]]:
         state = int(np.argmax(share[:, i]))
         damping = -s.real / abs(s) if s != 0 else np.nan
         owner = (linear.names_x[state], share[state, i])
-        row = (s.real, s.imag, s.imag / (2 * np.pi), damping, *owner, bool(s.imag > 0))
+        grows = bool(s.real > found.error[i])
+        row = (s.real, s.imag, s.imag / (2 * np.pi), damping, *owner, bool(s.imag > 0), grows)
         for name, value in zip(names, row, strict=True):
             columns[name].append(value)
     return columns

@@ -104,7 +104,7 @@ def _refusal(spectrum: Spectrum, h: float, base: str, delta: float | None, margi
     upper = spectrum.damped[spectrum.damped.imag >= 0]
     alone = []
     for s in upper:
-        pair = Spectrum(np.array([s]), spectrum.zero)
+        pair = Spectrum(np.array([s]))
         steps = micro_steps(pair, h, base, nodes) if delta is None else [delta]
         if all(
             smallest_micro(pair.widened(h, margin), h, float(d), base, nodes=nodes) is None for d in steps

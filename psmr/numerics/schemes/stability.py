@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from psmr.dae.system.eigenvalues import eigenvalues
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
 from psmr.numerics.schemes.runge_kutta import EXPLICIT
@@ -25,31 +26,25 @@ class Spectrum:
     ----------
     damped
         Eigenvalues in 1/s with a negative real part, or on the imaginary axis away from zero.
-    zero
-        Magnitude in 1/s below which an eigenvalue counts as zero.
 
     Notes
     -----
-    A double eigenvalue at zero (common angle and speed of a power system) is found only to sqrt(eps) of the
-    norm of the matrix, on either side of the axis. Growing modes of the system itself are left out: a scheme
-    need not damp them.
+    Growing modes of the system itself are left out: a scheme need not damp them.
     """
 
     damped: NDArray[np.complex128]
-    zero: float
 
     @classmethod
     def of(cls, linear: LinearDae) -> Spectrum:
         """Return the spectrum of a linearised DAE; a dense eigenvalue problem of n states."""
         if linear.n == 0:
-            return cls(np.zeros(0, complex), 0.0)
+            return cls(np.zeros(0, complex))
         matrix = linear.state_matrix()
-        values, size = scipy.linalg.eigvals(matrix), float(np.linalg.norm(matrix, 2))
-        zero = math.sqrt(np.finfo(float).eps) * size
+        values, size = eigenvalues(matrix), float(np.linalg.norm(matrix, 2))
         # An undamped mode comes out with a real part of rounding size, of either sign.
         rounding = 1e3 * np.finfo(float).eps * size
-        kept = values[(np.abs(values) > zero) & (values.real <= rounding)]
-        return cls(np.where(np.abs(kept.real) <= rounding, 1j * kept.imag, kept), zero)
+        kept = values[(values != 0.0) & (values.real <= rounding)]
+        return cls(np.where(np.abs(kept.real) <= rounding, 1j * kept.imag, kept))
 
     def widened(self, h: float, margin: float) -> NDArray[np.complex128]:
         """Return the damped eigenvalues, those faster than 1/h also larger and smaller by a fraction."""

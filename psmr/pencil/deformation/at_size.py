@@ -137,7 +137,7 @@ def _regular(pencil: ShiftInvert, linear: LinearDae) -> None:
 def _status(modes: np.ndarray, pairs: list[Pair], step: float) -> list[str]:
     status: list[str] = []
     for k, (s, pair) in enumerate(zip(modes, pairs, strict=True)):
-        words = status_of(s, pair.z, step, 0.0)
+        words = status_of(s, pair.z, step)
         if pair.residual > ACCEPTED:
             words = f"{NOT_REPRESENTED}: not found, residual {pair.residual:.1g} after {pair.steps} steps"
         elif pair.similarity < UNLIKE:

@@ -179,8 +179,7 @@ def _columns(modes: Modes, numerical: Multipliers, matched: Match) -> tuple[Colu
     zero = np.zeros(len(modes.s), dtype=bool)
     zero[matched.zero] = True
     rows = np.flatnonzero((modes.s.imag >= 0.0) | zero)
-    s = np.where(zero, 0.0, modes.s)[rows]
-    s_hat = matched.s_numerical[rows]
+    s, s_hat = modes.s[rows], matched.s_numerical[rows]
     columns = deformation_columns(s, s_hat, [matched.status[k] for k in rows])
     partner = matched.partner[rows]
     z = np.full(len(rows), np.nan + 0j)

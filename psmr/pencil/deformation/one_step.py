@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.dae.system.eigenvalues import EPS
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
 from psmr.pencil.deformation.deformation import report_of
 from psmr.pencil.modes.matching import REPRESENTED, Match, status_of, statuses, unwrapped_logarithm
-from psmr.pencil.modes.spectrum import EPS, Modes, Multipliers, modes_of
+from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of
 from psmr.pencil.modes.verdict import beyond
 from psmr.pencil.report.report import Deformation, Glance
 
@@ -36,9 +37,6 @@ class OneStepModes:
     ----------
     modes
         Every eigenvalue with its vectors.
-    error
-        (n,) first-order bound of the rounding error of each eigenvalue in 1/s, at most that of a Jordan block
-        of two.
     names
         The variables, states before algebraic ones.
     shares
@@ -46,7 +44,6 @@ class OneStepModes:
     """
 
     modes: Modes
-    error: Reals
     names: tuple[str, ...]
     shares: Reals
 
@@ -60,16 +57,8 @@ class OneStepModes:
             For a singular gy.
         """
         modes = modes_of(linear)
-        n, size = linear.n, modes.zero / np.sqrt(EPS)
-        right = modes.vectors[:n]
-        try:
-            left = np.linalg.inv(right)
-            worst = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=0)
-        except np.linalg.LinAlgError:
-            worst = np.full(n, np.inf)
-        error = np.minimum(n * EPS * worst, np.sqrt(n * EPS)) * size
-        shares = np.vstack([modes.participation, np.zeros((linear.m, n))])
-        return cls(modes, error, linear.names_x + linear.names_y, shares)
+        shares = np.vstack([modes.participation, np.zeros((linear.m, linear.n))])
+        return cls(modes, linear.names_x + linear.names_y, shares)
 
     def deformation(self, scheme: SingleRate) -> Deformation:
         """Return the report on a scheme that `psmr.deformation` gives.
@@ -82,7 +71,7 @@ class OneStepModes:
         z, error = self._multipliers(scheme)
         modes, h = self.modes, scheme.h
         partner = np.where(z == 0.0, -1, np.arange(len(z)))
-        status = statuses(modes.s, z, h, modes.zero)
+        status = statuses(modes.s, z, h)
         s_hat = np.full(len(z), np.nan + 0j)
         matched = Match(partner, s_hat, status, np.zeros(0, dtype=int))
         shown = np.ones(len(z), dtype=bool)
@@ -101,12 +90,12 @@ class OneStepModes:
         """
         z, error = self._multipliers(scheme)
         modes, h = self.modes, scheme.h
-        excess = beyond(z, error, self._zero, modes.zero * h)
+        excess = beyond(z, error, self._zero, modes.split * h)
         stable = not (excess > 0.0).any()
-        growing = (modes.s.real > modes.zero) & (modes.s.imag >= 0.0)
+        growing = (modes.s.real > modes.error) & (modes.s.imag >= 0.0)
         hidden = tuple(modes.s[growing & (excess <= 0.0)].tolist())
         k = self._dominant
-        if k is None or status_of(modes.s[k], z[k], h, modes.zero) != REPRESENTED:
+        if k is None or status_of(modes.s[k], z[k], h) != REPRESENTED:
             return Glance(stable, hidden=hidden)
         s, s_hat = complex(modes.s[k]), complex(unwrapped_logarithm(z[k], modes.s[k], h))
         return Glance(stable, s_hat, abs(s_hat - s) / abs(s), hidden)
@@ -117,18 +106,18 @@ class OneStepModes:
             raise SchemeError(f"{scheme}: no one-step method with one step for every variable")
         h = scheme.h
         z = stability_function(TABLEAUX[scheme.method], h * np.asarray(self.modes.s, dtype=np.complex128))
-        return z, np.abs(z) * h * self.error + len(z) * EPS
+        return z, np.abs(z) * h * self.modes.error + len(z) * EPS
 
     @cached_property
     def _zero(self) -> NDArray[np.intp]:
         """Positions of the zero modes."""
-        return np.flatnonzero(np.abs(self.modes.s) <= self.modes.zero)
+        return np.flatnonzero(self.modes.s == 0.0)
 
     @cached_property
     def _dominant(self) -> int | None:
         """Position of the least damped oscillatory mode, None where nothing oscillates."""
         s = np.asarray(self.modes.s, dtype=np.complex128)
-        oscillating = np.flatnonzero((s.imag > 0.0) & (np.abs(s) > self.modes.zero))
+        oscillating = np.flatnonzero(s.imag > 0.0)
         damped = -s.real[oscillating] / np.abs(s[oscillating])
         return int(oscillating[damped.argmin()]) if len(oscillating) else None
 

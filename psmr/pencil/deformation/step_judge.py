@@ -40,8 +40,8 @@ ALIKE_MODES = 1e-3
 
 def refuse_unstable(modes: Modes) -> None:
     """Raise InputError naming the mode where a system is unstable to begin with."""
-    growing = [s for s in modes.s if s.real > modes.zero and s.imag >= 0.0]
-    if growing:
+    growing = modes.s[(modes.s.real > modes.error) & (modes.s.imag >= 0.0)]
+    if len(growing):
         raise InputError(_unstable(complex(growing[0])))
 
 

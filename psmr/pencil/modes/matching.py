@@ -81,7 +81,7 @@ def match(modes: Modes, numerical: Multipliers, step: float) -> Match:
     status = []
     for k, (s, j) in enumerate(zip(modes.s, partner, strict=True)):
         z = numerical.z[j] if j >= 0 else 0.0
-        words = status_of(s, z, step, modes.zero)
+        words = status_of(s, z, step)
         if z != 0.0 and not words.startswith(NOT_REPRESENTED):  # a zero mode may be left without a partner
             s_numerical[k] = unwrapped_logarithm(z, s, step)
         status.append(words)
@@ -104,7 +104,7 @@ def assignment_cost(modes: Modes, numerical: Multipliers, step: float) -> np.nda
     s, z = modes.s[:, None], np.where(numerical.z == 0.0, np.finfo(float).tiny, numerical.z)[None, :]
     s_hat = unwrapped_logarithm(z, s, step)
     resolved = 1.0 / (1.0 + np.abs(s) * step)
-    distance = resolved * np.abs(s_hat - s) / (np.abs(s_hat) + np.abs(s) + modes.zero)
+    distance = resolved * np.abs(s_hat - s) / (np.abs(s_hat) + np.abs(s) + modes.split)
     # A mode that grows beyond any float is as far as can be.
     ahead = np.exp(np.minimum(s.real * step, 50.0) + 1j * s.imag * step)
     distance += (1.0 - resolved) * np.minimum(np.abs(z - ahead), 1.0)
@@ -118,9 +118,9 @@ def unwrapped_logarithm(z: np.ndarray | complex, s: np.ndarray | complex, step: 
     return principal + 1j * turn * np.round((np.imag(s) - principal.imag) / turn)
 
 
-def status_of(s: complex, z: complex, step: float, zero: float) -> str:
+def status_of(s: complex, z: complex, step: float) -> str:
     """Say whether a multiplier shows a mode, and if not why."""
-    if abs(s) <= zero:
+    if s == 0.0:
         return ZERO_MODE
     if z == 0.0:
         return f"{NOT_REPRESENTED}: no multiplier is like it"
@@ -131,11 +131,11 @@ def status_of(s: complex, z: complex, step: float, zero: float) -> str:
     return REPRESENTED
 
 
-def statuses(s: np.ndarray, z: np.ndarray, step: float, zero: float) -> tuple[str, ...]:
+def statuses(s: np.ndarray, z: np.ndarray, step: float) -> tuple[str, ...]:
     """Return `status_of` of (k,) modes with (k,) multipliers."""
-    plain = (np.abs(s) > zero) & (z != 0.0) & (np.abs(s.imag) * step <= np.pi)
+    plain = (s != 0.0) & (z != 0.0) & (np.abs(s.imag) * step <= np.pi)
     plain &= np.abs(np.angle(z)) <= np.pi - NEGATIVE_AXIS
     words = [REPRESENTED] * len(s)
     for k in np.flatnonzero(~plain):
-        words[k] = status_of(s[k], z[k], step, zero)
+        words[k] = status_of(s[k], z[k], step)
     return tuple(words)

@@ -9,10 +9,9 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from psmr.dae.system.eigenvalues import EPS, eigen
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SingularError
-
-EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,21 +21,23 @@ class Modes:
     Attributes
     ----------
     s
-        (n,) eigenvalues in 1/s, by descending real part.
+        (n,) eigenvalues in 1/s, by descending real part; zeros by structure are exactly 0.
     vectors
         (n + m, n) their right eigenvectors, continued to the algebraic variables; a column has length 1.
     participation
         (n, n) share of each state (row) in each mode; a column adds up to 1.
-    zero
-        |s| below this is 0 within rounding, in 1/s. A double zero (angle and speed reference of a system
-        without governors) is a Jordan block, whose computed eigenvalues lie sqrt(eps |A|^2) away from 0
-        (Golub and Van Loan, section 7.2).
+    error
+        (n,) how far rounding may have moved each s in 1/s; see `psmr.dae.system.eigenvalues.Eigen`.
+    split
+        How far rounding moves the two eigenvalues of a Jordan block from one another, sqrt(eps) |A| in 1/s:
+        what a step makes of a double zero is as far from z = 1.
     """
 
     s: np.ndarray
     vectors: np.ndarray
     participation: np.ndarray
-    zero: float
+    error: np.ndarray
+    split: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +82,12 @@ def modes_of(linear: LinearDae) -> Modes:
                 "variables here (the DAE is not of index 1)"
             ) from error
     state_matrix = linear.fx.toarray() + linear.fy @ follow
-    s, left, vectors = scipy.linalg.eig(state_matrix, left=True, right=True)
+    found = eigen(state_matrix)
+    s, vectors = found.values, found.right
     order = np.lexsort((-s.imag, np.abs(s.imag), -s.real))
     full = np.vstack([vectors, follow @ vectors])[:, order]
-    zero = np.sqrt(EPS) * np.linalg.norm(state_matrix, 2)
-    return Modes(s[order], full / np.linalg.norm(full, axis=0), _shares(left, vectors)[:, order], float(zero))
+    full, shares = full / np.linalg.norm(full, axis=0), _shares(found.left, vectors)[:, order]
+    return Modes(s[order], full, shares, found.error[order], np.sqrt(EPS) * found.norm)
 
 
 def multipliers_of(operator: np.ndarray, size: int) -> Multipliers:

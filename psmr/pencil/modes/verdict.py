@@ -58,7 +58,7 @@ def judge(
 ) -> Verdict:
     """Return the verdict; `excess` as of `excess_of`."""
     upper = modes.s.imag >= 0.0
-    growing = np.flatnonzero((modes.s.real > modes.zero) & upper).tolist()
+    growing = np.flatnonzero((modes.s.real > modes.error) & upper).tolist()
     outside = np.flatnonzero((excess > 0.0) & (numerical.z.imag >= 0.0))
     outside = outside[np.argsort(-excess[outside], kind="stable")].tolist()
     owner = {int(j): k for k, j in enumerate(matched.partner) if j >= 0} if outside else {}
@@ -120,7 +120,7 @@ def mode_text(s: complex) -> str:
 def excess_of(modes: Modes, numerical: Multipliers, matched: Match, step: float) -> np.ndarray:
     """Return |z| - 1 of each multiplier, and 0 where rounding explains the difference; see `beyond`."""
     zero = matched.partner[matched.zero]
-    return beyond(numerical.z, numerical.error, zero[zero >= 0], modes.zero * step)
+    return beyond(numerical.z, numerical.error, zero[zero >= 0], modes.split * step)
 
 
 def beyond(z: np.ndarray, error: np.ndarray, zero: np.ndarray, least: float) -> np.ndarray:
@@ -136,7 +136,7 @@ def beyond(z: np.ndarray, error: np.ndarray, zero: np.ndarray, least: float) -> 
     zero
         Positions of those of zero modes.
     least
-        Largest |s| h of a zero mode.
+        How far rounding moves log z of a double zero.
     """
     allowance = error.copy()
     allowance[zero] = np.maximum(allowance[zero], np.expm1(least))

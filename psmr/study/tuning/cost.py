@@ -136,21 +136,21 @@ def _shape(system: System, near: complex | None) -> NDArray[np.complex128]:
         pencil = ShiftInvert(linear)
         if near is None:
             s, vectors, _ = pencil.near(AMONG)
-            found = vectors[:, _liveliest(s, NO_MODE)]
+            found = vectors[:, _liveliest(np.where(np.abs(s) > NO_MODE, s, 0.0))]
         else:
             found = find(pencil, ModeChoice(near=(near,))).vectors[:, 0]
         # Turned so that its largest entry is real: a vector is known but for a factor.
         return np.asarray(found / found[np.abs(found).argmax()])
     modes = modes_of(linear)
-    chosen = _liveliest(modes.s, modes.zero) if near is None else int(np.abs(modes.s - near).argmin())
+    chosen = _liveliest(modes.s) if near is None else int(np.abs(modes.s - near).argmin())
     return np.asarray(modes.vectors[:, chosen])
 
 
-def _liveliest(s: NDArray[np.complex128], zero: float) -> int:
+def _liveliest(s: NDArray[np.complex128]) -> int:
     """Return the position of the least damped oscillation; of the slowest mode where nothing oscillates."""
     oscillating = s.imag > NO_MODE
     if not oscillating.any():
-        return int(np.argmin(np.where(np.abs(s) > zero, np.abs(s), np.inf)))
+        return int(np.argmin(np.where(s != 0.0, np.abs(s), np.inf)))
     return int(np.where(oscillating, -s.real / np.maximum(np.abs(s), NO_MODE), np.inf).argmin())
 
 

@@ -130,11 +130,11 @@ class EveryMode:
 
 def _band(modes: Modes, target: Target) -> NDArray[np.bool_]:
     size = np.abs(modes.s)
-    band = (size <= 2.0 * np.pi * target.up_to) & (size > modes.zero) & (modes.s.imag >= 0.0)
+    band = (size <= 2.0 * np.pi * target.up_to) & (size > 0.0) & (modes.s.imag >= 0.0)
     if not band.any():
-        if not (size > modes.zero).any():
+        if not size.any():
             raise InputError(f"{len(size)} states and no mode but zero ones: there is nothing to tune for")
-        slowest = modes.s[int(np.argmin(np.where(size > modes.zero, size, np.inf)))]
+        slowest = modes.s[int(np.argmin(np.where(size > 0.0, size, np.inf)))]
         raise InputError(
             f"up_to = {target.up_to:g} Hz: no mode of the system is that slow; the slowest is "
             f"{mode_text(slowest)} ({abs(slowest) / (2 * np.pi):.3g} Hz)"
@@ -257,6 +257,6 @@ class ChosenModes:
 
 
 def _shown(s: complex, z: complex, h: float) -> complex | None:
-    if status_of(s, z, h, 0.0) != REPRESENTED:
+    if status_of(s, z, h) != REPRESENTED:
         return None
     return complex(unwrapped_logarithm(z, s, h))

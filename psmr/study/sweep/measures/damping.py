@@ -63,7 +63,7 @@ class Damping:
         values: dict[str, Any] = {
             "real": band["real"].tolist(),
             "imag": band["imag"].tolist(),
-            "growing": int((table["real"] > 0).sum()),
+            "growing": int(table["grows"].sum()),
         }
         if len(band):
             least = band.iloc[0]
