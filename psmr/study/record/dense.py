@@ -14,13 +14,15 @@ of fourth order as well, and no longer larger where a state is stiff. Where a st
 step is long, I - a J may be next to singular: what is found then is far, or on another branch. The states
 stay on the cubic where nothing is found, where half of a does not lead towards what the whole of it does, or
 where it is further from the cubic than the rates, with their errors, could have taken that. A state that is
-on the same limit at both ends of a step is on it between, however that moves: its rate is not f there, but
-that of the limit. Nothing beyond the accepted points has to be recorded.
+on the same limit at both ends of a step is on it between, however that moves. The rate of a state that a
+limit holds is not f, but that of the limit, also where the other end of the step is short of it by what a
+tolerance allows. Nothing beyond the accepted points has to be recorded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,8 +99,9 @@ def _within(system: System, span: Span, t: Reals, points: Reals, times: Reals) -
         before, after = points[k], points[k + 1]
         straight = before + s * (after - before)
         beyond = (1.0 - 2.0 * s) * (before - after)[:n]
-        free, held, last_side = rates.at(k + 1, t, points)
-        (_, leaving, side), moved = rates.at(k, t, points), (after - before)[:n]
+        first_end, last_end, moved = rates.at(k, t, points), rates.at(k + 1, t, points), (after - before)[:n]
+        free, side, last_side = last_end.free, first_end.side, last_end.side
+        leaving, held = (rates.within(end, first_end, last_end, h) for end in (first_end, last_end))
         # A state that meets its limit at the end of the step, not within, gets there with its raw rate.
         at_end = np.abs(0.5 * h * (leaving + free) - moved) < AT_END * np.abs(moved)
         arriving = np.where(at_end, free, held)
@@ -137,20 +140,38 @@ def _solve(system: System, network: Block, w: Reals, limits: tuple[Reals, Reals]
         algebraic_solve(network, w, "a point between two recorded ones")
 
 
+@dataclass(frozen=True, eq=False)
+class _End:
+    """Rates at a recorded point.
+
+    Attributes
+    ----------
+    free, rate
+        (n,) without limits, and zero where a constant limit holds a state.
+    side
+        (n,) which states are on their upper limits, 1, and on their lower ones, -1.
+    lower, upper
+        (n,) limits at the point.
+    """
+
+    free: Reals
+    rate: Reals
+    side: Reals
+    lower: Reals
+    upper: Reals
+
+
 class _Rates:
     """f at recorded points, each computed once while it is in use."""
 
     def __init__(self, system: System, span: Span, limits: tuple[Reals, Reals]) -> None:
         self.system, self.span, self.limits = system, span, limits
         self.block = block_of(system, span, limits, np.arange(system.n + system.m), "step")
-        self.w = system.w0.copy()
-        self.known: dict[int, tuple[Reals, Reals, Reals]] = {}
+        self.w, self.moving = system.w0.copy(), np.flatnonzero(system.limits_move)
+        self.known: dict[int, _End] = {}
 
-    def at(self, k: int, t: Reals, points: Reals) -> tuple[Reals, Reals, Reals]:
-        """Return (n,) rates at the k-th point of the span, without limits and with those at a limit held.
-
-        The third, (n,), says which states are on their upper limits, 1, and on their lower ones, -1.
-        """
+    def at(self, k: int, t: Reals, points: Reals) -> _End:
+        """Return the rates at the k-th point of the span."""
         if k not in self.known:
             size, rate = self.system.n + self.system.m, np.zeros(self.system.n)
             self.w[:size], self.w[-1] = points[k], t[k]
@@ -159,13 +180,26 @@ class _Rates:
             project(self.block.address, self.w, rate)
             free = self.block.records.matrix.F[: self.system.n].copy()
             states = self.w[: self.system.n]
+            limits = self.system.limits(self.w, self.limits)
             low, high = (
-                np.abs(states - limit) <= ROUNDING * np.maximum(1.0, np.abs(states))
-                for limit in self.system.limits(self.w, self.limits)
+                np.abs(states - limit) <= ROUNDING * np.maximum(1.0, np.abs(states)) for limit in limits
             )
-            found = free, rate, np.where(high, 1.0, np.where(low, -1.0, 0.0))
+            found = _End(free, rate, np.where(high, 1.0, np.where(low, -1.0, 0.0)), *limits)
             self.known = {j: known for j, known in self.known.items() if j >= k - 1} | {k: found}
         return self.known[k]
+
+    def within(self, end: _End, first: _End, last: _End, h: float) -> Reals:
+        """Return the (n,) rates at an end of a step of h in s as they are within the step.
+
+        That of a state that a limit holds is that of the limit, also of one that moves.
+        """
+        rates = end.rate.copy()
+        for i in self.moving[end.side[self.moving] != 0.0]:
+            side = end.side[i]
+            a, b = (first.upper[i], last.upper[i]) if side > 0.0 else (first.lower[i], last.lower[i])
+            if end.free[i] * side > (b - a) / h * side:
+                rates[i] = (b - a) / h
+        return rates
 
     def followed(self, cubic: Reals, a: float, slope: Reals, side: Reals) -> Reals | None:
         """Return the point that solves the equations with (n,) rates of the cubic; None for no solution.
