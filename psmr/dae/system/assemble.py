@@ -20,6 +20,7 @@ from psmr.dae.declare.component import (
     rows_of,
 )
 from psmr.dae.declare.device import Device
+from psmr.dae.system.set_points import left_out, with_set_points
 from psmr.dae.system.system import Group, System
 from psmr.errors import InputError, nearest, shown
 from psmr.numbers import plain, real
@@ -34,7 +35,9 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
         With unique names; their order is the order of the variables.
     start
         Starting values by full name of states, algebraic variables and held inputs; 0 where left out, and the
-        declared constant for optional inputs.
+        declared constant for optional inputs. A set-point (a held input that is not optional) that it leaves
+        out while it has others, or of a device of which it has nothing, is solved for together with the
+        variables that it leaves out, so that what reads them is at rest.
     name
         Name of the case.
 
@@ -42,7 +45,8 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
     ------
     InputError
         For a duplicate device, a connection to something that is not there, a starting value that is not
-        finite or that belongs to nothing, with the nearest known name.
+        finite or that belongs to nothing, with the nearest known name, and set-points that it leaves out and
+        that nothing determines, or that bring nothing to rest, with the worst residual.
     """
     check_arguments(assemble, locals())
     _check_unique([device.name for device in devices])
@@ -73,7 +77,7 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
 
     lower, upper = _limits(devices)
     lower_at, upper_at = _moving_limits(devices, variables)
-    return System(
+    system = System(
         names_x=names_x,
         names_y=names_y,
         names_u=names_u,
@@ -89,6 +93,8 @@ def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None
         devices=tuple(devices),
         name=name,
     )
+    wanted = left_out(devices, start or {})
+    return with_set_points(system, start or {}, wanted) if wanted else system
 
 
 def _check_unique(names: list[str]) -> None:

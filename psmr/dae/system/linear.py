@@ -19,9 +19,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def read_only(array: Any) -> Any:
+    """Return a view of an array that cannot be written to."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearDae:
-    """Four Jacobian blocks and the names of their rows and columns.
+    """Four Jacobian blocks and the names of their rows and columns; its arrays are read-only.
 
     Attributes
     ----------
@@ -41,6 +48,13 @@ class LinearDae:
     names_y: tuple[str, ...]
     names_g: tuple[str, ...]
     groups: NDArray[np.intp]
+
+    def __post_init__(self) -> None:
+        for matrix in (self.fx, self.fy, self.gx, self.gy):
+            matrix.sort_indices()
+            for name in ("data", "indices", "indptr"):
+                setattr(matrix, name, read_only(getattr(matrix, name)))
+        object.__setattr__(self, "groups", read_only(self.groups))
 
     def __repr__(self) -> str:
         return f"LinearDae(n={self.n}, m={self.m})"

@@ -23,7 +23,7 @@ from psmr.dae.compile.restrict import restrict
 from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR
-from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.linear import LinearDae, read_only
 from psmr.errors import InputError, nearest
 
 OFF_SOLUTION = 1e-4
@@ -55,10 +55,16 @@ class Group:
     index: Indices
     row: Indices
 
+    def __post_init__(self) -> None:
+        for name in ("index", "row"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
 
 @dataclass(frozen=True, eq=False)
 class System:
     """A DAE with names and compiled kernels; made by `psmr.dae.system.assemble.assemble` or `psmr.build`.
+
+    Its arrays are read-only; `with_start` and `dataclasses.replace` give another system.
 
     Attributes
     ----------
@@ -95,6 +101,11 @@ class System:
     upper_at: NDArray[np.intp]
     devices: tuple[Device, ...] = field(repr=False)
     name: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("w0", "together", "lower", "upper", "lower_at", "upper_at"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+        object.__setattr__(self, "parameters", tuple(map(read_only, self.parameters)))
 
     def __repr__(self) -> str:
         return f"System({self.name!r}, n={self.n}, m={self.m}, k={self.k})"
@@ -258,7 +269,7 @@ class System:
     def residual(self, w: Reals) -> Reals:
         """Return (n + m,) raw derivatives (limits not applied) and algebraic residuals at a buffer w."""
         out = np.empty(self.n + self.m + 1)
-        residual(self._kernels.table, np.ascontiguousarray(w, dtype=float), out)
+        residual(self._kernels.table, np.array(w, dtype=float), out)
         return out[:-1]
 
     def f(self, x: ArrayLike, y: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Reals:
@@ -293,7 +304,7 @@ class System:
         inside. A state between two equal limits is held.
         """
         kernels = self._kernels
-        w = np.ascontiguousarray(w, dtype=float)
+        w = np.array(w, dtype=float)
         constant, values = np.empty(kernels.nnz + 1), np.empty(kernels.nnz + 1)
         constant_jacobian(kernels.table, w, constant)
         jacobian(kernels.table, constant, w, values)
