@@ -8,6 +8,7 @@ hand with the parameters after the event.
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import psmr
@@ -108,7 +109,7 @@ def test_a_run_loaded_from_a_file_has_it_too(run, tmp_path):
     run.save(tmp_path / "run.psmr")
     again = psmr.load_run(tmp_path / "run.psmr")
     for t in (0.7, 1.5):
-        np.testing.assert_array_equal(again.modes(t).to_numpy(), run.modes(t).to_numpy())
+        pd.testing.assert_frame_equal(again.modes(t), run.modes(t), check_exact=True)
 
 
 @pytest.mark.parametrize("t", [-0.1, 1.6, np.nan, np.inf])
@@ -125,6 +126,6 @@ def test_a_wrong_place_is_refused(run):
 def test_a_run_that_kept_a_part_has_its_first_and_last_time(system):
     run = psmr.simulate(system, t_end=1.5, events=[EVENTS["line"]], record=["G1.omega"])
     whole = psmr.simulate(system, t_end=1.5, events=[EVENTS["line"]])
-    np.testing.assert_array_equal(run.modes(1.5).to_numpy(), whole.modes(1.5).to_numpy())
+    pd.testing.assert_frame_equal(run.modes(1.5), whole.modes(1.5), check_exact=True)
     with pytest.raises(InputError, match="simulate without `record`"):
         run.modes(1.2)
