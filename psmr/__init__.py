@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from psmr.pencil.modes.shapes import mode_shapes
     from psmr.pencil.operator.step_operator import step_operator
     from psmr.study.check import check
+    from psmr.study.criteria import Criteria
+    from psmr.study.detectors.monitors import AngleSpread, FrequencyOutside, Island, VoltageCollapse
     from psmr.study.events import (
         Fault,
         GeneratorTrip,
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
     )
     from psmr.study.explain import explain
     from psmr.study.file.study import read_study
-    from psmr.study.monitors.monitors import AngleSpread, Island, VoltageCollapse
     from psmr.study.output.oneline import one_line
     from psmr.study.record.certificate import certify
     from psmr.study.record.record import Record
@@ -87,9 +88,11 @@ __all__ = [
     "CaseAxis",
     "ClearingTime",
     "Component",
+    "Criteria",
     "Damping",
     "Device",
     "Fault",
+    "FrequencyOutside",
     "GeneratorTrip",
     "GeneratorTrips",
     "Island",
@@ -149,7 +152,7 @@ __all__ = [
 
 _HOMES = {
     "Adaptive": "psmr.numerics.schemes.adaptive",
-    "AngleSpread": "psmr.study.monitors.monitors",
+    "AngleSpread": "psmr.study.detectors.monitors",
     "ArcLength": "psmr.numerics.schemes.arc_length",
     "BranchOutages": "psmr.study.sweep.axes",
     "BusFaults": "psmr.study.sweep.axes",
@@ -157,12 +160,14 @@ _HOMES = {
     "ClearingTime": "psmr.study.sweep.measures",
     "Case": "psmr.grid.case.case",
     "Component": "psmr.dae.declare.component",
+    "Criteria": "psmr.study.criteria",
     "Damping": "psmr.study.sweep.measures",
     "Device": "psmr.dae.declare.device",
     "Fault": "psmr.study.events",
+    "FrequencyOutside": "psmr.study.detectors.monitors",
     "GeneratorTrip": "psmr.study.events",
     "GeneratorTrips": "psmr.study.sweep.axes",
-    "Island": "psmr.study.monitors.monitors",
+    "Island": "psmr.study.detectors.monitors",
     "LineTrip": "psmr.study.events",
     "ListedEvents": "psmr.study.sweep.axes",
     "LoadRamp": "psmr.study.events",
@@ -188,7 +193,7 @@ _HOMES = {
     "Swept": "psmr.study.sweep.swept",
     "TimeSeries": "psmr.study.events",
     "VariableStep": "psmr.numerics.schemes.variable_step",
-    "VoltageCollapse": "psmr.study.monitors.monitors",
+    "VoltageCollapse": "psmr.study.detectors.monitors",
     "add_dynamics": "psmr.grid.synthetic.dynamics",
     "assemble": "psmr.dae.system.assemble",
     "build": "psmr.grid.start.initialise",

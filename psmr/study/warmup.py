@@ -27,8 +27,8 @@ from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
 from psmr.numerics.schemes.variable_step import VariableStep
-from psmr.study.outcome.limits_met import first_met
-from psmr.study.outcome.voltages import Voltages
+from psmr.study.detectors.limits import first_met
+from psmr.study.detectors.voltages import follow_spells
 
 
 def warmup() -> str:
@@ -77,7 +77,8 @@ def _schemes(split: Partition) -> list[Scheme]:
 def _look() -> None:
     """Let what looks at the points of a run see one."""
     t, v = np.zeros(1), np.ones((1, 1))
-    Voltages(("a",), 1.0).take(t, np.ones((1, 2, 1)), np.ones(1, dtype=bool))
+    one, flag = np.ones(1), np.ones(1, dtype=bool)
+    follow_spells(t, np.ones((1, 1)), flag, one, flag, one, np.zeros(1), one, np.zeros((1, 4, 1)))
     first_met(v, np.ones(1), np.zeros(1, np.int64), v, True, np.empty(1, np.int64))
 
 

@@ -15,8 +15,8 @@ from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.implicit_pairs import PAIRS
 from psmr.numerics.solve.algebraic_solve import algebraic_block
 from psmr.numerics.solve.impasse import impasse
+from psmr.study.events.spans import spans_of
 from psmr.study.record.dense import dense_points
-from psmr.study.record.spans import spans_of
 from tests import systems
 from tests.disturbances import load_step, local_fault, system_of, watched
 from tests.numerics.test_moving_limits import LEFT, MET, chased, exact

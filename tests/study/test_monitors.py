@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from psmr.study.monitors.watching import Watching
 
 import psmr
 from psmr.cli.entry import main
 from psmr.errors import InputError
 from psmr.study.file.study import read_study
-from psmr.study.monitors.watching import Watching
 
 SCHEME = psmr.SingleRate("TM", 0.005)
 # G2 and G3 lose step with G1 when a fault at bus 7 lasts three times as long as in the book.

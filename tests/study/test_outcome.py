@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from psmr.study.outcome.voltages import Voltages
 
 import psmr
 from psmr.study.outcome.red_amber_green import judge_run
-from psmr.study.outcome.voltages import Voltages
 
 TM = psmr.SingleRate("TM", h=0.005)
 
@@ -262,7 +262,8 @@ def following(wscc9):
 def looked_at(system, turns, at_once=1000):
     """What a run comes to in which the loop of C1 moves away from its bus by so many turns."""
     from psmr.study.outcome.observer import Observer
-    from psmr.study.record.spans import Spans
+
+    from psmr.study.events.spans import Spans
 
     t = np.linspace(0.0, 1.0, len(turns))
     x, y = np.tile(system.x0, (len(t), 1)), np.tile(system.y0, (len(t), 1))

@@ -18,8 +18,8 @@ from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.changes import Now, apply_changes, autonomous, instants_of
 from psmr.numerics.run.counters import Counters
 from psmr.numerics.run.flow_through import flow_through
-from psmr.numerics.run.recorder import Piece, Recorder, Sink
-from psmr.numerics.run.trajectory import Change, Trajectory, Watch
+from psmr.numerics.run.recorder import Piece, Recorder
+from psmr.numerics.run.trajectory import Change, Follower, Trajectory
 from psmr.numerics.schemes.scheme import GridEngine, Scheme
 from psmr.numerics.solve.algebraic_solve import algebraic_block, algebraic_solve, other_solutions
 from psmr.numerics.solve.block import Block
@@ -50,8 +50,8 @@ def integrate(
     every: bool = False,
     progress: Callable[[float], None] | None = None,
     partial: bool = False,
-    watch: Watch | None = None,
-    sink: Sink | None = None,
+    followers: Sequence[Follower] = (),
+    keep: bool = True,
     acting: Actions | None = None,
     stops: Reals | None = None,
 ) -> Trajectory:
@@ -77,11 +77,11 @@ def integrate(
         Called with the time reached, about ten times a second.
     partial
         Keep the points up to a failure: they are `partial` of the error.
-    watch
-        Looks at the accepted points, piece by piece, and may end the run at one of them.
-    sink
-        Takes the points in place of the trajectory, which then has the first one alone, so that memory does
-        not grow with the length of the run.
+    followers
+        See the points as they come, one after another, and may end the run at one of them.
+    keep
+        Whether the trajectory has all points; otherwise the first one alone, so that memory does not grow
+        with the length of the run.
     acting
         The devices that act by themselves; None where none does.
     stops
@@ -127,7 +127,7 @@ def integrate(
     if acting is not None:
         acting.start(parameters, same)
     recorder = Recorder(
-        system.n, system.n + system.m, watch, sink, expected, acting, (*system.names_x, *system.names_y)
+        system.n, system.n + system.m, followers, keep, expected, acting, (*system.names_x, *system.names_y)
     )
     recorder.begin(t_start, w)
 
@@ -166,10 +166,8 @@ def integrate(
             change = acting.act(at, w)
             if wrong := acting.problem(at):
                 raise SimulationError(f"{system.name}: {wrong}")
-            if sink is not None:
-                sink.told(change)
-            if watch is not None and watch.told(change):
-                recorder.stop()
+            recorder.change(change)
+            if recorder.stopped():
                 return
             apply_changes(system, [change], parameters, engine, event, w, now)
             recorder.begin(at, w)

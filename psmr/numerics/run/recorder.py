@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,25 +13,12 @@ from psmr.errors import SimulationError
 from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.counters import Counters
 from psmr.numerics.run.table import Table
-from psmr.numerics.run.trajectory import Change, Trajectory, Watch
+from psmr.numerics.run.trajectory import Change, Follower, Trajectory
 
 Reals = NDArray[np.float64]
 
 # No quantity of a power system, in whatever unit, is larger.
 LARGEST = 1e30
-
-
-class Sink(Protocol):
-    """What takes the points of an integration as they come; it copies what it keeps."""
-
-    def begin(self, t: float) -> None:
-        """Take note that a span begins at t in s, with the next point taken."""
-
-    def told(self, change: Change) -> None:
-        """Take note of what devices change by themselves."""
-
-    def take(self, t: Reals, points: Reals) -> None:
-        """Take (K,) times and (K, n + m) points."""
 
 
 class Piece(NamedTuple):
@@ -53,6 +40,21 @@ class Piece(NamedTuple):
 class Recorder:
     """Points in the order of time, and how many steps made them.
 
+    Parameters
+    ----------
+    states, size
+        See below.
+    followers
+        What sees the points as they come, one after another.
+    keep
+        Whether all points are kept; otherwise the first one alone.
+    expected
+        About how many there will be.
+    acting
+        The devices that act by themselves; None where none does.
+    names
+        Of the variables, for messages.
+
     Attributes
     ----------
     states, size
@@ -65,8 +67,8 @@ class Recorder:
         self,
         states: int,
         size: int,
-        watch: Watch | None = None,
-        sink: Sink | None = None,
+        followers: Sequence[Follower] = (),
+        keep: bool = True,
         expected: int = 0,
         acting: Actions | None = None,
         names: Sequence[str] = (),
@@ -77,25 +79,21 @@ class Recorder:
         self.jumped_at: tuple[float, ...] = ()
         self._stopped = False
         self._paused = False
-        self._watch = watch
-        self._sink = sink
-        self._table = Table(size, expected=1 if sink is not None else expected)
+        self._followers = tuple(followers)
+        self._whole = keep
+        self._table = Table(size, expected=expected if keep else 1)
         self._acting = acting
         self._names = names
         self._last: tuple[float, Reals] = (math.nan, np.empty(0))
         self._until = math.nan
 
     def stopped(self) -> bool:
-        """Return whether `watch` has ended the integration; the last point is the one at which it did."""
+        """Return whether a follower has ended the integration; the last point is the one at which it did."""
         return self._stopped
 
     def instant(self, t: float, same: float) -> float:
         """Return t, or the time of the last point where they are one: an instant stands twice, exactly."""
         return self._until if abs(t - self._until) <= same else t
-
-    def stop(self) -> None:
-        """End the integration at the last point."""
-        self._stopped = True
 
     def paused(self) -> bool:
         """Return whether an action falls between the last point and the next, which is dropped."""
@@ -112,15 +110,14 @@ class Recorder:
         Where that may end the run, not as many as the clock suggests but always as many: the work of the
         steps beyond the end is counted too, and a run repeated must count the same.
         """
-        if self._watch is None and self._acting is None:
+        if self._acting is None and not any(follower.ends for follower in self._followers):
             return by_the_clock
         return max(16, min(256, 2**16 // self.size))
 
     def begin(self, t: float, w: Reals) -> None:
         """Take the point in w at which a span begins."""
-        for observer in (self._watch, self._sink):
-            if observer is not None:
-                observer.begin(t)
+        for follower in self._followers:
+            follower.begin(t)
         if self._acting is not None:
             self._acting.begin(t, w)
         self.add(np.array([t]), w[None, : self.size], 0)
@@ -130,12 +127,15 @@ class Recorder:
         self.jumped_at += (float(w[-1]),)
         self.begin(float(w[-1]), w)
 
+    def change(self, change: Change) -> None:
+        """Tell the followers what devices change by themselves; one of them may end the integration."""
+        for follower in self._followers:
+            self._stopped |= bool(follower.change(change))
+
     def add(self, times: Reals, rows: Reals, steps: int) -> None:
         """Take (K,) times and (K, n + m) points, a step each where there were any."""
-        kept = self._look(times, rows)
-        if kept is not None:
-            times, rows, steps = times[:kept], rows[:kept], min(steps, kept)
-        self._keep(times, rows, steps, steps)
+        kept = self._before_action(times, rows)
+        self._keep(times[:kept], rows[:kept], np.arange(1, len(times) + 1)[:kept], min(steps, 1))
 
     def add_piece(
         self, piece: Piece, ratios: NDArray[np.int64], divided: NDArray[np.intp], first: int, done: int
@@ -145,46 +145,58 @@ class Recorder:
         Of the steps in `divided`, which were taken in parts, only the end is a point at its time.
         """
         at = piece.ends[first + 1 : done + 1]
-        looked = self._watch is not None or self._acting is not None
-        kept = self._look(piece.t[at], piece.rows[at]) if looked else None
+        kept = self._before_action(piece.t[at], piece.rows[at])
         if kept is not None:
             done = first + kept
-        self.divided_at += tuple(float(piece.t[piece.ends[k]]) for k in divided if k < done)
         places = np.arange(piece.ends[first] + 1, piece.ends[done] + 1)
-        inner = [np.arange(piece.ends[k] + 1, piece.ends[k + 1]) for k in divided]
+        inner = [np.arange(piece.ends[k] + 1, piece.ends[k + 1]) for k in divided if k < done]
         rows: slice | NDArray[np.intp] = slice(piece.ends[first] + 1, piece.ends[done] + 1)
         if any(part.size for part in inner):
-            rows = np.setdiff1d(places, np.concatenate(inner))
-        self._keep(piece.t[rows], piece.rows[rows], int(ratios[first:done].sum()), done - first)
+            rows = places = np.setdiff1d(places, np.concatenate(inner))
+        # Steps that are complete at each point.
+        complete = np.searchsorted(piece.ends[first + 1 : done + 1], places, side="right")
+        number = self._keep(piece.t[rows], piece.rows[rows], complete, 1)
+        self.steps += int(ratios[first : first + number].sum()) - number
+        self.divided_at += tuple(float(piece.t[piece.ends[k]]) for k in divided if k < first + number)
 
-    def _look(self, times: Reals, rows: Reals) -> int | None:
-        """Return how many of the points are kept, None for all."""
+    def _before_action(self, times: Reals, rows: Reals) -> int | None:
+        """Return how many of the points come before an action of a device, None for all."""
         kept = self._acting.look(times, rows) if self._acting is not None else None
         self._paused = kept is not None
-        if kept is not None:
-            times, rows = times[:kept], rows[:kept]
-        last = self._watch.look(times, rows) if self._watch is not None and len(times) else None
-        self._stopped = last is not None
-        return kept if last is None else last + 1
+        return kept
 
-    def _keep(self, times: Reals, rows: Reals, steps: int, macro_steps: int) -> None:
-        if not len(times):
-            return
+    def _keep(self, times: Reals, rows: Reals, complete: NDArray[np.int64], each: int) -> int:
+        """Keep points until a follower ends the run; return how many steps they complete.
+
+        `complete` has how many steps are complete at each point, of which `each` counts.
+        """
+        beyond = 0
         if rows.size and not (rows.max() < LARGEST and rows.min() > -LARGEST):
-            row = int(np.argmax(~(np.abs(rows) < LARGEST).all(axis=1)))
-            self._keep(times[:row], rows[:row], steps * row // len(times), macro_steps * row // len(times))
-            self._refuse(float(times[row]), rows[row])
+            beyond = len(times) - int(np.argmax(~(np.abs(rows) < LARGEST).all(axis=1)))
+        wrong, good = len(times) - beyond, slice(len(times) - beyond)
+        number = self._follow(times[good], rows[good], complete[good], each)
+        if beyond and not self._stopped:
+            self._refuse(float(times[wrong]), rows[wrong])
+        return number
+
+    def _follow(self, times: Reals, rows: Reals, complete: NDArray[np.int64], each: int) -> int:
+        if not len(times):
+            return 0
+        for follower in self._followers:
+            last = follower.points(times, rows)
+            if last is not None:
+                self._stopped = True
+                times, rows, complete = times[: last + 1], rows[: last + 1], complete[: last + 1]
         self._until = float(times[-1])
         if self._acting is not None:
             self._last = self._until, rows[-1].copy()
-        if self._sink is not None:
-            self._sink.take(times, rows)
-            if self._table.count == 0:
-                self._table.append(times[:1], rows[:1])
-        else:
-            self._table.append(times, rows)
-        self.steps += steps
-        self.macro_steps += macro_steps
+        if self._whole or self._table.count == 0:
+            kept = slice(None if self._whole else 1)
+            self._table.append(times[kept], rows[kept])
+        number = int(complete[-1])
+        self.steps += each * number
+        self.macro_steps += each * number
+        return number
 
     def _refuse(self, t: float, row: Reals) -> None:
         """Raise the error of a point whose values no quantity has."""
@@ -196,7 +208,7 @@ class Recorder:
         )
 
     def trajectory(self, counters: Counters, h: float) -> Trajectory:
-        """Return everything so far; of an integration into a sink the first point alone."""
+        """Return everything so far; of one that keeps none the first point alone."""
         rows = self._table.rows()
         states = 1 + self.states
         return Trajectory(rows[:, 0].copy(), rows[:, 1:states], rows[:, states:], counters, h)

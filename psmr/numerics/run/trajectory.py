@@ -84,17 +84,24 @@ class Change:
         return self.label or f"change at t = {self.t:g} s"
 
 
-class Watch(Protocol):
-    """What looks at the accepted points of an integration and may end it."""
+class Follower(Protocol):
+    """What follows an integration: it sees every recorded point, and may end it."""
+
+    @property
+    def ends(self) -> bool:
+        """Whether it may end the integration."""
 
     def begin(self, t: float) -> None:
-        """Take note that the changes at t in s, if any, are made."""
+        """Start a span at t in s: the changes up to there, if any, are made."""
 
-    def told(self, change: Change) -> bool:
-        """Take note of what devices change by themselves; return whether the run ends before it."""
+    def change(self, change: Change) -> bool:
+        """Take what devices change by themselves; return whether the run ends before it."""
 
-    def look(self, t: Reals, points: Reals) -> int | None:
-        """Return which of (K,) times and (K, n + m) points is the last one of the run, None to go on."""
+    def points(self, t: Reals, points: Reals) -> int | None:
+        """Take (K,) times in s and (K, n + m) points, and copy what is kept of them.
+
+        Returns which of them is the last one of the run, None to go on.
+        """
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,16 +41,18 @@ from psmr.io.read import CaseFile
 from psmr.io.text import STANDARD_INPUT
 from psmr.io.toml.document import Document, read_document
 from psmr.io.toml.fields import specification
+from psmr.study.criteria import USUAL as USUAL_CRITERIA
+from psmr.study.criteria import Criteria
+from psmr.study.detectors.detection import Monitor
 from psmr.study.events import Event
 from psmr.study.file.recipe import Recipe, Split
-from psmr.study.file.tables import EVENTS, HEAD, MONITORS, RECORD, SCHEMES, SIMULATION, SPLIT
-from psmr.study.monitors.monitors import Monitor
+from psmr.study.file.tables import CRITERIA, EVENTS, HEAD, MONITORS, RECORD, SCHEMES, SIMULATION, SPLIT
 from psmr.study.record.record import Record
 
 Row = TypeVar("Row")
 
 FORMAT, VERSION = "psmr-study", 1
-TABLES = ("scheme", "simulation", "event", "monitor", "output")
+TABLES = ("scheme", "simulation", "event", "monitor", "criteria", "output")
 # The type of a scheme that is not named.
 USUAL = "variable"
 FIGURES = ("png", "svg", "pdf", "none")
@@ -111,6 +113,8 @@ class Study:
         Length of the run in s; None for a study without a simulation (a deformation report).
     events, monitors
         In the order of the file.
+    criteria
+        The limits by which the run is judged.
     output
         What to write; None: nothing.
     fast_points
@@ -129,6 +133,7 @@ class Study:
     t_end: float | None = None
     events: tuple[Event, ...] = ()
     monitors: tuple[Monitor, ...] = ()
+    criteria: Criteria = USUAL_CRITERIA
     output: Output | None = None
     fast_points: bool = False
     record: Record | None = None
@@ -177,11 +182,13 @@ def study_of(
                 words = f"{table}s need a run; add [simulation] with t_end"
                 mistakes.attempt(document.fail, words, (table, 0))
     recipe = mistakes.attempt(_recipe, document)
+    criteria = mistakes.attempt(_criteria, document)
     output = None if "output" in without else mistakes.attempt(_output, document)
     mistakes.finish()
     assert head is not None
     assert simulation is not None
     assert recipe is not None
+    assert criteria is not None
     name = head.pop("name", _stem(document.path))
     return Study(
         name,
@@ -189,6 +196,7 @@ def study_of(
         recipe,
         events=events,
         monitors=monitors,
+        criteria=criteria,
         output=output,
         source=str(document.path),
         text=document.text,
@@ -275,6 +283,15 @@ def _recipe(document: Document) -> Recipe:
         field = str(error).partition(" = ")[0]
         raise StudyError(f"{document.where(place, field if field in given else None)}: {error}") from error
     return recipe
+
+
+def _criteria(document: Document) -> Criteria:
+    place = ("criteria",)
+    given = document.table("criteria") or {}
+    try:
+        return Criteria(**document.values(place, given, CRITERIA))
+    except InputError as error:
+        raise placed(error, StudyError, document.where(place)) from error
 
 
 def _rows(

@@ -10,6 +10,9 @@ from psmr.io.toml.fields import Field, Spec, specification
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.numerics.schemes.smes import Smes
+from psmr.study.criteria import Criteria
+from psmr.study.detectors.detection import Monitor
+from psmr.study.detectors.monitors import AngleSpread, FrequencyOutside, Island, VoltageCollapse
 from psmr.study.events import (
     Event,
     Fault,
@@ -23,7 +26,6 @@ from psmr.study.events import (
     TimeSeries,
 )
 from psmr.study.file.recipe import WHOLE, Split
-from psmr.study.monitors.monitors import AngleSpread, Island, Monitor, VoltageCollapse
 from psmr.study.record.record import Record
 
 HEAD: Spec = {
@@ -44,6 +46,8 @@ SCHEMES: Mapping[str, Spec] = {
 
 RECORD: Spec = specification(Record, without=("files",), called={"signals": "record"})
 
+CRITERIA: Spec = specification(Criteria)
+
 SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field((bool,)), **RECORD}
 
 EVENTS: Mapping[str, Callable[..., Event]] = {
@@ -61,5 +65,6 @@ EVENTS: Mapping[str, Callable[..., Event]] = {
 MONITORS: Mapping[str, Callable[..., Monitor]] = {
     "angle-spread": AngleSpread,
     "voltage-collapse": VoltageCollapse,
+    "frequency-outside": FrequencyOutside,
     "island": Island,
 }

@@ -5,22 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
-from psmr.study.monitors.watching import Stop
-from psmr.study.outcome.extreme import Extreme
-from psmr.study.outcome.slip import Slip
-from psmr.study.outcome.synchronism import LostSynchronism
-
-LOW_VOLTAGE = 0.8
-"""Voltage in pu below which time is counted."""
-
-
-@dataclass(frozen=True)
-class Limit:
-    """A state that reached a non-windup limit, and when first (s)."""
-
-    state: str
-    side: str
-    t: float
+from psmr.study.criteria import USUAL, Criteria
+from psmr.study.detectors.angles import LostSynchronism
+from psmr.study.detectors.converters import Slip
+from psmr.study.detectors.detection import Detectors
+from psmr.study.detectors.finding import Extreme, Finding, Stop
+from psmr.study.detectors.limits import Limit
+from psmr.study.detectors.settling import Settling
 
 
 @dataclass(frozen=True)
@@ -37,14 +28,24 @@ class Outcome:
         Largest difference of two rotor angles in one island, in degrees.
     lowest_voltage
         Lowest bus voltage in pu; a bus does not count while a fault is on at it.
+    highest_voltage
+        Highest bus voltage in pu, counted alike.
     low_voltage
-        Longest time in s without a break for which a bus was below `LOW_VOLTAGE`, counted alike.
+        Longest time in s without a break for which a bus was below `Criteria.v_low`, counted alike.
     end_voltage
         Lowest bus voltage in pu at the end.
     nadir, overshoot
         Lowest and highest frequency in Hz of the centre of inertia of an island.
+    end_frequency
+        That at the end, of the island where it is furthest from the nominal one.
+    settling
+        Whether the run settled; None where that cannot be said.
     limits
         States that reached a limit, in order of time.
+    findings
+        What is beyond a limit of the criteria, in order of time.
+    criteria
+        The limits.
     stopped
         The monitor that ended the run early.
     failed
@@ -62,15 +63,55 @@ class Outcome:
     lost: LostSynchronism | None = None
     angle_spread: Extreme | None = None
     lowest_voltage: Extreme | None = None
+    highest_voltage: Extreme | None = None
     low_voltage: Extreme | None = None
     end_voltage: Extreme | None = None
     nadir: Extreme | None = None
     overshoot: Extreme | None = None
+    end_frequency: Extreme | None = None
+    settling: Settling | None = None
     limits: tuple[Limit, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    criteria: Criteria = USUAL
     stopped: Stop | None = None
     failed: str = ""
     slips: tuple[Slip, ...] = ()
     acted: tuple[tuple[float, str], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        detectors: Detectors,
+        criteria: Criteria,
+        t_end: float,
+        stopped: Stop | None,
+        acted: tuple[tuple[float, str], ...],
+        failed: str = "",
+    ) -> Outcome:
+        """Return what the detectors have seen of a run that ended at t_end in s."""
+        complete = stopped is None and not failed
+        angles, voltages, frequency = detectors.angles, detectors.voltages, detectors.frequency
+        return cls(
+            machines=len(angles.sources),
+            t_end=t_end,
+            lost=angles.lost,
+            angle_spread=angles.spread,
+            lowest_voltage=voltages.lowest,
+            highest_voltage=voltages.highest,
+            low_voltage=voltages.longest(0),
+            end_voltage=voltages.end,
+            nadir=frequency.lowest,
+            overshoot=frequency.highest,
+            end_frequency=frequency.end,
+            settling=detectors.end.settling if complete else None,
+            limits=detectors.limits.met(),
+            findings=detectors.findings(complete),
+            criteria=criteria,
+            stopped=stopped,
+            slips=detectors.converters.slips(),
+            acted=acted,
+            failed=failed,
+        )
 
     @property
     def out_of_step(self) -> LostSynchronism | Slip | None:
@@ -110,18 +151,28 @@ class Outcome:
 
         add("largest angle spread", self.angle_spread, "deg")
         add("lowest voltage", self.lowest_voltage, "pu")
+        add("highest voltage", self.highest_voltage, "pu")
         if self.low_voltage is not None:
             low = self.low_voltage
             words = f"{low.value:.3g} s {low.where}, from t = {low.t:.4g} s" if low.value > 0 else "none"
-            found.append((f"longest time below {LOW_VOLTAGE:g} pu", words))
+            found.append((f"longest time below {self.criteria.v_low:g} pu", words))
         add("lowest voltage at the end", self.end_voltage, "pu")
         for what, extreme in (("frequency nadir", self.nadir), ("frequency overshoot", self.overshoot)):
             if extreme is not None and extreme.t == 0.0:
-                found.append((what, f"none, from {extreme.value:.5g} Hz"))
+                side = "below" if extreme is self.nadir else "above"
+                found.append((what, f"frequency did not go {side} {extreme.value:.5g} Hz"))
             else:
                 add(what, extreme, "Hz", 5)
+        if self.end_frequency is not None:
+            where = f" {self.end_frequency.where}" if self.end_frequency.where else ""
+            found.append(("frequency at the end", f"{self.end_frequency.value:.5g} Hz{where}"))
+        if self.settling is not None:
+            found.append(("settled at the end", str(self.settling)))
         if self.machines:
             found.append(("limits reached", self._limits()))
+        motors = [finding.sentence for finding in self.findings if finding.what.startswith("motor")]
+        if motors:
+            found.append(("motors that stalled", " ".join(motors[:6])))
         if self.slips:
             shown = "; ".join(map(str, self.slips[:6]))
             more = f" and {len(self.slips) - 6} more" if len(self.slips) > 6 else ""

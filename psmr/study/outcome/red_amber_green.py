@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from psmr.study.outcome.outcome import LOW_VOLTAGE, Outcome
+from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.certificate import Certificate
 
 Colour = Literal["red", "amber", "green"]
@@ -16,9 +16,10 @@ class Judgement:
     """A colour and the reasons for it.
 
     Red: synchronism was lost (of machines, or of a converter and its bus), the run failed or a monitor
-    stopped it, or the scheme is unstable on a system that is not. Amber: the certificates before the events
-    and after the last one differ, there is no certificate, the system itself is unstable, an explicit
-    prediction breaks down, protection acted, or a bus ends below 0.8 pu. Green otherwise.
+    stopped it, a finding of the outcome is red, or the scheme is unstable on a system that is not. Amber: the
+    certificates before the events and after the last one differ, there is no certificate, the system itself
+    is unstable, an explicit prediction breaks down, protection acted, or a finding is amber
+    (`psmr.Criteria`). Green otherwise.
 
     Attributes
     ----------
@@ -87,9 +88,11 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
         listed = "; ".join(f"{words} at t = {t:.4g} s" for t, words in outcome.acted[:3])
         more = f" and {len(outcome.acted) - 3} more" if len(outcome.acted) > 3 else ""
         reasons.append(f"Protection acted: {listed}{more}.")
-    end = outcome.end_voltage
-    if end is not None and end.value < LOW_VOLTAGE:
-        reasons.append(f"The run ends with {end.value:.3g} pu {end.where}, below {LOW_VOLTAGE:g} pu.")
+    shown = [finding for finding in outcome.findings if finding.what not in ("angle spread", "loop angle")]
+    red |= any(finding.colour == "red" for finding in shown)
+    # What is red comes first; synchronism is the headline's.
+    reasons[:0] = [finding.sentence for finding in shown if finding.colour == "red"]
+    reasons += [finding.sentence for finding in shown if finding.colour == "amber"]
     colour: Colour = "red" if red else "amber" if reasons else "green"
     return Judgement(colour, outcome.headline, tuple(reasons))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from psmr.pencil.report.svg.figure import PageFigure
-from psmr.study.outcome.sources import angles_of, centre_of_inertia, sources_of, together
-from psmr.study.outcome.synchronism import STEP_OUT_DEG
+from psmr.study.detectors.angles import Angles
+from psmr.study.detectors.detector import connections_in
+from psmr.study.detectors.sources import by_island, centre_of_inertia, sources_of
 from psmr.study.output.canvas import FAINT, page_figure
 from psmr.study.output.lines import draw_lines
 from psmr.study.output.plots import letter_events
@@ -23,14 +24,15 @@ def angle_figure(run: Recorded) -> PageFigure | None:
     sources = sources_of(run.system)
     if len(sources) < 2:
         return None
-    column = {source.name: k for k, source in enumerate(sources)}
+    angles_by_network = Angles(run.system, run.criteria.angle_deg)
     degrees = np.full((len(run.t), len(sources)), np.nan)
     for span in run.spans:
-        for members in together(run.system, span.absent(run.system), sources):
-            rows = span.rows
-            angles = np.degrees(angles_of(run.system, span, members, run.t[rows], run.x[rows]))
-            middle = centre_of_inertia(angles, members)
-            degrees[span.rows, [column[s.name] for s in members]] = angles - middle[:, None]
+        rows, connections = span.rows, connections_in(run.system, span)
+        angles_by_network.begin(span, connections)
+        angles = np.degrees(angles_by_network.angles(run.t[rows], run.x[rows], run.y[rows]))
+        for places in by_island(connections.islands, connections.out, sources):
+            middle = centre_of_inertia(angles[:, places], [sources[k] for k in places])
+            degrees[rows, places] = angles[:, places] - middle[:, None]
     shown = np.isfinite(degrees).all(axis=0)
     if not shown.any():
         return None
@@ -47,7 +49,7 @@ def angle_figure(run: Recorded) -> PageFigure | None:
         # Beside the axis there is no room to the left; above, the lines part.
         early = run.outcome.lost.t - run.t[0] < 0.25 * (run.t[-1] - run.t[0])
         ax.annotate(
-            f"{STEP_OUT_DEG:g}° apart", (run.outcome.lost.t, 0.07 if early else 0.93),
+            f"{run.criteria.angle_deg:g}° further apart", (run.outcome.lost.t, 0.07 if early else 0.93),
             xycoords=("data", "axes fraction"), xytext=(4 if early else -4, 0), textcoords="offset points",
             fontsize=8, color=FAINT, ha="left" if early else "right",
             bbox={"fc": "white", "ec": "none", "pad": 0.5},

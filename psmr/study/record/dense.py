@@ -35,7 +35,7 @@ from psmr.numerics.solve.newton import VERY_DISHONEST
 from psmr.numerics.solve.records import VALID
 from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE, NO_ROOM
-from psmr.study.record.spans import Span
+from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
 

@@ -19,8 +19,8 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import InitialisationError
 from psmr.grid.start.initialise import allowed_residual, polish
+from psmr.study.events.spans import Span, system_in
 from psmr.study.record.signals import units_of
-from psmr.study.record.spans import Span, system_in
 
 Reals = NDArray[np.float64]
 

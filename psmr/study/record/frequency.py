@@ -12,8 +12,8 @@ from scipy.sparse.linalg import splu
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.numerics.solve.ramps import Course, Place
-from psmr.study.record.spans import Span, system_in
-from psmr.study.record.terminals import nominal_frequency
+from psmr.study.events.spans import Span, system_in
+from psmr.study.topology.network import nominal_frequency
 
 Reals = NDArray[np.float64]
 

@@ -9,15 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
 from psmr.numerics.run.trajectory import Change
+from psmr.study.criteria import Criteria
+from psmr.study.detectors.finding import Stop
 from psmr.study.events import Event
-from psmr.study.monitors.watching import Stop
+from psmr.study.events.spans import Span
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.outcome.red_amber_green import Judgement
 from psmr.study.record.certificate import Certificate, Scheme
 from psmr.study.record.global_error import GlobalError
 from psmr.study.record.kept import Kept
 from psmr.study.record.signals import Signals
-from psmr.study.record.spans import Span
 from psmr.study.record.stats import Stats
 
 
@@ -66,6 +67,8 @@ class Recorded(Protocol):
     def acted(self) -> tuple[tuple[float, str], ...]: ...  # noqa: D102
     @property
     def stopped(self) -> Stop | None: ...  # noqa: D102
+    @property
+    def criteria(self) -> Criteria: ...  # noqa: D102
     @property
     def failure(self) -> str: ...  # noqa: D102
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from psmr.dae.system.system import System
 from psmr.numerics.run.table import Table
 from psmr.numerics.run.trajectory import Change
-from psmr.study.monitors.watching import Stop, Watching
-from psmr.study.outcome.observer import Observer
+from psmr.study.detectors.detection import Detection
+from psmr.study.events.spans import Span
+from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.kept import Kept
 from psmr.study.record.record import Record
 from psmr.study.record.settled import Settled, warn_of
 from psmr.study.record.signals import Signals, quantity
-from psmr.study.record.spans import Span, Spans
 from psmr.study.record.values import values_of_devices
 
 Reals = NDArray[np.float64]
@@ -28,16 +28,16 @@ MIB = 2.0**20
 
 
 class Recording:
-    """Takes the points of a run; see `psmr.numerics.run.recorder.Sink`.
+    """Takes the points of a run; see `psmr.numerics.run.trajectory.Follower`.
 
     Parameters
     ----------
-    system, changes
-        The system at the start of the run, and what the events do, in order of time.
+    system
+        The system at the start of the run.
     record
         What is kept.
-    usual
-        See below.
+    detection
+        What follows the run before it, and knows its spans.
     exact
         Whether the algebraic variables of what is kept are solved anew from the states: the scheme solves
         them no more accurately than its tolerance.
@@ -48,13 +48,11 @@ class Recording:
         Names of the signals that are kept, in the order in which they were asked for.
     writers
         What writes `names` to files, meanwhile.
-    usual
-        Monitors that say why a run that fails was lost before.
     """
 
-    def __init__(
-        self, system: System, changes: Sequence[Change], record: Record, usual: Watching, exact: bool
-    ) -> None:
+    ends = False
+
+    def __init__(self, system: System, record: Record, detection: Detection, exact: bool) -> None:
         self.system, self.record = system, record
         self.writers: list[Writer] = []
         self._signals = Signals.of(system)
@@ -74,42 +72,33 @@ class Recording:
         states = set(system.names_x)
         self._exact = exact and any(name not in states for name in (*columns, *self.names))
         self._left: list[float] = []
-        self._spans = Spans(system, changes)
-        self._observer = Observer(system)
-        self.usual = usual
-        self._count = 0
+        self._detection = detection
+        self._count, self._until = 0, 0.0
         self._first: tuple[Reals, Reals] | None = None
         self._last: tuple[Reals, Reals] | None = None
         self._pending: tuple[Reals, Reals, Reals] | None = None
 
     def begin(self, t: float) -> None:
-        """See `psmr.numerics.run.recorder.Sink`."""
+        """See `Follower`."""
         self._flush()
-        span = self._spans.begin(t)
+        span = self._detection.span
         self._columns.begin(span)
         self._settled = Settled(self.system, span, self._left)
-        self._observer.begin(span)
-        if self.usual.stop is None:
-            self.usual.begin(t)
         self._count = 0
 
-    def told(self, change: Change) -> None:
-        """See `psmr.numerics.run.recorder.Sink`."""
-        self._spans.told(change)
-        self._observer.told(change)
-        self.usual.told(change)
+    def change(self, change: Change) -> bool:
+        """See `Follower`."""
+        return False
 
-    def take(self, t: Reals, points: Reals) -> None:
-        """See `psmr.numerics.run.recorder.Sink`."""
+    def points(self, t: Reals, points: Reals) -> None:
+        """See `Follower`."""
         if not len(t):
             return
         n = self.system.n
-        self._observer.take(t, points[:, :n], points[:, n:])
-        if self.usual.looks and self.usual.stop is None:
-            self.usual.look(t, points)
         if self._first is None:
             self._first = points[0, :n].copy(), points[0, n:].copy()
         self._last = points[-1, :n].copy(), points[-1, n:].copy()
+        self._until = float(t[-1])
         angles = self._columns.angles(points)
         kept = (self._count + np.arange(len(t))) % self.record.every == 0
         self._count += len(t)
@@ -120,6 +109,11 @@ class Recording:
         self._keep(t[kept], points[kept], angles[kept])
         if not kept[-1]:
             self._pending = t[-1:].copy(), points[-1:].copy(), angles[-1:]
+
+    @property
+    def last_time(self) -> float:
+        """Time in s of the last point."""
+        return self._until
 
     def finish(self) -> None:
         """Keep the last point, which is always kept."""
@@ -141,7 +135,7 @@ class Recording:
         for write in self.writers:
             write(t, values[:, self._written])
 
-    def result(self, stopped: Stop | None) -> tuple[Reals, Reals, Reals, Kept]:
+    def result(self, outcome: Outcome) -> tuple[Reals, Reals, Reals, Kept]:
         """Return (K,) times, kept states, kept algebraic variables, and the rest."""
         assert self._first is not None
         assert self._last is not None
@@ -152,7 +146,7 @@ class Recording:
             self.computed,
             rows[:, b:],
             self.record.signals is not None,
-            self._observer.outcome(stopped),
+            outcome,
             (self._first, self._last),
             self.record.every,
         )

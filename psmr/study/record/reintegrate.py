@@ -76,7 +76,8 @@ def reintegrated(run: Recorded) -> GlobalError:
         float(t[-1]),
         changes,
         start=(run.x[0], run.y[0]),
-        sink=differences,
+        followers=[differences],
+        keep=False,
         stops=t[inner],
     )
     largest, rms, row, column = differences.found()
@@ -85,7 +86,9 @@ def reintegrated(run: Recorded) -> GlobalError:
 
 
 class _Differences:
-    """How far a run is from the points of a finer one; see `psmr.numerics.run.recorder.Sink`."""
+    """How far a run is from the points of a finer one; see `psmr.numerics.run.trajectory.Follower`."""
+
+    ends = False
 
     def __init__(self, run: Recorded, rows: NDArray[np.intp]) -> None:
         self._t, self._x, self._y, self._rows = run.t[rows], run.x, run.y, rows
@@ -100,10 +103,11 @@ class _Differences:
     def begin(self, t: float) -> None:
         """Take note of nothing."""
 
-    def told(self, change: Change) -> None:
+    def change(self, change: Change) -> bool:
         """Take note of nothing."""
+        return False
 
-    def take(self, t: Reals, points: Reals) -> None:
+    def points(self, t: Reals, points: Reals) -> None:
         """Compare those of (K,) times and (K, n + m) points that the run has."""
         place = np.minimum(np.searchsorted(self._t, t), len(self._t) - 1)
         same = self._t[place] == t

@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 
 from psmr.dae.system.system import System
 from psmr.errors import InputError, nearest, shown
-from psmr.study.record.terminals import QUANTITIES, Terminal, nominal_frequency, terminals
-from psmr.study.topology.network import buses
+from psmr.study.record.terminals import QUANTITIES, Terminal, terminals
+from psmr.study.topology.network import buses, nominal_frequency
 from psmr.study.topology.remembered import of_devices
 
 UNITS: Mapping[str, str] = {"v": "pu", "angle": "rad", "frequency": "Hz", **QUANTITIES}

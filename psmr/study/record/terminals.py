@@ -15,8 +15,8 @@ from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.system import System
 from psmr.grid.models.network import Shunt
-from psmr.study.record.spans import Span
-from psmr.study.topology.network import branches, buses, is_load
+from psmr.study.events.spans import Span
+from psmr.study.topology.network import branches, buses, is_load, power_base
 
 Reals = NDArray[np.float64]
 
@@ -74,20 +74,6 @@ def terminals(system: System) -> tuple[Terminal, ...]:
 
 def _sign(device: Device, branch: bool) -> float:
     return -1.0 if branch or is_load(device) or issubclass(device.component, Shunt) else 1.0
-
-
-def power_base(system: System) -> float | None:
-    """Return the base of per-unit powers in MVA, None where no device says it."""
-    return _first(system, "s_base")
-
-
-def nominal_frequency(system: System) -> float | None:
-    """Return the nominal frequency in Hz, None where no device says it."""
-    return _first(system, "f_n")
-
-
-def _first(system: System, name: str) -> float | None:
-    return next((d.parameters[name] for d in system.devices if name in d.parameters), None)
 
 
 def terminal_values(

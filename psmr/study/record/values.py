@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
+from psmr.study.events.spans import Span
 from psmr.study.record.frequency import frequencies
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import Signals, quantity
-from psmr.study.record.spans import Span
 from psmr.study.record.terminals import terminal_values
 
 Reals = NDArray[np.float64]

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 
 from psmr.errors import InputError, nearest
-from psmr.study.monitors.monitors import Monitor
+from psmr.study.detectors.detection import Monitor
 
 _STEP = 'the step belongs to the scheme, for instance scheme=psmr.SingleRate("TM", h={value!r})'
 _END = "t_end={value!r} is the length of the run in s"
@@ -44,8 +44,9 @@ def checked_monitors(monitors: Iterable[Monitor]) -> tuple[Monitor, ...]:
         )
     monitors = tuple(monitors)
     for monitor in monitors:
-        if isinstance(monitor, type) or not callable(getattr(monitor, "at_work", None)):
+        if isinstance(monitor, type) or not callable(getattr(monitor, "detector", None)):
             raise InputError(
-                f"{monitor!r} is not a monitor; use psmr.AngleSpread, psmr.VoltageCollapse or psmr.Island"
+                f"{monitor!r} is not a monitor; use psmr.AngleSpread, psmr.VoltageCollapse, "
+                "psmr.FrequencyOutside or psmr.Island"
             )
     return monitors

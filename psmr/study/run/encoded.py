@@ -34,12 +34,17 @@ MAKERS = {"algebraic_form": algebraic_form, "structured": structured}
 
 OWN = re.compile(
     r"(partitioning|psmr\.(dae|numerics|grid\.models|pencil\.report"
-    r"|study\.(events|monitors|outcome|record|run)))(\.[a-z_0-9]+)*"
+    r"|study\.(criteria|events|detectors|outcome|record|run)))(\.[a-z_0-9]+)*"
 )
 """Modules of psmr in which the classes stand of which a run consists."""
 
 
-CHECKED = ("psmr.dae.declare.", "psmr.numerics.schemes.", "psmr.study.monitors.")
+CHECKED = (
+    "psmr.dae.declare.",
+    "psmr.numerics.schemes.",
+    "psmr.study.detectors.monitors",
+    "psmr.study.criteria",
+)
 """Where records look at what they are given, and may do so again. Events do not: some read files for it."""
 
 

@@ -123,6 +123,7 @@ def run_study(
                 progress=progress,
                 partial=output is not None,
                 monitors=study.monitors,
+                criteria=study.criteria,
                 record=kept,
                 large=large,
                 together=together,

@@ -21,7 +21,7 @@ from psmr.dae.system.sound import unsound
 from psmr.errors import InputError, PsmrError, PsmrWarning
 from psmr.files import unreadable
 from psmr.io.text import require_file
-from psmr.study.monitors.watching import Stop
+from psmr.study.detectors.finding import Stop
 from psmr.study.run.encoded import Damaged, Decoder
 from psmr.study.run.run import Run
 from psmr.study.run.save import ARRAY, BODY, FORMAT, HEAD, VERSION

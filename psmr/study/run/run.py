@@ -18,10 +18,12 @@ from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError
 from psmr.files import Together
 from psmr.numerics.run.trajectory import Change
+from psmr.study.criteria import USUAL, Criteria
+from psmr.study.detectors.detection import Detection, Detectors, detect
+from psmr.study.detectors.finding import Stop
 from psmr.study.events import Event
-from psmr.study.monitors.watching import Stop
+from psmr.study.events.spans import Span, spans_of
 from psmr.study.outcome.outcome import Outcome
-from psmr.study.outcome.outcome_of import outcome_of
 from psmr.study.outcome.red_amber_green import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.certificate import Certificate, Scheme
@@ -31,7 +33,6 @@ from psmr.study.record.kept import Kept
 from psmr.study.record.reintegrate import reintegrated
 from psmr.study.record.settled import settled
 from psmr.study.record.signals import Signals
-from psmr.study.record.spans import Span, spans_of
 from psmr.study.record.stats import Stats
 from psmr.study.record.values import PIECE, values_in_pieces, values_of
 from psmr.study.run.compared import Comparison, compare
@@ -88,6 +89,8 @@ class Run:
         (time, label) of what devices did by themselves: relays, trips.
     failure
         What the run failed by, of one that did not come to its end and was kept all the same; otherwise "".
+    criteria
+        The limits by which the run is judged.
     """
 
     t: NDArray[np.float64]
@@ -108,6 +111,7 @@ class Run:
     kept: Kept | None = None
     acted: tuple[tuple[float, str], ...] = ()
     failure: str = ""
+    criteria: Criteria = USUAL
 
     def __post_init__(self) -> None:
         # A state that left the finite numbers must never look like a result.
@@ -169,8 +173,16 @@ class Run:
     @functools.cached_property
     def outcome(self) -> Outcome:
         """What happened: synchronism, voltages, frequency, limits; see `psmr.study.outcome.outcome`."""
-        found = outcome_of(self) if self.kept is None else self.kept.outcome
-        return replace(found, failed=self.failure) if self.failure else found
+        if self.kept is not None:
+            return self.kept.outcome
+        t_end = float(self.t[-1])
+        if self.system is None:
+            return Outcome(
+                machines=0, t_end=t_end, stopped=self.stopped, acted=self.acted, failed=self.failure
+            )
+        detectors = Detectors.of(self.system, self.criteria, t_end)
+        detect(Detection(self.system, self.changes, detectors.all), self.t, self.x, self.y)
+        return Outcome.of(detectors, self.criteria, t_end, self.stopped, self.acted, self.failure)
 
     @property
     def ends(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:

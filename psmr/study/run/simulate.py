@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import Literal, Never
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from psmr.arguments import check_arguments, positive_number
@@ -17,12 +15,16 @@ from psmr.errors import InputError, PsmrError, PsmrWarning, SchemeError, shown
 from psmr.files import Together
 from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Change, Trajectory
+from psmr.numerics.run.trajectory import Change, Follower, Trajectory
 from psmr.numerics.schemes.variable_step import VariableStep
+from psmr.study.criteria import USUAL, Criteria
+from psmr.study.detectors.detection import Detection, Detectors, Monitor, detect
+from psmr.study.detectors.finding import Finding, Stop
+from psmr.study.detectors.islands import dead_part
+from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
 from psmr.study.events.schedule import schedule
-from psmr.study.monitors.monitors import AngleSpread, Island, Monitor, VoltageCollapse
-from psmr.study.monitors.watching import Stop, Watching
+from psmr.study.outcome.outcome import Outcome
 from psmr.study.output.tables import table_writer
 from psmr.study.record.certificate import Scheme, certify
 from psmr.study.record.record import Record
@@ -33,7 +35,6 @@ from psmr.study.record.step_sizes import judged_steps
 from psmr.study.run.arguments import checked_monitors, refuse_slips
 from psmr.study.run.run import Run
 from psmr.study.run.size import check_size
-from psmr.study.topology.islands import first_dead_island
 from psmr.study.topology.plants import plants
 
 # A solution that is resolved turns back on itself at a few corners at most, not at every tenth step.
@@ -58,6 +59,7 @@ def simulate(
     large: bool = False,
     every: int | None = None,
     together: Together | None = None,
+    criteria: Criteria | None = None,
     **slips: Never,
 ) -> Run:
     """Simulate a system from t = 0 to `t_end`.
@@ -89,7 +91,8 @@ def simulate(
         Keep the points up to a failure: `partial` of the error is then a `Run` to there, whose `failure` says
         what it failed by.
     monitors
-        `AngleSpread`, `VoltageCollapse`, `Island`: what ends the run early; `stopped` of the run says why.
+        `AngleSpread`, `VoltageCollapse`, `FrequencyOutside`, `Island`: what ends the run early; `stopped` of
+        the run says why.
     record
         What is kept: names or patterns of signals, or a `psmr.Record`, which also thins, bounds the memory
         and writes files while the run goes. None: every point, whole. Outcome, monitors and certificates are
@@ -100,7 +103,9 @@ def simulate(
         Of the accepted steps between two events every how many-th is kept, as ``psmr.Record(every=)`` says;
         every one where left out.
     together
-        With which the files of `record` appear; None: as soon as the run has ended well.
+        Group whose output files are published together; None: as soon as the run has ended well.
+    criteria
+        The limits by which the run is judged; those of `psmr.Criteria` where left out.
 
     Returns
     -------
@@ -136,29 +141,32 @@ def simulate(
     changes = schedule(system, events, t_end, dead_islands=islanding)
     end, cut_off = t_end, None
     # Without the monitor `schedule` has refused events that leave one.
-    if islanding and (dead := first_dead_island(system, changes)) is not None:
-        end, changes = dead.t, tuple(change for change in changes if change.t < dead.t)
-        cut_off = Stop(dead.t, "island", f"{dead.label} leaves {dead} without a source")
+    if islanding and (cut_off := dead_part(system, changes)) is not None:
+        end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
     acting = Actions(system, lambda name: _lost_with(system, name))
-    looks = (look for m in monitors if (look := m.at_work(system, changes)) is not None)
-    watching = Watching(looks, system, changes) if acting else Watching(looks)
     wanted = Record.of(record, every)
+    criteria = USUAL if criteria is None else criteria
+    detectors = Detectors.of(system, criteria, end)
+    detection = Detection(
+        system, changes, () if wanted is None else detectors.all, monitors, acts=bool(acting)
+    )
     if not large:
         check_size(system, scheme, t_end, wanted, all)
-    recording = (
-        None
-        if wanted is None
-        else Recording(system, changes, wanted, _usual(system, changes), scheme.follows_error)
-    )
+    recording = None if wanted is None else Recording(system, wanted, detection, scheme.follows_error)
+    followers: list[Follower] = [detection] if detection.ends or recording is not None else []
+    followers += [recording] if recording is not None else []
     any_size = certify == "always"
     before = _certify(system, scheme, any_size=any_size) if certify and not scheme.chooses_steps else None
 
     def run_of(trajectory: Trajectory, failure: str = "") -> Run:
         t, x, y, kept = trajectory.t, trajectory.x, trajectory.y, None
         names_x, names_y = system.names_x, system.names_y
+        stopped = detection.stop or cut_off
+        acted = tuple((change.t, change.label) for change in trajectory.acted if change.protects)
         if recording is not None:
-            t, x, y, kept = recording.result(watching.stop or cut_off)
+            outcome = Outcome.of(detectors, criteria, recording.last_time, stopped, acted, failure)
+            t, x, y, kept = recording.result(outcome)
             names_x, names_y = recording.names_x, recording.names_y
         made = tuple(sorted((*changes, *trajectory.acted), key=lambda change: change.t))
         certificate = before
@@ -178,14 +186,15 @@ def simulate(
             scheme=scheme,
             events=events,
             instants=tuple((change.t, change.label) for change in made if change.label and change.t <= t[-1]),
-            stopped=watching.stop or cut_off,
+            stopped=stopped,
             stats=Stats.of(trajectory.counters, scheme, system.n + system.m),
             certificate=certificate,
             units=units_of(system),
             system=system,
             changes=made,
             kept=kept,
-            acted=tuple((change.t, change.label) for change in trajectory.acted if change.protects),
+            acted=acted,
+            criteria=criteria,
             failure=failure,
         )
 
@@ -205,19 +214,20 @@ def simulate(
                 every=all,
                 progress=progress,
                 partial=True,
-                watch=watching if watching.looks or acting else None,
-                sink=recording,
+                followers=followers,
+                keep=recording is None,
                 acting=acting or None,
             )
-            _refuse_stop_at_start(watching.stop)
+            _refuse_stop_at_start(detection.stop)
             if recording is not None:
                 recording.finish()
     except PsmrError as error:
         reached, error.partial = error.partial, None
         if reached is not None:
             made = sorted((*changes, *reached.acted), key=lambda change: change.t)
-            usual = _seen(system, made, reached) if recording is None else recording.usual
-            error.args = (f"{error}{_acted(reached.acted)}{_reason(usual.stop)}",)
+            if recording is None:
+                detect(Detection(system, made, detectors.all), reached.t, reached.x, reached.y)
+            error.args = (f"{error}{_acted(reached.acted)}{_reason(detectors.findings())}",)
             error.partial = run_of(reached, str(error)) if partial else None
         raise
     jumped = trajectory.counters.jumped_at
@@ -248,36 +258,15 @@ def _lost_with(system: System, name: str) -> tuple[str, ...]:
     return next((plant.devices for plant in plants(system).values() if name in plant.devices), (name,))
 
 
-def _usual(system: System, changes: Sequence[Change]) -> Watching:
-    """Return the monitors that say why a run that fails was lost before."""
-    usual = (AngleSpread(), VoltageCollapse())
-    return Watching(look for m in usual if (look := m.at_work(system, changes)) is not None)
-
-
-def _seen(system: System, changes: Sequence[Change], reached: Trajectory) -> Watching:
-    """Return the usual monitors after they have looked at the points of a failed run."""
-    watching = _usual(system, changes)
-    points = np.hstack([reached.x, reached.y])
-    # The instant of a change stands twice; a span begins with its second row.
-    begins = [0, *(1 + np.flatnonzero(np.diff(reached.t) == 0.0))]
-    for first, last in itertools.pairwise([*begins, len(reached.t)]):
-        watching.begin(float(reached.t[first]))
-        if watching.looks and watching.look(reached.t[first:last], points[first:last]) is not None:
-            break
-    return watching
-
-
 def _acted(changes: Sequence[Change]) -> str:
     """Return a sentence on the protection that acted before a failure, "" where none did."""
     words = [f"{change.label} (t = {change.t:.6g} s)" for change in changes if change.protects]
     return f" Protection had acted: {'; '.join(words)}." if words else ""
 
 
-def _reason(stop: Stop | None) -> str:
-    """Return a sentence on the monitor that would have ended a failed run before, "" where none would."""
-    if stop is None:
-        return ""
-    return f". Before that, at t = {stop.t:.6g} s: {stop}; a monitor would have ended the run there"
+def _reason(findings: Sequence[Finding]) -> str:
+    """Return a sentence on what was beyond a limit before a failure, "" where nothing was."""
+    return f" Before that: {findings[0].sentence}" if findings else ""
 
 
 def _refuse_stop_at_start(stop: Stop | None) -> None:

@@ -114,6 +114,7 @@ class Bench:
             scheme=scheme,
             events=events,
             monitors=study.monitors,
+            criteria=study.criteria,
             t_end=study.t_end,
             certify=lambda run: self._certified(key, system, scheme, run),
         )

@@ -146,6 +146,7 @@ class Sweep:
             "t_end": study.t_end,
             "event": [named(event) for event in study.events],
             "monitor": [named(monitor) for monitor in study.monitors],
+            "criteria": plain(study.criteria),
             "axis": [named(axis) for axis in self.axes],
             "measure": named(self.measure),
             "signals": plain(self.signals),

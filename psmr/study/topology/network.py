@@ -179,6 +179,20 @@ def _pairs(text: str, known: Sequence[str]) -> list[tuple[str, str]]:
     return [(full(text[:cut]), full(text[cut + 1 :])) for cut in cuts]
 
 
+def power_base(system: System) -> float | None:
+    """Return the base of per-unit powers in MVA, None where no device says it."""
+    return _first(system, "s_base")
+
+
+def nominal_frequency(system: System) -> float | None:
+    """Return the nominal frequency in Hz, None where no device says it."""
+    return _first(system, "f_n")
+
+
+def _first(system: System, name: str) -> float | None:
+    return next((d.parameters[name] for d in system.devices if name in d.parameters), None)
+
+
 def _owner(device: Device, port: str) -> str:
     return device.connections.get(port, "").rpartition(".")[0]
 

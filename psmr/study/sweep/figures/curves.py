@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from psmr.study.outcome.synchronism import STEP_OUT_DEG
+from psmr.study.criteria import Criteria
 from psmr.study.output.canvas import COLOURS, FAINT, new_figure
 from psmr.study.sweep.figures.laid_out import Layout
 
@@ -30,7 +30,7 @@ def outcomes(laid: Layout) -> Figure:
     kept = table.loc[table["synchronism"] != "lost", "angle_spread"]
     if (table["synchronism"] == "lost").any():
         # What fell out of step turned on without end: how far says nothing.
-        panels[0].set_ylim(0, max(STEP_OUT_DEG * 1.1, 1.1 * float(kept.max() if len(kept) else 0.0)))
+        panels[0].set_ylim(0, max(Criteria.angle_deg * 1.1, 1.1 * float(kept.max() if len(kept) else 0.0)))
         panels[0].set_title(f"{laid.title}   (red: lost synchronism)", loc="left")
     else:
         panels[0].set_title(laid.title, loc="left")

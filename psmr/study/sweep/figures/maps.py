@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.study.outcome.synchronism import STEP_OUT_DEG
+from psmr.study.criteria import Criteria
 from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure
 from psmr.study.sweep.figures.laid_out import Layout
 
@@ -27,10 +27,10 @@ def spread(laid: Layout) -> Figure:
     """Draw the largest angle spread, with lost synchronism in red."""
     lost = laid.table["synchronism"] == "lost"
     values = laid.table.assign(_bad=lost)
-    note = f"red: lost synchronism, at the time written [s]; colours end at {STEP_OUT_DEG:g} deg"
+    note = f"red: lost synchronism, at the time written [s]; colours end at {Criteria.angle_deg:g} deg"
     return _map(
         laid, values, "angle_spread", "largest angle spread [deg]", note,
-        limits=(0.0, STEP_OUT_DEG), written="lost_at",
+        limits=(0.0, Criteria.angle_deg), written="lost_at",
     )  # fmt: skip
 
 

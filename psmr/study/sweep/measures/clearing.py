@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from psmr.arguments import settle_fields
 from psmr.errors import PsmrWarning, SchemeError, SimulationError, SingularError, StudyError
 from psmr.numerics.schemes.scheme import Scheme
+from psmr.study.detectors.converters import Slip
+from psmr.study.detectors.monitors import AngleSpread
 from psmr.study.events import Event, Fault
-from psmr.study.monitors.monitors import AngleSpread
-from psmr.study.outcome.slip import Slip
-from psmr.study.outcome.synchronism import STEP_OUT_DEG
 from psmr.study.run.run import Run
 from psmr.study.sweep.measures.measure import Column, Start, needs_simulation
 
@@ -189,7 +188,7 @@ def _tried(start: Start, fault: Fault, clear: float) -> tuple[Run | None, str]:
     )
     try:
         # What has fallen out of step need not be followed further.
-        run = start.run(events, monitors=(AngleSpread(limit_deg=STEP_OUT_DEG),))
+        run = start.run(events, monitors=(AngleSpread(limit_deg=start.criteria.angle_deg),))
     except (SimulationError, SingularError) as error:
         return None, f"no solution: {error}"
     lost = run.outcome.out_of_step

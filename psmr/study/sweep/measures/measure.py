@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from psmr.dae.system.system import System
 from psmr.errors import StudyError
+from psmr.study.criteria import Criteria
+from psmr.study.detectors.detection import Monitor
 from psmr.study.events import Event
-from psmr.study.monitors.monitors import Monitor
 from psmr.study.record.certificate import Certificate, Scheme
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
@@ -35,7 +36,7 @@ class Start:
     ----------
     system, scheme
         At the parameters and choices of the point.
-    events, monitors, t_end
+    events, monitors, criteria, t_end
         Of the run; `t_end` is None where the study has no simulation.
     certify
         Returns the certificate of the scheme on the system, computed once for all runs that share them; of a
@@ -46,6 +47,7 @@ class Start:
     scheme: Scheme
     events: tuple[Event, ...]
     monitors: tuple[Monitor, ...]
+    criteria: Criteria
     t_end: float | None
     certify: Callable[[Run | None], Certificate]
 
@@ -59,6 +61,7 @@ class Start:
             self.events if events is None else events,
             certify=False,
             monitors=(*self.monitors, *monitors),
+            criteria=self.criteria,
         )
 
 

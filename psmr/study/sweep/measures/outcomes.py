@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from psmr.study.outcome.extreme import Extreme
-from psmr.study.outcome.slip import Slip
+from psmr.study.detectors.converters import Slip
+from psmr.study.detectors.finding import Extreme
 from psmr.study.record.certificate import Certificate
 from psmr.study.run.run import Run
 from psmr.study.sweep.measures.measure import Column, Start, needs_simulation

@@ -115,7 +115,7 @@ class Spans:
         self._since: float | None = None
         self._done = 0
 
-    def told(self, change: Change) -> None:
+    def add(self, change: Change) -> None:
         """Take note of what a device changes by itself, before the span that begins then."""
         self.changes = sorted((*self.changes, change), key=lambda known: known.t)
 

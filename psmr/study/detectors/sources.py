@@ -1,4 +1,4 @@
-"""The sources of a system with an angle of their own, and the islands in which they keep step."""
+"""The sources of a system with an angle of their own, and their angles over time."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.grid.models.catalogue import FORMERS
-from psmr.study.record.spans import Span
-from psmr.study.topology.islands import islands
+from psmr.study.events.spans import Span
 from psmr.study.topology.plants import plants
 from psmr.study.topology.remembered import of_devices
 
@@ -83,13 +82,13 @@ def centre_of_inertia(values: Reals, members: Sequence[Source]) -> Reals:
     return np.asarray(values @ weights / weights.sum())
 
 
-def together(system: System, out: Collection[str], sources: Sequence[Source]) -> list[list[Source]]:
-    """Return the sources of each island that has any, without the devices in `out`."""
-    here = [source for source in sources if source.name not in out]
-    if not here:
-        return []
-    home = {bus: k for k, island in enumerate(islands(system, out)) for bus in island}
-    members: dict[int, list[Source]] = {}
-    for source in here:
-        members.setdefault(home[source.bus], []).append(source)
+def by_island(
+    islands: Sequence[frozenset[str]], out: Collection[str], sources: Sequence[Source]
+) -> list[list[int]]:
+    """Return the places of the sources in service of each island that has any."""
+    home = {bus: k for k, island in enumerate(islands) for bus in island}
+    members: dict[int, list[int]] = {}
+    for place, source in enumerate(sources):
+        if source.name not in out:
+            members.setdefault(home[source.bus], []).append(place)
     return [members[k] for k in sorted(members)]

@@ -1,14 +1,21 @@
-"""The states that reach a limit, as the points of a run come."""
+"""States that reach a non-windup limit, and when each first does (s).
+
+A state is at its limit where the projection onto it has put it, to rounding. That is no fault of a run: it
+says which regulators no longer regulate.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
-from psmr.study.outcome.outcome import Limit
-from psmr.study.record.spans import Span
+from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.finding import Finding
+from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
 
@@ -18,20 +25,29 @@ AT_LIMIT = 1e-9
 SIDES = ("lower limit", "upper limit")
 
 
-class LimitsMet:
-    """The limits of a system's states, and when each was first met."""
+@dataclass(frozen=True)
+class Limit:
+    """A state that reached a non-windup limit, and when first (s)."""
+
+    state: str
+    side: str
+    t: float
+
+
+class Limits:
+    """See the module."""
 
     def __init__(self, system: System) -> None:
         self.system = system
         self._open = [system.limited.copy(), system.limited.copy()]  # limits of each side not met so far
         self._met: dict[tuple[int, str], float] = {}
 
-    def begin(self, span: Span) -> None:
-        """Take note that what follows belongs to a span."""
+    def begin(self, span: Span, connections: Connections) -> None:
+        """See `Detector`."""
         self._span, self._constant = span, self.system.constant_limits(span.parameters)
 
     def take(self, t: Reals, x: Reals, y: Reals) -> None:
-        """Take (K,) times, (K, n) states and (K, m) algebraic variables, K > 0."""
+        """See `Detector`."""
         at = (self.system.lower_at, self.system.upper_at)
         found = []
         for k, (constant, moving) in enumerate(zip(self._constant, at, strict=True)):
@@ -52,6 +68,10 @@ class LimitsMet:
                     self._open[k][i] = False
         for i, side, when in sorted(found):
             self._met[i, side] = when
+
+    def findings(self) -> tuple[Finding, ...]:
+        """See `Detector`: there are none."""
+        return ()
 
     def met(self) -> tuple[Limit, ...]:
         """Return the limits that were met, in order of time."""

@@ -1,0 +1,98 @@
+"""The limits by which a run is judged."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from psmr.arguments import settle_fields
+from psmr.errors import InputError
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """The limits by which a run is judged; every default comes from a planning standard.
+
+    Voltages in pu, frequencies in parts of the nominal one, times in s. A figure beyond one of them is a
+    finding of the run's outcome, red or amber as said here, with the time, the place and the value.
+
+    Parameters
+    ----------
+    angle_deg
+        Red: two sources of one island move apart by more than this, in degrees, from where they were when
+        they were connected. Half a turn: between two equal voltages the voltage half-way is then zero (P.
+        Kundur, Power System Stability and Control, 1994, section 13.5.3).
+    f_low, f_high
+        Red: the centre of inertia of an island leaves this band; beyond it generators may trip at once
+        (57.0 Hz of 60: NERC PRC-024-3, attachment 1, Western; 61.8 Hz: the same, Eastern; 47.5 and 51.5 Hz of
+        50: Commission Regulation (EU) 2016/631, article 13).
+    f_end_low, f_end_high
+        Amber: its frequency at the end (59.3 and 60.7 Hz of 60: NERC PRC-006-5, requirement 3).
+    v_low, v_low_time
+        Amber: a bus is below the voltage for longer than the time (80 % for two seconds: WECC
+        TPL-001-WECC-CRT-3.2, requirement WR1).
+    v_high, v_high_time
+        Amber: a bus is above the voltage for longer than the time (NERC PRC-024-3, attachment 2).
+    v_trip, v_trip_time
+        Red: the same; beyond it generators may trip at once (NERC PRC-024-3, attachment 2), after what a
+        relay needs to measure it, three cycles.
+    v_end_low, v_end_high
+        Amber: a bus that began within this band ends outside it (WECC TPL-001-WECC-CRT-3.2, requirement WR1).
+    motor_slip
+        Amber: a motor ends with a larger slip; beyond the slip of the largest torque, 0.05 to 0.2 for motors
+        of NEMA designs A and B, it does not come back by itself (Kundur, section 7.2).
+    swing_f, swing_v
+        Amber: over the last quarter of the time after the last event the frequency of a source against that
+        of its island, this frequency itself, or the voltage of a bus moves by more than this and by no less
+        than in the quarter before: it is not damped (WECC TPL-001-WECC-CRT-3.2, requirement WR1, asks for
+        positive damping). What moves by less has settled.
+
+    Raises
+    ------
+    InputError
+        For a value that is no positive number, and limits that contradict one another.
+    """
+
+    angle_deg: float = 180.0
+    f_low: float = 0.95
+    f_high: float = 1.03
+    f_end_low: float = 59.3 / 60.0
+    f_end_high: float = 60.7 / 60.0
+    v_low: float = 0.8
+    v_low_time: float = 2.0
+    v_high: float = 1.1
+    v_high_time: float = 1.0
+    v_trip: float = 1.2
+    v_trip_time: float = 0.05
+    v_end_low: float = 0.9
+    v_end_high: float = 1.1
+    motor_slip: float = 0.2
+    swing_f: float = 0.0005
+    swing_v: float = 0.01
+
+    def __post_init__(self) -> None:
+        settle_fields(self)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 0.0 if field.name.endswith("_time") else math.ulp(0.0)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise InputError(f"criteria: {field.name} = {value!r}: must be a number")
+            if not least <= value < math.inf:
+                sign = ">=" if least == 0.0 else ">"
+                raise InputError(f"criteria: {field.name} = {value!r}: must be a finite number {sign} 0")
+        for smaller, larger in ORDERED:
+            if not getattr(self, smaller) < getattr(self, larger):
+                raise InputError(
+                    f"criteria: {smaller} = {getattr(self, smaller):g} and {larger} = "
+                    f"{getattr(self, larger):g} contradict each other: {smaller} must be below {larger}"
+                )
+
+
+ORDERED = (
+    ("f_low", "f_end_low"), ("f_end_low", "f_end_high"), ("f_end_high", "f_high"), ("v_low", "v_high"),
+    ("v_high", "v_trip"), ("v_end_low", "v_end_high"), ("v_low", "v_end_high"), ("v_end_low", "v_trip"),
+)  # fmt: skip
+"""Pairs of limits of which the first must be below the second."""
+
+USUAL = Criteria()
+"""The criteria where none are given."""

@@ -1,0 +1,1 @@
+"""Detectors: what the points of a run show, one kind a file, each with its definition, unit and source."""

@@ -1,0 +1,263 @@
+"""Angle differences between sources, and loss of synchronism.
+
+Sources are machines by their rotor angles, converters that form the voltage by the angle of their frame, and
+an infinite bus by the angle that it keeps. All are integrals of speeds, so that they go on through any number
+of turns and no step is too long to follow them. A difference of angles does not depend on the frame.
+
+How many whole turns lie between two sources when they become connected is a matter of representation. It is
+settled by the network: along each branch the voltage turns by less than half a turn, and between a source and
+its bus as well, so that the differences add up from source to source. From then on they are continuous.
+
+**Angle spread**: the largest difference of two sources in one island, in degrees.
+
+**Lost synchronism**: two sources of one island have moved apart by more than half a turn
+(`Criteria.angle_deg`) from where they were when they became connected. What they turned before, in different
+islands, does not count, and neither does a wide network whose angles add up to half a turn at rest. Source:
+P. Kundur, Power System Stability and Control (1994), section 13.5.3: between equal voltages E the voltage
+half-way is E cos(delta/2), zero at 180 degrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import breadth_first_order
+
+from psmr.dae.system.system import System
+from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.finding import Extreme, Finding
+from psmr.study.detectors.sources import angles_of, by_island, sources_of
+from psmr.study.events.spans import Span
+from psmr.study.topology.network import branches_in_service, buses, voltage_places
+
+Reals = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+TURN = 2.0 * np.pi
+
+# Below this voltage in pu an angle is none: beside a bolted fault.
+NO_VOLTAGE = 1e-3
+
+
+@dataclass(frozen=True)
+class LostSynchronism:
+    """Two groups of machines in one island that fell out of step.
+
+    Attributes
+    ----------
+    t
+        Time in s at which two of them had first moved too far apart.
+    first, second
+        The machines on both sides of the largest gap between their movements, the smaller group first.
+    moved_deg
+        By how much the two had moved apart since they were connected.
+    spread_deg
+        Largest difference of two angles then.
+    """
+
+    t: float
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    moved_deg: float
+    spread_deg: float
+
+    def __str__(self) -> str:
+        return (
+            f"lost synchronism: {_several(self.first)} against {_several(self.second)} at t = {self.t:.4g} s"
+        )
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs of sources that became connected at the same instant.
+
+    Attributes
+    ----------
+    first, second
+        Places of the sources: every one of `first` with every one of `second`.
+    reference
+        (sources,) angles in rad at that instant.
+    """
+
+    first: Places
+    second: Places
+    reference: Reals
+
+    def moved(self, angles: Reals) -> Reals:
+        """Return (K,) largest movement in rad of two of them apart."""
+        a = angles[:, self.first] - self.reference[self.first]
+        b = angles[:, self.second] - self.reference[self.second]
+        return np.maximum(a.max(axis=1) - b.min(axis=1), b.max(axis=1) - a.min(axis=1))
+
+    def within(self, members: Places) -> _Pairs | None:
+        """Return those that are both among some; None where there are none."""
+        first, second = np.intersect1d(self.first, members), np.intersect1d(self.second, members)
+        if not first.size or not second.size or len({*first, *second}) < 2:
+            return None
+        return _Pairs(first, second, self.reference)
+
+
+class Angles:
+    """See the module.
+
+    Attributes
+    ----------
+    lost
+        The first loss of synchronism; None where it was kept.
+    spread
+        Largest difference of two angles in one island, in degrees; None where no island has two sources.
+    """
+
+    def __init__(self, system: System, limit_deg: float) -> None:
+        self.lost: LostSynchronism | None = None
+        self.spread: Extreme | None = None
+        self.sources = sources_of(system)
+        self._system, self._limit = system, np.radians(limit_deg)
+        self._turns = np.zeros(len(self.sources))
+        self._groups: list[Places] | None = None
+        self._wanted: list[Places] = []
+        self._pairs: list[_Pairs] = []
+
+    def begin(self, span: Span, connections: Connections) -> None:
+        """See `Detector`."""
+        self._span, self._out = span, connections.out
+        members = by_island(connections.islands, connections.out, self.sources)
+        self._wanted = [np.array(places, dtype=np.intp) for places in members]
+
+    def angles(self, t: Reals, x: Reals, y: Reals) -> Reals:
+        """Return (K, sources) angles in rad, with the turns that the network gives them."""
+        angles = angles_of(self._system, self._span, self.sources, t, x)
+        if self._groups is None or not _equal(self._groups, self._wanted):
+            self._connect(angles[0], y[0])
+        return angles + TURN * self._turns
+
+    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+        """See `Detector`."""
+        if len(self.sources) < 2:
+            return
+        angles = self.angles(t, x, y)
+        for places in self._groups or ():
+            if len(places) > 1:
+                self._spread(places, t, np.degrees(angles[:, places]))
+        for pairs in self._pairs if self.lost is None else ():
+            moved = pairs.moved(angles)
+            over = np.flatnonzero(moved > self._limit)
+            if over.size and (self.lost is None or t[over[0]] < self.lost.t):
+                k = int(over[0])
+                self.lost = self._parted(pairs, float(t[k]), angles[k], float(moved[k]))
+
+    def findings(self) -> tuple[Finding, ...]:
+        """See `Detector`."""
+        if self.lost is None:
+            return ()
+        words = f"{self.lost}"
+        names = dict.fromkeys((*self.lost.first[:4], *self.lost.second[:4]))
+        signals = tuple(source.angle for source in self.sources if source.name in names)
+        return (
+            Finding(
+                self.lost.t,
+                "angle spread",
+                f"{self.lost.first[0]} - {self.lost.second[0]}",
+                self.lost.moved_deg,
+                float(np.degrees(self._limit)),
+                "deg",
+                "red",
+                f"{words[0].upper()}{words[1:]}.",
+                signals,
+            ),
+        )
+
+    def _spread(self, places: Places, t: Reals, degrees: Reals) -> None:
+        wide = degrees.max(axis=1) - degrees.min(axis=1)
+        k = int(wide.argmax())
+        if self.spread is None or wide[k] > self.spread.value:
+            ahead, behind = (
+                self.sources[int(places[i])].name for i in (degrees[k].argmax(), degrees[k].argmin())
+            )
+            self.spread = Extreme(float(wide[k]), f"between {ahead} and {behind}", float(t[k]))
+
+    def _connect(self, angles: Reals, y: Reals) -> None:
+        """Follow a change of the islands, from (sources,) angles in rad and (m,) algebraic variables."""
+        before = {int(k): n for n, places in enumerate(self._groups or ()) for k in places}
+        pairs = [inside for old in self._pairs for new in self._wanted if (inside := old.within(new))]
+        for places in self._wanted:
+            by_network = self._by_network(places, angles, y)
+            parts: dict[int, list[int]] = {}
+            for k in places.tolist():  # those that come into service are parts of their own
+                parts.setdefault(before.get(k, -1 if self._groups is None else -2 - k), []).append(k)
+            joined = sorted(parts.values(), key=len, reverse=True)
+            anchor = joined[0][0]
+            if self._groups is None:
+                self._turns[places] = by_network[places]
+                joined = [places.tolist()]
+            for part in joined[1:]:  # whole turns that bring the part to where the network has it
+                self._turns[part] += round(
+                    float(by_network[part[0]] - by_network[anchor])
+                    - float(self._turns[part[0]] - self._turns[anchor])
+                )
+            reference = angles + TURN * self._turns
+            if self._groups is None and len(places) > 1:
+                pairs.append(_Pairs(places, places, reference))
+            known = np.array(joined[0], dtype=np.intp)
+            for part in joined[1:]:
+                new = np.array(part, dtype=np.intp)
+                pairs.append(_Pairs(known, new, reference))
+                known = np.concatenate([known, new])
+        self._groups, self._pairs = self._wanted, pairs
+
+    def _by_network(self, places: Places, angles: Reals, y: Reals) -> Reals:
+        """Return (sources,) whole turns to add to the angles of some, as the voltages of the network say."""
+        turns, system = np.zeros(len(self.sources)), self._system
+        if len(places) < 2:
+            return turns
+        names = buses(system)
+        at = {bus: k for k, bus in enumerate(names)}
+        re, im = (y[part - system.n] for part in voltage_places(system))
+        voltage = np.where(np.hypot(re, im) < NO_VOLTAGE, np.nan, np.arctan2(im, re))
+        ends = np.array([[at[b] for b in branch.ends] for branch in branches_in_service(system, self._out)])
+        i, j = ends.reshape(-1, 2).T
+        joined = coo_array((np.ones(i.size), (i, j)), shape=(len(names), len(names))).tocsr()
+        root = at[self.sources[int(places[0])].bus]
+        order, previous = breadth_first_order(joined, root, directed=False)
+        unwrapped = np.zeros(len(names))
+        unwrapped[root] = np.nan_to_num(voltage[root])
+        for bus in order[1:].tolist():  # where a bus has no voltage, its angle is taken as its neighbour's
+            step = voltage[bus] - unwrapped[previous[bus]]
+            unwrapped[bus] = unwrapped[previous[bus]] + (0.0 if np.isnan(step) else _half_turn(step))
+        for k in places.tolist():
+            from_bus = _half_turn(float(angles[k]) - unwrapped[at[self.sources[k].bus]])
+            turns[k] = round((unwrapped[at[self.sources[k].bus]] + from_bus - float(angles[k])) / TURN)
+        return turns
+
+    def _parted(self, pairs: _Pairs, t: float, angles: Reals, moved: float) -> LostSynchronism:
+        """Return the two groups on both sides of the largest gap between (sources,) movements."""
+        members = np.union1d(pairs.first, pairs.second)
+        movement = (angles - pairs.reference)[members]
+        order = np.argsort(movement, kind="stable")
+        cut = 1 + int(np.diff(movement[order]).argmax())
+        sides = [
+            tuple(self.sources[int(k)].name for k in sorted(members[part]))
+            for part in (order[:cut], order[cut:])
+        ]
+        first, second = sorted(sides, key=len)
+        return LostSynchronism(
+            t, first, second, float(np.degrees(moved)), float(np.degrees(np.ptp(angles[members])))
+        )
+
+
+def _equal(one: Sequence[Places], other: Sequence[Places]) -> bool:
+    return len(one) == len(other) and all(map(np.array_equal, one, other))
+
+
+def _half_turn(angle: float) -> float:
+    """Return an angle in rad within half a turn of zero."""
+    return float(angle - TURN * np.round(angle / TURN))
+
+
+def _several(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return ", ".join(names[:8]) + more

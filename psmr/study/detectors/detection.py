@@ -1,0 +1,171 @@
+"""Detectors and monitors on the points of a run, as they come or afterwards."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.system import System
+from psmr.numerics.run.trajectory import Change
+from psmr.study.criteria import Criteria
+from psmr.study.detectors.angles import Angles
+from psmr.study.detectors.converters import Converters
+from psmr.study.detectors.detector import Detector, connections_in
+from psmr.study.detectors.finding import Finding, Stop
+from psmr.study.detectors.frequency import Frequency
+from psmr.study.detectors.islands import dead_part
+from psmr.study.detectors.limits import Limits
+from psmr.study.detectors.motors import Motors
+from psmr.study.detectors.settling import EndOfRun
+from psmr.study.detectors.voltages import Voltages, bands_of
+from psmr.study.events.spans import Span, Spans
+
+Reals = NDArray[np.float64]
+
+# Points of a finished run that are looked at together, so that what is computed of them stays small.
+AT_ONCE = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Detectors:
+    """One detector of each kind, by the criteria of a run."""
+
+    angles: Angles
+    converters: Converters
+    voltages: Voltages
+    frequency: Frequency
+    motors: Motors
+    limits: Limits
+    end: EndOfRun
+
+    @classmethod
+    def of(cls, system: System, criteria: Criteria, t_end: float) -> Detectors:
+        """Return the detectors of a run that is to end at t_end in s."""
+        return cls(
+            Angles(system, criteria.angle_deg),
+            Converters(system),
+            Voltages(system, bands_of(criteria), (criteria.v_end_low, criteria.v_end_high)),
+            Frequency(
+                system,
+                (criteria.f_low, criteria.f_high),
+                (criteria.f_end_low, criteria.f_end_high),
+            ),
+            Motors(system, criteria),
+            Limits(system),
+            EndOfRun(system, criteria, t_end),
+        )
+
+    @property
+    def all(self) -> tuple[Detector, ...]:
+        """All of them."""
+        return (
+            self.angles, self.converters, self.voltages, self.frequency, self.motors, self.limits, self.end,
+        )  # fmt: skip
+
+    def findings(self, complete: bool = False) -> tuple[Finding, ...]:
+        """Return what is beyond a limit, in order of time; how the run ends only of one that is complete."""
+        found = itertools.chain.from_iterable(
+            detector.findings() for detector in self.all if complete or detector is not self.end
+        )
+        return tuple(sorted(found, key=lambda finding: finding.t))
+
+
+class Monitor(Protocol):
+    """A detector with a limit that ends a run."""
+
+    def detector(self, system: System) -> Detector | None:
+        """Return the detector; None where no point decides."""
+
+    def stop(self, finding: Finding) -> Stop:
+        """Return what ends the run where the detector has found something."""
+
+
+class Detection:
+    """Detectors and monitors on the points of a run; see `psmr.numerics.run.trajectory.Follower`.
+
+    Parameters
+    ----------
+    system, changes
+        The system at the start of the run, and what the events do, in order of time.
+    detectors
+        What looks at every point that counts.
+    monitors
+        What ends the run.
+    acts
+        Whether devices act by themselves: the run then ends where one leaves buses without a source.
+
+    Attributes
+    ----------
+    span
+        The span that began last.
+    stop
+        What ended the run, None while it goes on.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        changes: Sequence[Change],
+        detectors: Iterable[Detector] = (),
+        monitors: Iterable[Monitor] = (),
+        acts: bool = False,
+    ) -> None:
+        self.system, self.acts = system, acts
+        self.spans = Spans(system, changes)
+        self.span: Span
+        self.stop: Stop | None = None
+        self._detectors = tuple(detectors)
+        made = ((monitor, monitor.detector(system)) for monitor in monitors)
+        self._monitors = [(monitor, detector) for monitor, detector in made if detector is not None]
+
+    @property
+    def ends(self) -> bool:
+        """See `Follower`."""
+        return bool(self._monitors) or self.acts
+
+    def begin(self, t: float) -> None:
+        """See `Follower`."""
+        self.span = self.spans.begin(t)
+        connections = connections_in(self.system, self.span)
+        for detector in (*self._detectors, *(detector for _, detector in self._monitors)):
+            detector.begin(self.span, connections)
+
+    def change(self, change: Change) -> bool:
+        """See `Follower`."""
+        self.spans.add(change)
+        if self.acts and self.stop is None:
+            self.stop = dead_part(self.system, [known for known in self.spans.changes if known.t <= change.t])
+        return self.stop is not None
+
+    def points(self, t: Reals, points: Reals) -> int | None:
+        """See `Follower`."""
+        n, last = self.system.n, None
+        for monitor, detector in self._monitors:
+            detector.take(t, points[:, :n], points[:, n:])
+            for finding in detector.findings()[:1]:
+                row = min(int(np.searchsorted(t, finding.t)), len(t) - 1)
+                if last is None or row < last:
+                    last, self.stop = row, monitor.stop(finding)
+        rows = slice(None if last is None else last + 1)
+        for detector in self._detectors:
+            detector.take(t[rows], points[rows, :n], points[rows, n:])
+        return last
+
+
+def detect(detection: Detection, t: Reals, x: Reals, y: Reals) -> Detection:
+    """Look at the (K,) times, (K, n) states and (K, m) algebraic variables of a finished run.
+
+    The instant of a change stands twice; a span begins with its second row.
+    """
+    begins = [0, *(1 + np.flatnonzero(np.diff(t) == 0.0)).tolist(), len(t)]
+    for begin, end in itertools.pairwise(begins):
+        detection.begin(float(t[begin]))
+        for first in range(begin, end, AT_ONCE):
+            rows = slice(first, min(first + AT_ONCE, end))
+            detection.points(t[rows], np.hstack([x[rows], y[rows]]))
+    return detection

@@ -1,0 +1,78 @@
+"""What a detector finds: extremes, and what is beyond a limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """A largest or smallest value, where it was in words, and when (in s; a duration begins there)."""
+
+    value: float
+    where: str
+    t: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A figure of a run that is beyond a limit.
+
+    Attributes
+    ----------
+    t
+        Time in s from which on it is.
+    what
+        Which detector found it, in words: ``"angle spread"``, ``"low voltage"``.
+    where
+        Which machines, bus or motor.
+    value, limit, unit
+        The figure and the limit, in their unit.
+    colour
+        How a run with it is judged.
+    sentence
+        All of it in a sentence.
+    signals
+        Names of the signals that show it.
+    """
+
+    t: float
+    what: str
+    where: str
+    value: float
+    limit: float
+    unit: str
+    colour: Literal["red", "amber"]
+    sentence: str
+    signals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What ended a run.
+
+    Attributes
+    ----------
+    t
+        Time in s.
+    monitor
+        Which monitor, in words.
+    what
+        Which machines, bus or buses.
+    value, limit, unit
+        What was seen there and the limit of the monitor, in its unit; None where it is not a number.
+    """
+
+    t: float
+    monitor: str
+    what: str
+    value: float | None = None
+    limit: float | None = None
+    unit: str = ""
+
+    def __str__(self) -> str:
+        seen = (
+            "" if self.value is None else f" = {self.value:.4g} {self.unit}, limit {self.limit:g} {self.unit}"
+        )
+        return f"{self.monitor}: {self.what}{seen}"

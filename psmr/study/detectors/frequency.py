@@ -1,0 +1,147 @@
+"""The frequency of each island, in Hz.
+
+It is the mean speed of its sources, weighted with the kinetic energy (the frequency of the centre of inertia;
+P. Kundur, Power System Stability and Control, 1994, section 13.4), times the nominal frequency. An infinite
+bus keeps that of its island at the nominal one.
+
+**Frequency outside**: below `Criteria.f_low` or above `f_high`. **Final frequency** outside `f_end_low` to
+`f_end_high`. Sources: see `psmr.Criteria`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.system import System
+from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.finding import Extreme, Finding
+from psmr.study.detectors.sources import Source, by_island, centre_of_inertia, sources_of
+from psmr.study.events.spans import Span
+from psmr.study.topology.network import nominal_frequency
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Island:
+    """The sources of an island that have a speed: who, where their speeds stand, and where it is in words."""
+
+    members: list[Source]
+    omega: NDArray[np.intp]
+    where: str
+
+
+def turning_islands(
+    system: System, connections: Connections, sources: tuple[Source, ...]
+) -> tuple[Island, ...]:
+    """Return the islands whose frequency is free: sources with a speed and no infinite bus."""
+    groups = by_island(connections.islands, connections.out, sources)
+    speeds = {name: k for k, name in enumerate(system.names_x) if name.endswith(".omega")}
+    found = []
+    for places in groups:
+        members = [sources[k] for k in places]
+        turning = [source for source in members if f"{source.name}.omega" in speeds]
+        if turning and not any(math.isinf(source.weight) for source in members):
+            omega = np.array([speeds[f"{source.name}.omega"] for source in turning], dtype=np.intp)
+            where = f"in the island of {turning[0].bus}" if len(groups) > 1 else ""
+            found.append(Island(turning, omega, where))
+    return tuple(found)
+
+
+class Frequency:
+    """See the module.
+
+    Parameters
+    ----------
+    system
+        What is looked at.
+    band, final
+        Limits in parts of the nominal frequency, at any time and at the end.
+
+    Attributes
+    ----------
+    lowest, highest
+        Of all points; None where no island has a frequency of its own.
+    end
+        Of the last point, that island whose frequency is furthest from the nominal one.
+    """
+
+    def __init__(
+        self, system: System, band: tuple[float, float], final: tuple[float, float] = (0.0, math.inf)
+    ) -> None:
+        self.lowest: Extreme | None = None
+        self.highest: Extreme | None = None
+        self.end: Extreme | None = None
+        self._system, self._band, self._final = system, band, final
+        self._sources, self.f_n = sources_of(system), nominal_frequency(system)
+        self._islands: tuple[Island, ...] = ()
+        self._out: frozenset[str] | None = None
+        self._outside: dict[str, tuple[float, str, float]] = {}  # side -> when first, where, worst
+
+    def begin(self, span: Span, connections: Connections) -> None:
+        """See `Detector`."""
+        if connections.out != self._out:
+            self._islands = turning_islands(self._system, connections, self._sources)
+            self._out = connections.out
+
+    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+        """See `Detector`."""
+        if self.f_n is None:
+            return
+        self.end = None
+        for island in self._islands:
+            speed = centre_of_inertia(x[:, island.omega], island.members)
+            hertz = self.f_n * speed
+            low, high = int(hertz.argmin()), int(hertz.argmax())
+            if self.lowest is None or hertz[low] < self.lowest.value:
+                self.lowest = Extreme(float(hertz[low]), island.where, float(t[low]))
+            if self.highest is None or hertz[high] > self.highest.value:
+                self.highest = Extreme(float(hertz[high]), island.where, float(t[high]))
+            if self.end is None or abs(hertz[-1] - self.f_n) > abs(self.end.value - self.f_n):
+                self.end = Extreme(float(hertz[-1]), island.where, float(t[-1]))
+            self._beyond("below", speed < self._band[0], low, t, hertz, island.where)
+            self._beyond("above", speed > self._band[1], high, t, hertz, island.where)
+
+    def _beyond(
+        self, side: str, beyond: NDArray[np.bool_], worst: int, t: Reals, hertz: Reals, where: str
+    ) -> None:
+        if not beyond.any():
+            return
+        value, before = float(hertz[worst]), self._outside.get(side)
+        if before is None:
+            self._outside[side] = float(t[int(np.argmax(beyond))]), where, value
+        elif (value > before[2]) == (side == "above"):
+            self._outside[side] = before[0], where, value
+
+    def findings(self) -> tuple[Finding, ...]:
+        """See `Detector`."""
+        if self.f_n is None:
+            return ()
+        found = []
+        limits = dict(zip(("below", "above"), self._band, strict=True))
+        signals = tuple(f"{source.name}.omega" for island in self._islands for source in island.members)
+        for side, (t, where, worst) in self._outside.items():
+            limit = self.f_n * limits[side]
+            found.append(
+                Finding(
+                    t, "frequency", where, worst, limit, "Hz", "red",
+                    f"The frequency{' ' + where if where else ''} went {side} {limit:.4g} Hz at t = {t:.4g} "
+                    f"s (furthest {worst:.5g} Hz); generators may trip at once there.", signals,
+                )
+            )  # fmt: skip
+        low, high = (self.f_n * limit for limit in self._final)
+        if self.end is not None and not low <= self.end.value <= high:
+            place = f" {self.end.where}" if self.end.where else ""
+            found.append(
+                Finding(
+                    self.end.t, "final frequency", self.end.where, self.end.value,
+                    low if self.end.value < low else high, "Hz", "amber",
+                    f"The run ends at {self.end.value:.5g} Hz{place}, outside {low:.4g} to {high:.4g} Hz.",
+                    signals,
+                )
+            )  # fmt: skip
+        return tuple(found)

@@ -1,0 +1,145 @@
+"""Monitors: detectors with a limit that ends a run, with everything that was simulated kept.
+
+A monitor is a frozen record. The first point at which its condition holds is the last one of the run, and
+`Run.stopped` says what was seen. Points are the accepted ones (of a multirate scheme: the macro points).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from psmr.arguments import settle_fields
+from psmr.dae.system.system import System
+from psmr.errors import InputError
+from psmr.study.criteria import Criteria
+from psmr.study.detectors.angles import Angles
+from psmr.study.detectors.finding import Finding, Stop
+from psmr.study.detectors.frequency import Frequency
+from psmr.study.detectors.voltages import Band, Voltages
+
+
+@dataclass(frozen=True)
+class AngleSpread:
+    """End the run when two machines, or a machine and a grid-forming converter, fall out of step.
+
+    Parameters
+    ----------
+    limit_deg
+        By how much in degrees two sources of one island may move apart from where they were when they were
+        connected; see `psmr.study.detectors.angles`.
+
+    Raises
+    ------
+    InputError
+        For a limit that is not a number above zero.
+    """
+
+    limit_deg: float = 180.0
+
+    def __post_init__(self) -> None:
+        settle_fields(self)
+        _positive(self, "limit_deg", self.limit_deg, "in degrees")
+
+    def detector(self, system: System) -> Angles:
+        """See `Monitor`."""
+        return Angles(system, self.limit_deg)
+
+    def stop(self, finding: Finding) -> Stop:
+        """See `Monitor`."""
+        return Stop(finding.t, "angle spread", finding.where, finding.value, self.limit_deg, "deg")
+
+
+@dataclass(frozen=True)
+class VoltageCollapse:
+    """End the run when the voltage at a bus stays low.
+
+    Parameters
+    ----------
+    v_min
+        Voltage in pu below which it is low.
+    duration
+        Time in s for which it must be low without a break; 0: one point is enough. The time at which a fault
+        is on at the bus does not count.
+
+    Raises
+    ------
+    InputError
+        For a voltage that is not a number above zero and a duration that is not a number, or below zero.
+    """
+
+    v_min: float = 0.7
+    duration: float = 0.5
+
+    def __post_init__(self) -> None:
+        settle_fields(self)
+        _positive(self, "v_min", self.v_min, "in pu")
+        number = isinstance(self.duration, int | float) and not isinstance(self.duration, bool)
+        if not number or not math.isfinite(self.duration) or self.duration < 0:
+            raise InputError(f"{self}: duration = {self.duration!r}: must be a finite number >= 0 in s")
+
+    def detector(self, system: System) -> Voltages:
+        """See `Monitor`."""
+        return Voltages(system, [Band("voltage collapse", self.v_min, False, self.duration)])
+
+    def stop(self, finding: Finding) -> Stop:
+        """See `Monitor`."""
+        words = f"{finding.where} below {self.v_min:g} pu for {self.duration:g} s"
+        return Stop(finding.t, finding.what, words)
+
+
+@dataclass(frozen=True)
+class FrequencyOutside:
+    """End the run when the frequency of an island leaves a band.
+
+    Parameters
+    ----------
+    f_low, f_high
+        Limits in parts of the nominal frequency; see `psmr.study.detectors.frequency`.
+
+    Raises
+    ------
+    InputError
+        For limits that are not numbers above zero, the first below the second.
+    """
+
+    f_low: float = Criteria.f_low
+    f_high: float = Criteria.f_high
+
+    def __post_init__(self) -> None:
+        settle_fields(self)
+        _positive(self, "f_low", self.f_low, "in parts of the nominal frequency")
+        _positive(self, "f_high", self.f_high, "in parts of the nominal frequency")
+        if self.f_low >= self.f_high:
+            raise InputError(f"{self}: f_low = {self.f_low:g} must be below f_high = {self.f_high:g}")
+
+    def detector(self, system: System) -> Frequency:
+        """See `Monitor`."""
+        return Frequency(system, (self.f_low, self.f_high))
+
+    def stop(self, finding: Finding) -> Stop:
+        """See `Monitor`."""
+        where = finding.where or "the island"
+        return Stop(finding.t, finding.what, where, finding.value, finding.limit, finding.unit)
+
+
+@dataclass(frozen=True)
+class Island:
+    """End the run where an event leaves part of the network without a source.
+
+    A source is a machine, or a converter that does not follow the voltage of others. Without this monitor
+    such an event is refused before the run. The run ends at the instant of the event, before it.
+    """
+
+    def detector(self, system: System) -> None:
+        """Return None: the events say it before the run."""
+
+    def stop(self, finding: Finding) -> Stop:
+        """See `Monitor`; never called, since there is no detector."""
+        raise NotImplementedError
+
+
+def _positive(monitor: object, field: str, value: object, unit: str) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type, operator]
+        raise InputError(f"{monitor}: {field} = {value!r}: must be a finite number > 0 {unit}")

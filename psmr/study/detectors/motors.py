@@ -1,0 +1,106 @@
+"""Induction motors that stall.
+
+The slip of a motor is the part of the nominal speed that its rotor lacks: about 0.01 where it runs, 1 where
+it stands still, above 1 where it turns backwards.
+
+**Stalled**: at the end a motor in service has a slip above `Criteria.motor_slip`: it stands still, or was too
+slow at the end of a run to be said to restart. **Running backwards**: a slip above 1 at any point. Source: P.
+Kundur, Power System Stability and Control (1994), section 7.2; NERC, White Paper on Fault-Induced Delayed
+Voltage Recovery (2009).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.system import System
+from psmr.study.criteria import Criteria
+from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.finding import Finding
+from psmr.study.events.spans import Span
+from psmr.study.topology.network import is_motor
+from psmr.study.topology.remembered import of_devices
+
+Reals = NDArray[np.float64]
+
+# A shaft that stands still is held there to rounding, and by loose solves to a little more.
+BACKWARDS = 1.0 + 1e-3
+
+
+class Motors:
+    """See the module."""
+
+    def __init__(self, system: System, criteria: Criteria) -> None:
+        self._names, self._slips = _slips_of(system)
+        self._system, self._limit = system, criteria.motor_slip
+        count = len(self._names)
+        self._now, self._since = np.zeros(count), np.full(count, np.nan)
+        self._backwards = np.full(count, np.nan)
+        self._t = 0.0
+
+    def begin(self, span: Span, connections: Connections) -> None:
+        """See `Detector`."""
+        self._here = np.array(
+            [name.rpartition(".")[0] not in connections.out for name in self._names], dtype=bool
+        )
+
+    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+        """See `Detector`."""
+        if not self._names:
+            return
+        slip = x[:, self._slips]
+        self._t = float(t[-1])
+        self._now = np.where(self._here, slip[-1], 0.0)
+        above = slip > self._limit
+        for k in np.flatnonzero(above.any(axis=0) | np.isfinite(self._since)):
+            fine = np.flatnonzero(~above[:, k])
+            if fine.size:
+                begins = int(fine[-1]) + 1
+                self._since[k] = t[begins] if begins < len(t) else np.nan
+            elif np.isnan(self._since[k]):
+                self._since[k] = t[0]
+        for k in np.flatnonzero((slip > BACKWARDS).any(axis=0) & self._here & np.isnan(self._backwards)):
+            self._backwards[k] = t[int(np.argmax(slip[:, k] > BACKWARDS))]
+
+    def stalled(self) -> tuple[tuple[str, float, float], ...]:
+        """Return (motor, slip, since when in s) of those that are too slow now."""
+        slow = np.flatnonzero(self._now > self._limit)
+        return tuple((self._names[k], float(self._now[k]), float(self._since[k])) for k in slow)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """See `Detector`."""
+        found = []
+        for name, slip, since in self.stalled():
+            motor, _, variable = name.rpartition(".")
+            which = motor if variable == "slip" else f"motor {variable[-1].upper()} of {motor}"
+            state = "stands still" if slip > 0.99 else "has not come back to speed"
+            found.append(
+                Finding(
+                    since, "motor stalled", motor, slip, self._limit, "", "amber",
+                    f"{which} stalled: its slip is above {self._limit:g} from t = {since:.4g} s and "
+                    f"{slip:.3g} at the end, where it {state}.", (name, f"{motor}.p", f"{motor}.q"),
+                )
+            )  # fmt: skip
+        for k in np.flatnonzero(np.isfinite(self._backwards)):
+            motor = self._names[k].rpartition(".")[0]
+            found.append(
+                Finding(
+                    float(self._backwards[k]), "motor runs backwards", motor, float(self._now[k]), 1.0, "",
+                    "red", f"{motor} runs backwards from t = {self._backwards[k]:.4g} s: its slip is above "
+                    "1, which no passive load drives it to.", (self._names[k],),
+                )
+            )  # fmt: skip
+        return tuple(found)
+
+
+@of_devices
+def _slips_of(system: System) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """Return the states that are slips of motors, and their places in x."""
+    motors = {device.name for device in system.devices if is_motor(device)}
+    names = []
+    for name in system.names_x:
+        device, _, variable = name.rpartition(".")
+        if device in motors and (variable == "slip" or variable.startswith("slip_")):
+            names.append(name)
+    return tuple(names), np.array([system.index(name) for name in names], dtype=np.intp)

@@ -1,0 +1,192 @@
+"""Whether a run has settled at its end, or still rises or swings.
+
+The time after the last event is divided into quarters. In the third and in the last one the range is taken
+(largest less smallest value) of the frequency of each island, of the frequency of each source against that of
+its island, both in parts of the nominal one, and of the voltage of each bus, in pu.
+
+**Settled**: in the last quarter no frequency ranges over more than `Criteria.swing_f`, no voltage over more
+than `swing_v`. **Not damped**: something ranges over more, and over no less than in the quarter before: an
+oscillation that keeps or gains its size, a frequency or voltage that runs away. What ranges over more and
+becomes less is still swinging, and said to be. Nothing is said where the last quarter is shorter than a
+second, which is about one period of the swings between machines, while an event still drives something, and
+of runs that were stopped. Source: see `psmr.Criteria`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.system import System
+from psmr.study.criteria import Criteria
+from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.finding import Finding
+from psmr.study.detectors.frequency import Island, turning_islands
+from psmr.study.detectors.sources import centre_of_inertia, sources_of
+from psmr.study.events.spans import Span
+from psmr.study.topology.network import buses, nominal_frequency, voltage_places
+
+Reals = NDArray[np.float64]
+
+SHORTEST = 1.0
+"""Length in s of a quarter below which nothing is said."""
+
+# Rounding of times in s, far below any step.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Settling:
+    """How a run ends.
+
+    Attributes
+    ----------
+    settled
+        Whether everything moves by less than the limits.
+    what, value, unit
+        What moves most beside its limit over the last quarter, and by how much.
+    """
+
+    settled: bool
+    what: str
+    value: float
+    unit: str
+
+    def __str__(self) -> str:
+        if self.settled:
+            return "yes"
+        return f"no, {self.what} still moves by {self.value:.3g} {self.unit}"
+
+
+class Ranges:
+    """The ranges of some values in two stretches of time."""
+
+    def __init__(self, count: int) -> None:
+        self.low = np.full((2, count), np.inf)
+        self.high = np.full((2, count), -np.inf)
+
+    def take(self, stretch: int, values: Reals) -> None:
+        """Take (K, count) values of a stretch."""
+        if len(values):
+            np.minimum(self.low[stretch], values.min(axis=0), out=self.low[stretch])
+            np.maximum(self.high[stretch], values.max(axis=0), out=self.high[stretch])
+
+    def of(self, stretch: int) -> Reals:
+        """Return (count,) largest less smallest values, 0 where there were none."""
+        return np.maximum(self.high[stretch] - self.low[stretch], 0.0)
+
+
+class EndOfRun:
+    """See the module.
+
+    Parameters
+    ----------
+    system, criteria
+        What is looked at, and by which limits.
+    t_end
+        Time in s at which the run is to end.
+    """
+
+    def __init__(self, system: System, criteria: Criteria, t_end: float) -> None:
+        self._system, self._criteria, self._t_end = system, criteria, t_end
+        self._sources, self._f_n = sources_of(system), nominal_frequency(system)
+        re, im = voltage_places(system)
+        self._re, self._im = re - system.n, im - system.n
+        self._quarter, self._moves, self._ended = 0.0, False, False
+        self._out: frozenset[str] | None = None
+
+    def begin(self, span: Span, connections: Connections) -> None:
+        """See `Detector`."""
+        if connections.out != self._out:
+            self._islands: tuple[Island, ...] = turning_islands(self._system, connections, self._sources)
+            self._out = connections.out
+        self._moves, self._quarter = span.moves, 0.25 * (self._t_end - span.t)
+        self._edges = self._t_end - np.array([2.0, 1.0]) * self._quarter
+        self._frequencies = Ranges(len(self._islands) + sum(len(i.members) for i in self._islands))
+        self._voltages = Ranges(self._re.size)
+        self._counted, self._ended = ~connections.faulted, False
+        self._before: tuple[Reals, Reals, Reals] | None = None
+
+    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+        """See `Detector`."""
+        if self._before is not None:  # a step may be longer than a quarter: the point before it counts
+            t = np.concatenate([self._before[0], t])
+            x, y = np.vstack([self._before[1], x]), np.vstack([self._before[2], y])
+        self._before = t[-1:].copy(), x[-1:].copy(), y[-1:].copy()
+        begin, middle = self._edges
+        if t[-1] >= begin:
+            following = np.append(t[1:], t[-1])
+            self._range(0, x, y, ((t >= begin) | (following > begin)) & (t <= middle))
+            self._range(1, x, y, (t >= middle) | (following > middle))
+        self._ended = bool(t[-1] >= self._t_end - ROUNDING)
+
+    def _range(self, stretch: int, x: Reals, y: Reals, rows: NDArray[np.bool_]) -> None:
+        if rows.any():
+            self._frequencies.take(stretch, self._speeds(x[rows]))
+            self._voltages.take(stretch, np.hypot(y[rows][:, self._re], y[rows][:, self._im]))
+
+    def _speeds(self, x: Reals) -> Reals:
+        columns = []
+        for island in self._islands:
+            speeds = x[:, island.omega]
+            mean = centre_of_inertia(speeds, island.members)[:, None]
+            columns += [mean, speeds - mean]
+        return np.hstack(columns) if columns else np.empty((len(x), 0))
+
+    def _named(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return what each frequency is in words, and the signals that show it."""
+        found: list[tuple[str, tuple[str, ...]]] = []
+        for island in self._islands:
+            signals = tuple(f"{source.name}.omega" for source in island.members)
+            found.append((f"the frequency{' ' + island.where if island.where else ''}", signals))
+            found += [(f"the speed of {s.name}", (f"{s.name}.omega",)) for s in island.members]
+        return found
+
+    def _moving(self) -> list[tuple[float, float, str, str, float, tuple[str, ...]]]:
+        """Return what moves by more than its limit, most first.
+
+        Each as (parts of its limit, the same in the quarter before, what, unit, value, signals).
+        """
+        names = buses(self._system)
+        hertz = 1.0 if self._f_n is None else self._f_n
+        found = []
+        before, now = self._frequencies.of(0), self._frequencies.of(1)
+        for k in np.flatnonzero(now > self._criteria.swing_f):
+            what, signals = self._named()[k]
+            limit = self._criteria.swing_f
+            found.append((now[k] / limit, before[k] / limit, what, "Hz", hertz * now[k], signals))
+        before, now = self._voltages.of(0), self._voltages.of(1)
+        for k in np.flatnonzero((now > self._criteria.swing_v) & self._counted):
+            limit, what = self._criteria.swing_v, f"the voltage at {names[k]}"
+            found.append((now[k] / limit, before[k] / limit, what, "pu", now[k], (f"{names[k]}.v",)))
+        return sorted(found, key=lambda one: -one[0])
+
+    @property
+    def settling(self) -> Settling | None:
+        """How the run ends; None where nothing can be said."""
+        if not self._ended or self._moves or self._quarter < SHORTEST:
+            return None
+        moving = self._moving()
+        if not moving:
+            return Settling(True, "", 0.0, "")
+        _, _, what, unit, value, _ = moving[0]
+        return Settling(False, what, float(value), unit)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """See `Detector`."""
+        if self.settling is None:
+            return ()
+        for now, before, what, unit, value, signals in self._moving():
+            if now >= before:
+                limit = value / now
+                return (
+                    Finding(
+                        self._t_end, "not settled", what, float(value), float(limit), unit, "amber",
+                        f"The run has not settled: {what} moves by {value:.3g} {unit} over the last "
+                        f"{self._quarter:.3g} s and by {limit * before:.3g} {unit} over as long before.",
+                        signals,
+                    ),
+                )  # fmt: skip
+        return ()

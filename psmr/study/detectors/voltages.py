@@ -1,0 +1,245 @@
+"""The voltages of the buses, in pu.
+
+A bus counts while no fault is on at it. Between points the magnitude is a straight line, but for a jump to or
+from where it does not count.
+
+**Lowest and highest voltage** of the run, and at its end.
+
+**Low voltage**: a bus is below `Criteria.v_low` for `v_low_time` without a break. **High voltage**: above
+`v_high` for `v_high_time`; **overvoltage**: above `v_trip` for `v_trip_time`. **Voltage at the end**: a bus
+that began between `v_end_low` and `v_end_high` ends outside. Sources: see `psmr.Criteria`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.compile.decorators import lean
+from psmr.dae.system.system import System
+from psmr.study.criteria import Criteria
+from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.finding import Extreme, Finding
+from psmr.study.events.spans import Span
+from psmr.study.topology.network import buses, voltage_places
+
+Reals = NDArray[np.float64]
+
+# Places in a row of `Voltages._spells`: when it began, the longest one and when that began, and when one
+# first lasted too long.
+SINCE, LONGEST, BEGAN, EXCEEDED = range(4)
+
+# Rounding of times in s, far below any step.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Band:
+    """A limit of a voltage and how long it may be beyond it.
+
+    Attributes
+    ----------
+    what
+        In words.
+    limit, above, duration
+        In pu; whether what is above it is beyond it; in s.
+    colour
+        How a run is judged in which it is for longer.
+    """
+
+    what: str
+    limit: float
+    above: bool
+    duration: float
+    colour: str = "amber"
+
+
+def bands_of(criteria: Criteria) -> tuple[Band, ...]:
+    """Return the bands of some criteria, the low one first."""
+    return (
+        Band("low voltage", criteria.v_low, False, criteria.v_low_time),
+        Band("high voltage", criteria.v_high, True, criteria.v_high_time),
+        Band("overvoltage", criteria.v_trip, True, criteria.v_trip_time, "red"),
+    )
+
+
+class Voltages:
+    """See the module.
+
+    Attributes
+    ----------
+    lowest, highest
+        Of all points.
+    end, end_highest
+        Of the last point.
+    """
+
+    def __init__(
+        self, system: System, bands: Sequence[Band], ends: tuple[float, float] = (0.0, np.inf)
+    ) -> None:
+        self.lowest: Extreme | None = None
+        self.highest: Extreme | None = None
+        self.end: Extreme | None = None
+        self.end_highest: Extreme | None = None
+        self.bands = tuple(bands)
+        self._places, self._ends = buses(system), ends
+        self._parts = np.stack(voltage_places(system)) - system.n
+        count = len(self._places)
+        self._limits = np.array([band.limit for band in bands])
+        self._above = np.array([band.above for band in bands])
+        self._durations = np.array([band.duration for band in bands])
+        self._spells = np.zeros((len(self.bands), 4, count))
+        self._spells[:, EXCEEDED] = np.inf
+        self._last = np.full(count, np.nan)  # voltage of the point before, NaN where it did not count
+        self._at = np.zeros(1)
+        self._first: float | None = None
+        self._began_inside = np.zeros(count, bool)
+        self._ended = np.zeros(count)
+
+    def begin(self, span: Span, connections: Connections) -> None:
+        """See `Detector`."""
+        self._counted = ~connections.faulted
+
+    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+        """See `Detector`."""
+        if not self._places:
+            return
+        re, im = self._parts
+        v = np.hypot(y[:, re], y[:, im])
+        if self._first is None:
+            self._first = float(t[0])
+            self._began_inside = (v[0] >= self._ends[0]) & (v[0] <= self._ends[1])
+        low, high = follow_spells(
+            np.ascontiguousarray(t), v, self._counted, self._limits, self._above, self._durations,
+            self._at, self._last, self._spells,
+        )  # fmt: skip
+        if low[0] >= 0 and (self.lowest is None or v[low] < self.lowest.value):
+            self.lowest = self._extreme(t, v, low)
+        if high[0] >= 0 and (self.highest is None or v[high] > self.highest.value):
+            self.highest = self._extreme(t, v, high)
+        row, self._ended = len(t) - 1, v[-1]
+        self.end = self._extreme(t, v, (row, int(v[-1].argmin())))
+        self.end_highest = self._extreme(t, v, (row, int(v[-1].argmax())))
+
+    def _extreme(self, t: Reals, v: Reals, at: tuple[int, int]) -> Extreme:
+        return Extreme(float(v[at]), f"at {self._places[at[1]]}", float(t[at[0]]))
+
+    def longest(self, band: int) -> Extreme | None:
+        """Return the longest time in s without a break beyond a band's limit, where and when it began."""
+        if self._first is None:
+            return None
+        longest = self._spells[band, LONGEST]
+        place = int(longest.argmax())
+        if not longest[place] > 0.0:
+            return Extreme(0.0, "", self._first)
+        return Extreme(
+            float(longest[place]), f"at {self._places[place]}", float(self._spells[band, BEGAN, place])
+        )
+
+    def exceeded(self, band: int) -> list[tuple[float, str]]:
+        """Return since when in s it lasted too long, and at which buses, in order of time."""
+        when = self._spells[band, EXCEEDED]
+        return sorted((float(when[k]), self._places[k]) for k in np.flatnonzero(np.isfinite(when)))
+
+    def findings(self) -> tuple[Finding, ...]:
+        """See `Detector`."""
+        return (*filter(None, map(self._of_band, range(len(self.bands)))), *self._of_end())
+
+    def _of_band(self, number: int) -> Finding | None:
+        found, band = self.exceeded(number), self.bands[number]
+        longest = self.longest(number)
+        if not found or longest is None:
+            return None
+        t, bus = found[0]
+        side = "above" if band.above else "below"
+        worst = longest.where.removeprefix("at ")
+        more = f", and so were {len(found) - 1} other buses" if len(found) > 1 else ""
+        return Finding(
+            t,
+            band.what,
+            bus,
+            longest.value,
+            band.duration,
+            "s",
+            "red" if band.colour == "red" else "amber",
+            f"{worst} was {side} {band.limit:g} pu for {longest.value:.3g} s from t = {longest.t:.4g} s; the "
+            f"limit is {band.duration:g} s{more}.",
+            tuple(dict.fromkeys((f"{bus}.v", f"{worst}.v"))),
+        )
+
+    def _of_end(self) -> tuple[Finding, ...]:
+        if self.end is None or self.end_highest is None:
+            return ()
+        found = []
+        for limit, outside, furthest, side in (
+            (self._ends[0], self._ended < self._ends[0], np.argmin, "below"),
+            (self._ends[1], self._ended > self._ends[1], np.argmax, "above"),
+        ):
+            beyond = np.flatnonzero(outside & self._began_inside)
+            if not beyond.size:
+                continue
+            place = int(beyond[furthest(self._ended[beyond])])
+            bus, v = self._places[place], float(self._ended[place])
+            more = f", and {beyond.size - 1} more buses are" if beyond.size > 1 else ""
+            found.append(
+                Finding(
+                    self.end.t, "voltage at the end", bus, v, float(limit), "pu", "amber",
+                    f"The run ends with {v:.3g} pu at {bus}, {side} {limit:.3g} pu{more}.", (f"{bus}.v",),
+                )
+            )  # fmt: skip
+        return tuple(found)
+
+
+@lean
+def follow_spells(t, v, counted, limits, above, durations, at, last, spells):  # type: ignore[no-untyped-def]
+    """Follow how long each voltage is beyond each limit, through (K,) times and (K, places) voltages.
+
+    `at` is the time of the point before and `last` the voltages there, NaN where they did not count. Returns
+    row and column of the lowest voltage that counts and of the highest one, -1 where none does.
+    """
+    low, high, lowest, highest = (-1, -1), (-1, -1), np.inf, -np.inf
+    for k in range(t.size):
+        for c in range(counted.size):
+            now = v[k, c] if counted[c] else np.nan
+            if now < lowest:
+                lowest, low = now, (k, c)
+            if now > highest:
+                highest, high = now, (k, c)
+            before = last[c]
+            last[c] = now
+            for b in range(limits.size):
+                was = _beyond(before, limits[b], above[b])
+                if _beyond(now, limits[b], above[b]):
+                    if not was:
+                        spells[b, SINCE, c] = _crossing(at[0], before, t[k], now, limits[b])
+                    until = t[k]
+                elif was:
+                    until = _crossing(at[0], before, t[k], now, limits[b])
+                else:
+                    continue
+                since = spells[b, SINCE, c]
+                if until - since > spells[b, LONGEST, c]:
+                    spells[b, LONGEST, c], spells[b, BEGAN, c] = until - since, since
+                if until - since >= durations[b] - ROUNDING:
+                    spells[b, EXCEEDED, c] = min(spells[b, EXCEEDED, c], since + durations[b])
+        at[0] = t[k]
+    return low, high
+
+
+@lean
+def _beyond(v, limit, above):  # type: ignore[no-untyped-def]
+    """Return whether a voltage is beyond a limit; one that does not count is not."""
+    return v > limit if above else v < limit
+
+
+@lean
+def _crossing(t0, v0, t1, v1, limit):  # type: ignore[no-untyped-def]
+    """Return when a voltage passes the limit between points, at once where one of them does not count."""
+    if np.isnan(v0):
+        return t1
+    if np.isnan(v1):
+        return t0
+    return t0 + (limit - v0) / (v1 - v0) * (t1 - t0)
