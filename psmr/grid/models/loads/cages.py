@@ -36,11 +36,11 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative, positive, whole
 from psmr.grid.models.loads import running_branch
-from psmr.grid.models.loads.motors import PU
+from psmr.grid.models.loads.motors import PU, STANDSTILL
 from psmr.grid.models.machines import F_N, S_BASE, S_N
 
 LEAST_SPEED = 0.01
-"""Speed in pu below which a power of it is not taken: a motor that turns back is not modelled."""
+"""Speed in pu below which a power of it is not taken: near rest a negative exponent has no value."""
 
 
 class CageMotor(Component):
@@ -51,6 +51,7 @@ class CageMotor(Component):
     outputs = ("i_re", "i_im")
     structural = ("cages",)
     together = (("a_re", "a_im"),)
+    limits = {"slip": (None, "standstill")}
     units = {"t_0": PU}
 
     s_n = S_N
@@ -66,6 +67,7 @@ class CageMotor(Component):
     r_2 = Parameter(PU, "resistance of the second cage", nonnegative, default=0.0)
     x_2 = Parameter(PU, "leakage reactance of the second cage", nonnegative, default=0.0)
     h = Parameter("s", "inertia constant of motor and load on the motor base", positive)
+    standstill = STANDSTILL
 
     @staticmethod
     def shape(*choice: int) -> Mapping[str, Any]:

@@ -16,8 +16,8 @@ r_s + j x'; in a frame that turns at nominal frequency, of which `slip` is the p
     2 h dslip/dt = t_m - Re(E' conj(i))
     t_m = t_0 (torque_a w^2 + torque_b w + torque_c),   w = 1 - slip,   torque_c = 1 - torque_a - torque_b
 
-with the current i into the motor and the load torque t_0 at synchronous speed. A constant part goes on
-pulling when the rotor stands still.
+with the current i into the motor and the load torque t_0 at synchronous speed. The load is passive: its
+torque brings the rotor to rest (slip 1) and holds it there, and does not turn it backwards.
 
 The power flow gives P and V; slip and t_0 follow. So does the reactive power that the motor takes: what is
 left of the load's Q is `b_shunt`, a constant susceptance at the bus that belongs to the load (positive for a
@@ -39,6 +39,9 @@ from psmr.grid.models.machines import F_N, S_BASE, S_N
 
 PU = "pu on motor base"
 
+STANDSTILL = Parameter("1", "slip of the shaft at rest, beyond which no passive load turns it", positive, 1.0)
+"""A load torque opposes the rotation: it slows a shaft down to rest and holds it there."""
+
 
 class InductionMotor(Component):
     """Third-order induction motor with one cage; circuit, equations and source: module text."""
@@ -47,6 +50,7 @@ class InductionMotor(Component):
     inputs = ("v_re", "v_im", "t_0", "b_shunt")
     outputs = ("i_re", "i_im")
     together = (("e_re", "e_im"),)
+    limits = {"slip": (None, "standstill")}
     units = {"t_0": PU}
 
     s_n = S_N
@@ -60,6 +64,7 @@ class InductionMotor(Component):
     h = Parameter("s", "inertia constant of motor and load on the motor base", positive)
     torque_a = Parameter("1", "part of the load torque with the square of the speed", fraction)
     torque_b = Parameter("1", "part of the load torque with the speed", fraction)
+    standstill = STANDSTILL
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

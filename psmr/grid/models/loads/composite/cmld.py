@@ -10,6 +10,7 @@ from psmr.dae.declare.component import Component, Parameter, Terms, fraction
 from psmr.grid.models.blocks import lag, phasor_frequency
 from psmr.grid.models.loads.composite import air_conditioner, feeder, rest, three_phase
 from psmr.grid.models.loads.composite.start import guess, positions, start
+from psmr.grid.models.loads.motors import STANDSTILL
 from psmr.grid.models.machines import F_N, S_BASE
 
 SYSTEM = "pu on the system base"
@@ -87,6 +88,7 @@ class CMLD(Component):
     algebraic = ("u_re", "u_im")
     inputs = ("v_re", "v_im", "p_s", "b_f")
     outputs = ("i_re", "i_im")
+    limits = {f"slip_{k}": (None, "standstill") for k in three_phase.LETTERS}
     together = tuple((f"e{n}_re_{k}", f"e{n}_im_{k}") for k in three_phase.LETTERS for n in (1, 2))
     units = {"angle": "rad", "theta_1": "1", "theta_2": "1", "p_s": SYSTEM, "b_f": SYSTEM}
 
@@ -106,6 +108,7 @@ class CMLD(Component):
     for _k in three_phase.LETTERS:
         locals().update(three_phase.parameters(_k))
     locals().update(air_conditioner.PARAMETERS | rest.PARAMETERS)
+    standstill = STANDSTILL
     for _k in three_phase.LETTERS:
         locals().update(three_phase.decided(_k))
     locals().update(feeder.DECIDED | air_conditioner.DECIDED | rest.DECIDED)
