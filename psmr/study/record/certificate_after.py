@@ -10,11 +10,11 @@ import numpy as np
 from partitioning import Partition, PartitionError
 from psmr.dae.system.system import System
 from psmr.errors import InputError
+from psmr.study.events.spans import altered, system_in
 from psmr.study.record.certificate import LARGEST, Certificate, certify
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.held_time import HELD, reads_time
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.spans import altered, system_in
 from psmr.study.record.step_sizes import judged_steps
 
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import InputError, shown
+from psmr.study.events.spans import Span, system_in
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.settled import Settled
-from psmr.study.record.spans import Span, system_in
 from psmr.study.run.points import between, with_dense_output, within_run
 
 Reals = NDArray[np.float64]
