@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from psmr.study.monitors.watching import Watching
 
 import psmr
 from psmr.cli.entry import main
 from psmr.errors import InputError
+from psmr.study.detectors.detection import Detection
 from psmr.study.file.study import read_study
 
 SCHEME = psmr.SingleRate("TM", 0.005)
@@ -93,11 +93,11 @@ def test_the_pieces_in_which_a_run_is_looked_at_do_not_matter(system):
     monitor = psmr.VoltageCollapse(0.7, 0.25)
 
     def stop(cuts):
-        watching = Watching([monitor.at_work(system, ())])
-        watching.begin(0.0)
+        detection = Detection(system, (), (), [monitor])
+        detection.begin(0.0)
         for a, b in zip([0, *cuts], [*cuts, 200], strict=True):
-            if watching.look(t[a:b], points[a:b]) is not None:
-                return watching.stop
+            if detection.points(t[a:b], points[a:b]) is not None:
+                return detection.stop
         return None
 
     whole = stop([])

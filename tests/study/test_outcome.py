@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from psmr.study.outcome.voltages import Voltages
 
 import psmr
 from psmr.study.outcome.red_amber_green import judge_run
@@ -125,47 +124,6 @@ def test_colours(kept):
     assert judge_run(low, good, None).colour == "amber"
 
 
-@pytest.mark.parametrize("parts", [[5], [1, 4], [2, 3], [1, 1, 1, 1, 1]])  # however the points come
-@pytest.mark.parametrize(
-    ("v", "counted", "longest"),
-    [
-        ([1.0, 0.6, 0.6, 1.0, 1.0], [1, 1, 1, 1, 1], (2.0, "at a", 0.5)),
-        ([1.0, 1.0, 1.0, 1.0, 0.6], [1, 1, 1, 1, 1], (0.5, "at a", 3.5)),
-        ([0.7, 0.7, 1.0, 0.6, 1.0], [1, 1, 1, 1, 1], (1.0 + 1 / 3, "at a", 0.0)),
-        ([1.0, 1.0, 1.0, 1.0, 1.0], [1, 1, 1, 1, 1], (0.0, "", 0.0)),
-        # With a fault at it a bus does not count: its voltage comes and goes at once.
-        ([1.0, 0.1, 0.7, 0.7, 1.0], [1, 0, 1, 1, 1], (1.0 + 1 / 3, "at a", 2.0)),
-        ([1.0, 0.7, 0.7, 0.1, 1.0], [1, 1, 1, 0, 1], (1.0 + 1 / 3, "at a", 2 / 3)),
-    ],
-)
-def test_the_longest_time_below_is_straight_between_points(parts, v, counted, longest):
-    t, v, at_rest = np.arange(5.0), np.array(v), np.ones(5)
-    seen = Voltages(("a", "b"), 0.8)
-    for part in np.split(np.arange(5), np.cumsum(parts)[:-1]):
-        for rows in np.split(part, np.flatnonzero(np.diff(np.array(counted)[part])) + 1):
-            both = np.column_stack([v[rows], at_rest[rows]])
-            split = np.stack([0.6 * both, -0.8 * both], axis=1)
-            seen.take(t[rows], split, np.array([bool(counted[rows[0]]), True]))
-    low = seen.longest_low()
-    assert (low.value, low.where, low.t) == (pytest.approx(longest[0]), longest[1], pytest.approx(longest[2]))
-    assert seen.lowest.value == pytest.approx(min(v[np.array(counted) > 0]), rel=1e-15)
-    assert seen.end.value == pytest.approx(min(v[-1], 1.0), rel=1e-15)
-
-
-def test_a_voltage_that_rests_at_the_limit_does_not_hide_how_long_it_was_low():
-    """Squares on either side of the limit's may have one root."""
-    angles = np.linspace(0.0, np.pi, 1000)
-    parts = 0.8 * np.column_stack([np.cos(angles), np.sin(angles)])
-    squares = (parts**2).sum(axis=1)
-    below = parts[(np.sqrt(squares) == 0.8) & (squares < 0.8 * 0.8)].T
-    above = np.zeros_like(below)
-    above[0] = 0.8
-    seen = Voltages(tuple(map(str, range(below.shape[1]))), 0.8)
-    seen.take(np.arange(3.0), np.stack([below, below, above]), np.ones(below.shape[1], dtype=bool))
-    low = seen.longest_low()
-    assert (low.value, low.t) == (2.0, 0.0)
-
-
 def test_a_run_of_an_own_dae_has_a_headline():
     from psmr.dae.declare.device import Device
     from psmr.dae.system.assemble import assemble
@@ -261,9 +219,8 @@ def following(wscc9):
 
 def looked_at(system, turns, at_once=1000):
     """What a run comes to in which the loop of C1 moves away from its bus by so many turns."""
-    from psmr.study.outcome.observer import Observer
-
-    from psmr.study.events.spans import Spans
+    from psmr.study.detectors.detection import Detection, Detectors
+    from psmr.study.outcome.outcome import Outcome
 
     t = np.linspace(0.0, 1.0, len(turns))
     x, y = np.tile(system.x0, (len(t), 1)), np.tile(system.y0, (len(t), 1))
@@ -277,12 +234,13 @@ def looked_at(system, turns, at_once=1000):
     for k, name in enumerate(system.names_x):
         if name.endswith((".theta", ".delta")):
             x[:, k] += np.linspace(0.0, 9.0, len(t))
-    observer = Observer(system)
-    observer.begin(Spans(system, ()).begin(0.0))
+    detectors = Detectors.of(system, psmr.Criteria(), 1.0)
+    detection = Detection(system, (), detectors.all)
+    detection.begin(0.0)
     for first in range(0, len(t), at_once):
         rows = slice(first, first + at_once)
-        observer.take(t[rows], x[rows], y[rows])
-    return observer.outcome(None)
+        detection.points(t[rows], np.hstack([x[rows], y[rows]]))
+    return Outcome.of(detectors, psmr.Criteria(), 1.0, None, ())
 
 
 @pytest.mark.parametrize("at_once", [1000, 7])

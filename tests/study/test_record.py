@@ -1,11 +1,13 @@
 """What a run keeps: chosen signals, every k-th step, in memory or not, written while it goes."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import psmr
-from psmr.study.outcome import outcome_of
+from psmr.study.detectors import detection
 from psmr.study.output import shortest
 
 FAULT = psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7")
@@ -50,9 +52,9 @@ def test_loss_of_synchronism_is_seen_whatever_is_kept(system):
 
 
 def test_the_outcome_is_the_same_however_the_points_come(whole, monkeypatch):
-    before = outcome_of.outcome_of(whole)
-    monkeypatch.setattr(outcome_of, "AT_ONCE", 7)
-    assert outcome_of.outcome_of(whole) == before
+    before = whole.outcome
+    monkeypatch.setattr(detection, "AT_ONCE", 7)
+    assert dataclasses.replace(whole).outcome == before
 
 
 def _kept_rows(whole, every):

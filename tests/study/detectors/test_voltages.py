@@ -1,0 +1,99 @@
+"""Voltages beyond limits, by the definitions of `psmr.study.detectors.voltages`."""
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.numerics.run.trajectory import Change
+from tests.study.detectors.made import detected, found, made_points
+
+# Limits that no other bus meets at rest (1.04 pu at most, 0.99 at least).
+CRITERIA = psmr.Criteria(
+    v_low=0.8, v_low_time=1.0, v_high=1.1, v_high_time=1.0, v_trip=1.2, v_trip_time=0.5,
+    v_end_low=0.9, v_end_high=1.08,
+)  # fmt: skip
+
+
+def over_time(system, v, t=None, criteria=CRITERIA, **kwargs):
+    """Return the detectors where the voltage of bus 5 is v."""
+    t = np.arange(float(len(v))) if t is None else t
+    x, y = made_points(system, t, voltages={"bus5": np.array(v)})
+    return detected(system, t, x, y, criteria, **kwargs)
+
+
+@pytest.mark.parametrize("at_once", [1000, 1, 2])
+@pytest.mark.parametrize(
+    ("v", "longest"),
+    [
+        ([1.0, 0.6, 0.6, 1.0, 1.0], (2.0, 0.5)),
+        ([1.0, 1.0, 1.0, 1.0, 0.6], (0.5, 3.5)),
+        ([0.7, 0.7, 1.0, 0.6, 1.0], (1.0 + 1 / 3, 0.0)),
+        ([1.0, 1.0, 1.0, 1.0, 1.0], (0.0, 0.0)),
+    ],
+)
+def test_the_longest_time_below_is_straight_between_points(system, v, longest, at_once):
+    low = over_time(system, v, at_once=at_once).voltages.longest(0)
+    assert (low.value, low.t) == (pytest.approx(longest[0]), pytest.approx(longest[1]))
+    assert low.where == ("at bus5" if longest[0] else "")
+
+
+def faulted(start, clear):
+    on = Change(start, (("bus5", "g_fault", 1e4),))
+    return [on, Change(clear, (("bus5", "g_fault", 0.0),))]
+
+
+def test_a_bus_does_not_count_while_a_fault_is_on_at_it(system):
+    t = np.array([0.0, 1.0, 1.0, 3.0, 3.0, 4.0])
+    seen = over_time(system, [1.0, 1.0, 0.01, 0.01, 0.9, 1.0], t, changes=faulted(1.0, 3.0))
+    assert seen.voltages.longest(0).value == 0.0
+    assert seen.voltages.lowest.value == pytest.approx(0.9)
+    later = over_time(system, [1.0, 1.0, 0.01, 0.01, 0.7, 0.7], t, changes=faulted(1.0, 3.0))
+    assert (later.voltages.longest(0).value, later.voltages.longest(0).t) == (1.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("v", "what", "colour", "lasts"),
+    [
+        (0.7, "low voltage", "amber", 1.0),
+        (1.15, "high voltage", "amber", 1.0),
+        (1.25, "overvoltage", "red", 0.5),
+    ],
+)
+def test_a_voltage_beyond_a_limit_for_too_long_is_found(system, v, what, colour, lasts):
+    def seen(duration):
+        t = np.array([0.0, 1.0, 1.0 + 1e-7, 1.0 + duration, 1.0 + duration + 1e-7, 9.0])
+        return found(over_time(system, [1.0, 1.0, v, v, 1.0, 1.0], t), what)
+
+    assert seen(0.95 * lasts) == []
+    (finding,) = seen(1.05 * lasts)
+    assert (finding.colour, finding.where) == (colour, "bus5")
+    assert finding.t == pytest.approx(1.0 + lasts, abs=1e-6)
+    assert finding.value == pytest.approx(1.05 * lasts, abs=1e-6)
+    assert "bus5.v" in finding.signals
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_limits_are_limits_and_no_more(system, sign):
+    limit, what = (0.8, "low voltage") if sign < 0 else (1.1, "high voltage")
+    beside = [1.0, *(3 * [limit - 1e-6 * sign]), 1.0]
+    beyond = [1.0, *(3 * [limit + 1e-6 * sign]), 1.0]
+    assert found(over_time(system, beside), what) == []
+    assert len(found(over_time(system, beyond), what)) == 1
+
+
+def test_the_end_counts_where_the_start_was_inside(system):
+    (low,) = found(over_time(system, [1.0, 1.0, 0.899]), "voltage at the end")
+    assert (low.where, low.colour, low.limit) == ("bus5", "amber", 0.9)
+    assert found(over_time(system, [1.0, 1.0, 0.901]), "voltage at the end") == []
+    assert found(over_time(system, [0.89, 1.0, 0.89]), "voltage at the end") == []
+    (high,) = found(over_time(system, [1.0, 1.0, 1.081]), "voltage at the end")
+    assert (high.where, high.limit) == ("bus5", 1.08)
+    assert found(over_time(system, [1.0, 1.0, 1.079]), "voltage at the end") == []
+    assert found(over_time(system, [1.09, 1.0, 1.09]), "voltage at the end") == []
+
+
+def test_extremes_name_bus_and_time(system):
+    seen = over_time(system, [1.0, 0.5, 1.3, 1.0]).voltages
+    assert (seen.lowest.value, seen.lowest.where, seen.lowest.t) == (pytest.approx(0.5), "at bus5", 1.0)
+    assert (seen.highest.value, seen.highest.where, seen.highest.t) == (pytest.approx(1.3), "at bus5", 2.0)
+    assert (seen.end.value, seen.end.where, seen.end.t) == (pytest.approx(1.0), "at bus5", 3.0)
