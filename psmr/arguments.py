@@ -34,6 +34,7 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "PowerFlow": ("the solved power flow of the case", "leave it out"),
     "LoadShares": ("shares of loads", 'write a text such as "p=0.5,0.3,0.2 q=1,0,0"'),
     "Record": ("a psmr.Record", "make one with psmr.Record(signals)"),
+    "Criteria": ("a psmr.Criteria", "make one with psmr.Criteria(v_low=0.7)"),
     "ModeChoice": ("a psmr.ModeChoice", "make one with psmr.ModeChoice(least_damped=5)"),
     "Together": ("files that appear together", "leave it out"),
     "Event": ("an event", "psmr.Fault and others make one"),

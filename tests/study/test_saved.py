@@ -78,7 +78,7 @@ def same(again, run):
 @pytest.mark.filterwarnings("ignore::psmr.errors.PsmrWarning")
 def test_runs_of_all_schemes_and_events(system, tmp_path, scheme):
     (tmp_path / "load.csv").write_text("t,p\n0,125\n0.1,120\n")
-    monitors = [psmr.AngleSpread(57.6)]
+    monitors = [psmr.AngleSpread(0.1)]
     events = (
         psmr.Fault(bus=5, start=0.02, clear=0.03, trip="5-7"),
         psmr.LoadTrip(bus=6, start=0.02, fraction=0.5),

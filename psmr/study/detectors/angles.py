@@ -53,8 +53,10 @@ class LostSynchronism:
         Time in s at which two of them had first moved too far apart.
     first, second
         The machines on both sides of the largest gap between their movements, the smaller group first.
+    ahead, behind
+        The two.
     moved_deg
-        By how much the two had moved apart since they were connected.
+        By how much they had moved apart since they were connected.
     spread_deg
         Largest difference of two angles then.
     """
@@ -62,6 +64,8 @@ class LostSynchronism:
     t: float
     first: tuple[str, ...]
     second: tuple[str, ...]
+    ahead: str
+    behind: str
     moved_deg: float
     spread_deg: float
 
@@ -161,7 +165,7 @@ class Angles:
             Finding(
                 self.lost.t,
                 "angle spread",
-                f"{self.lost.first[0]} - {self.lost.second[0]}",
+                f"{self.lost.ahead} - {self.lost.behind}",
                 self.lost.moved_deg,
                 float(np.degrees(self._limit)),
                 "deg",
@@ -235,17 +239,23 @@ class Angles:
 
     def _parted(self, pairs: _Pairs, t: float, angles: Reals, moved: float) -> LostSynchronism:
         """Return the two groups on both sides of the largest gap between (sources,) movements."""
-        members = np.union1d(pairs.first, pairs.second)
+        members, names = np.union1d(pairs.first, pairs.second), [source.name for source in self.sources]
         movement = (angles - pairs.reference)[members]
         order = np.argsort(movement, kind="stable")
         cut = 1 + int(np.diff(movement[order]).argmax())
-        sides = [
-            tuple(self.sources[int(k)].name for k in sorted(members[part]))
-            for part in (order[:cut], order[cut:])
-        ]
+        sides = [tuple(names[int(k)] for k in sorted(members[part])) for part in (order[:cut], order[cut:])]
         first, second = sorted(sides, key=len)
+        apart = angles - pairs.reference
+        ahead, behind = max(
+            (
+                (one[apart[one].argmax()], other[apart[other].argmin()])
+                for one, other in ((pairs.first, pairs.second), (pairs.second, pairs.first))
+            ),
+            key=lambda pair: apart[pair[0]] - apart[pair[1]],
+        )
+        spread = float(np.degrees(np.ptp(angles[members])))
         return LostSynchronism(
-            t, first, second, float(np.degrees(moved)), float(np.degrees(np.ptp(angles[members])))
+            t, first, second, names[ahead], names[behind], float(np.degrees(moved)), spread
         )
 
 

@@ -160,7 +160,7 @@ class Outcome:
         for what, extreme in (("frequency nadir", self.nadir), ("frequency overshoot", self.overshoot)):
             if extreme is not None and extreme.t == 0.0:
                 side = "below" if extreme is self.nadir else "above"
-                found.append((what, f"frequency did not go {side} {extreme.value:.5g} Hz"))
+                found.append((what, f"did not go {side} {extreme.value:.5g} Hz"))
             else:
                 add(what, extreme, "Hz", 5)
         if self.end_frequency is not None:
