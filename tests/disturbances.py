@@ -17,8 +17,8 @@ import psmr
 from psmr.dae.system.system import System
 from psmr.grid.case.case import Case
 from psmr.numerics.run.trajectory import Change
+from psmr.study.events.spans import spans_of
 from psmr.study.record.dense import dense_points
-from psmr.study.record.spans import spans_of
 
 Reals = NDArray[np.float64]
 

@@ -112,6 +112,8 @@ def right_calls(it):
     calls = {
         "Adaptive": {},
         "AngleSpread": {},
+        "Criteria": {},
+        "FrequencyOutside": {},
         "ArcLength": {"method": "RK4", "h": 0.1},
         "BranchOutages": start,
         "BusFaults": start,
