@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 
 from psmr.arguments import settle_fields
 from psmr.errors import InputError
+from psmr.pencil.modes.damping import DampingLimit
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,14 @@ class Criteria:
         of its island, this frequency itself, or the voltage of a bus moves by more than this and by no less
         than in the quarter before: it is not damped (WECC TPL-001-WECC-CRT-3.2, requirement WR1, asks for
         positive damping). What moves by less has settled.
+    damping_change, damping_change_part
+        Amber: the scheme changes the damping ratio of an oscillation of the system, before the events or
+        after the last one, by more than the first (a fraction: 0.01 is one percentage point) and by more than
+        the second in parts of the mode's own damping ratio, in either direction. Planning standards ask for 3
+        to 5 % of damping; a run that is to show it must be a good deal closer.
+    oscillation_hz, oscillation_damping
+        Which oscillations these are: not faster than this, in Hz, and with a smaller damping ratio than this,
+        in the system or as simulated; see `psmr.pencil.modes.damping.DampingLimit`.
 
     Raises
     ------
@@ -69,6 +78,17 @@ class Criteria:
     motor_slip: float = 0.2
     swing_f: float = 0.0005
     swing_v: float = 0.01
+    damping_change: float = DampingLimit.change
+    damping_change_part: float = DampingLimit.part
+    oscillation_hz: float = DampingLimit.hz
+    oscillation_damping: float = DampingLimit.below
+
+    @property
+    def damping(self) -> DampingLimit:
+        """By how much a scheme may change the damping of an oscillation."""
+        return DampingLimit(
+            self.damping_change, self.damping_change_part, self.oscillation_hz, self.oscillation_damping
+        )
 
     def __post_init__(self) -> None:
         settle_fields(self)

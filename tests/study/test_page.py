@@ -60,7 +60,7 @@ def test_a_lost_run_is_red_on_top(lost):
     page = run_page(lost).replace("\N{NO-BREAK SPACE}", " ")
     head = page[page.index("<body") : page.index("<h2")]
     assert 'class="verdict red"' in head
-    assert "Lost synchronism: G1 against G2, G3 at t = 1.4" in head
+    assert "Lost synchronism: G1 against G2, G3 at t = 1.5" in head
 
 
 def test_every_name_in_a_figure_is_its_own(page):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+# Modes that a sentence lists.
+LISTED = 2
 
 Modes = NDArray[np.complex128]
 
@@ -71,42 +74,54 @@ def damping_ratio(s: Modes) -> NDArray[np.float64]:
         return np.asarray(-s.real / np.abs(s))
 
 
-def said(s: complex, s_hat: complex | None, limit: DampingLimit, subject: str = "the system") -> str:
-    """Return a sentence on an oscillation whose damping a scheme changes by more than a limit.
-
-    Parameters
-    ----------
-    s, s_hat
-        The mode and what the scheme makes of it, in 1/s and rad/s; None where it does not show it.
-    limit
-        The limit.
-    subject
-        Whose mode it is.
-    """
-    ratio = -s.real / abs(s)
-    hertz = f"{s.imag / (2.0 * np.pi):.3g} Hz"
-    if s_hat is None:
-        return (
-            f"The scheme does not show an oscillation of {subject}: {hertz}, damping ratio "
-            f"{100.0 * ratio:.3g} %; the step is too long for it."
-        )
-    simulated = -s_hat.real / abs(s_hat)
-    allowed = 100.0 * max(limit.change, limit.part * abs(ratio))
-    how, real = ("too much", "lasts longer") if simulated > ratio else ("too little", "dies out sooner")
-    return (
-        f"The scheme damps an oscillation of {subject} {how}: {hertz}, damping ratio {100.0 * ratio:.3g} % "
-        f"becomes {100.0 * simulated:.3g} % (allowed: {allowed:.2g} percentage points); the real one {real} "
-        "than this run shows."
-    )
-
-
-def worst(columns: Mapping[str, Any], limit: DampingLimit) -> list[tuple[complex, complex | None]]:
-    """Return the modes of a deformation table whose damping is off by more than a limit, the worst first.
+def changed_most(columns: Mapping[str, Any], limit: DampingLimit) -> list[tuple[complex, complex | None]]:
+    """Return the modes of a deformation table whose damping is off by more than a limit, least damped first.
 
     Each with what the scheme makes of it, None where it does not show it.
     """
     s = columns["real"] + 1j * columns["imag"]
     s_hat = columns["real_numerical"] + 1j * columns["imag_numerical"]
-    excess = limit.excess(s, s_hat)
-    order = np.argsort(-excess, kind="stable")[: int((excess > 1.0).sum())]
-    return [(complex(s[k]), None if np.isnan(s_hat[k]) else complex(s_hat[k])) for k in order]
+    off = np.flatnonzero(limit.excess(s, s_hat) > 1.0)
+    off = off[np.argsort(damping_ratio(s[off]), kind="stable")]
+    return [(complex(s[k]), None if np.isnan(s_hat[k]) else complex(s_hat[k])) for k in off]
+
+
+def sentences_on(
+    changed: Sequence[tuple[complex, complex | None]], limit: DampingLimit, subject: str
+) -> list[str]:
+    """Return a sentence on oscillations that a scheme damps too much, one on too little, one on none shown.
+
+    Parameters
+    ----------
+    changed
+        Modes and what the scheme makes of them, as of `changed_most`.
+    limit
+        The limit.
+    subject
+        Whose modes they are.
+    """
+    more: list[str] = []
+    less: list[str] = []
+    lost: list[str] = []
+    for s, s_hat in changed:
+        ratio = -s.real / abs(s)
+        words = f"{s.imag / (2.0 * np.pi):.3g} Hz with a damping ratio of {100.0 * ratio:.3g} %"
+        if s_hat is None:
+            lost.append(words)
+            continue
+        simulated = -s_hat.real / abs(s_hat)
+        (more if simulated > ratio else less).append(f"{words}, simulated with {100.0 * simulated:.3g} %")
+    allowed = f"(limit: {100.0 * limit.change:.3g} pp or {100.0 * limit.part:.3g} % of the ratio)"
+    sentences = [
+        f"The scheme damps the {subject} too {much}: {_first(listed)} {allowed}; real oscillations {real} "
+        "than this run shows. Take smaller steps."
+        for listed, much, real in ((more, "much", "last longer"), (less, "little", "die out sooner"))
+        if listed
+    ]
+    if lost:
+        sentences.append(f"The step is too long for oscillations of the {subject}: {_first(lost)}.")
+    return sentences
+
+
+def _first(words: Sequence[str]) -> str:
+    return "; ".join(words[:LISTED]) + (f" and {len(words) - LISTED} more" if len(words) > LISTED else "")

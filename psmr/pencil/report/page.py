@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from psmr.pencil.modes.damping import DampingLimit, said, worst
+from psmr.pencil.modes.damping import DampingLimit, changed_most, sentences_on
 from psmr.pencil.modes.matching import REPRESENTED
 from psmr.pencil.report.canvas import close
 from psmr.pencil.report.figures import USUAL, deformation_bars, oscillations, whole_spectrum
@@ -46,7 +46,7 @@ class Picture:
 def page(report: Reported) -> str:
     """Return the page: scheme, partition, verdict, warnings, figures, modes and spurious multipliers."""
     split = getattr(report.scheme, "split", None)
-    changed = [mode for mode in worst(report.columns, USUAL) if mode[0] not in report.hidden]
+    changed = [mode for mode in changed_most(report.columns, USUAL) if mode[0] not in report.hidden]
     return render(
         "deformation.html",
         title="Mode deformation",
@@ -57,7 +57,7 @@ def page(report: Reported) -> str:
         colour="red" if not report.stable else "amber" if report.hidden or changed else "green",
         badge="",
         verdict=report.verdict,
-        warnings=(*(said(*mode, USUAL) for mode in changed[:1]), *report.warnings),
+        warnings=(*sentences_on(changed, USUAL, "system"), *report.warnings),
         **parts(report),
     )
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
+from psmr.pencil.modes.damping import sentences_on
+from psmr.pencil.modes.verdict import mode_text
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.certificate import Certificate
 
 Colour = Literal["red", "amber", "green"]
+
+# Findings of which the headline speaks.
+HEADLINES = ("angle spread", "loop angle")
 
 
 @dataclass(frozen=True)
@@ -17,9 +23,10 @@ class Judgement:
 
     Red: synchronism was lost (of machines, or of a converter and its bus), the run failed or a monitor
     stopped it, a finding of the outcome is red, or the scheme is unstable on a system that is not. Amber: the
-    certificates before the events and after the last one differ, there is no certificate, the system itself
-    is unstable, an explicit prediction breaks down, protection acted, or a finding is amber
-    (`psmr.Criteria`). Green otherwise.
+    scheme hides an instability of the system, before the events or after the last one, changes the damping
+    ratio of an oscillation by more than a limit in either direction, or has an explicit prediction that
+    breaks down; the system itself is unstable; there is no certificate; a finding is amber; protection acted.
+    Limits are those of `psmr.Criteria`. Green otherwise.
 
     Attributes
     ----------
@@ -28,7 +35,8 @@ class Judgement:
     headline
         The outcome in one sentence.
     reasons
-        A sentence for each thing that makes the run not green.
+        A sentence for each thing that makes the run not green, the gravest first: of the outcome and of the
+        scheme what is red; of the scheme, of the system and of the outcome what is amber.
     """
 
     colour: Colour
@@ -42,67 +50,70 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
     Parameters
     ----------
     outcome
-        What happened.
+        What happened, and the criteria by which it is judged.
     before, after
-        Certificates on the system before the events and after the last one; None where there is none.
+        Certificates on the pre-disturbance and on the post-disturbance system; None where there is none.
     """
-    red = outcome.lost is not None or outcome.stopped is not None
-    red |= bool(outcome.failed or outcome.slips)
-    reasons = []
-    if (
-        before is not None
-        and after is not None
-        and before.stable != after.stable
-        and not _unjudged(before, after)
-    ):
-        reasons.append(
-            f"The certificates differ: before the events {_verdict(before)}; after the last event "
-            f"{_verdict(after)}"
-        )
-    broken = next((c for c in (before, after) if c is not None and c.prediction), None)
+    certificates = [certificate for certificate in (before, after) if certificate is not None]
+    limit = outcome.criteria.damping
+    out_of_step = outcome.lost is not None or bool(outcome.slips)
+    found = [finding for finding in outcome.findings if finding.what not in HEADLINES]
+    red = [finding.sentence for finding in found if finding.colour == "red"]
+    red += [
+        f"The scheme is unstable on {certificate.subject}: {certificate.verdict}"
+        for certificate in certificates
+        if certificate.blames_scheme
+    ]
+    amber = [sentence for certificate in certificates for sentence in _hidden(certificate)]
+    for certificate in certificates:
+        amber += sentences_on(certificate.changed_damping(limit), limit, _short(certificate))
+    broken = next((certificate for certificate in certificates if certificate.prediction), None)
     if broken is not None:
-        reasons.append(f"{broken.prediction} This is said of {broken.subject}.")
-    for certificate in (before, after):
-        if certificate is None:
-            continue
-        if certificate.stable is False:
-            blamed = certificate.blames_scheme
-            red |= blamed
-            subject = certificate.subject
-            if blamed:
-                reasons.append(f"The scheme is unstable on {subject}: {certificate.verdict}")
-            else:
-                reasons.append(f"{subject[0].upper()}{subject[1:]} is itself unstable: {certificate.verdict}")
-        elif not certificate.verdict:
-            reasons.append(f"No certificate for {certificate.subject}: {certificate.note}.")
-    if (outcome.lost is not None or outcome.slips) and any(
-        c is not None and c.stable for c in (before, after)
-    ):
-        reasons.append(
-            "A certificate is a statement about small motions around an equilibrium, which this run left: a "
-            "stable one does not contradict the loss of synchronism."
-        )
+        amber.append(f"{broken.prediction} This is said of {broken.subject}.")
+    amber += [sentence for certificate in certificates for sentence in _on_system(certificate)]
     if before is None:
-        reasons.append("There is no certificate: none was requested.")
+        amber.append("There is no certificate: none was requested.")
+    amber += [finding.sentence for finding in found if finding.colour == "amber"]
     if outcome.acted:
         listed = "; ".join(f"{words} at t = {t:.4g} s" for t, words in outcome.acted[:3])
         more = f" and {len(outcome.acted) - 3} more" if len(outcome.acted) > 3 else ""
-        reasons.append(f"Protection acted: {listed}{more}.")
-    shown = [finding for finding in outcome.findings if finding.what not in ("angle spread", "loop angle")]
-    red |= any(finding.colour == "red" for finding in shown)
-    # What is red comes first; synchronism is the headline's.
-    reasons[:0] = [finding.sentence for finding in shown if finding.colour == "red"]
-    reasons += [finding.sentence for finding in shown if finding.colour == "amber"]
-    colour: Colour = "red" if red else "amber" if reasons else "green"
-    return Judgement(colour, outcome.headline, tuple(reasons))
+        amber.append(f"Protection acted: {listed}{more}.")
+    failed = out_of_step or outcome.stopped is not None or bool(outcome.failed)
+    colour: Colour = "red" if failed or red else "amber" if amber else "green"
+    if out_of_step and any(certificate.stable for certificate in certificates):
+        amber.append(
+            "A certificate is a statement about small motions around an equilibrium, which this run left: a "
+            "stable one does not contradict the loss of synchronism."
+        )
+    return Judgement(colour, outcome.headline, (*red, *amber))
 
 
-def _unjudged(*certificates: Certificate) -> bool:
-    """Return whether one was computed without a judgement on stability: its equations read the time."""
-    return any(c.stable is None and c.verdict for c in certificates)
+def _hidden(certificate: Certificate) -> list[str]:
+    """Return a sentence on an instability of the system that the scheme hides; nothing without one."""
+    if not certificate.hidden:
+        return []
+    mode = certificate.hidden[0]
+    hertz = f" ({mode.imag / (2.0 * math.pi):.3g} Hz)" if mode.imag else ""
+    step = next((step for step in certificate.at_steps if step.hidden), None)
+    at = "" if step is None else f" at {step.which}, {step.h:.4g} s"
+    return [
+        f"The scheme hides an instability of the {_short(certificate)}{at}: mode "
+        f"{mode_text(mode)}{hertz} grows in the system and decays in this run. Take smaller steps, or the "
+        "method TM."
+    ]
 
 
-def _verdict(certificate: Certificate) -> str:
-    if certificate.stable is None:
-        return "none was computed"
-    return certificate.verdict[0].lower() + certificate.verdict[1:].rstrip(".")
+def _short(certificate: Certificate) -> str:
+    """Return which system a certificate is of, without where it was linearised."""
+    return certificate.subject.partition(",")[0].removeprefix("the ")
+
+
+def _on_system(certificate: Certificate) -> list[str]:
+    """Return what is wrong with a system itself, and where nothing is known of it."""
+    subject = f"The {_short(certificate)}"
+    shown = [mode for mode in certificate.growing if mode not in certificate.hidden]
+    if shown:
+        return [f"{subject} is itself unstable: mode {mode_text(shown[0])} grows."]
+    if certificate.stable is False and not certificate.blames_scheme:
+        return [f"{subject} is itself unstable: {certificate.verdict}"]
+    return [] if certificate.verdict else [f"No certificate for {certificate.subject}: {certificate.note}."]

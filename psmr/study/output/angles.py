@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from psmr.pencil.report.svg.figure import PageFigure
@@ -17,8 +19,11 @@ from psmr.study.record.recorded import Recorded
 LARGEST_DEG = 2 * 360.0
 
 
-def angle_figure(run: Recorded) -> PageFigure | None:
-    """Return the figure; None for fewer than two machines in step, or a run that kept chosen signals only."""
+def angle_figure(run: Recorded, first: Collection[str] = ()) -> PageFigure | None:
+    """Return the figure, with the devices `first` in any case.
+
+    None for fewer than two machines in step, and for a run that kept chosen signals only.
+    """
     if run.system is None or run.names_x != run.system.names_x:
         return None
     sources = sources_of(run.system)
@@ -43,7 +48,7 @@ def angle_figure(run: Recorded) -> PageFigure | None:
     ax.set_xlim(run.t[0], run.t[-1])
     if np.abs(degrees).max() > LARGEST_DEG:
         ax.set_ylim(-LARGEST_DEG, LARGEST_DEG)
-    draw_lines(ax, run, names, degrees)
+    draw_lines(ax, run, names, degrees, first=[n for n in names if n.rpartition(".")[0] in first])
     if run.outcome.lost is not None:
         ax.axvline(run.outcome.lost.t, color="#d1495b", lw=1.0)
         # Beside the axis there is no room to the left; above, the lines part.

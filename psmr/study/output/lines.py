@@ -29,7 +29,14 @@ POINTS = 700
 """Points of a line that a figure can show; of more, each stretch keeps its lowest and its highest."""
 
 
-def draw_lines(ax: Axes, run: Recorded, names: Sequence[str], values: Reals, label: bool = True) -> None:
+def draw_lines(
+    ax: Axes,
+    run: Recorded,
+    names: Sequence[str],
+    values: Reals,
+    label: bool = True,
+    first: Sequence[str] = (),
+) -> None:
     """Draw (K, j) values of the named signals; past `DISTINCT` of them an envelope and the telling ones.
 
     Parameters
@@ -44,15 +51,16 @@ def draw_lines(ax: Axes, run: Recorded, names: Sequence[str], values: Reals, lab
         (K, j) what to draw.
     label
         Write the names beside the ends of the lines.
+    first
+        Which of them are drawn in any case.
     """
-    shown = shown_of(run, names, values)
+    shown = shown_of(run, names, values, first)
     if len(names) > DISTINCT:
         low, high = values.min(axis=1), values.max(axis=1)
         t, both = thinned(run.t, np.column_stack([low, high]))
         ax.fill_between(t, both[:, 0], both[:, 1], color=FAINT, alpha=0.18, lw=0)
-        rest = len(names) - len(shown)
         ax.text(
-            1.0, 1.02, f"grey: range of all {len(names)}, {rest} of them not drawn", transform=ax.transAxes,
+            1.0, 1.02, f"grey band: range of all {len(names)} ({len(shown)} shown)", transform=ax.transAxes,
             ha="right", va="bottom", fontsize=8, color=FAINT,
         )  # fmt: skip
     for colour, column in zip(COLOURS, shown, strict=False):
@@ -66,14 +74,16 @@ def draw_lines(ax: Axes, run: Recorded, names: Sequence[str], values: Reals, lab
         label_ends(ax, _right_edge(ax, run.t), ends)
 
 
-def shown_of(run: Recorded, names: Sequence[str], values: Reals) -> list[int]:
+def shown_of(run: Recorded, names: Sequence[str], values: Reals, first: Sequence[str] = ()) -> list[int]:
     """Return the columns that `draw_lines` draws, in the order of its colours."""
-    return telling(run, names, values) if len(names) > DISTINCT else list(range(len(names)))
+    return telling(run, names, values, first) if len(names) > DISTINCT else list(range(len(names)))
 
 
-def telling(run: Recorded, names: Sequence[str], values: Reals) -> list[int]:
-    """Return the columns worth a name: the highest, the lowest, those at and next to a fault, the widest."""
-    order = [int(values.max(axis=0).argmax()), int(values.min(axis=0).argmin())]
+def telling(run: Recorded, names: Sequence[str], values: Reals, first: Sequence[str] = ()) -> list[int]:
+    """Return the columns worth a name: `first`, the extremes, those at and next to a fault, the widest."""
+    place = {name: k for k, name in enumerate(names)}
+    order = [place[name] for name in first if name in place]
+    order += [int(values.max(axis=0).argmax()), int(values.min(axis=0).argmin())]
     near = faulted_neighbourhood(run)
     order += [k for k, name in enumerate(names) if name.partition(".")[0] in near]
     swing = np.ptp(values, axis=0)

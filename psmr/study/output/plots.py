@@ -137,12 +137,12 @@ def panels_of(run: Recorded, names: str | Iterable[str] | None) -> list[tuple[st
     return default_panels(run.signals) if names is None else _by_quantity(run.signals.select(names))
 
 
-def panel_figure(run: Recorded, names: Sequence[str]) -> PageFigure:
-    """Return a figure of one panel for a narrow page, the events marked by letters."""
+def panel_figure(run: Recorded, names: Sequence[str], first: Sequence[str] = ()) -> PageFigure:
+    """Return a figure of one panel for a narrow page, the events marked by letters; see `draw_lines`."""
     figure = page_figure(5.2, 2.9)
     ax = figure.subplots()
     ax.set_xlim(run.t[0], run.t[-1])
-    draw_panel(ax, run, names)
+    draw_panel(ax, run, names, first)
     letter_events(ax, run)
     ax.set_xlabel("time [s]")
     return figure
@@ -302,9 +302,9 @@ def letters(count: int) -> list[str]:
     return [alphabet[k] if k < 26 else alphabet[k // 26 - 1] + alphabet[k % 26] for k in range(count)]
 
 
-def draw_panel(ax: Axes, run: Recorded, names: Sequence[str]) -> None:
+def draw_panel(ax: Axes, run: Recorded, names: Sequence[str], first: Sequence[str] = ()) -> None:
     """Draw signals of one kind on axes, with the quantity and its unit beside them."""
-    draw_lines(ax, run, names, values_of(run, names, exact=False))
+    draw_lines(ax, run, names, values_of(run, names, exact=False), first=first)
     kinds = {kind_of(name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else ""
     words = (COMPUTED if run.signals.computed(names[0]) else TITLES).get(kind, kind) or "value"

@@ -190,14 +190,16 @@ def _letters(count: int) -> list[str]:
 
 def _trajectories(run: Recorded, signals: Iterable[str] | None) -> list[Any]:
     from psmr.study.output.angles import angle_figure
+    from psmr.study.output.named import named_signals, panels_with
     from psmr.study.output.plots import panel_figure, panels_of, smooth
 
-    panels = panels_of(run, None if signals is None else list(signals))
+    named = named_signals(run)
+    panels = panels_with(panels_of(run, None if signals is None else list(signals)), named)
     found, run = [], smooth(run)
     for panel in panels:
         kind = panel[0].rpartition(".")[2]
-        found.append(_picture(panel_figure(run, panel), f"{kind} of {_several(panel)} over time"))
-    angles = angle_figure(run)
+        found.append(_picture(panel_figure(run, panel, named), f"{kind} of {_several(panel)} over time"))
+    angles = angle_figure(run, {name.rpartition(".")[0] for name in named})
     if angles is not None:
         found.append(_picture(angles, "Rotor angles against the centre of inertia over time"))
     return found

@@ -14,7 +14,7 @@ from psmr.arguments import check_arguments
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError, PsmrWarning
 from psmr.numerics.schemes.scheme import Scheme as Scheme
-from psmr.pencil.modes.damping import DampingLimit, worst
+from psmr.pencil.modes.damping import DampingLimit, changed_most
 from psmr.study.record.held_time import HELD, reads_time
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Certificate:
         )
 
     def changed_damping(self, limit: DampingLimit) -> tuple[tuple[complex, complex | None], ...]:
-        """Return the oscillations whose damping the scheme changes by more than a limit, the worst first.
+        """Return the oscillations whose damping the scheme changes by more than a limit, least damped first.
 
         Each is a mode of the system and what the scheme makes of it, in 1/s and rad/s, None where the step
         cannot show it. Modes that grow and are `hidden` are not among them. Of a scheme that chose its steps
@@ -184,7 +184,7 @@ class Certificate:
         """
         if self.report is None:
             return ()
-        changed = worst(self.report.columns, limit)
+        changed = changed_most(self.report.columns, limit)
         return tuple(mode for mode in changed if not np.isclose(mode[0], self.hidden).any())
 
 
