@@ -71,10 +71,18 @@ class ImplicitPair:
 
 
 def _pair(
-    name: str, companion: list[float], order: int, starts: Mapping[int, tuple[str, ...]]
+    name: str,
+    companion: list[float],
+    order: int,
+    starts: Mapping[int, tuple[str, ...]],
+    layers: Mapping[tuple[int, ...], float] = MappingProxyType({}),
 ) -> ImplicitPair:
+    """Return a pair; `layers` are the largest weights of differences of rates that the estimate has, too."""
     tableau = TABLEAUX[name]
     difference = tableau.b - np.array(companion)
+    for stages, largest in layers.items():
+        weights = _divided_difference(tableau.c, stages)
+        difference += largest / np.abs(weights).max() * weights
     difference.setflags(write=False)
     # On x' = x a step of order p leaves (b A^p 1 - 1 / (p + 1)!) h^(p + 1).
     powers = [np.ones(tableau.stages)]
@@ -85,11 +93,26 @@ def _pair(
     return ImplicitPair(tableau, difference, order, constant, promise, MappingProxyType(dict(starts)))
 
 
+def _divided_difference(c: np.ndarray, stages: tuple[int, ...]) -> np.ndarray:
+    """Return (s,) weights of the divided difference over the stages: 0 for polynomials below its order."""
+    weights = np.zeros(c.size)
+    for i in stages:
+        weights[i] = 1.0 / math.prod(c[i] - c[j] for j in stages if j != i)
+    return weights
+
+
 # Hosea and Shampine (1996), equation (3.11), with w = sqrt(2)/4 and d = 1 - 1/sqrt(2).
 _W, _D = math.sqrt(2.0) / 4.0, 1.0 - 1.0 / math.sqrt(2.0)
 
 # Kennedy and Carpenter (2016), NASA/TM-2016-219173; rational numbers good to double precision.
 _OF_32, _OF_43 = 4555948517383 / 24713416420891, -480923228411 / 4982971448372
+
+# What a stiff state with the time constant T does behind a corner or a jump is a layer, exp(-t / T). The
+# companion of ESDIRK32 passes over it as the method does, with much the same result: at h = 10 T the error
+# is 30 times the estimate, at 100 T 340 times. Differences of third and fourth order of the rates see it, and
+# change no condition up to order 3: with these the error is at most 2.2 times the estimate at any h / T. On
+# an oscillation with |s| h up to 1 the estimate is 0.92 to 1 of what it was, at h = 0.3 T 1.09, at T 1.37.
+_LAYERS = {(0, 1, 2, 4): 0.05, (0, 1, 2, 3, 4): -0.06}
 
 # The parabola through the last step and the present point.
 _BEHIND = ("older now", "older stage 2", "now")
@@ -112,6 +135,7 @@ PAIRS: Mapping[str, ImplicitPair] = MappingProxyType(
                 4: ("older stage 4", "now", "stage 2", "stage 3"),
                 5: ("now", "stage 2", "stage 3", "stage 4"),
             },
+            _LAYERS,
         ),
         "ESDIRK43": _pair(
             "ESDIRK43",
