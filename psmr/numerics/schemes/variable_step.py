@@ -36,9 +36,11 @@ class VariableStep(Scheme):
     error: TR-BDF2 of order 2 (Hosea and Shampine, Applied Numerical Mathematics 20, 1996), ESDIRK32 of order
     3 and ESDIRK43 of order 4 (ESDIRK3(2)5L[2]SA and ESDIRK4(3)6L[2]SA of Kennedy and Carpenter,
     NASA/TM-2016-219173, 2016). The estimate is filtered through the Newton matrix, so that it holds for stiff
-    states and gives that of the algebraic variables. The steps follow a proportional-integral controller
-    (Gustafsson, ACM Trans. Math. Software 17, 1991); a step that is rejected is taken again. Every event is
-    met exactly, and the step begins anew behind it. The error of the run is proportional to the tolerance.
+    states and gives that of the algebraic variables; that of ESDIRK32 has differences of higher order of the
+    rates as well, which see the layers of stiff states behind corners. The steps follow a
+    proportional-integral controller (Gustafsson, ACM Trans. Math. Software 17, 1991); a step that is rejected
+    is taken again. Every event is met exactly, and the step begins anew behind it. The error of the run is
+    proportional to the tolerance.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ Reals = NDArray[np.float64]
 
 # Time in s after which it is forgotten where angles were: a swing of 1 Hz deviates by 0.8 of its amplitude,
 # a common frequency off by 1 mHz by 0.0013 rad. Behind the loss of 1 % of a load on WSCC's nine buses the
-# speeds less their mean have an error of 0.7 % of their largest with it, with 0.3 s of 1.9 % (measured).
+# speeds less their mean have an error of 1 % of their largest with it, with 0.3 s of 2 % (measured).
 MEMORY = 0.2
 
 # The least size. What is smaller is followed to this part of the tolerance, and at rest that is far above the
