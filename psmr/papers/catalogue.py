@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 from psmr.errors import InputError, nearest
-from psmr.papers.reproduction import Reproduction
-
-Progress = Callable[[str], None]
+from psmr.papers.reproduction import FIGURES, Paper, Progress, Reproduction
 
 PAPERS = ("huang-tzounas", "shi-rojas", "gil-sanfelice-nikravesh", "kuznetsov-krasnikov")
 
@@ -32,11 +28,10 @@ def reproduce(name: str, folder: str | Path, progress: Progress | None = None) -
     InputError
         For a paper that is not there, with the nearest known one.
     """
-    module = _module(name)
+    found = paper(name)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    result: Reproduction = module.reproduce(folder, progress)
-    return result
+    return found.reproduce(folder, progress)
 
 
 def parts(name: str) -> tuple[str, ...]:
@@ -47,11 +42,18 @@ def parts(name: str) -> tuple[str, ...]:
     InputError
         For a paper that is not there, with the nearest known one.
     """
-    named: tuple[str, ...] = _module(name).PARTS
-    return named
+    return (*paper(name).parts, FIGURES)
 
 
-def _module(name: str) -> ModuleType:
+def paper(name: str) -> Paper:
+    """Return how a paper is reproduced.
+
+    Raises
+    ------
+    InputError
+        For a paper that is not there, with the nearest known one.
+    """
     if name not in PAPERS:
         raise InputError(f"no paper {name!r}{nearest(name, PAPERS)}; there are {', '.join(PAPERS)}")
-    return importlib.import_module(f"psmr.papers.{name.replace('-', '_')}.reproduce")
+    found: Paper = importlib.import_module(f"psmr.papers.{name.replace('-', '_')}.paper").PAPER
+    return found

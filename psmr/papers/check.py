@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import combinations, pairwise
 from typing import Any, Literal
 
 from psmr.errors import InputError
 
 Relation = Literal["within", "cut", "rises", "above", "below", "no end"]
-RELATIONS = {
-    "within": "within {reach} of {paper}",
-    "within exactly": "equal to {paper}",
-    "cut": "from {paper} to less than {reach} more",
-    "rises": "rising by more than {reach} from one to the next",
-    "above": "above {paper} by more than {reach}",
-    "above exactly": "above {paper}",
-    "below": "below {paper} by more than {reach}",
-    "below exactly": "below {paper}",
-    "no end": "without an end up to {paper}",
+# By relation: its words, those of an exact one, and whether it is an order, which may have a share.
+RELATIONS: dict[str, tuple[str, str, bool]] = {
+    "within": ("within {reach} of {paper}", "equal to {paper}", False),
+    "cut": ("from {paper} to less than {reach} more", "", False),
+    "rises": ("rising by more than {reach} from one to the next", "", True),
+    "above": ("above {paper} by more than {reach}", "above {paper}", True),
+    "below": ("below {paper} by more than {reach}", "below {paper}", True),
+    "no end": ("without an end up to {paper}", "without an end up to {paper}", False),
 }
-KNOWN = ("within", "cut", "rises", "above", "below", "no end")
 # An order is one that a printed figure could show: its lines are about a hundredth of its axis wide.
 VISIBLE = 0.01
 SHOWN = "1 % of the larger, about the width of a printed line"
@@ -71,41 +68,46 @@ class Check:
     share: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.relation not in KNOWN:
-            known = ", ".join(map(repr, KNOWN))
-            raise InputError(f"{self.quantity}: relation = {self.relation!r}: must be one of {known}")
-        if not self.ours:
-            raise InputError(f"{self.quantity}: a rule needs at least one number of ours")
-        if not self.origin.strip():
-            raise InputError(f"{self.quantity}: say where tolerance {self.tolerance:g} and bound are from")
-        if not 0.0 <= self.tolerance < math.inf:
-            raise InputError(f"{self.quantity}: tolerance = {self.tolerance:g}: must be finite and >= 0")
-        if not 0.0 <= self.share < 1.0:
-            raise InputError(f"{self.quantity}: share = {self.share:g}: must be from 0 to less than 1")
-        for bound in self.paper:
-            if not math.isfinite(bound):
-                raise InputError(
-                    f"{self.quantity}: the paper's number is {bound:g}: must be finite; a limit that is "
-                    "not there is a rule 'no end' up to where it was looked for"
-                )
-        needed = {"rises": (0,), "above": (1,), "below": (1,), "no end": (1,)}
-        if len(self.paper) not in needed.get(self.relation, (1, len(self.ours))) or (
-            self.relation == "rises" and len(self.ours) < 2
+        rising, ordered = self.relation == "rises", RELATIONS.get(self.relation, ("", "", False))[2]
+        counts = (0,) if rising else (1,) if ordered or self.relation == "no end" else (1, len(self.ours))
+        endless = next((bound for bound in self.paper if not math.isfinite(bound)), None)
+        for wrong, words in (
+            (
+                self.relation not in RELATIONS,
+                f"relation = {self.relation!r}: must be one of {', '.join(map(repr, RELATIONS))}",
+            ),
+            (not self.ours, "a rule needs at least one number of ours"),
+            (not self.origin.strip(), f"say where tolerance {self.tolerance:g} and bound are from"),
+            (
+                not 0.0 <= self.tolerance < math.inf,
+                f"tolerance = {self.tolerance:g}: must be finite and >= 0",
+            ),
+            (not 0.0 <= self.share < 1.0, f"share = {self.share:g}: must be from 0 to less than 1"),
+            (
+                endless is not None,
+                f"the paper's number is {endless}: must be finite; a limit that is not there is a rule "
+                "'no end' up to where it was looked for",
+            ),
+            (
+                len(self.paper) not in counts or (rising and len(self.ours) < 2),
+                f"{len(self.ours)} numbers of ours beside {len(self.paper)} of the paper do not make a rule "
+                f"{self.relation!r}",
+            ),
+            (
+                rising and self.tolerance == self.share == 0.0,
+                "an order needs a visible difference; give a tolerance or a share > 0",
+            ),
+            (
+                bool(self.share) and not ordered,
+                f"a rule {self.relation!r} has no share; give a tolerance",
+            ),
         ):
-            raise InputError(
-                f"{self.quantity}: {len(self.ours)} numbers of ours beside {len(self.paper)} of the paper do "
-                f"not make a rule {self.relation!r}"
-            )
-        if self.relation == "rises" and self.tolerance == self.share == 0.0:
-            raise InputError(
-                f"{self.quantity}: an order needs a visible difference; give a tolerance or a share > 0"
-            )
-        if self.share and self.relation in ("within", "cut", "no end"):
-            raise InputError(f"{self.quantity}: a rule {self.relation!r} has no share; give a tolerance")
+            if wrong:
+                raise InputError(f"{self.quantity}: {words}")
 
     @property
     def pairs(self) -> tuple[tuple[float, float], ...]:
-        """The numbers that are compared: each of ours beside the paper's, or beside the one before."""
+        """The numbers that are compared: each of ours and the paper's, or the one before."""
         if self.relation == "rises":
             return tuple((after, before) for before, after in pairwise(self.ours))
         paper = self.paper if len(self.paper) == len(self.ours) else self.paper * len(self.ours)
@@ -124,8 +126,7 @@ class Check:
 
     def reach(self, a: float, b: float) -> float:
         """Return how far two numbers must be apart to decide an order, or may be apart to agree."""
-        sizes = [abs(v) for v in (a, b) if math.isfinite(v)]
-        return max(self.tolerance, self.share * max(sizes, default=0.0))
+        return max(self.tolerance, self.share * max((abs(v) for v in (a, b) if math.isfinite(v)), default=0))
 
     def _obeys(self, a: float, b: float) -> bool | None:
         if math.isnan(a) or math.isnan(b):
@@ -139,31 +140,22 @@ class Check:
         if self.relation == "no end":
             return a > b
         ahead = (b - a if self.relation == "below" else a - b) if a != b else 0.0
-        if abs(ahead) <= far and (far > 0.0 or math.isinf(a)):
-            return None
-        return ahead > far
+        return None if abs(ahead) <= far and (far > 0.0 or math.isinf(a)) else ahead > far
 
     def __str__(self) -> str:
         parts = [f"{self.tolerance:.3g}"] if self.tolerance or not self.share else []
         parts += [f"{100 * self.share:g} %"] if self.share else []
-        exact = self.relation + " exactly" if self.tolerance == self.share == 0.0 else self.relation
-        words = RELATIONS.get(exact, RELATIONS[self.relation])
+        wide, exact, _ = RELATIONS[self.relation]
+        words = exact if self.tolerance == self.share == 0.0 else wide
         words = words.format(paper=_listed(self.paper), reach=" and ".join(parts))
         sign = {True: "", False: "not ", None: "not decided whether "}[self.outcome]
         return f"{self.quantity}: {_listed(self.ours)} {sign}{words} ({self.origin})"
 
     def record(self) -> dict[str, Any]:
         """Return the rule and its outcome as plain data for strict JSON."""
-        return {
-            "quantity": self.quantity,
-            "ours": [plain(value) for value in self.ours],
-            "relation": self.relation,
-            "paper": list(self.paper),
-            "tolerance": self.tolerance,
-            "share": self.share,
-            "origin": self.origin,
-            "holds": self.outcome,
-        }
+        names = ("quantity", "relation", "tolerance", "share", "origin")
+        known = {name: getattr(self, name) for name in names}
+        return known | {"ours": [*map(plain, self.ours)], "paper": [*self.paper], "holds": self.outcome}
 
 
 def within(quantity: str, ours: Any, paper: Any, tolerance: float, origin: str) -> Check:
@@ -171,21 +163,33 @@ def within(quantity: str, ours: Any, paper: Any, tolerance: float, origin: str) 
     return Check(quantity, _numbers(ours), "within", _numbers(paper), tolerance, origin)
 
 
+def exactly(quantity: str, ours: Any, paper: Any, origin: str = "whole numbers") -> Check:
+    """Return the rule that the numbers are equal."""
+    return within(quantity, ours, paper, 0.0, origin)
+
+
 def rises(
     quantity: str, ours: Any, origin: str = SHOWN, tolerance: float = 0.0, share: float | None = None
 ) -> Check:
     """Return the rule that the numbers are in rising order; visibly, unless a tolerance is given."""
-    return Check(quantity, _numbers(ours), "rises", (), tolerance, origin, _share(tolerance, share))
+    share = (0.0 if tolerance else VISIBLE) if share is None else share
+    return Check(quantity, _numbers(ours), "rises", (), tolerance, origin, share)
 
 
-def grows(quantity: str, ours: Any) -> tuple[Check, Check]:
-    """Return the rules that the numbers grow from first to last and fall visibly nowhere between."""
+def tends(quantity: str, ours: Any) -> tuple[Check, Check]:
+    """Return the rules of what "tends to grow": from first to last, and in most pairs between.
+
+    The second is the trend test of Mann and Kendall on the pairs that differ visibly: a rank correlation that
+    chance gives in one case of twenty decides nothing, either way. From four numbers on.
+    """
     numbers = _numbers(ours)
-    tops = list(accumulate(numbers, max))
-    falls = [(top - value) / top if top > 0.0 else 0.0 for top, value in zip(tops, numbers, strict=True)]
+    count, pairs = len(numbers), [*combinations(numbers, 2)]
+    seen = [b - a for a, b in pairs if abs(b - a) > VISIBLE * max(abs(a), abs(b))]
+    tau = sum(math.copysign(1.0, change) for change in seen) / len(pairs)
+    chance = 1.645 * math.sqrt(2.0 * (2.0 * count + 5.0) / (9.0 * count * (count - 1.0)))
     return (
         rises(f"{quantity}: first and last", [numbers[0], numbers[-1]]),
-        below(f"{quantity}: largest fall below a value before, of it", max(falls), VISIBLE, SHOWN),
+        above(f"{quantity}: Kendall's rank correlation", tau, 0.0, "what chance gives in 5 %", chance),
     )
 
 
@@ -220,22 +224,24 @@ def printed(quantity: str, ours: Any, *text: str, cut: bool = False) -> Check:
     text
         As printed: ``"0.0053"``, ``"1.90e-14"``. The last digit is the tolerance, half of it where the
         paper rounds.
+    cut
+        Whether the paper cuts digits off in place of rounding.
+
+    Raises
+    ------
+    InputError
+        For numbers printed to different digits, which no one tolerance fits.
     """
     units = {_last_digit(one) for one in text}
     if len(units) != 1:
-        listed = ", ".join(text)
-        raise InputError(f"{quantity}: {listed} are printed to different digits; make a rule of each")
-    unit = units.pop()
-    numbers, paper = _numbers(ours), tuple(float(one) for one in text)
+        raise InputError(
+            f"{quantity}: {', '.join(text)} are printed to different digits; make a rule of each"
+        )
+    unit, numbers, paper = units.pop(), _numbers(ours), tuple(map(float, text))
     if cut:
         return Check(quantity, numbers, "cut", paper, unit, "digits printed, cut off")
     # Rounding of the decimal text itself, a millionth of the last digit, is not a difference.
     return Check(quantity, numbers, "within", paper, 0.5 * unit * (1.0 + 1e-6), "digits printed, rounded")
-
-
-def exactly(quantity: str, ours: Any, paper: Any, origin: str = "whole numbers") -> Check:
-    """Return the rule that the numbers are equal."""
-    return within(quantity, ours, paper, 0.0, origin)
 
 
 def plain(value: Any) -> Any:
@@ -245,19 +251,14 @@ def plain(value: Any) -> Any:
     return None if math.isnan(value) else str(float(value))
 
 
-def _share(tolerance: float, share: float | None) -> float:
-    return share if share is not None else 0.0 if tolerance else VISIBLE
-
-
 def _numbers(values: Any) -> tuple[float, ...]:
-    return tuple(float(v) for v in values) if isinstance(values, Iterable) else (float(values),)
+    return tuple(map(float, values)) if isinstance(values, Iterable) else (float(values),)
 
 
 def _last_digit(text: str) -> float:
     """Return the unit of the last printed digit."""
     mantissa, _, exponent = text.lower().partition("e")
-    digits = len(mantissa.partition(".")[2])
-    return float(10.0 ** (int(exponent or 0) - digits))
+    return float(10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2])))
 
 
 def _listed(values: tuple[float, ...]) -> str:

@@ -1,38 +1,93 @@
-"""What comes out of reproducing a paper: tables, figures, and a finding for each of its claims."""
+"""A paper as data and functions, and what comes out of reproducing it: tables, figures, findings."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from psmr.errors import InputError
 from psmr.papers.check import plain
 from psmr.papers.finding import VERDICTS, Finding
+from psmr.study.output.canvas import close, save
 from psmr.study.output.files import write_text
 
-_STYLE = """body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem; margin: 2rem auto;
-padding: 0 1rem } h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.1rem; margin-top: 2rem }
-.note { color: #5b6472 } img { max-width: 100%; display: block; margin: 1rem 0 } .wide { overflow-x: auto }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums } th, td { padding:
-.3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e5e8 } th { border-bottom: 2px
-solid #b9bec6 } .agrees { color: #2a7f62; font-weight: 600 } .differs { color: #b7791f; font-weight: 600 }
-.misprint { color: #d1495b; font-weight: 600 }
-.not-decided { color: #5b6472; font-weight: 600 }"""
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
+Progress = Callable[[str], None]
+Results = SimpleNamespace
+"""What the parts of a paper computed, by name."""
 
 COUNTED = {
     "agrees": ("agrees", "agree"),
     "differs": ("differs", "differ"),
     "misprint": ("is a misprint", "are misprints"),
     "not decided": ("is not decided", "are not decided"),
+    "beyond the paper": ("is beyond the paper", "are beyond the paper"),
 }
 """A verdict as the verb of one finding, and of several or none."""
+COLOURS = {"agrees": "#2a7f62", "differs": "#b7791f", "misprint": "#d1495b"}
+COLUMNS = ("claim", "paper", "ours", "verdict", "rule", "shown in", "why")
+FIGURES = "figures"
+"""Name of the last part of every paper."""
+
+_STYLE = """body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330; max-width: 62rem; margin: 2rem auto;
+padding: 0 1rem } h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.1rem; margin-top: 2rem }
+.note { color: #5b6472 } img { max-width: 100%; display: block; margin: 1rem 0 } .wide { overflow-x: auto }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums } th, td { padding:
+.3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e5e8 } th { border-bottom: 2px
+solid #b9bec6 } b { color: #5b6472 }"""
+
+
+@dataclass(frozen=True, eq=False)
+class Paper:
+    """How a paper is reproduced.
+
+    Attributes
+    ----------
+    name
+        As on the command line, ``"gil-sanfelice-nikravesh"``.
+    citation
+        Authors, title, place, year.
+    parts
+        What is computed, by the words shown meanwhile: functions of the results so far that return further
+        ones by name.
+    tables, findings
+        From the results.
+    figures
+        By title: file name, and the function that draws it.
+    """
+
+    name: str
+    citation: str
+    parts: Mapping[str, Callable[[Results], Mapping[str, Any]]]
+    tables: Callable[[Results], Mapping[str, pd.DataFrame]]
+    figures: Mapping[str, tuple[str, Callable[[Results], Figure]]]
+    findings: Callable[[Results], Iterable[Finding]]
+
+    def reproduce(self, folder: Path, progress: Progress | None = None) -> Reproduction:
+        """Compute the parts in their order and draw the figures into a folder that is there."""
+        say, results = progress or (lambda words: None), Results()
+        for words, work in self.parts.items():
+            say(words)
+            vars(results).update(work(results))
+        say(FIGURES)
+        files = {title: folder / name for title, (name, _) in self.figures.items()}
+        for title, path in files.items():
+            figure = self.figures[title][1](results)
+            save(figure, path)
+            close(figure)
+        tables = dict(self.tables(results))
+        titles = {title.partition(":")[0]: title for title in (*tables, *files)}
+        found = [replace(f, figure=titles.get(f.figure, f.figure)) for f in self.findings(results)]
+        return Reproduction(self.name, self.citation, tables, files, tuple(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +96,8 @@ class Reproduction:
 
     Attributes
     ----------
-    name
-        As on the command line, ``"gil-sanfelice-nikravesh"``.
-    citation
-        Authors, title, place, year.
+    name, citation
+        Of the `Paper`.
     tables
         By title.
     figures
@@ -82,9 +135,8 @@ class Reproduction:
         tables = [
             f"{title}\n{table.to_string(index=False, na_rep='')}" for title, table in self.tables.items()
         ]
-        return "\n\n".join(
-            [self.citation, *tables, *map(str, self.findings), f"{len(self.findings)} findings: {counts}"]
-        )
+        last = f"{len(self.findings)} findings: {counts}"
+        return "\n\n".join([self.citation, *tables, *map(str, self.findings), last])
 
     def record(self) -> dict[str, Any]:
         """Return findings, tables and figure files as plain data, for JSON."""
@@ -105,67 +157,64 @@ class Reproduction:
             When the folder cannot be written.
         """
         folder = Path(folder)
-        written = []
-        for title, table in self.tables.items():
-            path = folder / f"{slug(title)}.csv"
-            write_text(path, table.to_csv(index=False))
-            written.append(path)
-        page = folder / "index.html"
-        write_text(page, self._page())
+        texts = {f"{slug(title)}.csv": table.to_csv(index=False) for title, table in self.tables.items()}
+        for name, text in (texts | {"index.html": self._page()}).items():
+            write_text(folder / name, text)
         for figure in self.figures.values():
-            target = folder / figure.name
-            if target.resolve() != figure.resolve():
-                shutil.copyfile(figure, target)
-            written.append(target)
-        return (*written, page)
+            if (folder / figure.name).resolve() != figure.resolve():
+                shutil.copyfile(figure, folder / figure.name)
+        return tuple(
+            folder / name for name in (*texts, *(f.name for f in self.figures.values()), "index.html")
+        )
 
     def markdown(self, folder: str = ".") -> str:
-        """Return the findings as a Markdown table, for a page beside whose `folder` the figures are."""
+        """Return the findings as a Markdown table; the figures are in `folder`, seen from its page."""
 
-        def place(finding: Finding) -> str:
-            file = self.figures.get(finding.figure)
-            return f"[{finding.figure}]({folder}/{file.name})" if file else finding.figure
+        def place(title: str) -> str:
+            return f"[{title}]({folder}/{self.figures[title].name})" if title in self.figures else title
 
         rows = [
-            (f.claim, f.paper, f.ours, f"**{f.verdict}**", f.decided, place(f), f.why) for f in self.findings
+            [cell.replace("|", "\\|") for cell in _cells(f, "**{}**".format, place)] for f in self.findings
         ]
-        lines = [
-            "| claim | paper | ours | verdict | rule | shown in | why |",
-            "|---|---|---|---|---|---|---|",
-        ]
-        return (
-            "\n".join(
-                lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-            )
-            + "\n"
-        )
+        lines = [COLUMNS, ["---"] * len(COLUMNS), *rows]
+        return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
     def _page(self) -> str:
         rows = [
-            f"<tr><td>{escape(f.claim)}</td><td>{escape(f.paper)}</td><td>{escape(f.ours)}</td>"
-            f"<td class='{slug(f.verdict)}'>{f.verdict}</td><td>{escape(f.decided)}</td>"
-            f"<td><a href='#{slug(f.figure)}'>{escape(f.figure)}</a></td><td>{escape(f.why)}</td></tr>"
-            for f in self.findings
+            _cells(
+                finding,
+                lambda verdict: f"<b class='{slug(verdict)}'>{verdict}</b>",
+                lambda title: f"<a href='#{slug(title)}'>{escape(title)}</a>",
+                escape,
+            )
+            for finding in self.findings
         ]
-        columns = ("claim", "paper", "ours", "verdict", "rule", "shown in", "why")
-        heads = "".join(f"<th>{head}</th>" for head in columns)
-        figures = [
-            f"<h2 id='{slug(title)}'>{escape(title)}</h2>"
-            f"<img alt='{escape(title)}' src='{escape(path.name)}'>"
-            for title, path in self.figures.items()
-        ]
-        tables = [
-            f"<h2 id='{slug(title)}'>{escape(title)}</h2><div "
-            f"class='wide'>{table.to_html(index=False, na_rep='', border=0)}</div>"
+        style = "".join(f" .{verdict} {{ color: {colour} }}" for verdict, colour in COLOURS.items())
+        shown = {
+            title: f"<img alt='{escape(title)}' src='{escape(p.name)}'>" for title, p in self.figures.items()
+        }
+        shown |= {
+            title: f"<div class='wide'>{table.to_html(index=False, na_rep='', border=0)}</div>"
             for title, table in self.tables.items()
-        ]
+        }
         return (
             f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{escape(self.name)}</title>"
-            f"<style>{_STYLE}</style></head>\n<body>\n<h1>{escape(self.name)}</h1>\n"
-            f"<p class='note'>{escape(self.citation)}</p>\n"
-            f"<div class='wide'><table><tr>{heads}</tr>\n" + "\n".join(rows) + "</table></div>\n"
-            + "\n".join([*figures, *tables]) + "\n</body></html>\n"
+            f"<style>{_STYLE}{style}</style></head>\n<body>\n<h1>{escape(self.name)}</h1>\n"
+            f"<p class='note'>{escape(self.citation)}</p>\n<div class='wide'><table>\n<tr>"
+            + "".join(f"<th>{column}</th>" for column in COLUMNS) + "</tr>\n"
+            + "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+            + "</table></div>\n"
+            + "\n".join(f"<h2 id='{slug(title)}'>{escape(title)}</h2>{text}" for title, text in shown.items())
+            + "\n</body></html>\n"
         )  # fmt: skip
+
+
+def _cells(
+    f: Finding, verdict: Callable[[str], str], place: Callable[[str], str], text: Callable[[str], str] = str
+) -> tuple[str, ...]:
+    """Return the cells of a finding under `COLUMNS`."""
+    head, tail = (text(f.claim), text(f.paper), text(f.ours)), (place(f.figure), text(f.why))
+    return (*head, verdict(f.verdict), text(f.decided), *tail)
 
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:

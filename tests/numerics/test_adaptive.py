@@ -12,7 +12,7 @@ from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.papers.systems.van_der_pol import van_der_pol
+from psmr.papers.kuznetsov_krasnikov.systems import van_der_pol
 from tests.systems import Blowup, Limited, NoRoot, forced, kaps, logistic, one, quadratic, two_rates
 
 METHODS = ("RK54", "Adams")

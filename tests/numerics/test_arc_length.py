@@ -13,7 +13,8 @@ from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.papers.systems.boundary_layer import boundary_layer, exact
+from psmr.papers.kuznetsov_krasnikov.systems import boundary_layer
+from psmr.papers.kuznetsov_krasnikov.systems import layer_exact as exact
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic, two_rates
 
 TIGHT = {"rtol": 1e-9, "atol": 1e-9, "tolerance": 1e-12}

@@ -18,7 +18,7 @@ from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.smes import Smes
 from psmr.numerics.schemes.smes_amplification import amplification
 from psmr.numerics.schemes.smes_search import smallest_micro
-from psmr.papers.systems.adaptive_control import adaptive_control
+from psmr.papers.shi_rojas.adaptive_control import adaptive_control
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic
 
 

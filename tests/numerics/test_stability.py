@@ -7,7 +7,7 @@ import psmr
 from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.stability import Spectrum, longest_step, mode_words, polynomial
-from psmr.papers.systems.boundary_layer import EPSILON, boundary_layer
+from psmr.papers.kuznetsov_krasnikov.systems import EPSILON, boundary_layer
 from tests.numerics.test_smes import linear
 
 

@@ -61,7 +61,9 @@ def test_findings_on_the_terminal(paper, capsys):
     code, out, err = call(capsys, "reproduce", "small")
     assert (code, err) == (0, "")
     assert "[misprint] (1)" in out
-    assert out.rstrip().endswith("2 findings: 1 agrees, 0 differ, 1 is a misprint, 0 are not decided")
+    assert out.rstrip().endswith(
+        "2 findings: 1 agrees, 0 differ, 1 is a misprint, 0 are not decided, 0 are beyond the paper"
+    )
 
 
 def test_tables_figures_and_a_page(paper, capsys, tmp_path):

@@ -10,10 +10,10 @@ from psmr.numerics.steppers.manifold import slow_manifold_map
 from psmr.papers.catalogue import reproduce
 from psmr.papers.gil_sanfelice_nikravesh import findings as gil_findings
 from psmr.papers.gil_sanfelice_nikravesh import formulas as gil_formulas
-from psmr.papers.gil_sanfelice_nikravesh import tables as gil
-from psmr.papers.gil_sanfelice_nikravesh.pendulum import H, pendulum_runs
-from psmr.papers.systems import linear_two_scales as two_scales
-from psmr.papers.systems import pendulum
+from psmr.papers.gil_sanfelice_nikravesh import linear_two_scales as two_scales
+from psmr.papers.gil_sanfelice_nikravesh import pendulum
+from psmr.papers.gil_sanfelice_nikravesh import runs as gil
+from psmr.papers.gil_sanfelice_nikravesh.runs import H, pendulum_runs
 from tests.papers.mutated import assert_followed
 
 

@@ -222,13 +222,12 @@ def test_figure_13_over_the_threshold(wscc9, converters):
 
 @pytest.mark.slow
 def test_the_whole(tmp_path):
-    from psmr.papers.catalogue import reproduce
-    from psmr.papers.huang_tzounas.reproduce import PARTS
+    from psmr.papers.catalogue import parts, reproduce
 
     words = []
     result = reproduce("huang-tzounas", tmp_path, words.append)
     assert_followed("huang-tzounas", result)
-    assert tuple(words) == PARTS
+    assert tuple(words) == parts("huang-tzounas")
     assert [path.name for path in result.figures.values()] == [f"figure-{k:02d}.png" for k in range(2, 14)]
     assert all(path.stat().st_size > 20_000 for path in result.figures.values())
     assert result.count("misprint") == 2

@@ -1,5 +1,1 @@
-"""Huang and Tzounas, Matrix pencil-based analysis of multirate simulation schemes, reproduced."""
-
-from psmr.papers.huang_tzounas.reproduce import reproduce
-
-__all__ = ["reproduce"]
+"""Huang and Tzounas: matrix pencils of multirate schemes. The schemes are psmr's own `Multirate`."""

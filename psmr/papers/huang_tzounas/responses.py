@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 from psmr.dae.compile.kernels import Kernels, residual
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.papers.huang_tzounas.setting import EVENTS, Reals, Setting
+from psmr.papers.huang_tzounas.setting import EVENTS, Reals, Scheme, Setting
 from psmr.papers.huang_tzounas.sweeps import lag_of_jump
 from psmr.study.run.run import Run
 
@@ -123,9 +124,7 @@ def reference_error(setting: Setting) -> float:
     return float(np.abs(omega - np.interp(t, *setting.reference("fault", FINE))).max())
 
 
-def error_curves(
-    setting: Setting, schemes: dict[str, Multirate | SingleRate], h: float = FINE
-) -> list[Curve]:
+def error_curves(setting: Setting, schemes: Mapping[str, Scheme], h: float = FINE) -> list[Curve]:
     """Return the error of omega_r,1 over time for each scheme, fault study."""
     curves = []
     for label, scheme in schemes.items():

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from psmr.papers.huang_tzounas.responses import Curve
+from psmr.papers.reproduction import Results
 from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, styled
 
 if TYPE_CHECKING:
@@ -17,8 +16,9 @@ if TYPE_CHECKING:
 RATIO_COLOURS = {2: COLOURS[1], 3: COLOURS[3], 4: COLOURS[2], 5: COLOURS[5], 6: COLOURS[4], 10: COLOURS[0]}
 
 
-def response_figure(lines: list[Curve], errors: list[Curve], events: str) -> Figure:
-    """Draw one of figures 7 to 10: speed of machine 1 beside the reference, and the errors below."""
+def response_figure(r: Results, k: int, events: str) -> Figure:
+    """Draw the k-th of figures 7 to 10: speed of machine 1 and the reference, and the errors below."""
+    lines, errors = r.responses[k]
     with styled():
         figure = new_figure(7.2, 4.6)
         speed, error = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1.0))
@@ -39,16 +39,9 @@ def response_figure(lines: list[Curve], errors: list[Curve], events: str) -> Fig
     return figure
 
 
-def interpolation_figure(curves: dict[str, list[Curve]], tables: dict[str, pd.DataFrame]) -> Figure:
-    """Draw figure 11: error over time for several ratios, linear and spline, and the ratio of the two.
-
-    Parameters
-    ----------
-    curves
-        ``"linear"`` and ``"spline"``: a curve for each ratio, labelled ``r = ...``.
-    tables
-        From `interpolation`, by what the line of the third panel is called.
-    """
+def interpolation_figure(r: Results) -> Figure:
+    """Draw figure 11: error over time for several ratios, linear and spline, and the ratio of the two."""
+    curves, tables = r.interpolation_curves, r.interpolations
     with styled():
         figure = new_figure(9.6, 3.7)
         linear, spline, gain = figure.subplots(1, 3, width_ratios=(1.15, 1.15, 1.0))
@@ -83,13 +76,13 @@ def interpolation_figure(curves: dict[str, list[Curve]], tables: dict[str, pd.Da
     return figure
 
 
-def residual_figure(panels: list[list[Curve]]) -> Figure:
+def residual_figure(r: Results) -> Figure:
     """Draw figure 12: the slow algebraic equations at the fast points, three comparisons."""
     titles = ("predictor", "steps $h_s$ and $h_f$", "interpolation")
     with styled():
         figure = new_figure(9.6, 3.4)
         axes = figure.subplots(1, 3, sharey=True)
-        for ax, curves, title in zip(axes, panels, titles, strict=True):
+        for ax, curves, title in zip(axes, r.residuals, titles, strict=True):
             colours = (COLOURS[1], COLOURS[3], COLOURS[0]) if len(curves) == 3 else (COLOURS[0], COLOURS[1])
             for k, (curve, colour) in enumerate(zip(curves, colours, strict=True)):
                 dashes = (0, (3, 2)) if title == "predictor" and k else "-"
@@ -111,22 +104,15 @@ def residual_figure(panels: list[list[Curve]]) -> Figure:
     return figure
 
 
-def threshold_figure(
-    sweeps: list[tuple[str, pd.DataFrame, pd.DataFrame]], curves: list[list[Curve]]
-) -> Figure:
-    """Draw figure 13: deformation over delta, and error over time for some thresholds, in both systems.
-
-    Parameters
-    ----------
-    sweeps
-        Name, deformations (`thresholds`) and errors (`threshold_errors`) of each system.
-    curves
-        Errors over time of each system.
-    """
+def threshold_figure(r: Results, systems: tuple[str, ...]) -> Figure:
+    """Draw figure 13: deformation over delta, and error over time for some thresholds, in both systems."""
+    sweeps = zip(systems, r.thresholds, r.threshold_errors, strict=True)
     with styled():
         figure = new_figure(9.6, 6.4)
         grid = figure.subplots(2, 3, width_ratios=(1.0, 1.0, 1.25))
-        for (bend, largest, time), (name, deformed, errors), shown in zip(grid, sweeps, curves, strict=True):
+        for (bend, largest, time), (name, deformed, errors), shown in zip(
+            grid, sweeps, r.threshold_curves, strict=True
+        ):
             ticks = np.arange(len(deformed))
             names = [_threshold(value) for value in deformed["delta [1/s]"]]
             bend.semilogy(

@@ -1,5 +1,1 @@
-"""Kuznetsov and Krasnikov, integration along the arc of the solution, reproduced."""
-
-from psmr.papers.kuznetsov_krasnikov.reproduce import reproduce
-
-__all__ = ["reproduce"]
+"""Kuznetsov and Krasnikov: the arc length of the solution as the independent variable."""

@@ -2,57 +2,51 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.papers.shi_rojas.evidence import FIGURE_3, T_END, Evidence, reduced
-from psmr.study.output.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
+from psmr.papers.reproduction import Results
+from psmr.papers.shi_rojas.runs import DRAWN, T_END, reduced
+from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PLACES = (0, 2)  # of y and z among the states
 
 
-def trajectories(evidence: Evidence, path: Path) -> Path:
+def trajectories(r: Results) -> Figure:
     """Draw y, z and their errors over time: three runs of Table I, forward Euler and the reference."""
     t = np.linspace(0.0, T_END, 2001)
-    exact = evidence.reference(t)
+    exact = r.reference(t)
     with styled():
         figure = new_figure(8.2, 5.6)
-        axes = figure.subplots(2, 2, sharex=True)
-        (top_y, top_z), (low_y, low_z) = axes
-        for place, (axis, name) in zip((0, 2), ((top_y, "y"), (top_z, "z")), strict=True):
-            axis.plot(t, exact[place], color=INK, linewidth=2.6, alpha=0.25, label="reference")
-            axis.set(ylabel=name)
-        for colour, (h, micro) in zip(COLOURS, FIGURE_3, strict=False):
-            run = evidence.runs[h, micro]
-            label, shown = f"SMFE({h:g}, {micro})", outline(len(run.t), micro)
-            settled = np.arange(
-                micro, len(run.t), micro + 1
-            )  # after the micro steps, where the paper's figure is drawn
-            for place, above, below in ((0, top_y, low_y), (2, top_z, low_z)):
+        panels = figure.subplots(2, 2, sharex=True)
+        for place, name, (above, below) in zip(PLACES, "yz", panels.T, strict=True):
+            above.plot(t, exact[place], color=INK, linewidth=2.6, alpha=0.25, label="reference")
+            above.set(ylabel=name)
+            for colour, (h, micro) in zip(COLOURS, DRAWN, strict=False):
+                run, label = r.runs[h, micro], f"SMFE({h:g}, {micro})"
+                shown = outline(len(run.t), micro)
                 above.plot(run.t[shown], run.x[shown, place], color=colour, linewidth=1.1, label=label)
-                error = np.abs(run.x[settled, place] - evidence.reference(run.t[settled])[place])
-                below.semilogy(
-                    run.t[settled],
-                    error,
-                    color=colour,
-                    marker="o" if h > 0.05 else None,
-                    markersize=2.2,
-                    linewidth=0.9,
-                )
-        euler, label = evidence.euler, "FEM, step ε"
-        for place, above, below in ((0, top_y, low_y), (2, top_z, low_z)):
-            above.plot(euler.t, euler.x[:, place], color=COLOURS[3], lw=1.1, ls=(0, (1.2, 1.6)), label=label)
-            error = np.abs(euler.x[1:, place] - evidence.reference(euler.t[1:])[place])
-            below.semilogy(euler.t[1:], error, color=COLOURS[3], lw=0.9)
-        top_y.legend(loc="upper right")
-        top_y.set_title("y follows with the error of forward Euler")
-        top_z.set_title("z leaves its manifold at each long step")
-        top_z.set_ylim(-0.24, 0.02)
-        low_y.set(xlabel="t [s]", ylabel="error of y after the micro steps", ylim=(1e-10, 1e-1))
-        low_z.set(xlabel="t [s]", ylabel="error of z after the micro steps", ylim=(1e-10, 1e-1))
-    save(figure, path)
-    close(figure)
-    return path
+                # After the micro steps, where the paper's figure is drawn.
+                settled = np.arange(micro, len(run.t), micro + 1)
+                error = np.abs(run.x[settled, place] - r.reference(run.t[settled])[place])
+                look = {"marker": "o" if h > 0.05 else None, "markersize": 2.2, "linewidth": 0.9}
+                below.semilogy(run.t[settled], error, color=colour, **look)
+            times, x = r.euler
+            above.plot(times, x[:, place], color=COLOURS[3], lw=1.1, ls=(0, (1.2, 1.6)), label="FEM, step ε")
+            error = np.abs(x[1:, place] - r.reference(times[1:])[place])
+            below.semilogy(times[1:], error, color=COLOURS[3], lw=0.9)
+            below.set(xlabel="t [s]", ylabel=f"error of {name} after the micro steps", ylim=(1e-10, 1e-1))
+        (y, z), _ = panels
+        y.legend(loc="upper right")
+        y.set_title("y follows with the error of forward Euler")
+        z.set_title("z leaves its manifold at each long step")
+        z.set_ylim(-0.24, 0.02)
+    return figure
 
 
 def outline(points: int, micro: int) -> NDArray[np.intp]:
@@ -66,34 +60,26 @@ def outline(points: int, micro: int) -> NDArray[np.intp]:
     return np.append(0, places.ravel()).astype(np.intp)
 
 
-def plane(evidence: Evidence, path: Path) -> Path:
-    """Draw z over y: SMFE on the full system beside forward Euler with the same step on the reduced one."""
-    t = np.linspace(0.0, T_END, 4001)
-    y, _, z = evidence.reference(t)
+def plane(r: Results) -> Figure:
+    """Draw z over y: SMFE on the full system and forward Euler with the same step on the reduced one."""
+    y, _, z = r.reference(np.linspace(0.0, T_END, 4001))
     with styled():
         figure = new_figure(8.2, 3.2)
-        for axis, (h, micro) in zip(figure.subplots(1, 3, sharex=True, sharey=True), FIGURE_3, strict=True):
-            run = evidence.runs[h, micro]
-            euler = reduced(h)
-            axis.plot(y, z, color=INK, linewidth=3.0, alpha=0.22, label="manifold (reference)")
+        for axis, (h, micro) in zip(figure.subplots(1, 3, sharex=True, sharey=True), DRAWN, strict=True):
+            run, euler = r.runs[h, micro], reduced(h)
             shown = outline(len(run.t), micro)
-            axis.plot(
-                run.x[shown, 0], run.x[shown, 2], color=COLOURS[1], linewidth=0.8, label="SMFE, full system"
-            )
-            axis.plot(
-                euler.x[:, 0], euler.y[:, 0], color=COLOURS[0], linewidth=0, marker="o", markersize=2.6,
-                markevery=max(1, len(euler.t) // 26), label="FEM, reduced system",
-            )  # fmt: skip
+            axis.plot(y, z, color=INK, linewidth=3.0, alpha=0.22, label="manifold (reference)")
+            line = {"color": COLOURS[1], "linewidth": 0.8, "label": "SMFE, full system"}
+            axis.plot(run.x[shown, 0], run.x[shown, 2], **line)
+            dots = {"color": COLOURS[0], "linewidth": 0, "marker": "o", "markersize": 2.6}
+            every = max(1, len(euler.t) // 26)
+            axis.plot(euler.x[:, 0], euler.y[:, 0], **dots, markevery=every, label="FEM, reduced system")
             axis.set(xlabel="y", title=f"Δ = {h:g} s, N = {micro}")
         first = figure.axes[0]
-        first.set_ylabel("z")
-        first.set_ylim(-0.3, 0.012)
+        first.set(ylabel="z", ylim=(-0.3, 0.012))
         first.legend(loc="lower left")
         first.annotate(
-            "micro steps\nback to the\nmanifold", xy=(0.8, -0.185), xytext=(0.84, -0.262),
-            color=FAINT, fontsize=7.5,
+            "micro steps\nback to the\nmanifold", (0.8, -0.185), (0.84, -0.262), color=FAINT, fontsize=7.5,
             arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.6},
         )  # fmt: skip
-    save(figure, path)
-    close(figure)
-    return path
+    return figure

@@ -1,0 +1,187 @@
+"""The paper: its tables and figures, and the claims of its case study."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from psmr.papers.huang_tzounas import pencil_figures, run_figures
+from psmr.papers.huang_tzounas.findings import CRITICAL, PARTITIONS, RINGDOWNS, SETS, findings
+from psmr.papers.huang_tzounas.responses import (
+    FINE,
+    RESPONSES,
+    error_curves,
+    interpolation,
+    lag_law,
+    largest_errors,
+    reference_error,
+    responses,
+    slow_residuals,
+    threshold_errors,
+    threshold_scheme,
+)
+from psmr.papers.huang_tzounas.setting import settings
+from psmr.papers.huang_tzounas.statements import WHATEVER, critical_step, statements, verdicts
+from psmr.papers.huang_tzounas.sweeps import (
+    CONVERTER_THRESHOLDS,
+    THRESHOLDS,
+    ratios,
+    spectra,
+    swing_mode,
+    thresholds,
+)
+from psmr.papers.huang_tzounas.tables import (
+    critical_steps,
+    other_partitions,
+    published_critical_step,
+    ringdowns,
+    table_1,
+    table_2,
+)
+from psmr.papers.reproduction import Paper, Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAMES = ("WSCC 9-bus", "with converters")  # of the systems of figure 13
+DRAWN_RATIOS = (2, 3, 4, 5, 6, 10)
+DRAWN_THRESHOLDS = {"0": 0.0, "2": 2.0, "20": 20.0, "∞": float("inf")}
+
+
+def _interpolations(r: Results) -> Mapping[str, Any]:
+    first, transducers = r.settings.paper, r.settings.transducers
+
+    def curves(kind: str) -> Any:
+        schemes = {
+            f"r = {n}": first.scheme("TM", "TM", 0.05 / n, n, interpolation=kind) for n in DRAWN_RATIOS
+        }
+        return error_curves(first, schemes)
+
+    fast = interpolation(transducers, 20.0, 0.05)
+    return {
+        "interpolation_curves": {kind: curves(kind) for kind in ("linear", "spline")},
+        "interpolations": {
+            "δ = 20 1/s, $h_s$ = 0.05 s": interpolation(first, 20.0, 0.05),
+            "δ = 20 1/s, 0.01 s": interpolation(first, 20.0, 0.01),
+            "fast transducers, 0.05 s": fast,
+            "converters, 0.01 s": interpolation(r.settings.converters, 20.0, 0.01),
+        },
+        "transducer_errors": fast,
+        "lag_law": lag_law(transducers),
+    }
+
+
+def _thresholds(r: Results) -> Mapping[str, Any]:
+    both = ((r.settings.paper, THRESHOLDS), (r.settings.converters, CONVERTER_THRESHOLDS))
+
+    def curves(setting: Any) -> Any:
+        schemes = {f"δ = {name}": threshold_scheme(setting, d) for name, d in DRAWN_THRESHOLDS.items()}
+        return error_curves(setting, schemes, FINE)
+
+    return {
+        "thresholds": [thresholds(*which) for which in both],
+        "threshold_errors": [threshold_errors(*which) for which in both],
+        "threshold_curves": [curves(setting) for setting, _ in both],
+        "reference_errors": [reference_error(setting) for setting, _ in both],
+    }
+
+
+def _limits(r: Results) -> Mapping[str, Any]:
+    sets = r.settings.sets
+    limits = {name: critical_step(setting, "TM", WHATEVER) for name, setting in sets.items()}
+    return {
+        "critical": critical_steps(r.settings.paper),
+        "published_critical": published_critical_step(r.settings.paper),
+        "set_steps": {name: critical_step(setting, "FEM") for name, setting in sets.items()},
+        "set_limits": ", ".join(
+            f"{h:.4f} s ({name})" if h < WHATEVER else f"0.1 s, as far as was looked ({name})"
+            for name, h in limits.items()
+        ),
+    }
+
+
+PARTS: Mapping[str, Callable[[Results], Mapping[str, Any]]] = {
+    "systems": lambda r: {"settings": settings()},
+    "Table 1: factorisations of real runs": lambda r: {"table_1": table_1(r.settings.paper)},
+    "Table 2: deformation of the dominant mode": lambda r: {
+        "table_2": table_2(r.settings.paper),
+        "transducers_table_2": table_2(r.settings.transducers),
+    },
+    "ringdowns of the nonlinear system": lambda r: {"ringdowns": ringdowns(r.settings.paper)},
+    "critical steps": _limits,
+    "figures 2 to 6: pencils": lambda r: {
+        "spectra": spectra(r.settings.paper),
+        "partitions": other_partitions(r.settings.paper),
+        "swing": swing_mode(r.settings.paper),
+        "ratios": ratios(r.settings.paper),
+    },
+    "figures 7 to 10: responses": lambda r: {
+        "responses": [responses(r.settings.paper, *which) for which in RESPONSES],
+        "errors": largest_errors(r.settings.paper),
+    },
+    "figure 11: linear and spline interpolation": _interpolations,
+    "figure 12: residual of the slow subsystem": lambda r: {"residuals": slow_residuals(r.settings.paper)},
+    "figure 13: thresholds": _thresholds,
+    "statements on each parameter set": lambda r: {
+        "sets": {name: statements(setting) for name, setting in r.settings.sets.items()}
+    },
+}
+
+
+def _figures() -> dict[str, tuple[str, Callable[[Results], Figure]]]:
+    """Return figures 2 to 13 by title."""
+    drawn: dict[str, Callable[[Results], Figure]] = {
+        "eigenvalues, FEM and TM prediction": lambda r: pencil_figures.spectra_figure(r.spectra),
+        "dominant mode over the fast step": lambda r: pencil_figures.path_figure(r.settings.paper, r.swing),
+        "real part of the dominant mode": lambda r: pencil_figures.part_figure(r.swing, "real"),
+        "imaginary part of the dominant mode": lambda r: pencil_figures.part_figure(r.swing, "imaginary"),
+        "dominant mode over the ratio, macro step 0.05 s": lambda r: pencil_figures.ratio_figure(r.ratios),
+    }
+    for k, (events, solution) in enumerate(RESPONSES):
+        title = f"speed of machine 1 after the {events} at bus 5, {solution} solution"
+        drawn[title] = functools.partial(run_figures.response_figure, k=k, events=events)
+    drawn |= {
+        "linear and spline interpolation, fault at bus 5": run_figures.interpolation_figure,
+        "residual of the slow algebraic equations, fault at bus 5": run_figures.residual_figure,
+        "threshold of the partition": lambda r: run_figures.threshold_figure(r, NAMES),
+    }
+    numbered = enumerate(drawn.items(), start=2)
+    return {f"Figure {n}: {title}": (f"figure-{n:02d}.png", draw) for n, (title, draw) in numbered}
+
+
+def _tables(r: Results) -> dict[str, pd.DataFrame]:
+    """Return the tables by title; those of figures hold the figures' numbers."""
+    tables = {
+        SETS: verdicts(r.sets),
+        "Table 1: factorisations in a macro step of ratio 10, counted": r.table_1,
+        "Table 2: relative deformation of the dominant mode": r.table_2,
+        RINGDOWNS: r.ringdowns,
+        CRITICAL: r.critical,
+        PARTITIONS: r.partitions,
+        "Figures 3 to 5: dominant mode at a fast step of 0.005 s": r.swing[
+            r.swing["h_fast [s]"] == r.swing["h_fast [s]"].max()
+        ],
+        "Figure 6: ratios at a macro step of 0.05 s": r.ratios,
+        "Figures 7 to 10: errors of the speed of machine 1": r.errors,
+    }
+    for name, table in r.interpolations.items():
+        tables[f"Figure 11: {name.replace('$h_s$', 'h_s').replace('δ', 'delta')}"] = table
+    tables["Figure 11: errors that the lag of a jump explains"] = r.lag_law
+    for name, deformed, errors in zip(NAMES, r.thresholds, r.threshold_errors, strict=True):
+        tables[f"Figure 13: thresholds, {name}"] = deformed
+        tables[f"Figure 13: errors, {name}"] = errors
+    return tables
+
+
+PAPER = Paper(
+    name="huang-tzounas",
+    citation="L. Huang and G. Tzounas, Matrix Pencil-Based Analysis of Multirate Simulation Schemes, "
+    "University College Dublin",
+    parts=PARTS,
+    tables=_tables,
+    figures=_figures(),
+    findings=findings,
+)

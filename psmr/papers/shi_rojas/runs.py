@@ -1,0 +1,192 @@
+"""The runs on Shi and Rojas' example (22), and the tables made of them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from psmr.numerics.run.integrate import integrate
+from psmr.numerics.run.trajectory import Trajectory
+from psmr.numerics.schemes.runge_kutta import EXPLICIT
+from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.numerics.schemes.smes import Smes
+from psmr.numerics.schemes.smes_search import smallest_micro
+from psmr.papers.shi_rojas.adaptive_control import adaptive_control, reduced_control
+
+Reals = NDArray[np.float64]
+Reference = Callable[[Reals], Reals]
+"""Solution of high accuracy, (K,) times in s -> (3, K)."""
+Case = tuple[float, int]
+"""Delta in s and N."""
+Points = tuple[Reals, Reals]
+"""(K,) times in s and (K, 3) states."""
+
+EPSILON, T_END = 1e-6, 5.0
+# Table I: iterations as printed, mean square error as printed.
+TABLE_I: Mapping[Case, tuple[str, str]] = {
+    (0.2, 70): ("1.78e3", "8.29e-4"),
+    (0.2, 140): ("3.53e3", "8.26e-4"),
+    (0.2, 1120): ("2.80e4", "8.25e-4"),
+    (0.1, 140): ("7.05e3", "1.97e-4"),
+    (0.1, 1120): ("5.60e4", "1.96e-4"),
+    (0.01, 1120): ("5.61e5", "1.89e-6"),
+}
+FORWARD_EULER = ("5.00e6", "1.90e-14")
+DRAWN: tuple[Case, ...] = ((0.2, 70), (0.1, 140), (0.01, 1120))  # in figures 2 and 3
+# The paper does not say on which grid the mean is taken; others move it (last columns of the table).
+GRID, OTHER_GRIDS = 50_001, (1_001, 2_001, 5_001, 10_001, 500_001)
+STEPS = (0.01, 0.1, 0.2, 0.5, 1.0, 1.5)
+# Forward Euler goes in parts, so that five million points are never in memory at once; some are kept.
+PARTS, KEPT = 10, 2_500
+
+
+def field(w: Reals) -> Reals:
+    """Return the right-hand side of (22)."""
+    return np.array([-w[0] + w[2], w[0] ** 2, (-w[2] - w[1] * w[0]) / EPSILON])
+
+
+def exact(y: float = 1.0, z: float = 0.0) -> Reference:
+    """Return the solution of (22), by scipy's Radau at a relative tolerance of 1e-12."""
+    from scipy.integrate import solve_ivp
+
+    def jacobian(t: float, w: Reals) -> Reals:
+        return np.array([[-1, 0, 1], [2 * w[0], 0, 0], [-w[1] / EPSILON, -w[0] / EPSILON, -1 / EPSILON]])
+
+    tight = {"rtol": 1e-12, "atol": 1e-15, "jac": jacobian, "dense_output": True}
+    solution: Reference = solve_ivp(lambda t, w: field(w), (0.0, T_END), [y, 0.0, z], "Radau", **tight).sol
+    return solution
+
+
+def smfe(h: float, micro: int, every: bool = True, y: float = 1.0, z: float = 0.0) -> Trajectory:
+    """Return the run of SMFE(Delta, N) with the paper's micro step epsilon * Delta."""
+    return integrate(adaptive_control(EPSILON, y=y, z=z), Smes(h, EPSILON * h, micro), T_END, every=every)
+
+
+def square_error(run: Trajectory, reference: Reference, points: int | None = GRID) -> float:
+    """Return MSE(y) + MSE(z), the run interpolated linearly onto uniform times; None: at its own."""
+    grid = run.t if points is None else np.linspace(0.0, T_END, points)
+    wanted = reference(grid)
+    return float(sum(((np.interp(grid, run.t, run.x[:, i]) - wanted[i]) ** 2).mean() for i in (0, 2)))
+
+
+def reduced(h: float) -> Trajectory:
+    """Return forward Euler on the reduced system (23), as in figure 3."""
+    return integrate(reduced_control(), SingleRate("FEM", h), T_END)
+
+
+def distances(runs: Mapping[Case, Trajectory]) -> dict[float, float]:
+    """Return the largest distance in y of SMFE, after its micro steps, to forward Euler on (23), by Delta."""
+    found = {}
+    for h, micro in DRAWN:
+        run, euler, settled = runs[h, micro], reduced(h), slice(micro, None, micro + 1)
+        there = np.interp(run.t[settled], euler.t, euler.x[:, 0])
+        found[h] = float(np.abs(run.x[settled, 0] - there).max())
+    return found
+
+
+def table_one(reference: Reference) -> tuple[dict[Case, Trajectory], Points, pd.DataFrame]:
+    """Return the runs with every micro point, forward Euler thinned for figure 2, and Table I with ours.
+
+    The last columns are by how much another uniform grid of 1,001 to 500,001 times moves the mean, and the
+    mean over the run's own points.
+    """
+    euler, first = forward_euler(reference)
+    runs, rows = {}, [first]
+    smfe(*min(TABLE_I))  # compiles
+    for (h, micro), texts in TABLE_I.items():
+        run = runs[h, micro] = smfe(h, micro)
+        began = time.perf_counter()
+        smfe(h, micro, every=False)
+        seconds = time.perf_counter() - began
+        mean = square_error(run, reference)
+        moved = max(abs(square_error(run, reference, points) / mean - 1.0) for points in OTHER_GRIDS)
+        row = _row(f"SMFE({h:g}, {micro})", texts, run.counters.residuals["step"], mean, seconds)
+        own = square_error(run, reference, None)
+        rows.append(row | {"other grids, %": 100.0 * moved, "MSE, own points": own})
+    return runs, euler, pd.DataFrame(rows)
+
+
+def _row(method: str, texts: tuple[str, str], count: int, error: float, seconds: float) -> dict[str, object]:
+    iterations, stated = map(float, texts)
+    return {
+        "method": method,
+        "iterations, paper": iterations,
+        "iterations, ours": count,
+        "MSE, paper": stated,
+        "MSE, ours": error,
+        "difference, %": 100 * (error / stated - 1),
+        "seconds": seconds,
+    }
+
+
+def forward_euler(reference: Reference) -> tuple[Points, dict[str, object]]:
+    """Return the thinned points and the first row: forward Euler with the step epsilon."""
+    system = adaptive_control(EPSILON)
+    part, state, total, iterations, seconds = T_END / PARTS, system.x0, 0.0, 0, 0.0
+    t, x = [np.zeros(1)], [system.x0[None, :]]
+    for k, times in enumerate(np.array_split(np.linspace(0.0, T_END, GRID), PARTS)):
+        run = integrate(system, SingleRate("FEM", EPSILON), part, start=(state, []))
+        wanted = reference(times)
+        # The system does not depend on time, so that each part starts its own clock.
+        ours = [np.interp(times - k * part, run.t, run.x[:, i]) for i in (0, 2)]
+        total += sum(float(((y - wanted[i]) ** 2).sum()) for y, i in zip(ours, (0, 2), strict=True))
+        iterations, seconds = iterations + run.counters.steps, seconds + run.counters.seconds
+        state = run.x[-1].copy()
+        t.append(k * part + run.t[KEPT::KEPT])
+        x.append(run.x[KEPT::KEPT].copy())
+    row = _row("Forward Euler", FORWARD_EULER, iterations, total / GRID, seconds)
+    return (np.concatenate(t), np.concatenate(x)), row
+
+
+def micro_table() -> pd.DataFrame:
+    """Return the smallest N for several Delta: by (17), and by (14) for two choices of delta."""
+    fast, slow = -1.0 / EPSILON, -1.0
+    rows = []
+    for h in STEPS:
+        scaled = h * EPSILON * fast
+        estimate = np.nan if scaled == -1.0 else -math.log(h / EPSILON) / math.log(abs(1.0 + scaled))
+        steps = {"delta = epsilon Delta": EPSILON * h, "delta = epsilon": EPSILON}
+        least = {f"(14), {name}": smallest_micro([fast, slow], h, step) for name, step in steps.items()}
+        rows.append({"Delta": h, "(17)": estimate} | least)
+    return pd.DataFrame(rows)
+
+
+def order_table(reference: Reference) -> pd.DataFrame:
+    """Return the error of y at the end by base method and macro step, and the order between two steps."""
+    wanted, rows = reference(np.array([T_END]))[0, 0], []
+    for base, nodes in (
+        *(("FEM", "macro"), ("RK2", "macro"), ("RK2", "settled")),
+        *(("RK4", "macro"), ("RK4", "settled")),
+    ):
+        last = np.nan
+        for h in (0.2, 0.1, 0.05, 0.025, 0.0125):
+            run = integrate(adaptive_control(EPSILON), Smes(h, 0.9 * EPSILON, 7, base, nodes=nodes), T_END)
+            error, count = abs(float(run.x[-1, 0]) - wanted), run.counters.residuals["step"]
+            rows.append((base, nodes, h, count, error, math.log2(last / error)))
+            last = error
+    return pd.DataFrame(rows, columns=["base", "nodes", "Delta", "evaluations", "error of y", "order"])
+
+
+def naive_runge_kutta(base: str, h: float = 0.2, micro: int = 480) -> float:
+    """Return the largest magnitude reached where both the micro steps and the long step are those of `base`.
+
+    480 micro steps are many times what condition (14) asks of the stability polynomial.
+    """
+    tableau, state, largest = EXPLICIT[base], adaptive_control(EPSILON).x0, 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(round(T_END / h)):
+            for step, count in ((EPSILON * h, micro), (h - micro * EPSILON * h, 1)):
+                for _ in range(count):
+                    rates = np.zeros((tableau.stages, 3))
+                    for i in range(tableau.stages):
+                        rates[i] = field(state + step * tableau.A[i, :i] @ rates[:i])
+                    state = state + step * tableau.b @ rates
+                largest = max(largest, float(np.abs(state).max()))
+                if not math.isfinite(largest):
+                    return math.inf
+    return largest

@@ -1,1 +1,0 @@
-"""The papers' test systems, one file a system, declared as components."""
