@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from psmr.io.read import read_case
     from psmr.io.shipped import case, case_path
     from psmr.io.write import write_case
-    from psmr.numerics.schemes.adaptive import Adaptive
-    from psmr.numerics.schemes.arc_length import ArcLength
     from psmr.numerics.schemes.multirate import Multirate
     from psmr.numerics.schemes.single_rate import SingleRate
-    from psmr.numerics.schemes.slow_manifold import SlowManifold
-    from psmr.numerics.schemes.smes import Smes
     from psmr.numerics.schemes.variable_step import VariableStep
+    from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
+    from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
+    from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
+    from psmr.papers.shi_rojas.smes import Smes
     from psmr.pencil.deformation.critical import critical_step
     from psmr.pencil.deformation.deformation import deformation
     from psmr.pencil.modes.choice import ModeChoice
@@ -151,9 +151,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Adaptive": "psmr.numerics.schemes.adaptive",
+    "Adaptive": "psmr.papers.kuznetsov_krasnikov.adaptive",
     "AngleSpread": "psmr.study.detectors.monitors",
-    "ArcLength": "psmr.numerics.schemes.arc_length",
+    "ArcLength": "psmr.papers.kuznetsov_krasnikov.arc_length",
     "BranchOutages": "psmr.study.sweep.axes",
     "BusFaults": "psmr.study.sweep.axes",
     "CaseAxis": "psmr.study.sweep.axes",
@@ -186,8 +186,8 @@ _HOMES = {
     "SetPoint": "psmr.study.events",
     "ShuntSwitch": "psmr.study.events",
     "SingleRate": "psmr.numerics.schemes.single_rate",
-    "SlowManifold": "psmr.numerics.schemes.slow_manifold",
-    "Smes": "psmr.numerics.schemes.smes",
+    "SlowManifold": "psmr.papers.gil_sanfelice_nikravesh.slow_manifold",
+    "Smes": "psmr.papers.shi_rojas.smes",
     "Stability": "psmr.study.sweep.measures",
     "Sweep": "psmr.study.sweep.sweep",
     "Swept": "psmr.study.sweep.swept",

@@ -15,9 +15,9 @@ from scipy.interpolate import CubicSpline
 import partitioning
 import psmr
 from psmr.errors import PsmrError, PsmrWarning
-from psmr.numerics.schemes.adaptive import Adaptive
-from psmr.numerics.schemes.arc_length import ArcLength
-from psmr.numerics.schemes.smes import Smes
+from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
+from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
+from psmr.papers.shi_rojas.smes import Smes
 from psmr.study.output.canvas import COLOURS, FAINT, STYLE, new_figure, save, styled
 
 HERE = Path(__file__).parent

@@ -19,16 +19,13 @@ from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.linear_system import linear_system
 from psmr.grid.models.catalogue import components
 from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.adaptive import ADAPTIVE_METHODS, Adaptive
-from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.numerics.schemes.slow_manifold import SlowManifold
-from psmr.numerics.schemes.smes import Smes
 from psmr.numerics.schemes.variable_step import VariableStep
 from psmr.study.detectors.limits import first_met
 from psmr.study.detectors.voltages import follow_spells
+from psmr.study.file.schemes import scheme_class
 
 
 def warmup() -> str:
@@ -65,8 +62,15 @@ def warmup() -> str:
 def _schemes(split: Partition) -> list[Scheme]:
     """Return schemes that use every integrator between them."""
     schemes: list[Scheme] = [SingleRate(method, h=0.1) for method in ("TM", "RK4", "SDIRK2")]
-    schemes += [SlowManifold(split, 0.1), Smes(0.1, 0.01, 2), ArcLength("RK4", 0.1)]
-    schemes += [VariableStep(), *(Adaptive(method) for method in ADAPTIVE_METHODS)]
+    schemes.append(VariableStep())
+    for kind, choices in (
+        ("slow-manifold", {"split": split, "h": 0.1}),
+        ("smes", {"h": 0.1, "delta": 0.01, "micro": 2}),
+        ("arc-length", {"method": "RK4", "h": 0.1}),
+        ("adaptive", {"method": "RK54"}),
+        ("adaptive", {"method": "Adams"}),
+    ):
+        schemes.append(scheme_class(kind)(**choices))
     for predictor, interpolation in (("FEM", "linear"), ("TM", "spline")):
         schemes.append(
             Multirate(split, 0.1, 2, predictor=predictor, interpolation=interpolation, corrections=1)

@@ -15,13 +15,13 @@ from psmr.dae.system.assemble import assemble
 from psmr.errors import InputError, SchemeError, SimulationError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
-from psmr.numerics.schemes.adaptive import Adaptive
-from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.numerics.schemes.slow_manifold import SlowManifold
-from psmr.numerics.schemes.smes import Smes
 from psmr.numerics.schemes.tableaux import TABLEAUX
+from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
+from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
+from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
+from psmr.papers.shi_rojas.smes import Smes
 from tests import systems
 
 # The limit 0.2 + cos(1) t is met where it equals sin t, and left where cos t has fallen to its rate.

@@ -16,7 +16,7 @@ from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.numerics.schemes.slow_manifold import SlowManifold
+from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
 from tests.conftest import ROOT
 
 

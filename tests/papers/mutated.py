@@ -121,8 +121,10 @@ WORDS = {True: "agrees", False: "differs", None: "not decided"}
 def mutate(finding: Finding) -> int:
     """Assert that the word of a finding follows from each of its numbers; return how many were tried."""
     tried = 0
-    if finding.verdict == "beyond the paper":
+    if finding.verdict == "beyond the paper" and finding.rules:
         finding = replace(finding, paper="stated")  # its rules decide nothing, and follow all the same
+    if not finding.rules:
+        return 0
     kept = replace(finding, rules=tuple(right(rule) for rule in finding.rules))
     assert kept.verdict == "agrees", finding.claim
     for k, rule in enumerate(kept.rules):

@@ -6,13 +6,13 @@ import pytest
 import partitioning
 import psmr
 from psmr.numerics.run.integrate import integrate
-from psmr.numerics.steppers.manifold import slow_manifold_map
 from psmr.papers.catalogue import reproduce
 from psmr.papers.gil_sanfelice_nikravesh import findings as gil_findings
 from psmr.papers.gil_sanfelice_nikravesh import formulas as gil_formulas
 from psmr.papers.gil_sanfelice_nikravesh import linear_two_scales as two_scales
 from psmr.papers.gil_sanfelice_nikravesh import pendulum
 from psmr.papers.gil_sanfelice_nikravesh import runs as gil
+from psmr.papers.gil_sanfelice_nikravesh.manifold import slow_manifold_map
 from psmr.papers.gil_sanfelice_nikravesh.runs import H, pendulum_runs
 from tests.papers.mutated import assert_followed
 

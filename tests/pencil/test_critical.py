@@ -12,7 +12,7 @@ from psmr.errors import InputError, SchemeError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.multirate import Multirate
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.numerics.schemes.slow_manifold import SlowManifold
+from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
 from psmr.pencil import critical_step, spectral_radius
 from psmr.pencil.modes.spectrum import modes_of
 from tests.pencil.oracle import ode

@@ -10,11 +10,11 @@ import psmr
 from psmr.dae.system.linear_system import linear_system
 from psmr.errors import SchemeError
 from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.adaptive import Adaptive
-from psmr.numerics.schemes.arc_length import ONE_STEP, ArcLength
-from psmr.numerics.schemes.smes import Smes
-from psmr.numerics.schemes.smes_amplification import BASES, NODES, amplification
 from psmr.numerics.schemes.stability import stability_polynomial
+from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
+from psmr.papers.kuznetsov_krasnikov.arc_length import ONE_STEP, ArcLength
+from psmr.papers.shi_rojas.amplification import BASES, NODES, amplification
+from psmr.papers.shi_rojas.smes import Smes
 from psmr.pencil.deformation.critical import critical_step
 from psmr.pencil.deformation.deformation import spectral_radius
 from psmr.pencil.modes.ringdown import fit_mode

@@ -8,7 +8,7 @@ from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate, Var
 from psmr.errors import StudyError
 from psmr.io.read import CaseFile
 from psmr.io.toml.fields import specification
-from psmr.study.file.recipe import Split
+from psmr.study.file.split import Split
 from psmr.study.file.study import Output, read_study
 from psmr.study.file.tables import EVENTS, HEAD, MONITORS, SCHEMES, SIMULATION
 

@@ -90,7 +90,8 @@ _SCHEME = (
 
 
 def _recipe(given: dict[str, Any]) -> Any:
-    from psmr.study.file.recipe import Recipe, Split
+    from psmr.study.file.recipe import Recipe
+    from psmr.study.file.split import Split
 
     example = "for instance --delta 20 --h-slow 0.05 --h-fast 0.005, or --method TM --h 0.005"
     if "method" in given or "h" in given:

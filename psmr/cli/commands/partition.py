@@ -43,7 +43,7 @@ def command(arguments: argparse.Namespace) -> None:
     require_targets({"-o": arguments.output}, TABLES)
     require_targets({"--figure": arguments.figure}, PICTURES)
     import partitioning
-    from psmr.study.file.recipe import Split, partition_of
+    from psmr.study.file.split import Split, partition_of
     from psmr.study.run.execute import load_system
 
     system = load_system(case_file(arguments))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
+import numpy as np
+
 from partitioning import Partition
 from psmr.errors import SchemeError, shown
 from psmr.numbers import real
@@ -59,6 +61,29 @@ def whole(field: str, value: object, what: str) -> None:
     """Raise SchemeError for a value that is not a whole number above zero."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise SchemeError(f"{field} = {shown(value)}: {what}")
+
+
+# About a second of a small system; a run that needs more says so rather than going on unseen.
+MOST_STEPS = 1_000_000
+
+
+def whole_steps(value: object) -> None:
+    """Raise SchemeError where a number of steps is none."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise SchemeError(f"most_steps = {value!r}: must be a whole number >= 1")
+
+
+class Weights(dict[str, float]):
+    """Weights by name that can be hashed, as a frozen record needs; not to be changed."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[type[Weights], tuple[dict[str, float]]]:
+        return Weights, (dict(self),)
+
+    def __setitem__(self, name: str, value: float) -> None:
+        raise TypeError("the weights of a scheme do not change; make another scheme")
 
 
 # The points of a macro step and its operator are one piece of work, during which nothing is said: 6 s of the

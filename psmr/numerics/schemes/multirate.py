@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,9 @@ from psmr.numerics.step.program import (
     Until,
 )
 from psmr.numerics.step.time_grid import ROUNDING
+
+if TYPE_CHECKING:
+    from psmr.dae.system.linear import LinearDae
 
 EXTRAPOLATION = "extrapolation"
 PREDICTORS = ("FEM", "TM", "BEM", EXTRAPOLATION)
@@ -193,6 +196,29 @@ class Multirate(Scheme):
                 f"try h_slow = {below * h_fast:g} s or {(below + 1) * h_fast:g} s"
             )
         return cls(split, h_slow, ratio, **choices)  # type: ignore[arg-type]
+
+    @classmethod
+    def makers(cls) -> tuple[Callable[..., Multirate], ...]:
+        """See `Scheme`: the fast step may be given in place of the ratio."""
+        return (cls, cls.from_steps)
+
+    @classmethod
+    def chosen(cls, choices: Mapping[str, Any], linear: LinearDae) -> Multirate:
+        """See `Scheme`."""
+        return cls._of(**choices)
+
+    @classmethod
+    def check_choices(cls, choices: Mapping[str, Any]) -> None:
+        """See `Scheme`."""
+        cls._of(**choices)
+
+    @classmethod
+    def _of(cls, split: Partition, h_fast: float | None = None, **choices: Any) -> Multirate:
+        if (h_fast is None) == ("ratio" not in choices):
+            raise SchemeError("a multirate scheme needs h_fast (s) or ratio, one of them")
+        if h_fast is None:
+            return cls(split, **choices)
+        return cls.from_steps(split, choices.pop("h_slow"), h_fast, **choices)
 
     @property
     def h_fast(self) -> float:

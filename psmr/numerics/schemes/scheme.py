@@ -8,10 +8,10 @@ the error or the arc chooses) brings an engine and, where it has one, a step ope
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import Field, fields
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,27 @@ class Scheme:
 
     def _is_default(self, field: Field[Any]) -> bool:
         return bool(getattr(self, field.name) == field.default)
+
+    @classmethod
+    def makers(cls) -> tuple[Callable[..., Scheme], ...]:
+        """Return the functions whose arguments a study file's table may hold, `linear` and `split` aside."""
+        return (cls,)
+
+    @classmethod
+    def chosen(cls, choices: Mapping[str, Any], linear: LinearDae) -> Self:
+        """Return the scheme of the choices in a study file, `split` included, for a linearised DAE.
+
+        Raises
+        ------
+        SchemeError
+            For choices that are out of range, do not fit together, or cannot be had on this system.
+        """
+        return cls(**choices)
+
+    @classmethod
+    def check_choices(cls, choices: Mapping[str, Any]) -> None:
+        """Raise SchemeError for choices in a study file that no system would make right."""
+        cls(**choices)
 
     @property
     def step(self) -> float:

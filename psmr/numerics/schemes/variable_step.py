@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
-from psmr.numerics.schemes.adaptive import MOST_STEPS, whole_steps
-from psmr.numerics.schemes.choices import choice, positive
+from psmr.numerics.schemes.choices import MOST_STEPS, choice, positive, whole_steps
 from psmr.numerics.schemes.implicit_pairs import LEAST_TOLERANCE, PAIRS, ImplicitPair
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.single_rate import SingleRate, tableau_program

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 import partitioning
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.numerics.schemes.slow_manifold import SlowManifold
 from psmr.papers.gil_sanfelice_nikravesh import formulas, pendulum
 from psmr.papers.gil_sanfelice_nikravesh import linear_two_scales as two_scales
+from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
 from psmr.pencil.operator.step_operator import step_operator
 
 Reals = NDArray[np.float64]

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from psmr.dae.system.system import System
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Trajectory
-from psmr.numerics.schemes.adaptive import Adaptive
-from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.papers.kuznetsov_krasnikov import systems
+from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
+from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
 from psmr.papers.reproduction import Results
 
 Reals = NDArray[np.float64]

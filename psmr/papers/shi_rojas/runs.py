@@ -14,9 +14,9 @@ from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Trajectory
 from psmr.numerics.schemes.runge_kutta import EXPLICIT
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.numerics.schemes.smes import Smes
-from psmr.numerics.schemes.smes_search import smallest_micro
 from psmr.papers.shi_rojas.adaptive_control import adaptive_control, reduced_control
+from psmr.papers.shi_rojas.search import smallest_micro
+from psmr.papers.shi_rojas.smes import Smes
 
 Reals = NDArray[np.float64]
 Reference = Callable[[Reals], Reals]

@@ -45,8 +45,10 @@ from psmr.study.criteria import USUAL as USUAL_CRITERIA
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
 from psmr.study.events import Event
-from psmr.study.file.recipe import Recipe, Split
-from psmr.study.file.tables import CRITERIA, EVENTS, HEAD, MONITORS, RECORD, SCHEMES, SIMULATION, SPLIT
+from psmr.study.file.recipe import Recipe
+from psmr.study.file.schemes import HOMES, SPLIT, scheme_fields
+from psmr.study.file.split import Split
+from psmr.study.file.tables import CRITERIA, EVENTS, HEAD, MONITORS, RECORD, SIMULATION
 from psmr.study.record.record import Record
 
 Row = TypeVar("Row")
@@ -268,9 +270,9 @@ def _recipe(document: Document) -> Recipe:
             "type",
         )
     # With nothing said but a tolerance the steps follow the error.
-    usual = "type" not in given and given.keys() <= SCHEMES[USUAL].keys()
-    kind = USUAL if usual else document.choice(place, given, SCHEMES)
-    spec = SCHEMES[kind]
+    usual = "type" not in given and given.keys() <= scheme_fields(USUAL).keys()
+    kind = USUAL if usual else document.choice(place, given, HOMES)
+    spec = scheme_fields(kind)
     values = document.values(place, _beside_type(given), spec)
     try:
         split = None

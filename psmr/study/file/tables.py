@@ -7,9 +7,6 @@ from collections.abc import Callable, Mapping
 from psmr.grid.equilibrium.beyond import CHOICES
 from psmr.io.read import CaseFile
 from psmr.io.toml.fields import Field, Spec, specification
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.slow_manifold import SlowManifold
-from psmr.numerics.schemes.smes import Smes
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
 from psmr.study.detectors.monitors import AngleSpread, FrequencyOutside, Island, VoltageCollapse
@@ -25,7 +22,6 @@ from psmr.study.events import (
     ShuntSwitch,
     TimeSeries,
 )
-from psmr.study.file.recipe import WHOLE, Split
 from psmr.study.record.record import Record
 
 HEAD: Spec = {
@@ -33,15 +29,6 @@ HEAD: Spec = {
     **specification(CaseFile, without=("format",), called={"path": "case"}),
     # Its choices come with the engine, which reading a case does not need.
     "start_at_limits": Field((str,), among=CHOICES),
-}
-
-SPLIT: Spec = specification(Split)
-
-SCHEMES: Mapping[str, Spec] = {
-    "multirate": {**SPLIT, **specification(Multirate, Multirate.from_steps, without=("split",))},
-    **{kind: specification(make) for kind, make in WHOLE.items()},
-    "slow-manifold": {**SPLIT, **specification(SlowManifold, without=("split",))},
-    "smes": specification(Smes, Smes.for_system, without=("linear",)),
 }
 
 RECORD: Spec = specification(Record, without=("files",), called={"signals": "record"})

@@ -26,14 +26,13 @@ from psmr.dae.declare.component import Component
 from psmr.dae.declare.origin import Origin, packed, unpacked
 from psmr.dae.declare.structure import structured
 from psmr.errors import InputError, shown
-from psmr.numerics.schemes.arc_length import Weights
-from psmr.numerics.schemes.choices import LeftOut
+from psmr.numerics.schemes.choices import LeftOut, Weights
 
 MAKERS = {"algebraic_form": algebraic_form, "structured": structured}
 """What makes a class of component from another one."""
 
 OWN = re.compile(
-    r"(partitioning|psmr\.(dae|numerics|grid\.models|pencil\.report"
+    r"(partitioning|psmr\.(dae|numerics|papers|grid\.models|pencil\.report"
     r"|study\.(criteria|events|detectors|outcome|record|run)))(\.[a-z_0-9]+)*"
 )
 """Modules of psmr in which the classes stand of which a run consists."""
@@ -42,10 +41,20 @@ OWN = re.compile(
 CHECKED = (
     "psmr.dae.declare.",
     "psmr.numerics.schemes.",
+    "psmr.papers.",
     "psmr.study.detectors.monitors",
     "psmr.study.criteria",
 )
 """Where records look at what they are given, and may do so again. Events do not: some read files for it."""
+
+
+MOVED = {
+    "psmr.numerics.schemes.smes": "psmr.papers.shi_rojas.smes",
+    "psmr.numerics.schemes.slow_manifold": "psmr.papers.gil_sanfelice_nikravesh.slow_manifold",
+    "psmr.numerics.schemes.arc_length": "psmr.papers.kuznetsov_krasnikov.arc_length",
+    "psmr.numerics.schemes.adaptive": "psmr.papers.kuznetsov_krasnikov.adaptive",
+}
+"""Modules whose classes a file of an earlier psmr names, and where they are declared now."""
 
 
 class Encoder:
@@ -249,6 +258,7 @@ class Decoder:
                 f"it holds a {name} of the module {module}, which is not psmr's; where you trust both, "
                 f"psmr.load_run(path, modules=[{module!r}]) or psmr plot --modules {module}"
             )
+        module = MOVED.get(module, module)
         found = vars(importlib.import_module(module)).get(name)
         if not isinstance(found, type) or found.__module__ != module:
             raise InputError(f"the module {module} has no class {name}")

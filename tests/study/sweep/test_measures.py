@@ -8,7 +8,8 @@ import psmr
 from psmr.dae.system.linear import modes
 from psmr.errors import StudyError
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.study.file.recipe import Recipe, Split
+from psmr.study.file.recipe import Recipe
+from psmr.study.file.split import Split
 from psmr.study.sweep.measures.clearing import ClearingTime, _settled
 from psmr.study.sweep.measures.measure import Start
 from tests.study.sweep.conftest import CASE

@@ -8,7 +8,7 @@ from typing import ClassVar
 from psmr.arguments import settle_fields
 from psmr.errors import SchemeError, StudyError, nearest
 from psmr.study.file.recipe import Recipe
-from psmr.study.file.tables import SCHEMES
+from psmr.study.file.schemes import scheme_fields
 from psmr.study.sweep.axes.axis import SCHEME, Base, check_distinct, take_numbers, take_texts
 from psmr.study.sweep.variation import Points, Value, Variation
 
@@ -77,7 +77,7 @@ def recipe_with(recipe: Recipe, choices: tuple[tuple[str, Value], ...]) -> Recip
         whole = isinstance(value, float) and value.is_integer() and field in WHOLE_NUMBERS
         changed[field] = int(value) if whole else value
     found = replace(recipe, choices=changed)
-    known = SCHEMES[recipe.kind]
+    known = scheme_fields(recipe.kind)
     for field, _ in choices:
         if field not in known:
             raise StudyError(f"scheme {recipe.kind} has no field {field!r}{nearest(field, known)}")

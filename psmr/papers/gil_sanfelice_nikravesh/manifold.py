@@ -1,7 +1,7 @@
 """The matrices of a step on the slow manifold: linearisation, elimination, exponentials, and its linear map.
 
 With x the slow and z the fast states and the algebraic variables eliminated, x' = f(x, z) and z' = g(x, z);
-the formulas are those of Gil, Sanfelice and Nikravesh (2013), see `psmr.numerics.schemes.slow_manifold`.
+the formulas are those of the paper, see `psmr.papers.gil_sanfelice_nikravesh.slow_manifold`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy.sparse.linalg import splu
 
 from psmr.errors import SchemeError, SingularError
 from psmr.numerics.schemes.stability import mode_words, narrowest, stability_polynomial
-from psmr.numerics.steppers.exponential import condition, integrals
+from psmr.papers.gil_sanfelice_nikravesh.exponential import condition, integrals
 
 Reals = NDArray[np.float64]
 

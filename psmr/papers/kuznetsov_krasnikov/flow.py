@@ -77,7 +77,7 @@ class Progress(NamedTuple):
     before
         Every variable at the last accepted point, while a step is tried.
     landing
-        The bracket of `psmr.numerics.steppers.landing`.
+        The bracket of `psmr.papers.kuznetsov_krasnikov.landing`.
     """
 
     z: np.ndarray

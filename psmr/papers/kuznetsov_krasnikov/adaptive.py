@@ -11,7 +11,7 @@ import numpy as np
 
 from psmr.arguments import settle_fields
 from psmr.errors import SchemeError
-from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, positive
+from psmr.numerics.schemes.choices import MOST_STEPS, NEWTONS, Newton, choice, positive, whole_steps
 from psmr.numerics.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from psmr.dae.system.system import System
 
 ADAPTIVE_METHODS = ("RK54", "Adams")
-
-# About a second of a small system; a run that needs more says so rather than going on unseen.
-MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,7 +101,7 @@ class Adaptive(Scheme):
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: it finds its points as it goes."""
-        from psmr.numerics.steppers.flow_engine import Flow, Following
+        from psmr.papers.kuznetsov_krasnikov.flow_engine import Flow, Following
 
         chosen = (self.rtol, self.atol), self.longest, self.most_steps, self.newton, self.tolerance
         return Following(system, Flow(self.method, None, *chosen, str(self)), parameters, w)
@@ -125,9 +122,3 @@ def no_operator(scheme: Scheme) -> SchemeError:
         "tolerance, and on a stiff system the stability limit of the method. For a report take a fixed-step "
         "method"
     )
-
-
-def whole_steps(value: object) -> None:
-    """Raise SchemeError where a number of steps is none."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise SchemeError(f"most_steps = {value!r}: must be a whole number >= 1")

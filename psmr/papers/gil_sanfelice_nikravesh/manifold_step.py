@@ -15,14 +15,16 @@ from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, limits_
 from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE, NOT_FINITE, STALE
 from psmr.numerics.step.instructions import close
-from psmr.numerics.steppers.flow import ALGEBRAIC, WHOLE
+
+# The blocks of the scheme.
+WHOLE, ALGEBRAIC, LINEARISATION = 0, 1, 2
 
 # Nodes of Runge-Kutta 4.
 NODES = np.array([0.0, 0.5, 0.5, 1.0])
 
 
 class Plan(NamedTuple):
-    """What a step needs beside the matrices of `psmr.numerics.schemes.slow_manifold.Manifold`.
+    """What a step needs beside the matrices of `psmr.papers.gil_sanfelice_nikravesh.manifold.Manifold`.
 
     Attributes
     ----------

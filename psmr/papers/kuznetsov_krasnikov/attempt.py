@@ -6,8 +6,8 @@ from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import VALID, kept_of
 from psmr.numerics.solve.status import DONE, FULL, SPENT
-from psmr.numerics.steppers.flow import ACCEPTED, ALGEBRAIC, REJECTED, WHOLE, accept
-from psmr.numerics.steppers.landing import LANDED, TRIES, again, bracket, narrow
+from psmr.papers.kuznetsov_krasnikov.flow import ACCEPTED, ALGEBRAIC, REJECTED, WHOLE, accept
+from psmr.papers.kuznetsov_krasnikov.landing import LANDED, TRIES, again, bracket, narrow
 
 
 @lean

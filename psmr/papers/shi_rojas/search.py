@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
 from psmr.numerics.schemes.runge_kutta import EXPLICIT
-from psmr.numerics.schemes.smes_amplification import amplification, room_for_micro
 from psmr.numerics.schemes.stability import Spectrum, longest_step, mode_words, narrowest
+from psmr.papers.shi_rojas.amplification import amplification, room_for_micro
 
 # Micro steps tried by `Smes.for_system`: 100 a decade, so that the best one is missed by some 1 %.
 PER_DECADE = 100

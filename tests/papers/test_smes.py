@@ -15,10 +15,10 @@ from psmr.errors import SchemeError, SimulationError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
 from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.numerics.schemes.smes import Smes
-from psmr.numerics.schemes.smes_amplification import amplification
-from psmr.numerics.schemes.smes_search import smallest_micro
 from psmr.papers.shi_rojas.adaptive_control import adaptive_control
+from psmr.papers.shi_rojas.amplification import amplification
+from psmr.papers.shi_rojas.search import smallest_micro
+from psmr.papers.shi_rojas.smes import Smes
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic
 
 
@@ -284,3 +284,14 @@ def test_settled_nodes_are_the_default_and_leave_more_room_for_micro_steps():
         Smes(0.01, 1e-3, 3, "RK4", nodes="macro")
     with pytest.raises(SchemeError, match=r"must be shorter than 0\.00333333 s"):
         Smes(0.01, 1e-3, 4, "RK4")
+
+
+def test_a_run_saved_before_the_scheme_moved_is_read():
+    from psmr.study.run.encoded import Decoder, Encoder
+
+    scheme = Smes(0.1, 0.01, 2)
+    kept = Encoder().encode(scheme)
+    assert kept["object"] == ["psmr.papers.shi_rojas.smes", "Smes"]
+    for module in (kept["object"][0], "psmr.numerics.schemes.smes"):
+        again = Decoder(lambda _: None).decode({**kept, "object": [module, "Smes"]})
+        assert again == scheme

@@ -22,8 +22,16 @@ from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import VALID, kept_of
 from psmr.numerics.solve.status import DONE, NO_ROOM, VANISHED
-from psmr.numerics.steppers.attempt import arrive, exhausted, go_back, passed, proposed, retried
-from psmr.numerics.steppers.flow import ALGEBRAIC, EVALUATED, REJECTED, WHOLE, error_norm, follow, put
+from psmr.papers.kuznetsov_krasnikov.attempt import arrive, exhausted, go_back, passed, proposed, retried
+from psmr.papers.kuznetsov_krasnikov.flow import (
+    ALGEBRAIC,
+    EVALUATED,
+    REJECTED,
+    WHOLE,
+    error_norm,
+    follow,
+    put,
+)
 
 # Shampine and Gordon's: beyond it the stability interval has all but gone.
 HIGHEST_ORDER = 12

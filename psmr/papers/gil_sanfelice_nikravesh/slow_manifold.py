@@ -97,7 +97,7 @@ class SlowManifold(Scheme):
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: a step of matrix exponentials is no program."""
-        from psmr.numerics.steppers.manifold_engine import ManifoldChoices, ManifoldEngine
+        from psmr.papers.gil_sanfelice_nikravesh.manifold_engine import ManifoldChoices, ManifoldEngine
 
         kept = self.jacobian == "kept"
         choices = ManifoldChoices(self.split, self.h, kept, self.drift, self.newton, self.tolerance)
@@ -113,7 +113,7 @@ class SlowManifold(Scheme):
         """
         from psmr.numerics.schemes.stability import with_algebraic
         from psmr.numerics.solve.sides import require_same_system
-        from psmr.numerics.steppers.manifold import require_fit, slow_manifold_map
+        from psmr.papers.gil_sanfelice_nikravesh.manifold import require_fit, slow_manifold_map
 
         require_same_system(self.split, linear)
         A, fast = linear.state_matrix(), self.split.fast_x
@@ -123,7 +123,7 @@ class SlowManifold(Scheme):
 
     def limit(self, linear: LinearDae) -> str:
         """See `Scheme`."""
-        from psmr.numerics.steppers.manifold import manifold_limit
+        from psmr.papers.gil_sanfelice_nikravesh.manifold import manifold_limit
 
         return manifold_limit(linear.state_matrix(), self.split.fast_x)
 

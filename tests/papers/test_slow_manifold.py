@@ -14,9 +14,9 @@ from psmr.dae.system.assemble import assemble
 from psmr.errors import SchemeError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
-from psmr.numerics.schemes.slow_manifold import SlowManifold
-from psmr.numerics.steppers.exponential import condition, integrals
-from psmr.numerics.steppers.manifold import eliminated
+from psmr.papers.gil_sanfelice_nikravesh.exponential import condition, integrals
+from psmr.papers.gil_sanfelice_nikravesh.manifold import eliminated
+from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
 from tests.systems import kaps, one, two_rates
 
 
@@ -85,7 +85,7 @@ def test_sparse_and_dense_elimination_agree(monkeypatch):
     matrix = system.linearise().jacobian()
     places = np.array([0, 1]), np.array([2])
     dense = eliminated(matrix, system.n, *places)
-    monkeypatch.setattr("psmr.numerics.steppers.manifold.DENSE", 0)
+    monkeypatch.setattr("psmr.papers.gil_sanfelice_nikravesh.manifold.DENSE", 0)
     for a, b in zip(dense, eliminated(matrix, system.n, *places), strict=True):
         assert np.allclose(a, b, rtol=1e-13, atol=1e-13)
     A = system.linearise().state_matrix()

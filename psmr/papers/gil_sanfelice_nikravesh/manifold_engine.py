@@ -21,12 +21,18 @@ from psmr.numerics.solve.records import FACTORISATIONS, SOLVES, VALID
 from psmr.numerics.solve.sides import require_same_system
 from psmr.numerics.solve.status import DONE, STALE
 from psmr.numerics.step.time_grid import TimeGrid
-from psmr.numerics.steppers.flow import ALGEBRAIC, WHOLE
-from psmr.numerics.steppers.manifold import Manifold, eliminated, manifold, require_fit
-from psmr.numerics.steppers.manifold_step import Plan, Store, held_by_limit, run_manifold
+from psmr.papers.gil_sanfelice_nikravesh.manifold import Manifold, eliminated, manifold, require_fit
+from psmr.papers.gil_sanfelice_nikravesh.manifold_step import (
+    ALGEBRAIC,
+    LINEARISATION,
+    WHOLE,
+    Plan,
+    Store,
+    held_by_limit,
+    run_manifold,
+)
 
 Reals = NDArray[np.float64]
-LINEARISATION = 2
 
 
 @dataclass(frozen=True, eq=False)

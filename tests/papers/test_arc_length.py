@@ -10,9 +10,9 @@ import psmr
 from psmr.errors import PsmrWarning, SchemeError, SimulationError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
-from psmr.numerics.schemes.adaptive import Adaptive
-from psmr.numerics.schemes.arc_length import ArcLength
 from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
+from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
 from psmr.papers.kuznetsov_krasnikov.systems import boundary_layer
 from psmr.papers.kuznetsov_krasnikov.systems import layer_exact as exact
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic, two_rates

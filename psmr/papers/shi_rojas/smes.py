@@ -8,8 +8,9 @@ paper's is epsilon * Delta.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,9 @@ from psmr.errors import SchemeError
 from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, positive
 from psmr.numerics.schemes.runge_kutta import EXPLICIT
 from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.schemes.smes_amplification import BASES, NODES, room_for_micro, setbacks
-from psmr.numerics.schemes.smes_search import choose
 from psmr.numerics.step.program import NEW, NOW, Instruction, Program, Rate, Repeat, Restore, Stage
+from psmr.papers.shi_rojas.amplification import BASES, NODES, room_for_micro, setbacks
+from psmr.papers.shi_rojas.search import choose
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,6 +162,26 @@ class Smes(Scheme):
             )
         chosen, micro = choose(linear, h, base, delta, margin, nodes)
         return cls(h, chosen, micro, base, newton, tolerance, nodes)
+
+    @classmethod
+    def makers(cls) -> tuple[Callable[..., Smes], ...]:
+        """See `Scheme`: delta and micro may be left out, and are searched then."""
+        return (cls, cls.for_system)
+
+    @classmethod
+    def chosen(cls, choices: Mapping[str, Any], linear: LinearDae) -> Smes:
+        """See `Scheme`."""
+        return cls(**choices) if {"delta", "micro"} <= choices.keys() else cls.for_system(linear, **choices)
+
+    @classmethod
+    def check_choices(cls, choices: Mapping[str, Any]) -> None:
+        """See `Scheme`."""
+        if {"delta", "micro"} <= choices.keys():
+            if "margin" in choices:
+                raise SchemeError("margin is for the search of micro; leave out margin, or delta and micro")
+            cls(**choices)
+        elif "micro" in choices:
+            raise SchemeError("micro needs delta beside it; leave out both to have them searched")
 
     @property
     def step(self) -> float:

@@ -10,8 +10,8 @@ from scipy.integrate import solve_ivp
 from psmr.errors import SchemeError, SimulationError
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change
-from psmr.numerics.schemes.adaptive import Adaptive
 from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
 from psmr.papers.kuznetsov_krasnikov.systems import van_der_pol
 from tests.systems import Blowup, Limited, NoRoot, forced, kaps, logistic, one, quadratic, two_rates
 
@@ -69,7 +69,7 @@ def test_adams_is_as_good_as_vode_on_a_smooth_problem():
     other.set_initial_value([1.0, 0.0], 0.0)
     error_vode = abs(other.integrate(20.0)[0] - math.cos(20.0))
     from psmr.dae.system.linear_system import linear_system
-    from tests.numerics.test_smes import linear as modes_of
+    from tests.papers.test_smes import linear as modes_of
 
     system = linear_system(modes_of(1j)).with_start([1.0, 0.0])
     run = integrate(system, Adaptive("Adams", 1e-9, 1e-9), 20.0)

@@ -15,9 +15,9 @@ from psmr.numerics.schemes.runge_kutta import EXPLICIT, PAIRS
 from psmr.numerics.solve.block import Block, make_block
 from psmr.numerics.solve.newton import POLICIES
 from psmr.numerics.solve.status import DONE, SPENT, Status
-from psmr.numerics.steppers.adams import empty_history, restart, run_adams
-from psmr.numerics.steppers.embedded import first_step, run_runge_kutta
-from psmr.numerics.steppers.flow import (
+from psmr.papers.kuznetsov_krasnikov.adams import empty_history, restart, run_adams
+from psmr.papers.kuznetsov_krasnikov.embedded import first_step, run_runge_kutta
+from psmr.papers.kuznetsov_krasnikov.flow import (
     ACCEPTED,
     ALGEBRAIC,
     EVALUATED,

@@ -12,10 +12,19 @@ import numpy as np
 from psmr.arguments import settle_fields
 from psmr.errors import SchemeError, nearest
 from psmr.numbers import plain
-from psmr.numerics.schemes.adaptive import MOST_STEPS, Adaptive, no_operator, whole_steps
-from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, positive
+from psmr.numerics.schemes.choices import (
+    MOST_STEPS,
+    NEWTONS,
+    Newton,
+    Weights,
+    choice,
+    newton_tolerance,
+    positive,
+    whole_steps,
+)
 from psmr.numerics.schemes.scheme import Scheme
 from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive, no_operator
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
@@ -143,7 +152,7 @@ class ArcLength(Scheme):
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: it finds its points as it goes."""
-        from psmr.numerics.steppers.flow_engine import Flow, Following
+        from psmr.papers.kuznetsov_krasnikov.flow_engine import Flow, Following
 
         method, tolerances, chosen = self.method, None, (self.newton, self.tolerance)
         if isinstance(method, Adaptive):
@@ -187,19 +196,6 @@ class ArcLength(Scheme):
             f"by state ({len(self.weights)})" if isinstance(self.weights, Mapping) else f"{self.weights:g}"
         )
         return f"arc length, {method} {self.h:g}, weights {weights}, of time {self.weight_t:g} 1/s"
-
-
-class Weights(dict[str, float]):
-    """Weights by name that can be hashed, as a frozen record needs; not to be changed."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(frozenset(self.items()))
-
-    def __reduce__(self) -> tuple[type[Weights], tuple[dict[str, float]]]:
-        return Weights, (dict(self),)
-
-    def __setitem__(self, name: str, value: float) -> None:
-        raise TypeError("the weights of a scheme do not change; make another scheme")
 
 
 def _weight(field: str, value: object) -> None:

@@ -7,8 +7,16 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.status import DONE, NO_ROOM, VANISHED
-from psmr.numerics.steppers.attempt import arrive, exhausted, go_back, passed, proposed, retried
-from psmr.numerics.steppers.flow import ALGEBRAIC, EVALUATED, REJECTED, WHOLE, error_norm, follow, put
+from psmr.papers.kuznetsov_krasnikov.attempt import arrive, exhausted, go_back, passed, proposed, retried
+from psmr.papers.kuznetsov_krasnikov.flow import (
+    ALGEBRAIC,
+    EVALUATED,
+    REJECTED,
+    WHOLE,
+    error_norm,
+    follow,
+    put,
+)
 
 # Step-size control (Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, section II.4): aim
 # at this part of the step that would just do, and change it by no more than these factors at a time.

@@ -1,1 +1,0 @@
-"""Steps of their own: matrix exponentials, methods that choose their steps, methods along the arc."""

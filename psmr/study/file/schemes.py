@@ -1,0 +1,38 @@
+"""The types of schemes that a study file names, and where each is declared; loaded when one is asked for."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from dataclasses import fields
+
+from psmr.io.toml.fields import Spec, specification
+from psmr.numerics.schemes.scheme import Scheme
+from psmr.study.file.split import Split
+
+HOMES = {
+    "multirate": "psmr.numerics.schemes.multirate.Multirate",
+    "single": "psmr.numerics.schemes.single_rate.SingleRate",
+    "smes": "psmr.papers.shi_rojas.smes.Smes",
+    "arc-length": "psmr.papers.kuznetsov_krasnikov.arc_length.ArcLength",
+    "adaptive": "psmr.papers.kuznetsov_krasnikov.adaptive.Adaptive",
+    "variable": "psmr.numerics.schemes.variable_step.VariableStep",
+    "slow-manifold": "psmr.papers.gil_sanfelice_nikravesh.slow_manifold.SlowManifold",
+}
+
+SPLIT: Spec = specification(Split)
+
+
+def scheme_class(kind: str) -> type[Scheme]:
+    """Return the class of a type of `HOMES`."""
+    module, _, name = HOMES[kind].rpartition(".")
+    found: type[Scheme] = getattr(importlib.import_module(module), name)
+    return found
+
+
+@functools.cache
+def scheme_fields(kind: str) -> Spec:
+    """Return the fields of a study file's table of a type, with those of the split where it needs one."""
+    made = scheme_class(kind)
+    split = SPLIT if "split" in {field.name for field in fields(made)} else {}  # type: ignore[arg-type]
+    return {**split, **specification(*made.makers(), without=("linear", "split"))}
