@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.numerics.test_smes import linear
 
 import psmr
 from psmr.numerics.schemes.single_rate import SingleRate
 from psmr.numerics.schemes.stability import Spectrum, longest_step, mode_words, polynomial
 from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
 from psmr.papers.kuznetsov_krasnikov.systems import EPSILON, boundary_layer
+from tests.papers.test_smes import linear
 
 
 def test_polynomials_are_truncated_exponentials():

@@ -8,9 +8,10 @@ from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate, Var
 from psmr.errors import StudyError
 from psmr.io.read import CaseFile
 from psmr.io.toml.fields import specification
+from psmr.study.file.schemes import HOMES, scheme_fields
 from psmr.study.file.split import Split
 from psmr.study.file.study import Output, read_study
-from psmr.study.file.tables import EVENTS, HEAD, MONITORS, SCHEMES, SIMULATION
+from psmr.study.file.tables import EVENTS, HEAD, MONITORS, SIMULATION
 
 
 @pytest.fixture
@@ -225,7 +226,7 @@ def test_every_field_of_a_study_is_in_the_documentation():
     page = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
     page += (Path(__file__).parents[2] / "docs" / "events.md").read_text(encoding="utf-8")
     records = (*EVENTS.values(), *MONITORS.values(), Output)
-    tables = (HEAD, SIMULATION, *SCHEMES.values(), *map(specification, records))
+    tables = (HEAD, SIMULATION, *map(scheme_fields, HOMES), *map(specification, records))
     missing = {name for table in tables for name in table if not re.search(rf"`{name}\b", page)}
     assert not missing
 
