@@ -48,15 +48,6 @@ CHECKED = (
 """Where records look at what they are given, and may do so again. Events do not: some read files for it."""
 
 
-MOVED = {
-    "psmr.numerics.schemes.smes": "psmr.papers.shi_rojas.smes",
-    "psmr.numerics.schemes.slow_manifold": "psmr.papers.gil_sanfelice_nikravesh.slow_manifold",
-    "psmr.numerics.schemes.arc_length": "psmr.papers.kuznetsov_krasnikov.arc_length",
-    "psmr.numerics.schemes.adaptive": "psmr.papers.kuznetsov_krasnikov.adaptive",
-}
-"""Modules whose classes a file of an earlier psmr names, and where they are declared now."""
-
-
 class Encoder:
     """Turns values into what JSON can hold; arrays go to a list beside it.
 
@@ -258,7 +249,6 @@ class Decoder:
                 f"it holds a {name} of the module {module}, which is not psmr's; where you trust both, "
                 f"psmr.load_run(path, modules=[{module!r}]) or psmr plot --modules {module}"
             )
-        module = MOVED.get(module, module)
         found = vars(importlib.import_module(module)).get(name)
         if not isinstance(found, type) or found.__module__ != module:
             raise InputError(f"the module {module} has no class {name}")
