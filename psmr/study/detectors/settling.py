@@ -5,11 +5,12 @@ The time after the last event is divided into quarters. In the third and in the 
 its island, both in parts of the nominal one, and of the voltage of each bus, in pu.
 
 **Settled**: in the last quarter no frequency ranges over more than `Criteria.swing_f`, no voltage over more
-than `swing_v`. **Not damped**: something ranges over more, and over no less than in the quarter before: an
-oscillation that keeps or gains its size, a frequency or voltage that runs away. What ranges over more and
-becomes less is still swinging, and said to be. Nothing is said where the last quarter is shorter than a
-second, which is about one period of the swings between machines, while an event still drives something, and
-of runs that were stopped. Source: see `psmr.Criteria`.
+than `swing_v`. **Not damped**: something ranges over more, and over no less (`KEEPS`) than in the quarter
+before: an oscillation that keeps or gains its size, a frequency or voltage that runs away. What ranges over
+more and becomes less is still swinging, and said to be. At the ends of a quarter, between points, values are
+on straight lines. Nothing is said where the last quarter is shorter than a second, which is about one period
+of the swings between machines, while an event still drives something, and of runs that were stopped. Source:
+see `psmr.Criteria`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ Reals = NDArray[np.float64]
 
 SHORTEST = 1.0
 """Length in s of a quarter below which nothing is said."""
+
+KEEPS = 0.99
+"""A range of at least this part of the one before is no smaller: at the points of a run ranges that are equal
+differ by as much."""
 
 # Rounding of times in s, far below any step.
 ROUNDING = 1e-9
@@ -107,25 +112,30 @@ class EndOfRun:
         self._frequencies = Ranges(len(self._islands) + sum(len(i.members) for i in self._islands))
         self._voltages = Ranges(self._re.size)
         self._counted, self._ended = ~connections.faulted, False
-        self._before: tuple[Reals, Reals, Reals] | None = None
+        self._before: tuple[float, list[Reals]] | None = None
 
     def take(self, t: Reals, x: Reals, y: Reals) -> None:
         """See `Detector`."""
-        if self._before is not None:  # a step may be longer than a quarter: the point before it counts
-            t = np.concatenate([self._before[0], t])
-            x, y = np.vstack([self._before[1], x]), np.vstack([self._before[2], y])
-        self._before = t[-1:].copy(), x[-1:].copy(), y[-1:].copy()
+        if t[-1] < self._edges[0]:
+            rows = slice(-1, None)
+        else:
+            rows = slice(max(0, int(np.searchsorted(t, self._edges[0])) - 1), None)
+        times, values = t[rows], [self._speeds(x[rows]), np.hypot(y[rows][:, self._re], y[rows][:, self._im])]
+        if self._before is not None:
+            times = np.append(self._before[0], times)
+            values = [np.vstack(pair) for pair in zip(self._before[1], values, strict=True)]
+        self._before = times[-1], [value[-1] for value in values]
+        for edge in self._edges:
+            k = int(np.searchsorted(times, edge))
+            if 0 < k < len(times) and times[k] > edge:
+                part = (edge - times[k - 1]) / (times[k] - times[k - 1])
+                values = [np.insert(v, k, v[k - 1] + part * (v[k] - v[k - 1]), axis=0) for v in values]
+                times = np.insert(times, k, edge)
         begin, middle = self._edges
-        if t[-1] >= begin:
-            following = np.append(t[1:], t[-1])
-            self._range(0, x, y, ((t >= begin) | (following > begin)) & (t <= middle))
-            self._range(1, x, y, (t >= middle) | (following > middle))
+        for stretch, within in enumerate(((times >= begin) & (times <= middle), times >= middle)):
+            self._frequencies.take(stretch, values[0][within])
+            self._voltages.take(stretch, values[1][within])
         self._ended = bool(t[-1] >= self._t_end - ROUNDING)
-
-    def _range(self, stretch: int, x: Reals, y: Reals, rows: NDArray[np.bool_]) -> None:
-        if rows.any():
-            self._frequencies.take(stretch, self._speeds(x[rows]))
-            self._voltages.take(stretch, np.hypot(y[rows][:, self._re], y[rows][:, self._im]))
 
     def _speeds(self, x: Reals) -> Reals:
         columns = []
@@ -179,7 +189,7 @@ class EndOfRun:
         if self.settling is None:
             return ()
         for now, before, what, unit, value, signals in self._moving():
-            if now >= before:
+            if now >= KEEPS * before:
                 limit = value / now
                 return (
                     Finding(

@@ -17,7 +17,10 @@ def swinging(system, speed, t_end=40.0, count=1001, **kwargs):
 @pytest.mark.parametrize("at_once", [1000, 7])
 @pytest.mark.parametrize(
     ("rate", "amber", "settled"),
-    [(0.02, True, False), (0.0, True, False), (-0.02, False, False), (-0.5, False, True)],
+    [
+        *((0.02, True, False), (0.0, True, False), (-0.0005, True, False)),  # 99.5 % a quarter of 10 s
+        *((-0.0015, False, False), (-0.02, False, False), (-0.5, False, True)),
+    ],
 )
 def test_what_does_not_decay_is_amber(system, rate, amber, settled, at_once):
     # Whole periods in each quarter, so that without damping the ranges are equal.
