@@ -1,0 +1,1 @@
+"""Verdicts on runs with random events, held against an oracle that shares no code with the detectors."""

@@ -1,0 +1,202 @@
+"""Runs of one list of events with several schemes, each judged against the oracle on a fine run."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import partitioning
+import psmr
+from psmr.errors import PsmrError, PsmrWarning
+from tests.verdicts.lists import Task, system_of
+from tests.verdicts.oracle import Limits, Oracle, Seen
+
+Reals = NDArray[np.float64]
+
+FINE = psmr.VariableStep(1e-7, h_max=2e-3)
+
+AGREES = 0.01
+"""Largest difference of two runs that agree, in parts of the largest excursion."""
+
+EXACT = 1e-3
+"""How far from its limit a figure of the fine run itself must lie to be counted, in parts of the limit."""
+
+NAMES = {
+    "angle spread": "angle", "loop angle": "loop", "motor stalled": "stalled",
+    "motor runs backwards": "backwards",
+}  # fmt: skip
+"""What the findings of an outcome are called here, where otherwise."""
+
+RIGHT, WRONG, FAILED = "right", "wrong", "failed"
+APART, GREEN, MISSED = "apart, said", "apart, green like the oracle", "apart, green unlike the oracle"
+KINDS = (RIGHT, WRONG, APART, GREEN, MISSED, FAILED)
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one run of a list compares: one of KINDS, why, and how far it is from the fine run."""
+
+    task: Task
+    scheme: str
+    kind: str
+    why: str = ""
+    apart: float = math.nan
+    colour: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind}, {self.scheme} ({self.colour}, apart {self.apart:.2g}): {self.why}\n  {self.task}"
+        )
+
+
+@functools.cache
+def schemes(case: str) -> Mapping[str, Any]:
+    """Return the schemes by name; the split follows the case."""
+    found: dict[str, Any] = {f"VariableStep {t:g}": psmr.VariableStep(t) for t in (1e-3, 1e-4, 1e-5, 1e-6)}
+    found["TM 5 ms"] = psmr.SingleRate("TM", h=0.005)
+    split = partitioning.by_participation(system_of(case).linearise(), delta=20.0, algebraic="participation")
+    found["multirate 20/5 ms"] = psmr.Multirate(split, h_slow=0.02, ratio=4)
+    return found
+
+
+def compared(task: Task) -> list[Result]:
+    """Return how the fine run and every scheme compare with the oracle on the fine run."""
+    system = system_of(task.case)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PsmrWarning)
+        try:
+            fine = psmr.simulate(system, FINE, task.t_end, task.events, certify=False)
+        except PsmrError as error:
+            return [Result(task, "fine", FAILED, str(error))]
+        oracle = Oracle(system, task.events, task.t_end, fine.t, fine.x, fine.y)
+        results = [_judged(task, "fine", fine, oracle, EXACT, 0.0)]
+        wrong = "; ".join(_figures(fine, oracle.judge(Limits())))
+        if wrong:
+            results.append(Result(task, "fine, figures", WRONG, wrong, 0.0))
+        for name, scheme in schemes(task.case).items():
+            try:
+                run = psmr.simulate(system, scheme, task.t_end, task.events, certify=False)
+            except PsmrError as error:
+                results.append(Result(task, name, FAILED, str(error)))
+                continue
+            apart = difference(oracle, run)
+            result = _judged(task, name, run, oracle, AGREES, apart)
+            if apart > AGREES:  # the certificate has its say
+                run = psmr.simulate(system, scheme, task.t_end, task.events)
+                kind = APART
+                if run.judgement.colour == "green":
+                    kind = GREEN if oracle.judge(Limits(1.0 + AGREES)).colour == "green" else MISSED
+                result = Result(task, name, kind, result.why, apart, run.judgement.colour)
+            results.append(result)
+        results.append(_recorded(task))
+    return results
+
+
+def _recorded(task: Task) -> Result:
+    """Return whether a run that keeps next to nothing has the outcome of one that keeps every point."""
+    system, outcomes = system_of(task.case), []
+    for record in (None, psmr.Record("bus*.v", every=50)):
+        try:
+            run = psmr.simulate(
+                system, psmr.VariableStep(), task.t_end, task.events, record=record, certify=False
+            )
+        except PsmrError as error:
+            outcomes.append(str(error))
+        else:
+            outcomes.append(str((run.outcome, run.outcome.findings)))
+    kind = RIGHT if outcomes[0] == outcomes[1] else WRONG
+    return Result(task, "recorded", kind, "" if kind == RIGHT else f"{outcomes[0]} but {outcomes[1]}", 0.0)
+
+
+def _judged(task: Task, name: str, run: Any, oracle: Oracle, margin: float, apart: float) -> Result:
+    found = {NAMES.get(finding.what, finding.what) for finding in run.outcome.findings}
+    least, most = (oracle.judge(Limits(tolerant)) for tolerant in (1.0 + margin, 1.0 - margin))
+    missed = set(least.found) - found - least.doubtful
+    more = found - set(most.found) - most.doubtful
+    words = [f"{what} at {sorted(least.found[what])[:4]} not found" for what in sorted(missed)]
+    words += [
+        f"found without reason: {finding.sentence}"
+        for finding in run.outcome.findings
+        if NAMES.get(finding.what, finding.what) in more
+    ]
+    colour = _colour(run)
+    if not (missed or more) and not least.doubtful and colour not in (least.colour, most.colour):
+        words.append(f"outcome {colour}, must be {least.colour} or {most.colour}")
+    return Result(task, name, WRONG if words else RIGHT, "; ".join(words), apart, colour)
+
+
+def _colour(run: Any) -> str:
+    """Return how the outcome alone is judged."""
+    colours = {finding.colour for finding in run.outcome.findings}
+    return "red" if "red" in colours else "amber" if "amber" in colours else "green"
+
+
+def _figures(run: Any, seen: Seen) -> Iterator[str]:
+    """Yield the figures of the fine run's outcome that are not those of its points."""
+    outcome, f_n = run.outcome, _nominal(run)
+    pairs = [
+        ("lowest voltage", outcome.lowest_voltage, 1.0, 1e-9),
+        ("highest voltage", outcome.highest_voltage, 1.0, 1e-9),
+        ("nadir", outcome.nadir, f_n, 1e-6),
+        ("overshoot", outcome.overshoot, f_n, 1e-6),
+        ("final frequency", outcome.end_frequency, f_n, 1e-6),
+    ]
+    for what, extreme, scale, tolerance in pairs:
+        right = seen.figures.get(what)
+        if (extreme is None) != (right is None):
+            yield f"{what}: {extreme}, must be {right}"
+        elif right is not None and abs(extreme.value - scale * right) > tolerance * scale:
+            yield f"{what}: {extreme.value:.9g}, must be {scale * right:.9g}"
+    if outcome.lost is not None and "angle" in seen.since:
+        if abs(outcome.lost.t - seen.since["angle"]) > 5e-3:
+            yield f"lost at {outcome.lost.t:.6g} s, must be {seen.since['angle']:.6g} s"
+        if not _parties(outcome.lost, seen):
+            yield f"lost by {outcome.lost.first} and {outcome.lost.second}, must be {seen.found['angle']}"
+
+
+def _parties(lost: Any, seen: Seen) -> bool:
+    """Return whether one of the pairs that moved apart has a member in each group."""
+    return any(
+        {*pair.split()} & {*lost.first} and {*pair.split()} & {*lost.second} for pair in seen.found["angle"]
+    )
+
+
+def _nominal(run: Any) -> float:
+    system = run.system
+    return float(next(d.parameters["f_n"] for d in system.devices if "f_n" in d.parameters))
+
+
+def difference(oracle: Oracle, run: Any) -> float:
+    """Return the largest difference of a run from the fine one, in parts of the largest excursion.
+
+    Of all voltages and, apart, of all speeds, at the points of the run; the points of the fine one, 2 ms
+    apart, are joined by straight lines. While a fault is on at a bus, its voltage does not count.
+    """
+    system = oracle.system
+    speeds = [k for k, name in enumerate(system.names_x) if name.endswith((".omega", ".p_m"))]
+    parts = [
+        np.array([system.index(f"{bus}.{part}") - system.n for bus in oracle.grid.buses])
+        for part in ("v_re", "v_im")
+    ]
+    rights = (oracle.v, oracle.x[:, speeds])
+    others = (np.hypot(*(run.y[:, part] for part in parts)), run.x[:, speeds])
+    begins = [0, *(1 + np.flatnonzero(np.diff(run.t) == 0.0)).tolist(), len(run.t)]
+    if len(begins) != len(oracle.pieces) + 1:
+        return math.inf
+    worst = 0.0
+    for right, other in zip(rights, others, strict=True):
+        apart = 0.0
+        for piece, a, b in zip(oracle.pieces, begins[:-1], begins[1:], strict=True):
+            t, known = oracle.t[piece.rows], right[piece.rows]
+            for k in np.flatnonzero(~np.isnan(known[0])):
+                apart = max(apart, float(np.abs(np.interp(run.t[a:b], t, known[:, k]) - other[a:b, k]).max()))
+        excursion = float(np.nanmax(np.abs(right - right[0]), initial=0.0))
+        worst = max(worst, apart / excursion if excursion > 1e-9 else 0.0)
+    return worst
