@@ -227,11 +227,13 @@ class Angles:
         joined = coo_array((np.ones(i.size), (i, j)), shape=(len(names), len(names))).tocsr()
         root = at[self.sources[int(places[0])].bus]
         order, previous = breadth_first_order(joined, root, directed=False)
-        unwrapped = np.zeros(len(names))
-        unwrapped[root] = np.nan_to_num(voltage[root])
-        for bus in order[1:].tolist():  # where a bus has no voltage, its angle is taken as its neighbour's
-            step = voltage[bus] - unwrapped[previous[bus]]
-            unwrapped[bus] = unwrapped[previous[bus]] + (0.0 if np.isnan(step) else _half_turn(step))
+        unwrapped = [0.0] * len(names)
+        unwrapped[root] = float(np.nan_to_num(voltage[root]))
+        turn = np.zeros(len(names))  # from the bus before; none where one of them has no voltage
+        turn[order[1:]] = voltage[order[1:]] - voltage[previous[order[1:]]]
+        turn = np.nan_to_num(turn - TURN * np.round(turn / TURN)).tolist()
+        for bus in order[1:].tolist():
+            unwrapped[bus] = unwrapped[previous[bus]] + turn[bus]
         for k in places.tolist():
             from_bus = _half_turn(float(angles[k]) - unwrapped[at[self.sources[k].bus]])
             turns[k] = round((unwrapped[at[self.sources[k].bus]] + from_bus - float(angles[k])) / TURN)
@@ -265,7 +267,7 @@ def _equal(one: Sequence[Places], other: Sequence[Places]) -> bool:
 
 def _half_turn(angle: float) -> float:
     """Return an angle in rad within half a turn of zero."""
-    return float(angle - TURN * np.round(angle / TURN))
+    return angle - TURN * round(angle / TURN)
 
 
 def _several(names: tuple[str, ...]) -> str:

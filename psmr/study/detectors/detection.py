@@ -144,16 +144,20 @@ class Detection:
 
     def points(self, t: Reals, points: Reals) -> int | None:
         """See `Follower`."""
-        n, last = self.system.n, None
+        return self.take(t, points[:, : self.system.n], points[:, self.system.n :])
+
+    def take(self, t: Reals, x: Reals, y: Reals) -> int | None:
+        """See `Follower.points`; states and algebraic variables apart."""
+        last = None
         for monitor, detector in self._monitors:
-            detector.take(t, points[:, :n], points[:, n:])
+            detector.take(t, x, y)
             for finding in detector.findings()[:1]:
                 row = min(int(np.searchsorted(t, finding.t)), len(t) - 1)
                 if last is None or row < last:
                     last, self.stop = row, monitor.stop(finding)
         rows = slice(None if last is None else last + 1)
         for detector in self._detectors:
-            detector.take(t[rows], points[rows, :n], points[rows, n:])
+            detector.take(t[rows], x[rows], y[rows])
         return last
 
 
@@ -167,5 +171,5 @@ def detect(detection: Detection, t: Reals, x: Reals, y: Reals) -> Detection:
         detection.begin(float(t[begin]))
         for first in range(begin, end, AT_ONCE):
             rows = slice(first, min(first + AT_ONCE, end))
-            detection.points(t[rows], np.hstack([x[rows], y[rows]]))
+            detection.take(t[rows], x[rows], y[rows])
     return detection

@@ -22,6 +22,7 @@ from psmr.study.detectors.finding import Extreme, Finding
 from psmr.study.detectors.sources import Source, by_island, centre_of_inertia, sources_of
 from psmr.study.events.spans import Span
 from psmr.study.topology.network import nominal_frequency
+from psmr.study.topology.remembered import of_devices
 
 Reals = NDArray[np.float64]
 
@@ -40,7 +41,7 @@ def turning_islands(
 ) -> tuple[Island, ...]:
     """Return the islands whose frequency is free: sources with a speed and no infinite bus."""
     groups = by_island(connections.islands, connections.out, sources)
-    speeds = {name: k for k, name in enumerate(system.names_x) if name.endswith(".omega")}
+    speeds = _speeds_of(system)
     found = []
     for places in groups:
         members = [sources[k] for k in places]
@@ -50,6 +51,12 @@ def turning_islands(
             where = f"in the island of {turning[0].bus}" if len(groups) > 1 else ""
             found.append(Island(turning, omega, where))
     return tuple(found)
+
+
+@of_devices
+def _speeds_of(system: System) -> dict[str, int]:
+    """Return the positions in x of speeds by name."""
+    return {name: k for k, name in enumerate(system.names_x) if name.endswith(".omega")}
 
 
 class Frequency:

@@ -201,6 +201,12 @@ def follow_spells(t, v, counted, limits, above, durations, at, last, spells):  #
     row and column of the lowest voltage that counts and of the highest one, -1 where none does.
     """
     low, high, lowest, highest = (-1, -1), (-1, -1), np.inf, -np.inf
+    floor, ceiling = -np.inf, np.inf  # between them a voltage is beyond no limit
+    for b in range(limits.size):
+        if above[b]:
+            ceiling = min(ceiling, limits[b])
+        else:
+            floor = max(floor, limits[b])
     for k in range(t.size):
         for c in range(counted.size):
             now = v[k, c] if counted[c] else np.nan
@@ -210,6 +216,8 @@ def follow_spells(t, v, counted, limits, above, durations, at, last, spells):  #
                 highest, high = now, (k, c)
             before = last[c]
             last[c] = now
+            if floor <= now <= ceiling and floor <= before <= ceiling:
+                continue
             for b in range(limits.size):
                 was = _beyond(before, limits[b], above[b])
                 if _beyond(now, limits[b], above[b]):
