@@ -100,7 +100,7 @@ def compared(task: Task) -> list[Result]:
 
 
 def _recorded(task: Task) -> Result:
-    """Return whether a run that keeps next to nothing has the outcome of one that keeps every point."""
+    """Return whether a run that keeps next to nothing has, in words, the outcome of one that keeps it all."""
     system, outcomes = system_of(task.case), []
     for record in (None, psmr.Record("bus*.v", every=50)):
         try:
@@ -110,7 +110,9 @@ def _recorded(task: Task) -> Result:
         except PsmrError as error:
             outcomes.append(str(error))
         else:
-            outcomes.append(str((run.outcome, run.outcome.findings)))
+            outcomes.append(
+                "; ".join([*run.outcome.lines(), *sorted(f.sentence for f in run.outcome.findings)])
+            )
     kind = RIGHT if outcomes[0] == outcomes[1] else WRONG
     return Result(task, "recorded", kind, "" if kind == RIGHT else f"{outcomes[0]} but {outcomes[1]}", 0.0)
 
