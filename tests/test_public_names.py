@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+import pickle
 import re
 import warnings
 from collections import Counter
@@ -361,3 +362,11 @@ def test_right_arguments_are_taken(things, monkeypatch):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 function(*place, **given)
+
+
+def test_public_names_are_listed_and_found():
+    assert dir(psmr) == sorted(psmr.__all__)
+    for name in psmr.__all__:
+        assert pickle.loads(pickle.dumps(getattr(psmr, name))) is getattr(psmr, name)
+    with pytest.raises(AttributeError, match="No psmr attribute nothing"):
+        psmr.nothing  # noqa: B018
