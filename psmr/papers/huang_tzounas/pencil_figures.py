@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -41,22 +41,18 @@ def _spectrum_panel(ax: Axes, chosen: list[Spectrum]) -> None:
     ax.axvspan(0.0, 2.0, color=COLOURS[1], alpha=0.07, lw=0, zorder=0)
     ax.axvline(0.0, color=FAINT, lw=0.7, zorder=1)
     table = chosen[0].report.table
-    ax.plot(
-        table["real"], table["imag"], "o", ms=6.5, mfc="white", mec=INK, mew=1.0, label="system", zorder=2
-    )
+    ring: dict[str, Any] = {"ms": 6.5, "mfc": "white", "mec": INK, "mew": 1.0, "zorder": 2}
+    ax.plot(table["real"], table["imag"], "o", label="system", **ring)
     lines = []
-    for spectrum, marker in zip(chosen, ("x", "+"), strict=True):
+    for spectrum, marker, size in zip(chosen, "x+", (6.0, 8.0), strict=True):
         table, colour = spectrum.report.table, PREDICTOR_COLOUR[spectrum.predictor]
-        ax.plot(
-            table["real_numerical"],
-            np.abs(table["imag_numerical"]),
-            marker,
-            ms=6.0 if marker == "x" else 8.0,
-            mew=1.5,
-            color=colour,
-            label=f"{spectrum.predictor} prediction",
-            zorder=3,
-        )
+        look: dict[str, Any] = {
+            "ms": size,
+            "mew": 1.5,
+            "color": colour,
+            "label": f"{spectrum.predictor} prediction",
+        }
+        ax.plot(table["real_numerical"], np.abs(table["imag_numerical"]), marker, zorder=3, **look)
         row = spectrum.report.dominant
         assert row is not None
         lines.append((f"{spectrum.predictor}: {100 * row['relative_deformation']:.3g} %", colour))
@@ -72,23 +68,13 @@ def path_figure(setting: Setting, swing: pd.DataFrame) -> Figure:
         figure, grid = _six_panels()
         for axes, pencil in zip(grid, ROWS, strict=True):
             for ax, pairs in zip(axes, SWING.values(), strict=True):
-                ax.plot(
-                    setting.mode.real,
-                    setting.mode.imag,
-                    "*",
-                    ms=12,
-                    color=INK,
-                    mec="white",
-                    mew=0.6,
-                    zorder=5,
-                )
+                star = {"ms": 12, "color": INK, "mec": "white", "mew": 0.6, "zorder": 5}
+                ax.plot(setting.mode.real, setting.mode.imag, "*", **star)
                 for pair in pairs:
-                    line = _line(swing, pencil, pair)
-                    look = _look(pair, pairs)
+                    line, look = _line(swing, pencil, pair), _look(pair, pairs)
                     ax.plot(line["real"], line["imag"], **look)
-                    ax.plot(
-                        line["real"].iloc[-1], line["imag"].iloc[-1], "o", ms=6, color=look["color"], zorder=4
-                    )
+                    last = line.iloc[-1]
+                    ax.plot(last["real"], last["imag"], "o", ms=6, color=look["color"], zorder=4)
                 ax.margins(0.12)
                 ax.locator_params(nbins=5)
                 _mark_unstable(ax)
@@ -136,14 +122,8 @@ def ratio_figure(ratios: pd.DataFrame) -> Figure:
         figure = new_figure(9.6, 3.4)
         panels = figure.subplots(1, 3)
         for ax, predictor in zip(panels[:2], ("FEM", "TM"), strict=True):
-            ax.plot(
-                shown["r"],
-                shown[f"{predictor} exact [%]"],
-                "o-",
-                ms=4.5,
-                lw=0.9,
-                color=PREDICTOR_COLOUR[predictor],
-            )
+            line = {"ms": 4.5, "lw": 0.9, "color": PREDICTOR_COLOUR[predictor]}
+            ax.plot(shown["r"], shown[f"{predictor} exact [%]"], "o-", **line)
             limit = ratios.loc[ratios["r"] == MANY, f"{predictor} exact [%]"].iloc[0]
             ax.axhline(limit, color=FAINT, lw=0.7, ls=(0, (4, 3)), label=f"$r$ = {MANY}")
             for _, row in shown[shown["r"] <= 6].iterrows():
@@ -152,15 +132,9 @@ def ratio_figure(ratios: pd.DataFrame) -> Figure:
             ax.set_title(f"exact pencil, {predictor} prediction", loc="left")
             ax.margins(0.12)
             ax.legend(loc="upper right" if predictor == "FEM" else "lower right")
-        for predictor, look in (("FEM", {"ls": "-", "marker": "o"}), ("TM", {"ls": "--", "marker": "s"})):
-            panels[2].plot(
-                shown["r"],
-                shown[f"{predictor} published [%]"],
-                ms=4.5 if predictor == "FEM" else 3.0,
-                color=PREDICTOR_COLOUR[predictor],
-                label=f"{predictor} prediction",
-                **look,
-            )
+        for predictor, dashes, size in (("FEM", "o-", 4.5), ("TM", "s--", 3.0)):
+            look = {"ms": size, "color": PREDICTOR_COLOUR[predictor], "label": f"{predictor} prediction"}
+            panels[2].plot(shown["r"], shown[f"{predictor} published [%]"], dashes, **look)
         panels[2].set_title("published pencil", loc="left")
         panels[2].set_ylim(0.0, None)
         panels[2].legend(loc="upper right")

@@ -57,18 +57,12 @@ def largest_errors(setting: Setting) -> pd.DataFrame:
     """
     rows = []
     for events, solution in RESPONSES:
-        lines, errors = responses(setting, events, solution)
-        for line, error in zip(lines[1:], errors, strict=True):
-            rows.append(
-                {
-                    "events": events,
-                    "scheme": line.label,
-                    "largest error [pu]": float(np.abs(error.value).max()),
-                    "rms error [pu]": rms(error.value),
-                    "swing left, of the reference": _spread(line) / _spread(lines[0]),
-                }
-            )
-    return pd.DataFrame(rows)
+        (reference, *lines), errors = responses(setting, events, solution)
+        for line, error in zip(lines, errors, strict=True):
+            left = _spread(line) / _spread(reference)
+            rows.append((events, line.label, *_sizes(error.value), left))
+    names = ["events", "scheme", *SIZES, "swing left, of the reference"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def interpolation(setting: Setting, delta: float, h_slow: float) -> pd.DataFrame:
@@ -80,7 +74,7 @@ def interpolation(setting: Setting, delta: float, h_slow: float) -> pd.DataFrame
         for kind in ("linear", "spline"):
             scheme = setting.scheme("TM", "TM", h_slow / ratio, ratio, split, kind)
             error = setting.error(setting.run(scheme), "fault", FINE)
-            row[f"{kind}, largest [pu]"], row[f"{kind}, rms [pu]"] = float(np.abs(error).max()), rms(error)
+            row[f"{kind}, largest [pu]"], row[f"{kind}, rms [pu]"] = _sizes(error)
         row["spline / linear, largest"] = row["spline, largest [pu]"] / row["linear, largest [pu]"]
         row["spline / linear, rms"] = row["spline, rms [pu]"] / row["linear, rms [pu]"]
         row["lag of a jump [s]"] = lag_of_jump(setting, h_slow, ratio)
@@ -105,17 +99,11 @@ def lag_law(setting: Setting, h_slow: float = 0.05) -> pd.DataFrame:
     single = setting.error(setting.run(SingleRate("TM", h_slow)), "fault", FINE)
     cases = [(str(r), lag_of_jump(setting, h_slow, r), error(r)) for r in (4, 5, 6, 7, 8)]
     cases.append(("single rate", setting.system.parameter("AVR1", "t_r"), single))
-    return pd.DataFrame(
-        [
-            {
-                "r": name,
-                "lag of a jump [s]": lag,
-                "from r = 10 [pu]": float(np.abs(found - at_10).max()),
-                "from the law [pu]": float(np.abs(found - at_3 - (lag - near) * slope).max()),
-            }
-            for name, lag, found in cases
-        ]
-    )
+    rows = []
+    for name, lag, found in cases:
+        follows = at_3 + (lag - near) * slope
+        rows.append((name, lag, float(np.abs(found - at_10).max()), float(np.abs(found - follows).max())))
+    return pd.DataFrame(rows, columns=["r", "lag of a jump [s]", "from r = 10 [pu]", "from the law [pu]"])
 
 
 def reference_error(setting: Setting) -> float:
@@ -126,35 +114,18 @@ def reference_error(setting: Setting) -> float:
 
 def error_curves(setting: Setting, schemes: Mapping[str, Scheme], h: float = FINE) -> list[Curve]:
     """Return the error of omega_r,1 over time for each scheme, fault study."""
-    curves = []
-    for label, scheme in schemes.items():
-        run = setting.run(scheme)
-        curves.append(Curve(label, run.t, setting.error(run, "fault", h)))
-    return curves
+    runs = {label: setting.run(scheme) for label, scheme in schemes.items()}
+    return [Curve(label, run.t, setting.error(run, "fault", h)) for label, run in runs.items()]
 
 
 def threshold_errors(setting: Setting, deltas: tuple[float, ...]) -> pd.DataFrame:
     """Sweep delta, fault study, TM and TM, h_slow = 0.005, h_fast = 0.001 s (figures 13 b and c)."""
-    rows: list[dict[str, object]] = []
-    for delta in deltas:
-        error = setting.error(setting.run(threshold_scheme(setting, delta)), "fault", FINE)
-        rows.append(
-            {
-                "delta [1/s]": delta,
-                "largest error [pu]": float(np.abs(error).max()),
-                "rms error [pu]": rms(error),
-            }
-        )
-    for h in (0.001, 0.005):
-        error = setting.error(setting.run(SingleRate("TM", h)), "fault", FINE)
-        rows.append(
-            {
-                "delta [1/s]": f"single rate TM, {h:g} s",
-                "largest error [pu]": float(np.abs(error).max()),
-                "rms error [pu]": rms(error),
-            }
-        )
-    return pd.DataFrame(rows)
+    schemes: dict[object, Scheme] = {delta: threshold_scheme(setting, delta) for delta in deltas}
+    schemes |= {f"single rate TM, {h:g} s": SingleRate("TM", h) for h in (0.001, 0.005)}
+    rows = [
+        (name, *_sizes(setting.error(setting.run(scheme), "fault", FINE))) for name, scheme in schemes.items()
+    ]
+    return pd.DataFrame(rows, columns=["delta [1/s]", *SIZES])
 
 
 def threshold_scheme(setting: Setting, delta: float) -> Multirate:
@@ -223,6 +194,14 @@ def _networks(setting: Setting, run: Run) -> list[tuple[range, Kernels]]:
                 group, row, column = system.parameter_place(device, name)
                 parameters[group][row, column] = value
     return found
+
+
+SIZES = ("largest error [pu]", "rms error [pu]")
+
+
+def _sizes(error: Reals) -> tuple[float, float]:
+    """Return what stands under `SIZES`."""
+    return float(np.abs(error).max()), rms(error)
 
 
 def rms(values: Reals) -> float:

@@ -46,15 +46,13 @@ def interpolation_figure(r: Results) -> Figure:
         figure = new_figure(9.6, 3.7)
         linear, spline, gain = figure.subplots(1, 3, width_ratios=(1.15, 1.15, 1.0))
         top = 1.05e3 * max(float(np.abs(c.value).max()) for part in curves.values() for c in part)
-        for ax, kind, title in (
-            (linear, "linear", "linear interpolation"),
-            (spline, "spline", "cubic spline"),
+        for ax, kind, title in zip(
+            (linear, spline), curves, ("linear interpolation", "cubic spline"), strict=True
         ):
             for curve in curves[kind]:
                 ratio = int(curve.label.rpartition(" ")[2])
-                ax.plot(
-                    curve.t, 1e3 * curve.value, color=RATIO_COLOURS[ratio], lw=1.1, label=f"$r$ = {ratio}"
-                )
+                look = {"color": RATIO_COLOURS[ratio], "lw": 1.1, "label": f"$r$ = {ratio}"}
+                ax.plot(curve.t, 1e3 * curve.value, **look)
             ax.set_xlim(0.8, 10.0)
             ax.set_ylim(-top, top)
             ax.set_xlabel("time [s]")
@@ -62,12 +60,9 @@ def interpolation_figure(r: Results) -> Figure:
             _mark(ax, "fault")
         linear.set_ylabel(r"error of $\omega_{r,1}$ [0.001 pu]")
         linear.legend(loc="upper right", ncols=2, columnspacing=1.0, handlelength=1.4)
-        for (name, table), colour, marker in zip(
-            tables.items(), (COLOURS[0], COLOURS[2], COLOURS[3], COLOURS[1]), "os^D", strict=True
-        ):
-            gain.plot(
-                table["r"], table["spline / linear, rms"], f"{marker}-", ms=4.5, color=colour, label=name
-            )
+        for (name, table), colour, marker in zip(tables.items(), (0, 2, 3, 1), "os^D", strict=True):
+            look = {"ms": 4.5, "color": COLOURS[colour], "label": name}
+            gain.plot(table["r"], table["spline / linear, rms"], f"{marker}-", **look)
         gain.axhline(1.0, color=FAINT, lw=0.7, zorder=1)
         gain.set_ylim(0.6, 1.3)
         gain.set_xlabel("ratio $r = h_s / h_f$")
@@ -86,14 +81,8 @@ def residual_figure(r: Results) -> Figure:
             colours = (COLOURS[1], COLOURS[3], COLOURS[0]) if len(curves) == 3 else (COLOURS[0], COLOURS[1])
             for k, (curve, colour) in enumerate(zip(curves, colours, strict=True)):
                 dashes = (0, (3, 2)) if title == "predictor" and k else "-"
-                ax.semilogy(
-                    curve.t,
-                    np.maximum(curve.value, 1e-15),
-                    color=colour,
-                    ls=dashes,
-                    lw=1.1,
-                    label=curve.label,
-                )
+                look = {"color": colour, "ls": dashes, "lw": 1.1, "label": curve.label}
+                ax.semilogy(curve.t, np.maximum(curve.value, 1e-15), **look)
             ax.set_title(title, loc="left")
             ax.set_xlabel("time [s]")
             ax.set_xlim(0.8, 10.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,18 +38,11 @@ class Spectrum:
 
 def spectra(setting: Setting) -> list[Spectrum]:
     """Return the reports of figure 2: both pencils, FEM and TM prediction, three step pairs, TM solution."""
-    return [
-        Spectrum(
-            pencil,
-            predictor,
-            h_slow,
-            h_fast,
-            setting.deform(setting.scheme(predictor, "TM", h_fast, round(h_slow / h_fast)), pencil),
-        )
-        for pencil in PENCILS
-        for h_slow, h_fast in STEP_PAIRS
-        for predictor in ("FEM", "TM")
-    ]
+    found = []
+    for pencil, (h_slow, h_fast), predictor in itertools.product(PENCILS, STEP_PAIRS, ("FEM", "TM")):
+        scheme = setting.scheme(predictor, "TM", h_fast, round(h_slow / h_fast))
+        found.append(Spectrum(pencil, predictor, h_slow, h_fast, setting.deform(scheme, pencil)))
+    return found
 
 
 def swing_mode(setting: Setting) -> pd.DataFrame:
@@ -59,35 +53,13 @@ def swing_mode(setting: Setting) -> pd.DataFrame:
     """
     rows = []
     pairs = [pair for panel in SWING.values() for pair in panel]
-    for pencil in PENCILS:
-        for predictor, solution in pairs:
-            for h_fast in FAST_STEPS:
-                report = setting.deform(setting.scheme(predictor, solution, float(h_fast), 10), pencil)
-                s_hat, change = dominant(report), (dominant(report) - setting.mode) / abs(setting.mode)
-                rows.append(
-                    (
-                        pencil,
-                        predictor,
-                        solution,
-                        h_fast,
-                        s_hat.real,
-                        s_hat.imag,
-                        percent(report),
-                        100.0 * change.real,
-                        100.0 * change.imag,
-                    )
-                )
-    names = [
-        "pencil",
-        "predictor",
-        "solution",
-        "h_fast [s]",
-        "real",
-        "imag",
-        "relative [%]",
-        "real part [%]",
-        "imaginary part [%]",
-    ]
+    for pencil, pair, h_fast in itertools.product(PENCILS, pairs, map(float, FAST_STEPS)):
+        report = setting.deform(setting.scheme(*pair, h_fast, 10), pencil)
+        s_hat, change = dominant(report), 100.0 * (dominant(report) - setting.mode) / abs(setting.mode)
+        parts = (s_hat.real, s_hat.imag, percent(report), change.real, change.imag)
+        rows.append((pencil, *pair, h_fast, *parts))
+    deformed = ("relative [%]", "real part [%]", "imaginary part [%]")
+    names = ["pencil", "predictor", "solution", "h_fast [s]", "real", "imag", *deformed]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -138,13 +110,7 @@ def thresholds(
     for delta in deltas:
         split = setting.partition(delta)
         scheme = setting.scheme("TM", "TM", h_slow / ratio, ratio, split)
-        rows.append(
-            {
-                "delta [1/s]": delta,
-                "fast states": int(split.fast_x.sum()),
-                "fast algebraic": int(split.fast_y.sum()),
-                "exact pencil [%]": percent(setting.deform(scheme)),
-                "published pencil [%]": percent(setting.deform(scheme, "published")),
-            }
-        )
-    return pd.DataFrame(rows)
+        sizes = int(split.fast_x.sum()), int(split.fast_y.sum())
+        rows.append((delta, *sizes, *(percent(setting.deform(scheme, pencil)) for pencil in PENCILS)))
+    deformed = [f"{pencil} pencil [%]" for pencil in PENCILS]
+    return pd.DataFrame(rows, columns=["delta [1/s]", "fast states", "fast algebraic", *deformed])

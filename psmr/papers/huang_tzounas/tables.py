@@ -33,28 +33,20 @@ def table_1(setting: Setting) -> pd.DataFrame:
     """
     h_fast, ratio, macro = 0.005, 10, 20
     n, m = setting.system.n, setting.system.m
-    schemes: list[tuple[str, Scheme, int]] = [
-        ("single rate at h_fast", SingleRate("TM", h_fast), m),
-    ]
+    schemes: dict[str, tuple[Scheme, int]] = {"single rate at h_fast": (SingleRate("TM", h_fast), 0)}
     for words, split in (("", setting.split), (", all y fast", setting.all_y_fast)):
         slow = int((~split.fast_y).sum())
-        schemes += [
-            (
-                f"multirate, explicit predictor{words}",
-                setting.scheme("FEM", "TM", h_fast, ratio, split),
-                slow,
-            ),
-            (f"multirate, implicit predictor{words}", setting.scheme("TM", "TM", h_fast, ratio, split), slow),
-        ]
+        for kind, predictor in (("explicit", "FEM"), ("implicit", "TM")):
+            multirate = setting.scheme(predictor, "TM", h_fast, ratio, split)
+            schemes[f"multirate, {kind} predictor{words}"] = multirate, slow
+    start = setting.system.x0.copy()
+    start[setting.system.names_x.index("G2.omega")] += 0.1 * KICK
     rows = []
-    for name, scheme, slow in schemes:
-        start = setting.system.x0.copy()
-        start[setting.system.names_x.index("G2.omega")] += 0.1 * KICK
+    for name, (scheme, slow) in schemes.items():
         end = macro * h_fast * ratio
         counters = integrate(setting.system, scheme, end, start=(start, setting.system.y0)).counters
         made = {role: counters.factorisations_by_role.get(role, 0) / macro for role in counters.orders}
-        orders = counters.orders
-        single = not scheme.has_ratio
+        orders, single = counters.orders, not scheme.has_ratio
         rows.append(
             {
                 "scheme": name,
@@ -62,7 +54,7 @@ def table_1(setting: Setting) -> pd.DataFrame:
                 "factorisations n+m": made.get("step" if single else "predictor", 0.0),
                 "order of y^P": 0 if single else orders.get("algebraic", 0),
                 "factorisations y^P": made.get("algebraic", 0.0),
-                "m_s": slow if not single else 0,
+                "m_s": slow,
                 "order n_f+m_f": orders.get("fast", 0),
                 "factorisations n_f+m_f": made.get("fast", 0.0),
                 "order n_s+m_s": orders.get("slow", 0),
@@ -78,16 +70,16 @@ def table_2(setting: Setting) -> pd.DataFrame:
     rows = []
     for h_fast, h_slow, printed, printed_y in PRINTED_TABLE_2:
         row = {"h_fast [s]": h_fast, "h_slow [s]": h_slow}
-        for words, split, figure in (
-            ("", setting.split, printed),
-            (", all y fast", setting.all_y_fast, printed_y),
-        ):
+        both = (("", setting.split, printed), (", all y fast", setting.all_y_fast, printed_y))
+        for words, split, figure in both:
             scheme = Multirate.from_steps(split, h_slow, h_fast, predictor="FEM", solution="TM")
+            published, exact = setting.deform(scheme, "published"), setting.deform(scheme)
             row[f"paper{words} [%]"] = figure
-            row[f"published pencil{words} [%]"] = percent(setting.deform(scheme, "published"))
-            row[f"exact pencil{words} [%]"] = percent(setting.deform(scheme))
-            row[f"published |z|{words}"] = setting.deform(scheme, "published").spectral_radius
-            row[f"exact |z|{words}"] = setting.deform(scheme).spectral_radius
+            row[f"published pencil{words} [%]"], row[f"exact pencil{words} [%]"] = map(
+                percent, (published, exact)
+            )
+            row[f"published |z|{words}"] = published.spectral_radius
+            row[f"exact |z|{words}"] = exact.spectral_radius
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -126,23 +118,13 @@ def ringdowns(setting: Setting) -> pd.DataFrame:
     rows = []
     for predictor, solution, h_fast, ratio in cases:
         scheme = setting.scheme(predictor, solution, h_fast, ratio)
-        fitted = setting.ringdown(scheme)
-        exact = dominant(setting.deform(scheme))
+        fitted, exact = setting.ringdown(scheme), dominant(setting.deform(scheme))
         published = dominant(setting.deform(scheme, "published"))
-        rows.append(
-            {
-                "predictor": predictor,
-                "solution": solution,
-                "h_fast [s]": h_fast,
-                "h_slow [s]": scheme.h_slow,
-                "nonlinear run": text(fitted),
-                "exact pencil": text(exact),
-                "published pencil": text(published),
-                "exact off by": abs(exact - fitted) / abs(fitted),
-                "published off by": abs(published - fitted) / abs(fitted),
-            }
-        )
-    return pd.DataFrame(rows)
+        off = [abs(pencil - fitted) / abs(fitted) for pencil in (exact, published)]
+        words = map(text, (fitted, exact, published))
+        rows.append((predictor, solution, h_fast, scheme.h_slow, *words, *off))
+    names = ["predictor", "solution", "h_fast [s]", "h_slow [s]", "nonlinear run", "exact pencil"]
+    return pd.DataFrame(rows, columns=[*names, "published pencil", "exact off by", "published off by"])
 
 
 def critical_steps(setting: Setting) -> pd.DataFrame:
