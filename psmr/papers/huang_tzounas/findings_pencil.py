@@ -96,8 +96,8 @@ def stability(r: Results) -> Iterator[Finding]:
 
 def _end(r: Results, pencil: str, predictor: str, solution: str, column: str) -> float:
     """Return a figure of the dominant mode at the largest fast step of figures 3 to 5."""
-    rows = r.swing.set_index(["pencil", "predictor", "solution"]).loc[(pencil, predictor, solution)]
-    return float(rows[column].iloc[-1])
+    chosen = (r.swing["pencil"] == pencil) & (r.swing["predictor"] == predictor)
+    return float(r.swing[column][chosen & (r.swing["solution"] == solution)].iloc[-1])
 
 
 def swing(r: Results) -> Iterator[Finding]:
