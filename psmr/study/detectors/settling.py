@@ -120,7 +120,7 @@ class EndOfRun:
             rows = slice(-1, None)
         else:
             rows = slice(max(0, int(np.searchsorted(t, self._edges[0])) - 1), None)
-        times, values = t[rows], [self._speeds(x[rows]), np.hypot(y[rows][:, self._re], y[rows][:, self._im])]
+        times, values = t[rows], [self._speeds(x[rows]), np.hypot(y[rows, self._re], y[rows, self._im])]
         if self._before is not None:
             times = np.append(self._before[0], times)
             values = [np.vstack(pair) for pair in zip(self._before[1], values, strict=True)]
