@@ -180,12 +180,17 @@ class Certificate:
 
         Each is a mode of the system and what the scheme makes of it, in 1/s and rad/s, None where the step
         cannot show it. Modes that grow and are `hidden` are not among them. Of a scheme that chose its steps
-        these are those of the median step: it takes longer ones where an oscillation has died out.
+        these are those of the median step: it takes longer ones where an oscillation has died out, and a step
+        that is too long to show one has none to show.
         """
         if self.report is None:
             return ()
         changed = changed_most(self.report.columns, limit)
-        return tuple(mode for mode in changed if not np.isclose(mode[0], self.hidden).any())
+        return tuple(
+            (s, s_hat)
+            for s, s_hat in changed
+            if not np.isclose(s, self.hidden).any() and not (s_hat is None and self.at_steps)
+        )
 
 
 def certify(

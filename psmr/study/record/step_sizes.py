@@ -8,9 +8,15 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+SWINGING = 10.0
+"""Time in s after an event in which its swings are large, as planning studies simulate them."""
+
 
 def judged_steps(t: NDArray[np.float64], events: Collection[float] = ()) -> dict[str, float]:
     """Return step sizes in s of a run by what they are: the median, the longest, the median late in the run.
+
+    The median is that of the steps within `SWINGING` of an event: later ones become longer where nothing
+    moves.
 
     Parameters
     ----------
@@ -27,7 +33,10 @@ def judged_steps(t: NDArray[np.float64], events: Collection[float] = ()) -> dict
     if not moving.any():
         return {}
     h, ends = h[moving], ends[moving]
-    steps = {"the median step": statistics.median(h.tolist()), "the longest step": float(h.max())}
+    began = np.array(sorted({first, *events}))
+    after = ends - began[np.maximum(np.searchsorted(began, ends) - 1, 0)]
+    swings = h[after <= SWINGING] if (after <= SWINGING).any() else h
+    steps = {"the median step": statistics.median(swings.tolist()), "the longest step": float(h.max())}
     quiet = ends > 0.5 * (last + float(t[-1]))
     if quiet.any():
         steps["the median step of the quiet part"] = statistics.median(h[quiet].tolist())
