@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.records import (
@@ -58,6 +59,9 @@ class Counters:
     jumped_at
         Times in s at which the algebraic variables jumped to another solution, since the one that was
         followed had ended.
+    outdated_at
+        Times in s at which the network's answer no longer held and was formed anew, of a multirate scheme
+        with ``interface="schur"``; after events it is formed anew anyway.
     seconds
         Wall time of the run; compiling is not in it.
     rejected
@@ -88,6 +92,7 @@ class Counters:
     parts: int = 0
     divided_at: tuple[float, ...] = ()
     jumped_at: tuple[float, ...] = ()
+    outdated_at: tuple[float, ...] = ()
 
     @property
     def chatter(self) -> float:
@@ -103,7 +108,7 @@ class Counters:
         seconds: float,
         divided_at: tuple[float, ...] = (),
         jumped_at: tuple[float, ...] = (),
-        **choices: int,
+        **choices: Any,
     ) -> Counters:
         """Collect what the blocks counted; `choices` are the other counts by name."""
         counted = {block.role: (block.size, block.records.kept.counts) for block in blocks}

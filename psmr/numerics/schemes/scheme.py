@@ -263,7 +263,7 @@ class Engine(Protocol):
     def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
         """Make the blocks anew with the devices in `out` out of service."""
 
-    def counted(self) -> dict[str, int]:
+    def counted(self) -> dict[str, Any]:
         """Return what `Counters` has beside the work of the blocks."""
 
 

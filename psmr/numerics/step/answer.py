@@ -9,6 +9,9 @@ to first order, where the level l = y_s - S w_fast changes slowly, and is interp
 solved together with these equations for the variables they read: S is the Schur complement's part of their
 Newton matrix. Entries of S below `LEAST` of the largest of their row are left out, from matrix and level
 alike, so that only the answer to them is late.
+
+S is that of one point. It is formed anew after each event, and where it no longer holds
+(`psmr.numerics.step.validity`).
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from psmr.dae.system.system import Group, System
 from psmr.errors import SingularError
 from psmr.numerics.solve.block import Block, column_indices, make_block
 from psmr.numerics.solve.ramps import Following
+from psmr.numerics.step.validity import SHORT, Probe, no_probe
 
 Reals = NDArray[np.float64]
 Places = NDArray[Any]
@@ -39,6 +43,9 @@ Loaded = tuple[Sequence[Reals], Reals, Reals, Following]
 
 # Entries of S below this part of the largest of their row are left out: a plant far away.
 LEAST = 1e-3
+
+# Up to this many entries the whole of a solution costs less than the search for the part that is needed.
+SMALL = 20_000
 
 
 class Answers(NamedTuple):
@@ -68,7 +75,12 @@ def no_answers() -> Answers:
 
 
 def answer(
-    matrix: sparse.sparray, rows: Places, variables: Places, fast: Places, read: Places
+    matrix: sparse.sparray,
+    rows: Places,
+    variables: Places,
+    fast: Places,
+    read: Places,
+    earlier: sparse.csr_array | None = None,
 ) -> sparse.csr_array:
     """Return S, the rows of the variables that are read.
 
@@ -82,6 +94,8 @@ def answer(
         Positions of the fast variables, the columns of the result.
     read
         Positions of the answering variables, among `variables`, the rows of the result.
+    earlier
+        An S of these variables; the entries that it has are not left out.
 
     Raises
     ------
@@ -100,11 +114,20 @@ def answer(
             f"the {len(rows)} slow algebraic equations do not determine the slow algebraic variables, so "
             "that there is no answer to the fast ones: take interface='held', or another partition"
         ) from error
-    found = -some_of_solution(lu, sparse.coo_array(forced[:, moving]), np.searchsorted(variables, read))
+    wanted = np.searchsorted(variables, read)
+    if len(rows) * moving.size <= SMALL:
+        found = -lu.solve(forced[:, moving].toarray())[wanted]
+    else:
+        found = -some_of_solution(lu, sparse.coo_array(forced[:, moving]), wanted)
     size = np.abs(found)
-    found[size < LEAST * size.max(axis=1)[:, None]] = 0.0
-    kept = sparse.coo_array(found)
-    return sparse.csr_array((kept.data, (kept.row, moving[kept.col])), shape=(len(read), len(fast)))
+    kept = (size >= LEAST * size.max(axis=1)[:, None]) & (size > 0.0)
+    if earlier is not None:
+        place = np.zeros(len(fast), np.intp)
+        place[moving] = np.arange(moving.size)
+        had = sparse.coo_array(earlier)
+        kept[had.row, place[had.col]] = True
+    row, column = np.nonzero(kept)
+    return sparse.csr_array((found[kept], (row, moving[column])), shape=(len(read), len(fast)))
 
 
 def some_of_solution(lu: SuperLU, right: sparse.coo_array, wanted: Places) -> Reals:
@@ -174,6 +197,8 @@ class AnsweringBlock(Block):
     ----------
     terms
         Entries of S with their signs as parameters of `Term`.
+    gains
+        S; None before it is formed.
     answers
         What the machine needs.
     loaded
@@ -181,6 +206,7 @@ class AnsweringBlock(Block):
     """
 
     terms: tuple[Reals, Reals] = (np.zeros((0, 1)), np.zeros((0, 1)))
+    gains: sparse.csr_array | None = None
     answers: Answers = field(default_factory=no_answers)
     loaded: Loaded | None = None
 
@@ -201,51 +227,98 @@ class AnsweringBlock(Block):
         """Take the equations of another block; what was counted and loaded stays."""
         new.records.kept.counts[:] = self.records.kept.counts
         self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows
-        self.terms, self.answers = type(self).terms, no_answers()
+        self.terms, self.gains, self.answers = type(self).terms, None, no_answers()
         if isinstance(new, AnsweringBlock):
-            self.terms, self.answers = new.terms, new.answers
+            self.terms, self.gains, self.answers = new.terms, new.gains, new.answers
         self._keep(new.records)
 
+    def renew(self, gains: sparse.csr_array, w: Reals) -> bool:
+        """Write another S with the same entries into the equations; return whether it has the same."""
+        old = self.gains
+        if old is None or not (
+            np.array_equal(old.indptr, gains.indptr) and np.array_equal(old.indices, gains.indices)
+        ):
+            return False
+        self.gains = gains
+        self.terms[0][:, 0] = -gains.data
+        self.answers.gains[:] = gains.data
+        self.kernels.parameters[0][:, 0] = -gains.data
+        self.kernels.write_constant(w, self.records.matrix.constant)
+        self.forget()
+        return True
 
-def answering_block(
+
+def answer_at(
     system: System,
-    parameters: Sequence[Reals],
     w: Reals,
     whole: Block,
-    fast: tuple[Places, Places],
+    fast: Places,
     slow: tuple[Places, Places],
     read: Places,
-    out: Collection[str] = (),
-) -> AnsweringBlock:
-    """Return the block of the fast equations with the network's answer as it is at w.
+    earlier: sparse.csr_array | None = None,
+) -> sparse.csr_array:
+    """Return S at w.
 
     Parameters
     ----------
-    system, parameters
+    system
         The DAE.
+    w
+        The point.
     whole
         Block of all its equations.
-    fast, slow
-        Positions of the rows and of the variables of each side.
+    fast
+        Positions of the fast variables.
+    slow
+        Positions of the slow rows and of their variables.
     read
         Positions of the slow algebraic variables that answer.
-    out
-        Names of devices out of service.
+    earlier
+        See `answer`.
 
     Raises
     ------
     SingularError
         As `answer`.
     """
-    rows, variables = fast
-    size = system.n + system.m
-    matrix, places = whole.records.matrix, whole.kernels
+    size, matrix, places = system.n + system.m, whole.records.matrix, whole.kernels
+    whole.evaluate(w)  # what follows a course is then as it is at w
     jacobian(matrix.table, matrix.constant, w, matrix.J)
     columns = places.variables[column_indices(places)]
     pattern = (matrix.J[:-1].copy(), (places.row_indices[places.indices].astype(np.int64), columns))
     complete = sparse.csr_array(pattern, shape=(size, size))
     algebraic_rows, algebraic = (places[places >= system.n] for places in slow)
-    gains = answer(complete, algebraic_rows, algebraic, variables, read).tocoo()
+    return answer(complete, algebraic_rows, algebraic, fast, read, earlier)
+
+
+def answering_block(
+    system: System,
+    parameters: Sequence[Reals],
+    w: Reals,
+    answer: sparse.csr_array,
+    fast: tuple[Places, Places],
+    read: Places,
+    out: Collection[str] = (),
+) -> AnsweringBlock:
+    """Return the block of the fast equations with the network's answer.
+
+    Parameters
+    ----------
+    system, parameters
+        The DAE.
+    w
+        Buffer at which constant entries are evaluated.
+    answer
+        S.
+    fast
+        Positions of the fast rows and of their variables.
+    read
+        Positions of the slow algebraic variables that answer.
+    out
+        Names of devices out of service.
+    """
+    rows, variables = fast
+    size, gains = system.n + system.m, answer.tocoo()
     term, level = compile_components([Term, Level])
     count = len(read)
     added, time = np.arange(size, size + count), len(w) - 1
@@ -271,16 +344,72 @@ def answering_block(
         np.concatenate([variables, read]),
         out,
     )
-    by_rows = gains.tocsr()
     answers = Answers(
         at=np.ascontiguousarray(read, dtype=np.uint32),
-        ends=np.ascontiguousarray(by_rows.indptr, dtype=np.uint32),
-        of=np.ascontiguousarray(variables[by_rows.indices], dtype=np.uint32),
-        gains=np.ascontiguousarray(by_rows.data),
+        ends=np.ascontiguousarray(answer.indptr, dtype=np.uint32),
+        of=np.ascontiguousarray(variables[answer.indices], dtype=np.uint32),
+        gains=np.ascontiguousarray(answer.data),
         level=block.kernels.parameters[1].reshape(-1),
     )
     return AnsweringBlock(
-        block.role, block.kernels, block.columns, block.rows, block.records, terms=terms, answers=answers
+        block.role,
+        block.kernels,
+        block.columns,
+        block.rows,
+        block.records,
+        terms=terms,
+        gains=answer,
+        answers=answers,
+    )
+
+
+def probe_of(
+    answers: Answers,
+    fast: tuple[int, Block],
+    slow: tuple[int, Block],
+    read: Places,
+    rounds: int,
+    most: float,
+    size: int,
+) -> Probe:
+    """Return what is needed to try the answer later on.
+
+    Parameters
+    ----------
+    answers
+        The answer.
+    fast, slow
+        Numbers and blocks of the fast equations and of the last slow solve of a macro step.
+    read
+        Positions of the answering variables that the fast equations read.
+    rounds
+        How many solves of the fast block reach over a macro step.
+    most
+        Gain from which on the answer is formed anew.
+    size
+        Length of w.
+    """
+    if not answers.gains.size:
+        return no_probe()
+    number, block = fast
+    variables = block.kernels.variables
+    own = np.flatnonzero(~np.isin(variables, answers.at))
+    rows = len(block.kernels.row_indices) - len(answers.at) + np.searchsorted(answers.at, read)
+    places = slow[1].kernels.variables
+    order = np.argsort(places)
+    return Probe(
+        fast=number,
+        slow=slow[0],
+        rounds=rounds,
+        most=most,
+        rows=rows.astype(np.uint32),
+        signs=SHORT * np.random.default_rng(0).choice((-1.0, 1.0), len(rows)),
+        moved=np.ascontiguousarray(variables[own], dtype=np.uint32),
+        answer=own.astype(np.uint32),
+        own=order[np.searchsorted(places, read, sorter=order)].astype(np.uint32),
+        by=np.zeros(len(own) + slow[1].size),
+        base=np.zeros(slow[1].size + 1),
+        point=np.zeros(size),
     )
 
 

@@ -16,7 +16,15 @@ from psmr.numerics.solve.block import Block, make_block
 from psmr.numerics.solve.newton import POLICIES
 from psmr.numerics.solve.ramps import Place
 from psmr.numerics.solve.sides import Sides, read_by, sides_of, sides_within
-from psmr.numerics.step.answer import AnsweringBlock, Answers, answering_block, no_answers
+from psmr.numerics.solve.status import DONE, STALE
+from psmr.numerics.step.answer import (
+    AnsweringBlock,
+    Answers,
+    answer_at,
+    answering_block,
+    no_answers,
+    probe_of,
+)
 from psmr.numerics.step.encoded import Encoded, blocks_of, encode
 from psmr.numerics.step.loop import advance
 from psmr.numerics.step.machine import (
@@ -24,17 +32,18 @@ from psmr.numerics.step.machine import (
     CORRECTIONS,
     DIFFERENCE,
     DIVIDED,
-    EFFORT,
     FAILED,
     LEAST,
     PARTS,
     REMEMBER,
+    TRIED,
     VALID_OF,
     Machine,
 )
 from psmr.numerics.step.past import Past, forget, no_past
 from psmr.numerics.step.program import Program
 from psmr.numerics.step.time_grid import TimeGrid
+from psmr.numerics.step.validity import MOST_GAIN, Probe, no_probe
 
 Reals = NDArray[np.float64]
 
@@ -106,9 +115,14 @@ class ProgramEngine:
             self.blocks[number] = make_block(system, role, parameters, w, rows, variables)
         self.system, self._late = system, False
         self._out: tuple[str, ...] = ()
-        self.answered = any(stage.answered for stage, _ in steady.stages())
+        # Twice the fast steps of a macro step: solves of the trapezoidal rule are of half a step.
+        self._rounds = max((2 * times for stage, times in steady.stages() if stage.answered), default=0)
+        self.answered = self._rounds > 0
+        self._state, self._measured = np.zeros(TRIED + 1, np.int64), np.array([0.0, 0.0, 1.0])
+        self._parameters = parameters
+        self._outdated_at: list[float] = []
         if self.answered:
-            self._make_answer(parameters, w)
+            self._make_answer(w)
         self.memory = program.memory
         self.before: tuple[float, ...] = ()
         self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
@@ -118,7 +132,6 @@ class ProgramEngine:
         for encoded in (part, usual):
             depths = self._depths[: encoded.depths.size]
             np.maximum(depths, encoded.depths, out=depths)
-        self._state, self._measured = np.zeros(EFFORT + 1, np.int64), np.array([0.0, 0.0, 1.0])
         self._state[REMEMBER] = int(self.memory > 0)
         self.machine = Machine(
             code=part.code,
@@ -133,6 +146,7 @@ class ProgramEngine:
             slow=self.sides.slow.astype(np.uint32),
             read=self._read(),
             answers=self._answers(),
+            probe=self._probe(w),
             past=self._past(),
             within=_NO_POINTS,
             divided=np.zeros(0, np.int64),
@@ -157,8 +171,12 @@ class ProgramEngine:
 
     def _wanted(self) -> NDArray[Any]:
         """Return the slow variables that fast points have: all that are recorded, or that fast rows read."""
+        return self.sides.slow if self.every else self._read_by_fast()
+
+    def _read_by_fast(self) -> NDArray[Any]:
+        """Return the slow variables that fast rows read; all of them where there are no such rows."""
         fast = [block for (_, side), n in self.places.items() if side == "fast" for block in [self.blocks[n]]]
-        if self.every or not fast:
+        if not fast:
             return self.sides.slow
         rows = fast[0].kernels.row_indices
         return read_by(self.blocks[0], rows[rows < self._size], self.sides.slow)
@@ -179,29 +197,44 @@ class ProgramEngine:
         block = self.blocks[self.places["fast", "fast"]] if self.answered else None
         return block.answers if isinstance(block, AnsweringBlock) else no_answers()
 
-    def _make_answer(self, parameters: Sequence[Reals], w: Reals) -> None:
-        """Make the block of the fast equations anew, with the network's answer as it is at w."""
+    def _probe(self, w: Reals) -> Probe:
+        """Return what tries the network's answer at macro points."""
+        if not self.answered:
+            return no_probe()
+        fast = self.places["fast", "fast"]
+        slow = self.places.get(("algebraic", "slow"), self.places["slow", "slow"])
+        of_fast, of_slow = (fast, self.blocks[fast]), (slow, self.blocks[slow])
+        read = self._read_by_fast()
+        read = read[read >= self.system.n]
+        most = MOST_GAIN[min(self.memory, 2)]
+        return probe_of(self._answers(), of_fast, of_slow, read, self._rounds, most, w.size)
+
+    def _make_answer(self, w: Reals, between: bool = False) -> bool:
+        """Form the network's answer as it is at w; return whether the block of the fast equations is new.
+
+        `between` events, the entries of S that there were stay, so that soon only their values change.
+        """
         number, whole = self.places["fast", "fast"], self.blocks[0]
         old, size = self.blocks[number], self._size
         rows = old.kernels.row_indices.astype(np.intp)
         rows = rows[rows < size]
         slow_rows = np.setdiff1d(whole.kernels.row_indices, rows)
-        block = answering_block(
-            self.system,
-            parameters,
-            w,
-            whole,
-            (rows, self.sides.fast),
-            (slow_rows, self.sides.slow),
-            self._answering(),
-            self._out,
-        )
+        self._state[TRIED] = -1
+        fast, slow = self.sides.fast, (slow_rows, self.sides.slow)
+        earlier, read = None, self.machine.answers.at if between else self._answering()
+        if between and isinstance(old, AnsweringBlock):
+            earlier = old.gains
+        found = answer_at(self.system, w, whole, fast, slow, read, earlier)
+        if isinstance(old, AnsweringBlock) and earlier is not None and old.renew(found, w):
+            return False
+        block = answering_block(self.system, self._parameters, w, found, (rows, fast), read, self._out)
         if isinstance(old, AnsweringBlock):
             old.become(block)
             if old.loaded is not None:
                 old.load(*old.loaded, w)
         else:
             self.blocks[number] = block
+        return True
 
     def _without_answer(self, parameters: Sequence[Reals], w: Reals) -> None:
         """Make the block of the fast equations anew, with what they read of others held."""
@@ -212,15 +245,19 @@ class ProgramEngine:
         if isinstance(old, AnsweringBlock):
             old.become(make_block(self.system, "fast", parameters, w, rows, variables, self._out))
 
-    def _answer_anew(self, w: Reals) -> None:
-        """Follow an event with the network's answer."""
-        if not self._late:
-            return
+    def _answer_after_event(self, w: Reals) -> None:
+        """Form the network's answer anew where an event has loaded other values."""
         block = self.blocks[self.places["fast", "fast"]]
         if isinstance(block, AnsweringBlock) and block.loaded is not None:
-            self._make_answer(block.loaded[0], w)
-            self.machine = self.machine._replace(answers=self._answers(), past=self._past())
+            self._answer_anew(w)
         self._late = False
+
+    def _answer_anew(self, w: Reals, between: bool = False) -> None:
+        """Form the network's answer anew: after an event, or `between` events since it no longer holds."""
+        if self._make_answer(w, between):
+            self.machine = self.machine._replace(
+                answers=self._answers(), probe=self._probe(w), past=self._past()
+            )
 
     def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:
         """Return whether slow equations read one of the held inputs (positions in w) or of the parameters."""
@@ -252,7 +289,8 @@ class ProgramEngine:
         self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
     ) -> tuple[int, int]:
         """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
-        self._answer_anew(w)
+        if self._late:
+            self._answer_after_event(w)
         self.ready()
         status = 0
         if self.machine.divided.size != len(grid.steps):
@@ -277,6 +315,11 @@ class ProgramEngine:
             for _ in range(min(done - first, self.memory)):
                 self.before = (h, *(h + back for back in self.before))[: self.memory]
             first = done
+            if status == STALE:
+                self._outdated_at.append(float(w[-1]))
+                self._answer_anew(w, between=True)
+                self.ready()
+                status = DONE
         return first, int(status)
 
     def divided(self, first: int, last: int) -> NDArray[np.intp]:
@@ -296,7 +339,7 @@ class ProgramEngine:
 
     def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
         """Make the blocks anew with the devices in `out` out of service."""
-        whole = self.blocks[0]
+        whole, self._parameters = self.blocks[0], parameters
         if self.answered:
             self._without_answer(parameters, w)
         whole.take_out(system, parameters, w, out)
@@ -306,12 +349,13 @@ class ProgramEngine:
                 places = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
                 self.blocks[number].take_out(system, parameters, w, out, places)
         if self.answered:
-            self._make_answer(parameters, w)
+            self._make_answer(w)
         self.machine = self.machine._replace(
             fast=self.sides.fast.astype(np.uint32),
             slow=self.sides.slow.astype(np.uint32),
             read=self._read(),
             answers=self._answers(),
+            probe=self._probe(w),
             past=self._past(),
         )
 
@@ -320,13 +364,14 @@ class ProgramEngine:
         measured = self._measured
         return self.blocks[int(self._state[FAILED])], float(measured[LEAST]), float(measured[DIFFERENCE])
 
-    def counted(self) -> dict[str, int]:
+    def counted(self) -> dict[str, Any]:
         """Return what `Counters` has beside the work of the blocks."""
         state = self._state
         return {
             "corrections": int(state[CORRECTIONS]),
             "divided": int(state[DIVIDED]),
             "parts": int(state[PARTS]),
+            "outdated_at": tuple(self._outdated_at),
         }
 
 

@@ -14,7 +14,7 @@ from psmr.dae.compile.reference import by_reference
 from psmr.numerics.solve.explicit import project
 from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import VALID, kept_of
-from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_SETTLED, SLOW_TO_AGREE
+from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_SETTLED, SLOW_TO_AGREE, STALE
 from psmr.numerics.step.encoded import (
     ADD,
     AGAIN,
@@ -50,9 +50,11 @@ from psmr.numerics.step.machine import (
     REMEMBER,
     ROUND,
     SOLVING,
+    TRIED,
     VALID_OF,
 )
 from psmr.numerics.step.past import forget
+from psmr.numerics.step.validity import EVERY, begin, factorised, gain
 
 # The least part of a step that is tried: the jump of a limiter, or a voltage that turns within a step, is
 # then bracketed to a thousandth of it.
@@ -146,6 +148,24 @@ def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
     return DONE
 
 
+@lean
+def _outdated(machine, w):  # type: ignore[no-untyped-def]
+    """Return whether the network's answer no longer holds at w; it is tried at some macro points only."""
+    state, probe = machine.state, machine.probe
+    if probe.fast < 0:
+        return False
+    fast, slow = machine.blocks[probe.fast], machine.blocks[probe.slow]
+    if not (factorised(fast) and factorised(slow)):
+        return False
+    if state[TRIED] < 0:
+        begin(fast, slow, probe, w)
+    state[TRIED] += 1
+    if state[TRIED] < EVERY:
+        return False
+    state[TRIED] = 0
+    return gain(slow, probe, w) > probe.most
+
+
 @announced("the integrator", 3)
 @lean
 def advance(machine, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
@@ -153,6 +173,7 @@ def advance(machine, h, times, ends, first, last, w, record):  # type: ignore[no
 
     The rows between ends[k] and ends[k + 1] take the points within it. Returns (number of the step that was
     not completed or `last`, status); w then is the last point that was reached, in parts of that step too.
+    With `STALE` the step before that number was completed, and the network's answer does not hold after it.
     """
     machine = by_reference(machine)
     points, state = machine.points, machine.state
@@ -181,4 +202,6 @@ def advance(machine, h, times, ends, first, last, w, record):  # type: ignore[no
         if state[REMEMBER] != 0:
             copy(points[AT_OLDER], points[AT_OLDEST])
             copy(points[AT_START], points[AT_OLDER])
+        if _outdated(machine, w):
+            return k + 1, STALE
     return last, DONE

@@ -11,9 +11,12 @@ import numpy as np
 
 from psmr.numerics.step.answer import Answers
 from psmr.numerics.step.past import Past
+from psmr.numerics.step.validity import Probe
 
 # Places in `Machine.state`.
 AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, REMEMBER, EFFORT = range(9)
+# Macro steps since the network's answer was last tried, -1 where it was not since it was formed.
+TRIED = 9
 # Places in `Machine.measured`.
 DIFFERENCE, LEAST, SHARPER = range(3)
 # Columns of `Machine.loops`: times round, and corrections in a row that made the difference larger.
@@ -40,6 +43,8 @@ class Machine(NamedTuple):
         are interpolated.
     answers
         See `psmr.numerics.step.answer.Answers`.
+    probe
+        See `psmr.numerics.step.validity.Probe`.
     past
         See `psmr.numerics.step.past.Past`.
     within
@@ -64,6 +69,7 @@ class Machine(NamedTuple):
     slow: np.ndarray
     read: np.ndarray
     answers: Answers
+    probe: Probe
     past: Past
     within: np.ndarray
     divided: np.ndarray

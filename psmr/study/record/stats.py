@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -154,15 +155,24 @@ def _helped(c: Counters) -> list[str]:
             f"{c.honest} solves were done again with a matrix at every iteration, {c.damped} of them damped"
         )
     if c.divided:
-        shown = ", ".join(f"{t:.6g}" for t in c.divided_at[:TIMES])
-        more = f" and {len(c.divided_at) - TIMES} more" if len(c.divided_at) > TIMES else ""
         lines.append(
-            f"{c.divided} steps had no solution as a whole and were taken in parts, at t = {shown}{more} s"
+            f"{c.divided} steps had no solution as a whole and were taken in parts, at {_times(c.divided_at)}"
         )
     if c.jumped_at:
-        shown = ", ".join(f"{t:.6g}" for t in c.jumped_at[:TIMES])
-        lines.append(f"the algebraic variables jumped to another solution at t = {shown} s")
+        lines.append(f"the algebraic variables jumped to another solution at {_times(c.jumped_at)}")
+    if c.outdated_at:
+        lines.append(
+            f"the response of the network was formed anew {len(c.outdated_at)} times between events, since "
+            f"it no longer held, at {_times(c.outdated_at)}"
+        )
     return lines
+
+
+def _times(times: Sequence[float]) -> str:
+    """Return the first few times in words."""
+    shown = ", ".join(f"{t:.6g}" for t in times[:TIMES])
+    more = f" and {len(times) - TIMES} more" if len(times) > TIMES else ""
+    return f"t = {shown}{more} s"
 
 
 def _ratio(mine: float, other: float) -> str:
