@@ -43,7 +43,7 @@ from psmr.numerics.step.machine import (
 from psmr.numerics.step.past import Past, forget, no_past
 from psmr.numerics.step.program import Program
 from psmr.numerics.step.time_grid import TimeGrid
-from psmr.numerics.step.validity import MOST_GAIN, Probe, no_probe
+from psmr.numerics.step.validity import MOST_GAIN, MOST_ROUNDS, Probe, no_probe
 
 Reals = NDArray[np.float64]
 
@@ -116,8 +116,8 @@ class ProgramEngine:
         self.system, self._late = system, False
         self._out: tuple[str, ...] = ()
         # Twice the fast steps of a macro step: solves of the trapezoidal rule are of half a step.
-        self._rounds = max((2 * times for stage, times in steady.stages() if stage.answered), default=0)
-        self.answered = self._rounds > 0
+        rounds = max((2 * times for stage, times in steady.stages() if stage.answered), default=0)
+        self.answered, self._rounds = rounds > 0, min(rounds, MOST_ROUNDS)
         self._state, self._measured = np.zeros(TRIED + 1, np.int64), np.array([0.0, 0.0, 1.0])
         self._parameters = parameters
         self._outdated_at: list[float] = []
@@ -185,7 +185,7 @@ class ProgramEngine:
         """Return those of them that are interpolated."""
         wanted = self._wanted()
         if self.answered:
-            wanted = np.setdiff1d(wanted, self._answering())
+            wanted = wanted[wanted < self.system.n]
         return wanted.astype(np.uint32)
 
     def _answering(self) -> NDArray[Any]:

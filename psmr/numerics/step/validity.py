@@ -33,6 +33,10 @@ from psmr.numerics.solve.records import SOLVES, VALID, kept_of, lu_of, matrix_of
 # The size e: its square is far below the change that matters, e times that far above Newton's tolerance.
 SHORT = 1e-4
 
+# Most solves of the fast block for dw: a forming then does not cost more the finer the fast steps are. Over
+# more of them dw is that of the first part of a macro step.
+MOST_ROUNDS = 40
+
 # Macro steps from one trial to the next.
 EVERY = 5
 
