@@ -5,6 +5,7 @@ import pytest
 
 import partitioning
 import psmr
+from psmr.numerics.step.validity import EVERY, next_trial
 
 PLANTS = [f"G{k}_full" for k in (30, 32, 34, 36, 38)]
 BUSES = [f"bus{k}" for k in (30, 32, 34, 36, 38)]
@@ -67,3 +68,57 @@ def test_the_answer_stays_where_nothing_turns(drifting):
     events = psmr.ParameterStep(PLANTS[0], "v_2", 0.03, 0.02)
     run = psmr.simulate(system, scheme, 0.5, [events], certify=False)
     assert run.stats.counters.outdated_at == ()
+
+
+def plants_apart(system, **choices):
+    """Return the scheme with the five plants in the fast set."""
+    split = partitioning.by_device(system.linearise(), PLANTS + BUSES)
+    return psmr.Multirate(
+        split, 0.01, 10, predictor="extrapolation", predict="slow", interface="schur", **choices
+    )
+
+
+@pytest.mark.parametrize(("interpolation", "most"), [("linear", 2e-3), ("spline", 5e-4)])
+def test_the_answer_follows_islands_that_drift_apart(drifting, interpolation, most):
+    """One island falls to 59.6 Hz, the other rises to 60.9 Hz, each with plants in the fast set."""
+    system = drifting[0]
+    events = [psmr.LineTrip(line, start=0.5) for line in ("1-2", "3-4", "14-15")]
+    right = psmr.simulate(system, psmr.VariableStep(1e-6), 5.0, events, certify=False)
+    scheme = plants_apart(system, interpolation=interpolation)
+    run = psmr.simulate(system, scheme, 5.0, events, certify=False)
+    times = np.linspace(0.6, 5.0, 45)
+    assert np.abs(voltages(run, times) - voltages(right, times)).max() < most
+    assert len(run.stats.counters.outdated_at) < 100
+
+
+def test_the_answer_follows_a_frequency_that_falls_for_long(drifting):
+    """A generator is lost and no governor acts: 55.4 Hz after 30 s.
+
+    The prediction of a phasor that turns by theta in a macro step, along a line, misses theta^2.
+    """
+    system = drifting[0]
+    events = [psmr.GeneratorTrip("G33", start=0.5)]
+    right = psmr.simulate(system, psmr.VariableStep(1e-5), 30.0, events, certify=False)
+    run = psmr.simulate(system, plants_apart(system), 30.0, events, certify=False)
+    assert run.outcome.lost is None
+    times = np.linspace(1.0, 30.0, 59)
+    theta = 2 * np.pi * 60.0 * 0.01 * (1.0 - right.at(times, ["G39.omega"]).to_numpy()[:, 0])
+    assert theta[-1] == pytest.approx(0.286, abs=0.005)
+    error = np.abs(voltages(run, times) - voltages(right, times)).max(axis=1)
+    assert (error < 1e-3 + theta**2).all()
+
+
+@pytest.mark.parametrize(
+    ("gain", "age", "start", "due"),
+    [
+        (0.0, 5, 5, 5 + EVERY),
+        (0.02, 5, 5, 5 + EVERY),
+        (0.16, 5, 5, 6),  # reaches 0.2 at 6.25
+        (0.19, 5, 5, 6),  # reaches it before the next macro step, which is the first that can be tried
+        (0.5, 5, 0, 2),
+        (0.4, 1, 0, 1),
+        (0.21, 6, 0, EVERY),
+    ],
+)
+def test_the_next_trial_is_where_the_gain_reaches_its_limit(gain, age, start, due):
+    assert next_trial(gain, 0.2, age, start) == due

@@ -115,8 +115,8 @@ class Multirate(Scheme):
     interface
         What the fast rows see of the slow algebraic variables: ``"held"``, their interpolated values;
         ``"schur"``, these and the answer of the slow algebraic equations to the fast variables, linear as of
-        the last event or of where it last no longer held (tried every fifth macro step; the times are
-        `outdated_at` of the counters), by the Schur complement within the fast Newton matrix. What is
+        the last event or of where it last no longer held (tried at least every fifth macro step; the times
+        are `outdated_at` of the counters), by the Schur complement within the fast Newton matrix. What is
         interpolated is then free of what is fast, and the algebraic loop between the sides does not limit an
         extrapolation. None: ``"schur"`` where an extrapolation of the slow set predicts and nothing is
         corrected, and otherwise ``"held"``, the published form.

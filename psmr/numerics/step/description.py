@@ -83,7 +83,7 @@ def _stage(stage: Stage, h: float, sizes: Sizes, newton: str, times: int) -> Ent
         sentences.append(
             "The slow algebraic variables that they read answer the fast ones within each solve, by the "
             "Schur complement of the slow algebraic equations, that many rows more. It is formed after each "
-            "event, and anew where it no longer holds: that is tried every fifth macro step."
+            "event, and anew where it no longer holds: that is tried at least every fifth macro step."
         )
     if stage.role == "slow" and any(sizes["fast"]):
         mean = [name for name, _ in stage.outside] == ["mean"]

@@ -28,22 +28,23 @@ from psmr.numerics.step.answer import (
 from psmr.numerics.step.encoded import Encoded, blocks_of, encode
 from psmr.numerics.step.loop import advance
 from psmr.numerics.step.machine import (
+    AGE,
     AUTONOMOUS,
     CORRECTIONS,
     DIFFERENCE,
     DIVIDED,
+    DUE,
     FAILED,
     LEAST,
     PARTS,
     REMEMBER,
-    TRIED,
     VALID_OF,
     Machine,
 )
 from psmr.numerics.step.past import Past, forget, no_past
 from psmr.numerics.step.program import Program
 from psmr.numerics.step.time_grid import TimeGrid
-from psmr.numerics.step.validity import MOST_GAIN, MOST_ROUNDS, Probe, no_probe
+from psmr.numerics.step.validity import EVERY, MOST_GAIN, MOST_ROUNDS, Probe, no_probe
 
 Reals = NDArray[np.float64]
 
@@ -118,7 +119,7 @@ class ProgramEngine:
         # Twice the fast steps of a macro step: solves of the trapezoidal rule are of half a step.
         rounds = max((2 * times for stage, times in steady.stages() if stage.answered), default=0)
         self.answered, self._rounds = rounds > 0, min(rounds, MOST_ROUNDS)
-        self._state, self._measured = np.zeros(TRIED + 1, np.int64), np.array([0.0, 0.0, 1.0])
+        self._state, self._measured = np.zeros(DUE + 1, np.int64), np.array([0.0, 0.0, 1.0])
         self._parameters = parameters
         self._outdated_at: list[float] = []
         if self.answered:
@@ -219,7 +220,9 @@ class ProgramEngine:
         rows = old.kernels.row_indices.astype(np.intp)
         rows = rows[rows < size]
         slow_rows = np.setdiff1d(whole.kernels.row_indices, rows)
-        self._state[TRIED] = -1
+        self._state[AGE] = -1
+        if not between:
+            self._state[DUE] = EVERY
         fast, slow = self.sides.fast, (slow_rows, self.sides.slow)
         earlier, read = None, self.machine.answers.at if between else self._answering()
         if between and isinstance(old, AnsweringBlock):

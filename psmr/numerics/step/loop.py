@@ -42,19 +42,20 @@ from psmr.numerics.step.encoded import (
 from psmr.numerics.step.extrapolation import extrapolate
 from psmr.numerics.step.instructions import add, agree, answer, mix, stage
 from psmr.numerics.step.machine import (
+    AGE,
     AUTONOMOUS,
     DIVIDED,
+    DUE,
     GROWTHS,
     LEAST,
     PARTS,
     REMEMBER,
     ROUND,
     SOLVING,
-    TRIED,
     VALID_OF,
 )
 from psmr.numerics.step.past import forget
-from psmr.numerics.step.validity import EVERY, begin, factorised, gain
+from psmr.numerics.step.validity import begin, factorised, gain, next_trial
 
 # The least part of a step that is tried: the jump of a limiter, or a voltage that turns within a step, is
 # then bracketed to a thousandth of it.
@@ -157,13 +158,15 @@ def _outdated(machine, w):  # type: ignore[no-untyped-def]
     fast, slow = machine.blocks[probe.fast], machine.blocks[probe.slow]
     if not (factorised(fast) and factorised(slow)):
         return False
-    if state[TRIED] < 0:
+    if state[AGE] < 0:
         begin(fast, slow, probe, w)
-    state[TRIED] += 1
-    if state[TRIED] < EVERY:
+    state[AGE] += 1
+    if state[AGE] < state[DUE]:
         return False
-    state[TRIED] = 0
-    return gain(slow, probe, w) > probe.most
+    found, age = gain(slow, probe, w), state[AGE]
+    outdated = found > probe.most
+    state[DUE] = next_trial(found, probe.most, age, 0 if outdated else age)
+    return outdated
 
 
 @announced("the integrator", 3)

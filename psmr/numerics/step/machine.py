@@ -15,8 +15,8 @@ from psmr.numerics.step.validity import Probe
 
 # Places in `Machine.state`.
 AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, REMEMBER, EFFORT = range(9)
-# Macro steps since the network's answer was last tried, -1 where it was not since it was formed.
-TRIED = 9
+# Macro steps since the first trial of the network's answer, -1 before it, and those of the next trial.
+AGE, DUE = 9, 10
 # Places in `Machine.measured`.
 DIFFERENCE, LEAST, SHARPER = range(3)
 # Columns of `Machine.loops`: times round, and corrections in a row that made the difference larger.

@@ -14,7 +14,8 @@ of the slow ones; later ones find
 
     z = -J_s^-1 (g_s(w + (dw, u)) - g_s at the first trial),
 
-one residual and one solve of the slow block. On a linear DAE it is zero.
+one residual and one solve of the slow block. On a linear DAE it is zero. The next trial is where the gain
+reaches its limit if it grows in proportion to the macro steps, and `EVERY` of them later at the latest.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ SHORT = 1e-4
 # more of them dw is that of the first part of a macro step.
 MOST_ROUNDS = 40
 
-# Macro steps from one trial to the next.
+# Most macro steps from one trial to the next.
 EVERY = 5
 
 # The gain from which the response is formed anew, by the number of points before t that the prediction reads:
@@ -161,6 +162,14 @@ def gain(slow, probe, w):  # type: ignore[no-untyped-def]
     for k in range(probe.own.size):
         largest = max(largest, abs(response[probe.own[k]]))
     return largest / SHORT
+
+
+@lean
+def next_trial(gain, most, age, start):  # type: ignore[no-untyped-def]
+    """Return the age at which the gain is `most`, if it grew from 0; 1 to `EVERY` after `start`."""
+    if gain * (start + EVERY) <= most * age:
+        return start + EVERY
+    return max(start + 1, int(most * age / gain))
 
 
 @lean
