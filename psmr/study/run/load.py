@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from psmr.arguments import check_arguments
-from psmr.dae.system.sound import unsound
+from psmr.dae.system.validate_tables import first_invalid_table
 from psmr.errors import InputError, PsmrError, PsmrWarning
 from psmr.files import unreadable
 from psmr.io.text import require_file
@@ -144,7 +144,7 @@ def _check(run: Any) -> None:
         raise Damaged(f"it holds a {type(run).__name__} and no run")
     if not isinstance(run.stopped, Stop | None):
         raise Damaged(f"what stopped it is a {type(run.stopped).__name__}")
-    wrong = "" if run.system is None else unsound(run.system)
+    wrong = "" if run.system is None else first_invalid_table(run.system)
     if wrong:
         raise Damaged(f"{wrong} of its system does not fit the rest of it")
     if {table.dtype.kind for table in (run.t, run.x, run.y)} != {"f"}:

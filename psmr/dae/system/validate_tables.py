@@ -1,4 +1,4 @@
-"""Whether the tables of a system that was read from a file fit one another: compiled code believes them."""
+"""Checks that the index tables of a system read from a file fit one another."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from psmr.dae.declare.component import local_rows, local_variables, parameters_o
 from psmr.dae.system.system import System
 
 
-def unsound(system: System) -> str:
-    """Return the first table of a system that does not fit the others, "" for none.
+def first_invalid_table(system: System) -> str:
+    """Return the name of the first table of a system that does not fit the others, "" where all do.
 
-    Compiled code reads and writes at the places that these tables have, without a look at their range.
+    Compiled code indexes with these tables without checking ranges.
     """
-    return next((words for words, good in _looks(system) if not good), "")
+    return next((name for name, valid in _checks(system) if not valid), "")
 
 
-def _looks(system: System) -> Iterator[tuple[str, bool]]:
+def _checks(system: System) -> Iterator[tuple[str, bool]]:
     n, m, size = system.n, system.m, system.n + system.m + system.k + 1
-    yield "w0", _is(system.w0, "f8", (size,))
+    yield "w0", _has(system.w0, "f8", (size,))
     yield "names_g", len(system.names_g) == m
-    yield "together", _is(system.together, "i8", (n + m,))
+    yield "together", _has(system.together, "i8", (n + m,))
     for name in ("lower", "upper"):
-        yield name, _is(getattr(system, name), "f8", (n,))
+        yield name, _has(getattr(system, name), "f8", (n,))
     for name in ("lower_at", "upper_at"):
         table = getattr(system, name)
-        yield name, _is(table, "i8", (n,)) and _within(table, -1, size)
+        yield name, _has(table, "i8", (n,)) and _within(table, -1, size)
     yield "parameters", len(system.parameters) == len(system.groups)
     for group, matrix in zip(system.groups, system.parameters, strict=True):
         component, count = group.compiled.component, len(group.names)
-        yield "parameters", _is(matrix, "f8", (count, len(tuple(parameters_of(component)))))
-        yield "index", _is(group.index, "u4", (count, len(local_variables(component))))
+        yield "parameters", _has(matrix, "f8", (count, len(tuple(parameters_of(component)))))
+        yield "index", _has(group.index, "u4", (count, len(local_variables(component))))
         yield "index", _within(group.index, 0, size)
-        yield "row", _is(group.row, "u4", (count, len(local_rows(component))))
+        yield "row", _has(group.row, "u4", (count, len(local_rows(component))))
         yield "row", _within(group.row, 0, n + m)
 
 
-def _is(table: Any, dtype: str, shape: tuple[int, ...]) -> bool:
+def _has(table: Any, dtype: str, shape: tuple[int, ...]) -> bool:
     return isinstance(table, np.ndarray) and table.dtype == np.dtype(dtype) and table.shape == shape
 
 
