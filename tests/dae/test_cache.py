@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import psmr
+from psmr.dae.compile.cache.compile_lock import acquire, release
 from psmr.dae.compile.cache.sources import compiled_statements
-from psmr.dae.compile.cache.turn import give_up, take_turn
 from psmr.uninterrupted import uninterrupted
 
 PACKAGE = Path(psmr.__file__).parent
@@ -257,70 +257,70 @@ def test_cold_processes_side_by_side_agree_and_leave_a_sound_cache(tmp_path):
     assert not list(tmp_path.rglob("*.tmp"))
 
 
-def test_who_waits_for_an_entry_has_the_turn_when_its_maker_is_gone(tmp_path):
+def test_who_waits_for_an_entry_has_the_lock_when_its_maker_is_gone(tmp_path):
     pytest.importorskip("fcntl")
     entry, waited = tmp_path / "entry", []
     code = f"""
 import sys, time
 from pathlib import Path
-from psmr.dae.compile.cache.turn import take_turn
-turn = take_turn(Path({str(entry)!r}), None)
+from psmr.dae.compile.cache.compile_lock import acquire
+lock = acquire(Path({str(entry)!r}), None)
 print("taken", flush=True)
 time.sleep(60)
 """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "taken\n"
-    turn = take_turn(entry, lambda: (waited.append(process.poll()), process.kill()))
+    lock = acquire(entry, lambda: (waited.append(process.poll()), process.kill()))
     assert waited == [None]  # it was said while the maker was at work
     assert process.wait() != 0
-    give_up(entry, turn)
+    release(entry, lock)
     assert not list(tmp_path.iterdir())
 
 
 def test_patience_with_another_process_ends(tmp_path, monkeypatch):
     pytest.importorskip("fcntl")
-    monkeypatch.setattr("psmr.dae.compile.cache.turn.PATIENCE", 0.1)
+    monkeypatch.setattr("psmr.dae.compile.cache.compile_lock.TIMEOUT", 0.1)
     entry = tmp_path / "entry"
-    turn = take_turn(entry, None)
-    assert take_turn(entry, None) is None
-    give_up(entry, turn)
+    lock = acquire(entry, None)
+    assert acquire(entry, None) is None
+    release(entry, lock)
 
 
-def test_who_is_to_end_waits_for_no_turn(tmp_path):
+def test_who_is_to_end_waits_for_no_lock(tmp_path):
     pytest.importorskip("fcntl")
     entry = tmp_path / "entry"
-    turn, tried = take_turn(entry, None), []
+    lock, tried = acquire(entry, None), []
 
     def interrupted():
         with uninterrupted():
             signal.raise_signal(signal.SIGINT)
-            tried.append(take_turn(entry, None))
+            tried.append(acquire(entry, None))
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert tried == [None]
-    give_up(entry, turn)
+    release(entry, lock)
 
 
-def test_a_turn_is_given_up_for_a_forked_process_too(tmp_path):
+def test_a_lock_is_released_for_a_forked_process_too(tmp_path):
     pytest.importorskip("fcntl")
     entry = tmp_path / "entry"
-    turn = take_turn(entry, None)
+    lock = acquire(entry, None)
     child = os.fork()
     if child == 0:
         time.sleep(60)
         os._exit(0)
     try:
-        give_up(entry, turn)
-        again = take_turn(entry, None)
+        release(entry, lock)
+        again = acquire(entry, None)
         assert again is not None
-        give_up(entry, again)
+        release(entry, again)
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 
 
-def test_a_function_that_cannot_be_compiled_leaves_no_turn(tmp_path):
+def test_a_function_that_cannot_be_compiled_leaves_no_lock(tmp_path):
     code = """
 from psmr.dae.compile.decorators import compiled
 
@@ -338,7 +338,7 @@ except Exception as error:
     environment = os.environ | {"PSMR_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.getcwd()}
     done = subprocess.run([sys.executable, file], env=environment, capture_output=True, text=True)
     assert done.stdout == "TypingError\n", done.stderr
-    assert not list(tmp_path.rglob("*.turn"))
+    assert not list(tmp_path.rglob("*.lock"))
 
 
 def test_time_of_compiling_is_known_and_no_part_of_that_of_a_run(monkeypatch):

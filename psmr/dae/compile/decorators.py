@@ -16,7 +16,7 @@ def _kept(function: Callable[..., Any], **options: Any) -> Any:
     options = {"error_model": "numpy", "fastmath": {"contract"}, **options}
     dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
     dispatcher._cache = KeptCode(dispatcher)
-    dispatcher.compile = uninterrupted()(dispatcher._cache.in_turn()(dispatcher.compile))
+    dispatcher.compile = uninterrupted()(dispatcher._cache.releasing_locks()(dispatcher.compile))
     inside = part(function, **options)
     dispatcher.get_call_template, dispatcher.get_overload = inside.get_call_template, inside.get_overload
     return dispatcher

@@ -36,7 +36,7 @@ class Unit:
         made._cache.notice = self.notice
         self.is_compiling = True
         try:
-            with uninterrupted(), made._cache.in_turn():
+            with uninterrupted(), made._cache.releasing_locks():
                 made.compile()
         finally:
             self.is_compiling = False

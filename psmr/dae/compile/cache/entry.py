@@ -12,6 +12,8 @@ from pathlib import Path
 from psmr.dae.compile.cache.folder import objection
 from psmr.dae.compile.notice import say
 
+LOCK_SUFFIX = ".lock"
+
 _HEAD = b"psmr compiled code, 1\n"
 FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 """Neither follow a link nor wait at a pipe; where the system has no such flags, the status decides."""
@@ -74,9 +76,9 @@ def _remove(file: Path) -> None:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files, and the turns, of processes that ended while they wrote."""
+    """Remove the temporary files, and the locks, of processes that ended while they wrote."""
     now = time.time()
-    for file in (*folder.glob(".*.tmp"), *folder.glob(".*.turn")):
+    for file in (*folder.glob(".*.tmp"), *folder.glob(f".*{LOCK_SUFFIX}")):
         try:
             if now - file.stat().st_mtime > _ABANDONED:
                 file.unlink()

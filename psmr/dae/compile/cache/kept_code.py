@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from psmr.dae.compile.cache import folder as folders
+from psmr.dae.compile.cache.compile_lock import acquire, release
 from psmr.dae.compile.cache.entry import disbelieve, read_entry, write_entry
 from psmr.dae.compile.cache.sources import code_bytes, fingerprint, in_fingerprint, statements_digest
-from psmr.dae.compile.cache.turn import give_up, take_turn
 from psmr.dae.compile.notice import Notice, announce, say, unheard
 from psmr.dae.compile.numba_internals import CompileResult, dumps, rtsys
 
@@ -58,7 +58,7 @@ class KeptCode:
 
     def __init__(self, dispatcher: Any) -> None:
         self._dispatcher = dispatcher
-        self._turns: dict[int, list[tuple[Path, IO[bytes] | None]]] = {}  # those of each thread
+        self._locks: dict[int, list[tuple[Path, IO[bytes] | None]]] = {}  # those of each thread
         self.notice: Notice | None = None
         function = dispatcher.py_func
         own = hashlib.sha256(_file_digest(function.__code__.co_filename).encode())
@@ -86,8 +86,8 @@ class KeptCode:
         path = self._path(signature, target_context.codegen())
         found = self._kept(path, target_context)
         if found is None:
-            turns = self._turns.setdefault(threading.get_ident(), [])
-            turns.append((path, take_turn(path, self._say_waiting)))
+            locks = self._locks.setdefault(threading.get_ident(), [])
+            locks.append((path, acquire(path, self._say_waiting)))
             found = self._kept(path, target_context)  # another process may have made it meanwhile
         if found is None:
             self._announce()
@@ -107,11 +107,11 @@ class KeptCode:
             say(f"waiting for another process that is {self.notice}")
 
     @contextmanager
-    def in_turn(self) -> Iterator[None]:
-        """Give up, at the end, the turns that were taken inside, where machine code was missing."""
+    def releasing_locks(self) -> Iterator[None]:
+        """Release, at the end, the locks that were acquired inside, where machine code was missing."""
         thread = threading.get_ident()
-        turns = self._turns.setdefault(thread, [])
-        before, began = len(turns), time.perf_counter()
+        locks = self._locks.setdefault(thread, [])
+        before, began = len(locks), time.perf_counter()
         outermost = thread not in _inside
         _inside.add(thread)
         try:
@@ -120,8 +120,8 @@ class KeptCode:
             if outermost:
                 _inside.discard(thread)
                 _spent[thread] = seconds_compiling() + time.perf_counter() - began
-            while len(turns) > before:
-                give_up(*turns.pop())
+            while len(locks) > before:
+                release(*locks.pop())
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep the machine code for a signature."""
