@@ -24,8 +24,8 @@ p and q are those of v_c and i_o. The bridge is averaged over the switching; t_d
 modulation. k_ad damps the filter's resonance with what the measurement filter takes away. What the limit cuts
 off is fed back to the outer integrators with the gain k_aw.
 
-v_2, v_5 and v_7 are voltages beside the one that the network's phasors carry:
-`psmr.grid.models.converters.beside`.
+v_2, v_5 and v_7 are the negative sequence and harmonics of the voltage at the bus, see
+`psmr.grid.models.converters.harmonic_voltage`.
 
 Sources: A. Yazdani and R. Iravani, Voltage-Sourced Converters in Power Systems (2010), chapter 8
 (phase-locked loop, current control, averaged bridge); S. D'Arco, J. A. Suul and O. B. Fosso, A Virtual
@@ -43,8 +43,8 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
 from psmr.grid.models.blocks import lag, limit_with_priority, rotate
-from psmr.grid.models.converters.beside import BESIDE, V_2, V_5, V_7, with_beside
 from psmr.grid.models.converters.following import PU
+from psmr.grid.models.converters.harmonic_voltage import HARMONICS, V_2, V_5, V_7, with_harmonics
 from psmr.grid.models.converters.lcl import lcl_filter
 from psmr.grid.models.machines import F_N, S_BASE, S_N
 
@@ -61,7 +61,7 @@ class FilteredConverter(Component):
     limits = {"x_pll": ("dw_min", "dw_max")}
     together = (("i_d", "i_q"), ("v_cd", "v_cq"), ("i_od", "i_oq"), ("e_d", "e_q"))
     units = {"theta": "rad"}
-    ramps = BESIDE
+    ramps = HARMONICS
 
     s_n = S_N
     s_base = S_BASE
@@ -94,7 +94,7 @@ class FilteredConverter(Component):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives and the current into the bus."""
         w_n = 2 * np.pi * p.f_n
-        v_d, v_q = rotate(m, *with_beside(m, v, p), v.theta)
+        v_d, v_q = rotate(m, *with_harmonics(m, v, p), v.theta)
         w = 1 + p.kp_pll * v.v_mq + v.x_pll
         p_e, q_e = v.v_cd * v.i_od + v.v_cq * v.i_oq, v.v_cq * v.i_od - v.v_cd * v.i_oq
         error_p, error_q = v.p_ref - v.p_m, v.q_ref - v.q_m

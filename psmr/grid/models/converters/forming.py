@@ -23,8 +23,8 @@ averaged over the switching. The integrators are x_d, x_q (voltage) and y_d, y_q
 the angle of the current and shortens it to i_max; what it cuts off is fed back to the integrators of the
 voltage with the gain k_aw, so that they do not wind up in a fault.
 
-v_2, v_5 and v_7 are voltages beside the one that the network's phasors carry:
-`psmr.grid.models.converters.beside`.
+v_2, v_5 and v_7 are the negative sequence and harmonics of the voltage at the bus, see
+`psmr.grid.models.converters.harmonic_voltage`.
 
 Set-points are p_ref and v_ref. Two such converters at one bus share its load by their droops.
 
@@ -49,8 +49,8 @@ import numpy as np
 
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
 from psmr.grid.models.blocks import lag, limit_magnitude, rotate
-from psmr.grid.models.converters.beside import BESIDE, V_2, V_5, V_7, with_beside
 from psmr.grid.models.converters.following import PU
+from psmr.grid.models.converters.harmonic_voltage import HARMONICS, V_2, V_5, V_7, with_harmonics
 from psmr.grid.models.converters.lcl import lcl_filter
 from psmr.grid.models.machines import F_N, S_BASE, S_N
 
@@ -66,7 +66,7 @@ class GridFormingConverter(Component):
     outputs = ("i_re", "i_im")
     together = (("i_d", "i_q"), ("v_cd", "v_cq"), ("i_od", "i_oq"))
     units = {"theta": "rad"}
-    ramps = BESIDE
+    ramps = HARMONICS
 
     s_n = S_N
     s_base = S_BASE
@@ -94,7 +94,7 @@ class GridFormingConverter(Component):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives and the current into the bus."""
-        v_d, v_q = rotate(m, *with_beside(m, v, p), v.theta)
+        v_d, v_q = rotate(m, *with_harmonics(m, v, p), v.theta)
         w = 1 + p.m_p * (v.p_ref - v.p_m)
         p_e, q_e = v.v_cd * v.i_od + v.v_cq * v.i_oq, v.v_cq * v.i_od - v.v_cd * v.i_oq
         # Voltage control: its reference, its error, the current that it asks for.

@@ -1,10 +1,11 @@
-"""Voltages of the network beside the one that its phasors carry.
+"""Negative sequence and harmonics of the voltage at a converter, in addition to the fundamental.
 
-The negative sequence of an unbalanced load nearby, the 5th and the 7th harmonic (of negative and of positive
-sequence). Seen from a stator they turn at -w_n, -5 w_n and 7 w_n, in a frame that turns at nominal frequency
-w_n at -2, -6 and +6 w_n. They are zero at rest; an event sets them. What they do to a converter is right. The
-network answers their currents with its impedance for the fundamental, which is not theirs: its ripple is not
-a study of unbalance or harmonics.
+The phasors of the network carry the fundamental alone. These are the negative sequence of an unbalanced load
+nearby, and the 5th and the 7th harmonic (of negative and of positive sequence). Seen from a stator they turn
+at -w_n, -5 w_n and 7 w_n, in a frame that turns at nominal frequency w_n at -2, -6 and +6 w_n. They are zero
+at the start; an event sets them. Their effect on the converter is modelled correctly. The network responds to
+its currents at these frequencies with the impedance for the fundamental, which is wrong for them: the ripple
+in the network is no study of unbalance or harmonics.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ V_2 = Parameter("pu", "negative sequence of the voltage at the bus", nonnegative
 V_5 = Parameter("pu", "fifth harmonic of the voltage at the bus", nonnegative, default=0.0)
 V_7 = Parameter("pu", "seventh harmonic of the voltage at the bus", nonnegative, default=0.0)
 
-BESIDE = ("v_2", "v_5", "v_7")
+HARMONICS = ("v_2", "v_5", "v_7")
 
 
-def with_beside(m: Any, v: Any, p: Any) -> tuple[Any, Any]:
+def with_harmonics(m: Any, v: Any, p: Any) -> tuple[Any, Any]:
     """Return the real and the imaginary part of the whole voltage at the bus, pu.
 
     Parameters
