@@ -342,7 +342,7 @@ except Exception as error:
 
 
 def test_time_of_compiling_is_known_and_no_part_of_that_of_a_run(monkeypatch):
-    from psmr.dae.compile.cache.kept_code import seconds_compiling
+    from psmr.dae.compile.cache.code_cache import seconds_compiling
     from psmr.dae.compile.decorators import compiled
     from psmr.numerics.run import integrate
 

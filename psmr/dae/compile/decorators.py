@@ -7,7 +7,7 @@ from typing import Any
 
 import numba
 
-from psmr.dae.compile.cache.kept_code import KeptCode
+from psmr.dae.compile.cache.code_cache import CodeCache
 from psmr.dae.compile.part import part
 from psmr.uninterrupted import uninterrupted
 
@@ -15,7 +15,7 @@ from psmr.uninterrupted import uninterrupted
 def _kept(function: Callable[..., Any], **options: Any) -> Any:
     options = {"error_model": "numpy", "fastmath": {"contract"}, **options}
     dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)
-    dispatcher._cache = KeptCode(dispatcher)
+    dispatcher._cache = CodeCache(dispatcher)
     dispatcher.compile = uninterrupted()(dispatcher._cache.releasing_locks()(dispatcher.compile))
     inside = part(function, **options)
     dispatcher.get_call_template, dispatcher.get_overload = inside.get_call_template, inside.get_overload

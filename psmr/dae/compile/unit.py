@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from psmr.dae.compile.cache.kept_code import KeptCode
+from psmr.dae.compile.cache.code_cache import CodeCache
 from psmr.dae.compile.notice import Notice
 from psmr.dae.compile.numba_internals import CFunc, sigutils
 from psmr.uninterrupted import uninterrupted
@@ -32,7 +32,7 @@ class Unit:
     @functools.cached_property
     def _compiled(self) -> Any:
         made: Any = CFunc(self.py_func, sigutils.normalize_signature(self.signature), {}, self.targetoptions)
-        made._cache = KeptCode(self)
+        made._cache = CodeCache(self)
         made._cache.notice = self.notice
         self.is_compiling = True
         try:

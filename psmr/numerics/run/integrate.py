@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.dae.compile.cache.kept_code import seconds_compiling
+from psmr.dae.compile.cache.code_cache import seconds_compiling
 from psmr.dae.system.system import System
 from psmr.errors import InputError, SimulationError, SingularError
 from psmr.numerics.run.actions import Actions

@@ -1,4 +1,4 @@
-"""Files of the cache: written whole or not at all, believed only where their checksum is right."""
+"""Files of the cache: written whole or not at all, used only where their checksum is right."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ABANDONED = 3600.0
 
 
 def read_entry(path: Path) -> bytes | None:
-    """Return what was written to an entry; None where there is none or where it cannot be believed."""
+    """Return what was written to an entry; None where there is none or it cannot be used."""
     try:
         handle = os.open(path, os.O_RDONLY | FLAGS)
         with open(handle, "rb") as file:
@@ -38,13 +38,13 @@ def read_entry(path: Path) -> bytes | None:
         if head == _HEAD and checksum == hashlib.sha256(data).digest():
             return data
         reason = f"it is damaged ({len(content)} bytes)"
-    disbelieve(path, reason)
+    report_unusable(path, reason)
     return None
 
 
-def disbelieve(path: Path, reason: str) -> None:
-    """Say, once in a process, that an entry is not used and why."""
-    say(f"{path}: {reason}; it is compiled anew, as all such entries are", once="disbelieved")
+def report_unusable(path: Path, reason: str) -> None:
+    """Print, once in a process, that an entry is not used and why."""
+    say(f"{path}: {reason}; it is compiled anew, as all such entries are", once="unusable")
 
 
 def write_entry(path: Path, data: bytes) -> None:

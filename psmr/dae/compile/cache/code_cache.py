@@ -1,9 +1,9 @@
-"""What numba asks of a cache: the machine code of a function for each signature.
+"""The cache of compiled code, in the form that numba asks for: an entry for each signature of a function.
 
 The folder is named after everything that shapes the machine code: the statements of psmr's sources, the
 versions of Python and numba (`psmr.dae.compile.cache.sources`). An edited or upgraded psmr therefore never
 meets stale code (numba alone would miss an edited callee in another file). Entries are checked before they
-are believed (`psmr.dae.compile.cache.entry`).
+are used (`psmr.dae.compile.cache.entry`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import IO, Any
 
 from psmr.dae.compile.cache import folder as folders
 from psmr.dae.compile.cache.compile_lock import acquire, release
-from psmr.dae.compile.cache.entry import disbelieve, read_entry, write_entry
+from psmr.dae.compile.cache.entry import read_entry, report_unusable, write_entry
 from psmr.dae.compile.cache.sources import code_bytes, fingerprint, in_fingerprint, statements_digest
 from psmr.dae.compile.notice import Notice, announce, say, unheard
 from psmr.dae.compile.numba_internals import CompileResult, dumps, rtsys
@@ -42,7 +42,7 @@ def _file_digest(name: str) -> str:
         return ""
 
 
-class KeptCode:
+class CodeCache:
     """The cache of one function, in the form that numba's dispatchers ask for: a file for each signature.
 
     Parameters
@@ -84,22 +84,22 @@ class KeptCode:
         # runtime (which frees arrays) alone. Where something is compiled, the compiler refreshes it.
         rtsys.initialize(target_context)
         path = self._path(signature, target_context.codegen())
-        found = self._kept(path, target_context)
+        found = self._read(path, target_context)
         if found is None:
             locks = self._locks.setdefault(threading.get_ident(), [])
             locks.append((path, acquire(path, self._say_waiting)))
-            found = self._kept(path, target_context)  # another process may have made it meanwhile
+            found = self._read(path, target_context)  # another process may have made it meanwhile
         if found is None:
             self._announce()
         return found
 
-    def _kept(self, path: Path, target_context: Any) -> Any:
+    def _read(self, path: Path, target_context: Any) -> Any:
         data = read_entry(path)
         if data is not None:
             try:
                 return CompileResult._rebuild(target_context, *pickle.loads(data))
             except Exception as error:  # whatever a pickle of another make may raise
-                disbelieve(path, f"it cannot be used ({type(error).__name__}: {error})")
+                report_unusable(path, f"it cannot be used ({type(error).__name__}: {error})")
         return None
 
     def _say_waiting(self) -> None:
@@ -151,7 +151,7 @@ class KeptCode:
     disable = flush = enable
 
 
-_compiling: list[KeptCode] = []
+_compiling: list[CodeCache] = []
 _inside: set[int] = set()
 _spent: dict[int, float] = {}
 
