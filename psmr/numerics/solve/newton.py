@@ -22,7 +22,6 @@ from psmr.dae.compile.kernels import jacobian
 from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.limits import clip, hold_defect, hold_matrix
 from psmr.numerics.solve.lu import refactor, solve, suit
-from psmr.numerics.solve.passes import copy, largest_part, largest_size, position, real_of, whole_of
 from psmr.numerics.solve.pivots import READY, first_factors
 from psmr.numerics.solve.records import (
     DAMPED_SOLVES,
@@ -47,6 +46,7 @@ from psmr.numerics.solve.records import (
     work_of,
 )
 from psmr.numerics.solve.status import DONE, NOT_CONVERGED, NOT_FINITE
+from psmr.numerics.solve.vector_kernels import copy, largest_part, largest_size, position, real_of, whole_of
 
 # Policies: at every iteration, once per time step, when the convergence rate asks for it.
 HONEST, DISHONEST, VERY_DISHONEST = 0, 1, 2

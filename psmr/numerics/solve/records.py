@@ -56,7 +56,7 @@ class Matrix(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where the variables of a block are in w; see `psmr.numerics.solve.passes.position`.
+    """Where the variables of a block are in w; see `psmr.numerics.solve.vector_kernels.position`.
 
     Attributes
     ----------

@@ -17,7 +17,6 @@ from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.unit import unit
 from psmr.numerics.solve.newton import HONEST, damped_newton, find_worst, newton
-from psmr.numerics.solve.passes import position
 from psmr.numerics.solve.records import (
     HONEST_SOLVES,
     RATE,
@@ -30,6 +29,7 @@ from psmr.numerics.solve.records import (
     work_of,
 )
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_CONVERGED
+from psmr.numerics.solve.vector_kernels import position
 from psmr.numerics.solve.views import reals
 
 _SIGNATURE = types.int64(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.evaluate import evaluate
-from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import BOUNDED, LOWER_AT, UPPER_AT, VALID, kept_of, limits_of, matrix_of
+from psmr.numerics.solve.vector_kernels import copy
 from psmr.numerics.step.corners import HALVINGS
 from psmr.numerics.step.encoded import AT_START
 

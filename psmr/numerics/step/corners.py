@@ -22,7 +22,6 @@ from psmr.dae.compile.kernels import residual
 from psmr.dae.compile.switch_tables import SwitchTables
 from psmr.numerics.schemes.tableaux import Tableau
 from psmr.numerics.solve.lu import solve
-from psmr.numerics.solve.passes import TOGETHER, largest_size
 from psmr.numerics.solve.records import (
     LOWER_AT,
     STATE,
@@ -32,6 +31,7 @@ from psmr.numerics.solve.records import (
     matrix_of,
     work_of,
 )
+from psmr.numerics.solve.vector_kernels import VECTOR_CHUNK, largest_size
 from psmr.numerics.step.encoded import AT_START
 from psmr.numerics.step.estimate import largest_error
 
@@ -213,8 +213,8 @@ def _crossing(corners, point, k):  # type: ignore[no-untyped-def]
 def _with_other_signs(start, there, place):  # type: ignore[no-untyped-def]
     """List the margins that have another sign there; return how many. Most have not, many at a time."""
     count = 0
-    for first in range(0, start.size, TOGETHER):
-        begin, end, changed = start[first : first + TOGETHER], there[first : first + TOGETHER], 0
+    for first in range(0, start.size, VECTOR_CHUNK):
+        begin, end, changed = start[first : first + VECTOR_CHUNK], there[first : first + VECTOR_CHUNK], 0
         for k in range(begin.size):
             changed |= (begin[k] >= 0.0) != (end[k] >= 0.0)
         if changed != 0:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from psmr.dae.compile.decorators import lean
 from psmr.dae.declare.component import local_variables
 from psmr.dae.system.system import System
-from psmr.numerics.solve.passes import TOGETHER, real_of, whole_of
+from psmr.numerics.solve.vector_kernels import VECTOR_CHUNK, real_of, whole_of
 
 Reals = NDArray[np.float64]
 
@@ -59,10 +59,10 @@ def size_with(disturbance, w):  # type: ignore[no-untyped-def]
     """Return the size of the disturbance with the point in w."""
     size, reference = disturbance.size, disturbance.reference
     largest = 0
-    for first in range(0, reference.size, TOGETHER):
+    for first in range(0, reference.size, VECTOR_CHUNK):
         if not size[SO_FAR] < 1.0:
             break
-        before, now = reference[first : first + TOGETHER], w[first : first + TOGETHER]
+        before, now = reference[first : first + VECTOR_CHUNK], w[first : first + VECTOR_CHUNK]
         for i in range(before.size):
             largest = max(largest, whole_of(abs(now[i] - before[i]) / max(1.0, abs(before[i]))))
     found = real_of(largest)

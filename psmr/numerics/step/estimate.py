@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.lu import solve
-from psmr.numerics.solve.passes import largest_part, position
 from psmr.numerics.solve.records import WORST_AT, kept_of, limits_of, lu_of, places_of, work_of
+from psmr.numerics.solve.vector_kernels import largest_part, position
 
 
 @lean

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
-from psmr.numerics.solve.passes import position
 from psmr.numerics.solve.records import places_of, work_of
+from psmr.numerics.solve.vector_kernels import position
 from psmr.numerics.step.encoded import BLOCK, COUNT, LIST, NUMBERS
 from psmr.numerics.step.machine import VALID_OF
 

@@ -8,7 +8,6 @@ from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.explicit import place, project
 from psmr.numerics.solve.limits import follow_limits
 from psmr.numerics.solve.newton import DISHONEST
-from psmr.numerics.solve.passes import copy, position
 from psmr.numerics.solve.records import (
     ITERATIONS,
     RATE,
@@ -30,6 +29,7 @@ from psmr.numerics.solve.status import (
     NOT_SETTLED,
     SLOW_TO_AGREE,
 )
+from psmr.numerics.solve.vector_kernels import copy, position
 from psmr.numerics.step.encoded import (
     ALGEBRAIC,
     ANEW,

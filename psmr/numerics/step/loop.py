@@ -12,9 +12,9 @@ from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.reference import by_reference
 from psmr.numerics.solve.explicit import project
-from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import VALID, kept_of
 from psmr.numerics.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_SETTLED, SLOW_TO_AGREE, STALE
+from psmr.numerics.solve.vector_kernels import copy
 from psmr.numerics.step.encoded import (
     ADD,
     AGAIN,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
-from psmr.numerics.solve.passes import copy, position
 from psmr.numerics.solve.records import places_of, work_of
+from psmr.numerics.solve.vector_kernels import copy, position
 
 # Results that are kept of a stage.
 DEPTH = 4

@@ -17,11 +17,11 @@ from psmr.errors import PsmrError, SimulationError
 from psmr.numerics.schemes.implicit_pairs import LEAST_TOLERANCE, ImplicitPair
 from psmr.numerics.solve.block import Block
 from psmr.numerics.solve.impasse import JUMP, impasse
-from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import WORST_AT as LARGEST_AT
 from psmr.numerics.solve.records import follow_until
 from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED, Status
+from psmr.numerics.solve.vector_kernels import copy
 from psmr.numerics.step.bounds import LEAST_PART, first_limit
 from psmr.numerics.step.controller import (
     NONE_BEFORE,

@@ -10,10 +10,10 @@ from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.explicit import project
 from psmr.numerics.solve.limits import move_limits
 from psmr.numerics.solve.newton import DISHONEST
-from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, limits_of, matrix_of, work_of
 from psmr.numerics.solve.solver import ALL
 from psmr.numerics.solve.status import DONE, NOT_FINITE, STALE
+from psmr.numerics.solve.vector_kernels import copy
 from psmr.numerics.step.instructions import close
 
 # The blocks of the scheme.

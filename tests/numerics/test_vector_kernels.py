@@ -6,8 +6,8 @@ import pytest
 import psmr
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.block import make_block
-from psmr.numerics.solve.passes import TOGETHER, largest_part, largest_size, position
 from psmr.numerics.solve.records import SCATTERED, Places, places_of
+from psmr.numerics.solve.vector_kernels import VECTOR_CHUNK, largest_part, largest_size, position
 
 
 @lean
@@ -18,7 +18,7 @@ def open_places(block, found):
     return places.first
 
 
-SIZES = (1, 7, TOGETHER, TOGETHER + 1, 3 * TOGETHER + 5)
+SIZES = (1, 7, VECTOR_CHUNK, VECTOR_CHUNK + 1, 3 * VECTOR_CHUNK + 5)
 
 
 def numbers(size: int) -> tuple[np.ndarray, np.ndarray]:

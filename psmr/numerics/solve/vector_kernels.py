@@ -1,9 +1,9 @@
-"""Passes over the vectors of a block that take several numbers at a time; compiled.
+"""Compiled loops over the vectors of a block that LLVM turns into vector instructions.
 
-LLVM makes vector instructions of a loop whose places are known to follow one another. The whole system and
-its algebraic equations have their variables side by side in w, the sides of a partition have not: `position`
-asks which in each turn of a loop, and LLVM takes the question out of it and makes two loops. A loop that
-begins at a variable index is one over a slice: else LLVM cannot tell that the index is never negative.
+It does so where the entries are known to be contiguous. The whole system and its algebraic equations have
+contiguous variables in w, the sides of a partition have not: `position` asks which at each iteration, and
+LLVM hoists the question out of the loop and makes two loops. A loop that begins at a variable index runs over
+a slice, without which LLVM cannot know that the index is never negative.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numba.extending import intrinsic
 
 from psmr.dae.compile.decorators import lean
 
-# So many numbers are searched for the largest one: few, but more than what it costs to begin a loop.
-TOGETHER = 256
+# Length of the slices in which the largest entry is searched: short, but long beside the start of a loop.
+VECTOR_CHUNK = 256
 
 
 @intrinsic
@@ -70,8 +70,8 @@ def largest_size(values):  # type: ignore[no-untyped-def]
 def largest_part(values, places, w, unit):  # type: ignore[no-untyped-def]
     """Return the largest |value| / (unit max(1, |w|)) of a block, NaN where one is NaN, and which it is."""
     largest, near = 0, 0
-    for first in range(0, values.size, TOGETHER):
-        part, here = values[first : first + TOGETHER], 0
+    for first in range(0, values.size, VECTOR_CHUNK):
+        part, here = values[first : first + VECTOR_CHUNK], 0
         for i in range(part.size):
             scale = unit * max(1.0, abs(w[position(places, first + i)]))
             here = max(here, whole_of(abs(part[i]) / scale))
