@@ -36,7 +36,7 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "Record": ("a psmr.Record", "make one with psmr.Record(signals)"),
     "Criteria": ("a psmr.Criteria", "make one with psmr.Criteria(v_low=0.7)"),
     "ModeChoice": ("a psmr.ModeChoice", "make one with psmr.ModeChoice(least_damped=5)"),
-    "Together": ("files that appear together", "leave it out"),
+    "OutputTransaction": ("a transaction of output files", "leave it out"),
     "Event": ("an event", "psmr.Fault and others make one"),
     "Monitor": ("a monitor", "psmr.AngleSpread and others make one"),
     "Axis": ("an axis", "psmr.ParameterAxis and others make one"),

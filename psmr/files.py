@@ -27,11 +27,10 @@ _UNFINISHED = re.compile(rf"\..*{re.escape(_MARK)}\w{{8}}(\.[^.]*)?")
 """Names of the temporary files that `atomic` makes."""
 
 
-class Together:
-    """Files that appear all at once when the block ends well, or not at all.
+class OutputTransaction:
+    """A context in which files are written; all appear when it ends without an error, otherwise none.
 
-    What a process that was killed has left in their folders of its own is removed, too: its lock is gone with
-    it.
+    Temporary files that a killed process left in the same folders are removed as well: its locks ended.
 
     Parameters
     ----------
@@ -40,12 +39,12 @@ class Together:
     parents
         Whether missing folders are made.
     instead
-        Files of an earlier time that would contradict the new ones; they go when those appear.
+        Files of an earlier run that would contradict the new ones; they are removed when those appear.
 
     Attributes
     ----------
     removed
-        What of `instead` was there and went.
+        Those files of `instead` that existed and were removed.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class Together:
         self._ready: list[tuple[int, Path, Path]] = []
         self._made: list[Path] = []
 
-    def __enter__(self) -> Together:
+    def __enter__(self) -> OutputTransaction:
         for earlier in self.instead:
             if earlier.is_file() and not earlier.is_symlink():
                 require_replaceable(earlier, self.error)
@@ -74,7 +73,7 @@ class Together:
             For what is no regular file, a folder that cannot be written and a disk that is full.
         """
         target = Path(path)
-        with self._telling(target):
+        with self._naming(target):
             require_replaceable(target, self.error)
             if self.parents:
                 self._made += [
@@ -82,7 +81,7 @@ class Together:
                 ]
                 target.parent.mkdir(parents=True, exist_ok=True)
             _remove_unfinished(target.parent)
-            handle, temporary = _locked_beside(target)
+            handle, temporary = _locked_temporary(target)
             try:
                 yield temporary
                 os.fsync(handle)
@@ -115,18 +114,18 @@ class Together:
 
     def _replace(self, ready: Sequence[tuple[int, Path, Path]]) -> None:
         for _, temporary, target in ready:
-            with self._telling(target):
+            with self._naming(target):
                 os.replace(temporary, target)
         new = {target for _, _, target in ready}
         for earlier in self.instead:
             if earlier not in new and earlier.is_file() and not earlier.is_symlink():
-                with self._telling(earlier):
+                with self._naming(earlier):
                     earlier.unlink(missing_ok=True)
                 self.removed.append(earlier)
 
     @contextmanager
-    def _telling(self, target: Path) -> Iterator[None]:
-        """Raise the error of a file in place of what the system says of it."""
+    def _naming(self, target: Path) -> Iterator[None]:
+        """Turn an error of the operating system into one that names the file."""
         try:
             yield
         except BrokenPipeError:  # of standard output or standard error, never of a file
@@ -143,17 +142,17 @@ def atomic(
 ) -> Iterator[Path]:
     """Yield a temporary path beside `path` that takes its place when the block ends well, else is removed.
 
-    See `Together` for the arguments and for the errors.
+    See `OutputTransaction` for the arguments and for the errors.
     """
-    with Together(error, parents) as files, files.file(path) as temporary:
+    with OutputTransaction(error, parents) as files, files.file(path) as temporary:
         yield temporary
 
 
 def write_texts(
     texts: Mapping[Path, str], error: type[InputError] = InputError, parents: bool = True
 ) -> None:
-    """Write files, all of them or none; see `Together`."""
-    with Together(error, parents) as files:
+    """Write files, all of them or none; see `OutputTransaction`."""
+    with OutputTransaction(error, parents) as files:
         for at, text in texts.items():
             with files.file(at) as place:
                 place.write_text(text, encoding="utf-8")
@@ -237,7 +236,7 @@ def abridged(path: object) -> str:
     return shown if len(shown) <= 2 * _SHOWN + 3 else f"{shown[:_SHOWN]}...{shown[-_SHOWN:]}"
 
 
-def _locked_beside(target: Path) -> tuple[int, Path]:
+def _locked_temporary(target: Path) -> tuple[int, Path]:
     """Make a temporary file beside another, locked while this process lives, and return both."""
     while True:
         # The suffix stays last: some writers choose the format by it.

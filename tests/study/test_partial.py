@@ -11,7 +11,7 @@ import pytest
 import psmr
 from psmr.cli import main
 from psmr.errors import PsmrWarning, SimulationError
-from psmr.files import Together
+from psmr.files import OutputTransaction
 from psmr.study.run import leave
 
 
@@ -110,20 +110,20 @@ def psmr_run(study, out):
 
 
 def test_files_appear_together_or_not_at_all(tmp_path):
-    def failing(together):
-        with together.file(tmp_path / "a") as place:
+    def failing(transaction):
+        with transaction.file(tmp_path / "a") as place:
             place.write_text("a")
         assert not (tmp_path / "a").exists()
-        with together.file(tmp_path / "b"):
+        with transaction.file(tmp_path / "b"):
             raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError), Together() as together:
-        failing(together)
+    with pytest.raises(ZeroDivisionError), OutputTransaction() as transaction:
+        failing(transaction)
     assert files(tmp_path) == []
     (tmp_path / "old").write_text("")
-    with Together(instead=[tmp_path / "old", tmp_path / "a"]) as together:
+    with OutputTransaction(instead=[tmp_path / "old", tmp_path / "a"]) as transaction:
         for name in "ab":
-            with together.file(tmp_path / name) as place:
+            with transaction.file(tmp_path / name) as place:
                 place.write_text(name)
         assert "old" in files(tmp_path)
     assert files(tmp_path) == ["a", "b"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from psmr.files import PICTURES, Together, require_suffix
+from psmr.files import PICTURES, OutputTransaction, require_suffix
 from psmr.pencil.report.canvas import close as close
 from psmr.pencil.report.canvas import new_figure as new_figure
 from psmr.pencil.report.canvas import page_figure as plain_page_figure
@@ -85,10 +85,10 @@ def bare(axes: Axes) -> None:
     axes.set_aspect("equal")
 
 
-def save(figure: Figure, path: str | os.PathLike[str], together: Together | None = None) -> None:
+def save(figure: Figure, path: str | os.PathLike[str], transaction: OutputTransaction | None = None) -> None:
     """Write a figure in the format of the path's suffix, whole or not at all.
 
-    It appears at once, or with the other files that are written `together`.
+    It appears at once, or with the other files of `transaction`.
 
     Raises
     ------
@@ -101,5 +101,5 @@ def save(figure: Figure, path: str | os.PathLike[str], together: Together | None
     with styled():
         meta: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {}
         figure.savefig(drawn, format=kind, bbox_inches="tight", **meta)
-    with placed(path, together) as temporary:
+    with placed(path, transaction) as temporary:
         temporary.write_bytes(drawn.getvalue())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from psmr import files
 from psmr.errors import StudyError
-from psmr.files import Together
+from psmr.files import OutputTransaction
 
 
 def atomic(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
@@ -26,9 +26,11 @@ def atomic(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
     return files.atomic(path, StudyError)
 
 
-def placed(path: str | os.PathLike[str], together: Together | None) -> AbstractContextManager[Path]:
+def placed(
+    path: str | os.PathLike[str], transaction: OutputTransaction | None
+) -> AbstractContextManager[Path]:
     """Yield a temporary path that takes the place of `path`: with other files, or when its block ends."""
-    return atomic(path) if together is None else together.file(path)
+    return atomic(path) if transaction is None else transaction.file(path)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

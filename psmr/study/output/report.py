@@ -13,7 +13,7 @@ import numpy as np
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError
-from psmr.files import PAGES, Together, require_suffix
+from psmr.files import PAGES, OutputTransaction, require_suffix
 from psmr.pencil.report.labels import unbroken
 from psmr.pencil.report.svg.figure import PageFigure
 from psmr.study.output.files import placed
@@ -159,7 +159,7 @@ def run_page(
     )
 
 
-def write_page(path: str | os.PathLike[str], page: str, together: Together | None = None) -> None:
+def write_page(path: str | os.PathLike[str], page: str, transaction: OutputTransaction | None = None) -> None:
     """Write an HTML page, whole or not at all; at once, or with other files.
 
     Raises
@@ -168,7 +168,7 @@ def write_page(path: str | os.PathLike[str], page: str, together: Together | Non
         For a name that ends otherwise, and a file that cannot be written.
     """
     require_suffix(path, PAGES)
-    with placed(path, together) as temporary:
+    with placed(path, transaction) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 

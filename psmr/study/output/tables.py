@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.files import PARQUET, TABLES, Together, require_suffix
+from psmr.files import PARQUET, TABLES, OutputTransaction, require_suffix
 from psmr.optional import optional
 from psmr.study.output.files import placed
 from psmr.study.output.shortest import lines
@@ -28,11 +28,11 @@ AT_ONCE = 2**18
 
 
 def table_writer(
-    path: str | os.PathLike[str], names: Sequence[str], together: Together | None = None
+    path: str | os.PathLike[str], names: Sequence[str], transaction: OutputTransaction | None = None
 ) -> AbstractContextManager[Write]:
     """Return the writer of a file by its ending, ``.csv`` or ``.parquet``.
 
-    The file appears when its writing ends well, or with others that are written `together`.
+    The file appears when its writing ends well, or with others of `transaction`.
 
     Raises
     ------
@@ -40,12 +40,12 @@ def table_writer(
         For another ending.
     """
     write = parquet_table if require_suffix(path, (*TABLES, *PARQUET)) in PARQUET else csv_table
-    return write(path, names, together)
+    return write(path, names, transaction)
 
 
 @contextmanager
 def csv_table(
-    path: str | os.PathLike[str], names: Sequence[str], together: Together | None = None
+    path: str | os.PathLike[str], names: Sequence[str], transaction: OutputTransaction | None = None
 ) -> Iterator[Write]:
     """Yield what writes rows into a CSV file, first column ``t``; it appears when all went well.
 
@@ -60,7 +60,7 @@ def csv_table(
     # A name may have a comma or a quote in it: the head follows the rules of CSV.
     head = io.StringIO()
     csv.writer(head, lineterminator="\n").writerow(["t", *names])
-    with placed(path, together) as temporary, open(temporary, "wb") as file:
+    with placed(path, transaction) as temporary, open(temporary, "wb") as file:
         file.write(head.getvalue().encode("utf-8"))
 
         def write(t: Reals, values: Reals) -> None:
@@ -74,7 +74,7 @@ def csv_table(
 
 @contextmanager
 def parquet_table(
-    path: str | os.PathLike[str], names: Sequence[str], together: Together | None = None
+    path: str | os.PathLike[str], names: Sequence[str], transaction: OutputTransaction | None = None
 ) -> Iterator[Write]:
     """Yield what writes rows into a Parquet file, first column ``t``; it appears when all went well.
 
@@ -107,7 +107,7 @@ def parquet_table(
                 put(held[:step])
                 waiting[:] = [held[step:]]
 
-    with placed(path, together) as temporary, pyarrow.parquet.ParquetWriter(temporary, schema) as writer:
+    with placed(path, transaction) as temporary, pyarrow.parquet.ParquetWriter(temporary, schema) as writer:
         yield write
         rest = np.concatenate([np.empty((0, 1 + len(names))), *waiting])
         if len(rest):

@@ -9,7 +9,7 @@ from typing import Any
 
 from psmr.dae.system.system import System
 from psmr.errors import EventError, PsmrError, SchemeError, StudyError
-from psmr.files import Together
+from psmr.files import OutputTransaction
 from psmr.io.read import CaseFile
 from psmr.study.file.names import check_signals, refuse_events
 from psmr.study.file.recipe import Recipe
@@ -113,7 +113,7 @@ def run_study(
         raise SchemeError(f"{study.places.scheme}: {error}" if study.places.scheme else str(error)) from error
     earlier = () if output is None else earlier_files(output)
     try:
-        with Together(StudyError, instead=earlier) as together:
+        with OutputTransaction(StudyError, instead=earlier) as transaction:
             run = simulate(
                 system,
                 scheme,
@@ -126,12 +126,12 @@ def run_study(
                 criteria=study.criteria,
                 record=kept,
                 large=large,
-                together=together,
+                transaction=transaction,
             )
             if output is None:
                 return system, run, ()
             page = Page(system, study.name, _origin(study))
-            files = write_outputs(run, output, page, together, streamed, stage)
+            files = write_outputs(run, output, page, transaction, streamed, stage)
     except EventError as error:
         refuse_events(study, system)
         for event, where in zip(study.events, study.places.events, strict=False):
@@ -143,7 +143,7 @@ def run_study(
             page = Page(system, f"{study.name}: partial run", _origin(study))
             error.args = (f"{error}\n{write_partial(error.partial, output, page, stage)}",)
         raise
-    tell_removed(together.removed)
+    tell_removed(transaction.removed)
     return system, run, files
 
 

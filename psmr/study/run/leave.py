@@ -9,7 +9,7 @@ from pathlib import Path
 
 from psmr.dae.system.system import System
 from psmr.errors import PsmrError, PsmrWarning, StudyError
-from psmr.files import Together
+from psmr.files import OutputTransaction
 from psmr.study.file.study import FIGURES, Output
 from psmr.study.output.report import Origin
 from psmr.study.run.run import Run
@@ -67,12 +67,12 @@ def write_outputs(
     run: Run,
     output: Output,
     page: Page,
-    together: Together,
+    transaction: OutputTransaction,
     written: tuple[Path, ...] = (),
     stage: Callable[[str], None] | None = None,
     mark: str = "",
 ) -> tuple[Path, ...]:
-    """Write the files that an output table asks for, to appear `together`, and return their paths.
+    """Write the files that an output table asks for in a transaction, and return their paths.
 
     Those in `written` are there already; `stage` is called with the name of each before it is made. `mark` is
     put before the endings of their names.
@@ -84,18 +84,18 @@ def write_outputs(
         files.append(path)
         if path not in written:
             say(f"writing {path.name}")
-            run.write_table(path, output.signals, together)
+            run.write_table(path, output.signals, transaction)
     if output.save:
         files.append(_marked(place / "run.psmr", mark))
         say(f"writing {files[-1].name}")
-        run.save(files[-1], together)
+        run.save(files[-1], transaction)
     if output.figure != "none":
         from psmr.study.output.canvas import close, save
 
         files.append(_marked(place / f"run.{output.figure}", mark))
         say(f"drawing {files[-1].name}")
         figure = run.plot(output.signals, title=page.title)
-        save(figure, files[-1], together)
+        save(figure, files[-1], transaction)
         close(figure)
     if output.html:
         from psmr.study.output.report import run_page, write_page
@@ -103,7 +103,7 @@ def write_outputs(
         files.append(_marked(place / REPORT, mark))
         say(f"drawing {files[-1].name}")
         words = run_page(run, page.system, page.title, output.signals, page.origin, output.interactive)
-        write_page(files[-1], words, together)
+        write_page(files[-1], words, transaction)
     return tuple(files)
 
 
@@ -141,8 +141,8 @@ def _written_partial(
     """Write the files of a run that failed, in the place of those that an earlier one left."""
     place = Path(output.folder)
     instead = [_marked(place / name, PARTIAL) for name in (*NAMES, REPORT)]
-    with Together(StudyError, instead=instead) as together:
-        return write_outputs(run, output, page, together, stage=stage, mark=PARTIAL)
+    with OutputTransaction(StudyError, instead=instead) as transaction:
+        return write_outputs(run, output, page, transaction, stage=stage, mark=PARTIAL)
 
 
 def _marked(path: Path, mark: str) -> Path:

@@ -16,7 +16,7 @@ from psmr.arguments import check_arguments
 from psmr.dae.system.linear import LinearDae, modes
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError
-from psmr.files import Together
+from psmr.files import OutputTransaction
 from psmr.numerics.run.trajectory import Change
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.detection import Detection, Detectors, detect
@@ -334,10 +334,10 @@ class Run:
         check_arguments(Run.compare, locals())
         return compare(self, other, names)
 
-    def save(self, path: str | os.PathLike[str], together: Together | None = None) -> None:
+    def save(self, path: str | os.PathLike[str], transaction: OutputTransaction | None = None) -> None:
         """Write the whole run into a file for `psmr.load_run`; see `psmr.study.run.save.save_run`."""
         check_arguments(Run.save, locals())
-        save_run(self, path, together)
+        save_run(self, path, transaction)
 
     def _repr_html_(self) -> str:
         return run_html(self)
@@ -445,24 +445,24 @@ class Run:
         self,
         path: str | os.PathLike[str],
         names: str | Iterable[str] | None = None,
-        together: Together | None = None,
+        transaction: OutputTransaction | None = None,
     ) -> None:
         """Write signals as CSV or Parquet, by the ending of the path, which is one of the two.
 
-        The file appears at once, or with the others that are written `together`.
+        The file appears at once, or with the others of `transaction`.
         """
         check_arguments(Run.write_table, locals())
-        self._write(table_writer, path, names, together)
+        self._write(table_writer, path, names, transaction)
 
     def _write(
         self,
         writer: Callable[..., AbstractContextManager[Write]],
         path: str | os.PathLike[str],
         names: str | Iterable[str] | None,
-        together: Together | None = None,
+        transaction: OutputTransaction | None = None,
     ) -> None:
         chosen = self.signals.select(names)
-        with writer(path, chosen, together) as write:
+        with writer(path, chosen, transaction) as write:
             for rows, values in values_in_pieces(self, chosen):
                 write(self.t[rows], values)
 

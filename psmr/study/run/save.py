@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 
 from psmr.errors import InputError
-from psmr.files import RUNS, Together, require_suffix
+from psmr.files import RUNS, OutputTransaction, require_suffix
 from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
 from psmr.study.run.encoded import Encoder
@@ -18,11 +18,13 @@ FORMAT, VERSION = "psmr-run", 3
 HEAD, BODY, ARRAY = "head.json", "run.json", "arrays/{}.npy"
 
 
-def save_run(run: Recorded, path: str | os.PathLike[str], together: Together | None = None) -> None:
+def save_run(
+    run: Recorded, path: str | os.PathLike[str], transaction: OutputTransaction | None = None
+) -> None:
     """Write a run into a file that `load_run` reads, whole or not at all.
 
     The file is a ZIP archive of JSON and of arrays as numpy writes them. It appears at once, or with the
-    others that are written `together`.
+    others of `transaction`.
 
     Raises
     ------
@@ -39,7 +41,10 @@ def save_run(run: Recorded, path: str | os.PathLike[str], together: Together | N
     except InputError as error:
         raise InputError(f"the run cannot be saved: {error}") from error
     head = {"format": FORMAT, "version": VERSION, "psmr": __version__, "name": run.name}
-    with placed(path, together) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as file:
+    with (
+        placed(path, transaction) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as file,
+    ):
         file.writestr(HEAD, json.dumps(head))
         file.writestr(BODY, json.dumps(body, allow_nan=False, separators=(",", ":")))
         for k, array in enumerate(encoder.arrays):

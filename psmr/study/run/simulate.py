@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from psmr.arguments import check_arguments, positive_number
 from psmr.dae.system.system import System
 from psmr.errors import InputError, PsmrError, PsmrWarning, SchemeError, shown
-from psmr.files import Together
+from psmr.files import OutputTransaction
 from psmr.numerics.run.actions import Actions
 from psmr.numerics.run.integrate import integrate
 from psmr.numerics.run.trajectory import Change, Follower, Trajectory
@@ -58,7 +58,7 @@ def simulate(
     record: Record | str | Iterable[str] | None = None,
     large: bool = False,
     every: int | None = None,
-    together: Together | None = None,
+    transaction: OutputTransaction | None = None,
     criteria: Criteria | None = None,
     **slips: Never,
 ) -> Run:
@@ -102,8 +102,8 @@ def simulate(
     every
         Of the accepted steps between two events every how many-th is kept, as ``psmr.Record(every=)`` says;
         every one where left out.
-    together
-        Group whose output files are published together; None: as soon as the run has ended well.
+    transaction
+        The files of `record` appear with the others of this transaction; None: when the run has ended well.
     criteria
         The limits by which the run is judged; those of `psmr.Criteria` where left out.
 
@@ -203,7 +203,7 @@ def simulate(
             if recording is not None:
                 for path in recording.record.files:
                     recording.writers.append(
-                        files.enter_context(table_writer(path, recording.names, together))
+                        files.enter_context(table_writer(path, recording.names, transaction))
                     )
             trajectory = integrate(
                 system,

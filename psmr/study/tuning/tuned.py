@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.errors import StudyError
-from psmr.files import Together
+from psmr.files import OutputTransaction
 from psmr.io.read import CaseFile
 from psmr.numerics.run.integrate import integrate
 from psmr.pencil.deformation.deformation import LARGEST, deformation
@@ -159,22 +159,22 @@ def write_tuning(folder: str | os.PathLike[str], tuning: Tuning, case: CaseFile)
     files = tuple(place / name for name in FILES)
     figure = pareto(tuning)
     try:
-        with Together(StudyError) as together:
-            with together.file(files[2]) as temporary:
+        with OutputTransaction(StudyError) as transaction:
+            with transaction.file(files[2]) as temporary:
                 temporary.write_text(tuning.table.to_csv(index=False), encoding="utf-8")
-            save(figure, files[1], together)
-            write_study(files[0], tuning, case, together)
+            save(figure, files[1], transaction)
+            write_study(files[0], tuning, case, transaction)
     finally:
         close(figure)
     return files
 
 
 def write_study(
-    path: str | os.PathLike[str], tuning: Tuning, case: CaseFile, together: Together | None = None
+    path: str | os.PathLike[str], tuning: Tuning, case: CaseFile, transaction: OutputTransaction | None = None
 ) -> None:
     """Write the winner as a study file beside which, or from which, the case file is found.
 
-    The file appears at once, or with the others that are written `together`.
+    The file appears at once, or with the others of `transaction`.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def write_study(
         "[simulation]",
         "t_end = 10.0  # s; add [[event]] tables",
     ]
-    with placed(place, together) as temporary:
+    with placed(place, transaction) as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
