@@ -19,12 +19,12 @@ from psmr.study.output.report import Origin
 from psmr.study.output.tables import require_pyarrow
 from psmr.study.record.record import Record
 from psmr.study.record.signals import Signals
-from psmr.study.run.leave import (
+from psmr.study.run.output_files import (
     Page,
     earlier_files,
     planned,
     tables_of,
-    tell_removed,
+    warn_of_removed,
     write_outputs,
     write_partial,
 )
@@ -143,7 +143,7 @@ def run_study(
             page = Page(system, f"{study.name}: partial run", _origin(study))
             error.args = (f"{error}\n{write_partial(error.partial, output, page, stage)}",)
         raise
-    tell_removed(transaction.removed)
+    warn_of_removed(transaction.removed)
     return system, run, files
 
 

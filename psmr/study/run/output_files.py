@@ -1,4 +1,4 @@
-"""What a study leaves in its folder: all its files at once, and of a run that failed what it came to."""
+"""The files of a run in its output folder: all appear at once, those of a failed run marked as partial."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from psmr.study.output.report import Origin
 from psmr.study.run.run import Run
 
 NAMES = ("run.csv", "run.parquet", "run.psmr", *(f"run.{kind}" for kind in FIGURES if kind != "none"))
-"""Files of a run beside its report."""
+"""Files of a run other than its report."""
 
 REPORT = "report.html"
 
@@ -47,12 +47,12 @@ def planned(output: Output) -> tuple[str, ...]:
 
 
 def earlier_files(output: Output) -> tuple[Path, ...]:
-    """Return what an earlier run may have left in a folder, which beside a new one would be out of date."""
+    """Return the files that an earlier run may have left in a folder, out of date once there are new ones."""
     place = Path(output.folder)
     return tuple(_marked(place / name, mark) for mark in ("", PARTIAL) for name in (*NAMES, REPORT))
 
 
-def tell_removed(paths: Sequence[Path]) -> None:
+def warn_of_removed(paths: Sequence[Path]) -> None:
     """Warn of what was removed of an earlier run that came to its end."""
     whole = [str(path) for path in paths if not path.stem.endswith(PARTIAL)]
     if whole:
@@ -114,7 +114,7 @@ PARTIAL = ".partial"
 def write_partial(run: Run, output: Output, page: Page, stage: Callable[[str], None] | None = None) -> str:
     """Write what a run that failed came to, under names that say so, and return a sentence on it.
 
-    What an earlier run left whole stays as it is; what one that failed left and this one does not is removed.
+    Files of an earlier run that ended well stay; those of one that failed are removed unless replaced.
     Nothing that goes wrong here hides what the run failed by: where its page cannot be drawn, that is said.
     """
     undrawn = ""
