@@ -153,7 +153,7 @@ class IdaRun:
             max_num_steps=200_000,
             calc_initcond=None,
         )
-        block.records.kept.memory[VALID] = 0.0
+        block.records.newton.memory[VALID] = 0.0
         w[-1] = begin
         start, rates = w[: self.size].copy(), np.zeros(self.size)
         project(address, w, rates)

@@ -111,7 +111,7 @@ class Counters:
         **choices: Any,
     ) -> Counters:
         """Collect what the blocks counted; `choices` are the other counts by name."""
-        counted = {block.role: (block.size, block.records.kept.counts) for block in blocks}
+        counted = {block.role: (block.size, block.records.newton.counts) for block in blocks}
 
         def by_role(place: int) -> dict[str, int]:
             return {role: int(count[place]) for role, (_, count) in counted.items()}

@@ -178,9 +178,9 @@ def _continued(block: Block, last: Reals, w: Reals) -> bool:
         if direction is not None:
             w += (target - kept) * direction
         block.records.work.shift[:] = shift[:-1]
-        block.records.kept.memory[KEPT] = target
+        block.records.newton.memory[KEPT] = target
         status = _solve(block, w)
-        block.records.kept.memory[KEPT] = 0.0
+        block.records.newton.memory[KEPT] = 0.0
         if status == DONE and target == 0.0:
             return True
         if status == DONE:

@@ -30,7 +30,7 @@ from psmr.numerics.solve.records import (
     Matrix,
     Records,
     Work,
-    nothing_kept,
+    initial_newton_state,
     row_of,
 )
 from psmr.numerics.solve.solver import solve, solve_block
@@ -127,7 +127,7 @@ class Block:
 
     def evaluate(self, w: Reals) -> None:
         """Write the raw residual at w into F."""
-        self.records.kept.memory[VALID] = 0.0
+        self.records.newton.memory[VALID] = 0.0
         evaluate(self.address, w)
 
     def load(
@@ -167,20 +167,20 @@ class Block:
         """
         rows, variables = places or (self.kernels.row_indices, self.kernels.variables)
         new = make_block(system, self.role, parameters, w, rows, variables, out)
-        new.records.kept.counts[:] = self.records.kept.counts
+        new.records.newton.counts[:] = self.records.newton.counts
         self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows
         self._keep(new.records)
 
     def forget(self) -> None:
         """Let the next Newton solve begin with a new matrix."""
-        memory = self.records.kept.memory
+        memory = self.records.newton.memory
         memory[SCALE], memory[RATE], memory[VALID], memory[KEPT] = np.nan, 1.0, 0.0, 0.0
 
     def make_room(self) -> None:
         """Double the room for the factors; pivots are chosen at the next solve."""
         lu, search = with_room(self.records.lu)
         self._keep(self.records._replace(lu=lu, search=search))
-        self.records.kept.memory[SCALE] = np.nan
+        self.records.newton.memory[SCALE] = np.nan
 
     def singular(self, status: int) -> SingularError:
         """Return the error for a matrix without pivots; names the variable."""
@@ -237,7 +237,7 @@ def make_block(
         work=Work(np.zeros(kernels.states), *(np.zeros(kernels.rows) for _ in range(6))),
         lu=lu,
         search=search,
-        kept=nothing_kept(),
+        newton=initial_newton_state(),
     )
     return Block(role, kernels, layout.columns, layout.rows, records)
 

@@ -49,7 +49,7 @@ def worst_residual(block: Block, w: Reals) -> str:
 
 def worst_variable(block: Block) -> str:
     """Return the variable of the last update that was largest."""
-    return block.columns[int(block.records.kept.counts[WORST_AT])]
+    return block.columns[int(block.records.newton.counts[WORST_AT])]
 
 
 def step_failure(block: Block, status: int, w: Reals, h: float, least: float, difference: float) -> PsmrError:
@@ -77,7 +77,7 @@ def step_failure(block: Block, status: int, w: Reals, h: float, least: float, di
     if status == NOT_FINITE:
         details.append(f"It is {worst_variable(block)}.")
     if status == NOT_CONVERGED:
-        update = block.records.kept.memory[WORST]
+        update = block.records.newton.memory[WORST]
         details.append(
             f"The largest update is still that of {worst_variable(block)}, {update:.3g} relative to"
             f" max(1, |value|)."
@@ -112,7 +112,7 @@ def algebraic_failure(block: Block, status: int, before: Reals, after: Reals, wh
     reason = f"{name} left the finite numbers"
     if status == NOT_CONVERGED:
         reason = (
-            f"Newton stopped at {name} (update {block.records.kept.memory[WORST]:.3g}), where neither damped "
+            f"Newton stopped at {name} (update {block.records.newton.memory[WORST]:.3g}), where neither damped "
             "nor full steps make it better, and no continuation leads on"
         )
     return SimulationError(

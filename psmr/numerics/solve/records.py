@@ -11,7 +11,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.lu import Lu, Search
 from psmr.numerics.solve.views import integer_rows, integers, places, real_rows, reals
 
-# Places in `Kept.memory`.
+# Places in `NewtonState.memory`.
 SCALE = 0  # h * gamma of the factorised matrix; NaN when a factorisation is due
 RATE = 1  # theta / (1 - theta) last measured with a fresh matrix; 1 when unknown
 VALID = 2  # 1 when F holds the residual at the present w
@@ -21,7 +21,7 @@ FALL = 5  # part of the residual that the update of a kept matrix left when one 
 UNSEEN = 6  # so many solves need no such look
 MEMORY = 7
 
-# Places in `Kept.counts`.
+# Places in `NewtonState.counts`.
 ITERATIONS, RESIDUALS, FACTORISATIONS, REFRESHES, SOLVES, REPIVOTS, HONEST_SOLVES, DAMPED_SOLVES = range(8)
 WORST_AT = 8
 COUNTS = 9
@@ -146,8 +146,8 @@ class Work(NamedTuple):
     shift: np.ndarray
 
 
-class Kept(NamedTuple):
-    """What outlives a call; see the names above for the places."""
+class NewtonState(NamedTuple):
+    """What Newton remembers from one solve to the next; see the names above for the places."""
 
     memory: np.ndarray
     counts: np.ndarray
@@ -165,14 +165,14 @@ class Records(NamedTuple):
     work: Work
     lu: Lu
     search: Search
-    kept: Kept
+    newton: NewtonState
 
 
-def nothing_kept() -> Kept:
-    """Return what a block begins with: no matrix, an unknown rate."""
+def initial_newton_state() -> NewtonState:
+    """Return the state of a new block: no matrix, an unknown rate."""
     memory = np.zeros(MEMORY)
     memory[SCALE], memory[RATE] = np.nan, 1.0
-    return Kept(memory, np.zeros(COUNTS, np.int64))
+    return NewtonState(memory, np.zeros(COUNTS, np.int64))
 
 
 # In compiled code a block is the address of its row: an address and a length for each array of `Records`, one
@@ -296,7 +296,7 @@ def search_of(block):  # type: ignore[no-untyped-def]
 def kept_of(block):  # type: ignore[no-untyped-def]
     """Open what outlives a call: memory and counts."""
     r = integers(block, ROW)
-    return Kept(reals(r[104], r[105]), integers(r[106], r[107]))
+    return NewtonState(reals(r[104], r[105]), integers(r[106], r[107]))
 
 
 @lean
@@ -322,7 +322,7 @@ def row_of(records: Records, solver: int) -> np.ndarray:
     """Return the row of addresses and lengths that compiled code opens; the arrays must outlive it."""
     parts = (*records.matrix, *records.limits, *records.ramps, *records.work, *records.lu, *records.search)
     places: list[int] = []
-    for array in (*parts, *records.kept):
+    for array in (*parts, *records.newton):
         places += (address_of(array), len(array))
     row = np.zeros(ROW, np.int64)
     row[: len(places)] = places

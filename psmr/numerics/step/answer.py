@@ -225,7 +225,7 @@ class AnsweringBlock(Block):
 
     def become(self, new: Block) -> None:
         """Take the equations of another block; what was counted and loaded stays."""
-        new.records.kept.counts[:] = self.records.kept.counts
+        new.records.newton.counts[:] = self.records.newton.counts
         self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows
         self.terms, self.gains, self.answers = type(self).terms, None, no_answers()
         if isinstance(new, AnsweringBlock):

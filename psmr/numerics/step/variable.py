@@ -384,7 +384,7 @@ class VariableEngine:
         """Return the error for a run whose steps are spent or have become rounding."""
         block, h = self.failed()
         accepted, rejected = (int(count) for count in self.control.counts)
-        name = block.columns[int(block.records.kept.counts[LARGEST_AT])]
+        name = block.columns[int(block.records.newton.counts[LARGEST_AT])]
         where = f"t = {w[-1]:.9g} s of {end:g} s after {accepted} steps ({rejected} rejected)"
         sentence = Status(status).sentence
         if status == SPENT:

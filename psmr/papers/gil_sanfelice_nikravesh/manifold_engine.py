@@ -140,7 +140,7 @@ class ManifoldEngine:
         """Make plan, matrices and store for a step of h in s from w."""
         choices, whole = self.choices, self.blocks[WHOLE]
         kernels, block = whole.kernels, whole.address
-        whole.records.kept.memory[VALID] = 0.0
+        whole.records.newton.memory[VALID] = 0.0
         evaluate(block, w)
         held = np.array([at for at in self.watched if held_by_limit(block, w, at)], dtype=np.uint32)
         is_fast = choices.split.fast_x.copy()
@@ -155,7 +155,7 @@ class ManifoldEngine:
         )
         fz, gx, gz = eliminated(matrix, self.n, slow, fast)
         require_fit(gz, tuple(self.names[i] for i in fast), choices.tolerance, f"t = {w[-1]:.6g} s")
-        counts = self.blocks[LINEARISATION].records.kept.counts
+        counts = self.blocks[LINEARISATION].records.newton.counts
         counts[FACTORISATIONS] += 1
         counts[SOLVES] += 2 * len(fast)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -47,7 +47,7 @@ def _environment(package: str) -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        bytecode_cache=_kept_templates(),
+        bytecode_cache=_template_cache(),
         loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, HOME))]),
         autoescape=True,
         trim_blocks=True,
@@ -59,8 +59,8 @@ def _environment(package: str) -> Environment:
 
 
 @cache
-def _kept_templates() -> BytecodeCache:
-    """Return what keeps compiled templates beside kernels: compiling them takes longer than a page."""
+def _template_cache() -> BytecodeCache:
+    """Return the cache of compiled templates: compiling them takes longer than a page."""
     from jinja2 import BytecodeCache
 
     from psmr.dae.compile.cache.entry import read_entry, write_entry
@@ -68,7 +68,7 @@ def _kept_templates() -> BytecodeCache:
 
     place = folder("pages")
 
-    class Kept(BytecodeCache):
+    class FileCache(BytecodeCache):
         def load_bytecode(self, bucket: Bucket) -> None:
             data = read_entry(place / bucket.key)
             if data is not None:
@@ -77,7 +77,7 @@ def _kept_templates() -> BytecodeCache:
         def dump_bytecode(self, bucket: Bucket) -> None:
             write_entry(place / bucket.key, bucket.bytecode_to_string())
 
-    return Kept()
+    return FileCache()
 
 
 def inline_svg(figure: Figure | PageFigure, words: str, tight: bool = True) -> Markup:

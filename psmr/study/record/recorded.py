@@ -17,7 +17,7 @@ from psmr.study.outcome.outcome import Outcome
 from psmr.study.outcome.red_amber_green import Judgement
 from psmr.study.record.certificate import Certificate, Scheme
 from psmr.study.record.global_error import GlobalError
-from psmr.study.record.kept import Kept
+from psmr.study.record.reduced_record import ReducedRecord
 from psmr.study.record.signals import Signals
 from psmr.study.record.stats import Stats
 
@@ -44,7 +44,7 @@ class Recorded(Protocol):
     @property
     def estimated_error(self) -> GlobalError: ...  # noqa: D102
     @property
-    def kept(self) -> Kept | None: ...  # noqa: D102
+    def kept(self) -> ReducedRecord | None: ...  # noqa: D102
     @property
     def ends(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]: ...  # noqa: D102
     @property

@@ -14,8 +14,8 @@ from psmr.numerics.run.trajectory import Change
 from psmr.study.detectors.detection import Detection
 from psmr.study.events.spans import Span
 from psmr.study.outcome.outcome import Outcome
-from psmr.study.record.kept import Kept
 from psmr.study.record.record import Record
+from psmr.study.record.reduced_record import ReducedRecord
 from psmr.study.record.settled import Settled, warn_of
 from psmr.study.record.signals import Signals, quantity
 from psmr.study.record.values import values_of_devices
@@ -135,14 +135,14 @@ class Recording:
         for write in self.writers:
             write(t, values[:, self._written])
 
-    def result(self, outcome: Outcome) -> tuple[Reals, Reals, Reals, Kept]:
+    def result(self, outcome: Outcome) -> tuple[Reals, Reals, Reals, ReducedRecord]:
         """Return (K,) times, kept states, kept algebraic variables, and the rest."""
         assert self._first is not None
         assert self._last is not None
         rows = self._table.rows()
         a = 1 + len(self.names_x)
         b = a + len(self.names_y)
-        kept = Kept(
+        kept = ReducedRecord(
             self.computed,
             rows[:, b:],
             self.record.signals is not None,

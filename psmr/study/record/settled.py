@@ -68,7 +68,7 @@ class Settled:
         block = self._block
         assert block is not None
         while True:
-            block.records.kept.memory[VALID] = 0.0
+            block.records.newton.memory[VALID] = 0.0
             status = block.solve(w, 0.0, VERY_DISHONEST, TOLERANCE, ALL)
             if status != NO_ROOM:
                 return bool(status == DONE)

@@ -29,7 +29,7 @@ from psmr.study.output.tables import Write, csv_table, parquet_table, table_writ
 from psmr.study.record.certificate import Certificate, Scheme
 from psmr.study.record.certificate_after import certificate_after
 from psmr.study.record.global_error import GlobalError
-from psmr.study.record.kept import Kept
+from psmr.study.record.reduced_record import ReducedRecord
 from psmr.study.record.reintegrate import reintegrated
 from psmr.study.record.settled import settled
 from psmr.study.record.signals import Signals
@@ -108,7 +108,7 @@ class Run:
     stopped: Stop | None = None
     system: System | None = None
     changes: tuple[Change, ...] = ()
-    kept: Kept | None = None
+    kept: ReducedRecord | None = None
     acted: tuple[tuple[float, str], ...] = ()
     failure: str = ""
     criteria: Criteria = USUAL

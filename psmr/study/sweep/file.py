@@ -60,8 +60,8 @@ MEASURES: Mapping[str, Callable[..., Measure]] = {measure.kind: measure for meas
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What a sweep leaves behind; see `Sweep`."""
+class SweepOutput:
+    """The output of a sweep; see `Sweep`."""
 
     folder: str | None = None
     signals: tuple[str, ...] | None = None
@@ -85,7 +85,11 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     given = document.table("measure")
     measure = Outcomes() if given is None else _made(document, ("measure",), given, MEASURES)
     output = document.table("output")
-    kept = Kept() if output is None else Kept(**document.values(("output",), output, specification(Kept)))
+    kept = (
+        SweepOutput()
+        if output is None
+        else SweepOutput(**document.values(("output",), output, specification(SweepOutput)))
+    )
     name = document.content.get("name", document.path.stem)
     places = Places(
         tuple(document.where(("axis", k)) for k in range(len(axes))),

@@ -1,4 +1,4 @@
-"""What a run has that did not keep every point whole."""
+"""The record of a run that did not store every variable at every point."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """What a run has beside the states and algebraic variables that it kept.
+class ReducedRecord:
+    """What a run stores in addition to its points where these are thinned or signals were chosen.
 
     Attributes
     ----------
