@@ -34,8 +34,8 @@ __all__ = ["Change", "Trajectory", "integrate"]
 # Wall time of a compiled chunk in s: short enough for a smooth progress bar and a prompt Ctrl-C.
 CHUNK = 0.1
 
-# Changes closer than this part of the run are one, where no step says what is close.
-SAME = 1e-12
+# Changes closer than this part of the run are simultaneous, where no fixed step bounds it.
+SIMULTANEOUS = 1e-12
 
 # Bytes of the points that stand in memory before they are recorded: some chunks of a large system.
 ROOM = 2**25
@@ -106,7 +106,7 @@ def integrate(
     if stops is not None and not scheme.chooses_steps:
         raise InputError(f"stops: {scheme} has fixed steps, which end where they do")
     parameters = [matrix.copy() for matrix in system.parameters]
-    same = SAME * (t_end - t_start)
+    same = SIMULTANEOUS * (t_end - t_start)
     if not scheme.chooses_steps:
         same = ROUNDING * min(scheme.step, t_end - t_start)
     instants = instants_of(system, changes, t_start, t_end, same)

@@ -31,8 +31,8 @@ ZERO = 1e-5
 # Highest frequency in rad/s up to which the imaginary axis is searched.
 HIGHEST = 2.0 * np.pi * 3.0
 
-# Two multipliers are one within this.
-SAME = 1e-6
+# Two multipliers that differ by less are the same.
+MULTIPLIER_TOLERANCE = 1e-6
 
 # Modes found by two searches are one within this part of their size.
 ALIKE_MODES = 1e-3
@@ -180,7 +180,9 @@ def _left_over(outer: Outermost, z: np.ndarray, step: float, names: tuple[str, .
     """Return the outermost multipliers outside the unit circle that belong to none of the chosen modes."""
     values, vectors = outer.z, outer.vectors
     known = np.concatenate([z, z.conj()])  # of a pair one mode was chosen
-    apart = np.array([np.abs(known - value).min(initial=np.inf) > SAME for value in values], dtype=bool)
+    apart = np.array(
+        [np.abs(known - value).min(initial=np.inf) > MULTIPLIER_TOLERANCE for value in values], dtype=bool
+    )
     keep = np.flatnonzero(apart & outer.outside)
     left = values[keep]
     return spurious_columns(left, vectors[:size, keep], step, names)

@@ -8,7 +8,7 @@ import numpy as np
 
 from psmr.errors import InputError
 from psmr.pencil.modes.choice import ModeChoice
-from psmr.pencil.modes.shift_invert import SAME, Disc, ShiftInvert
+from psmr.pencil.modes.shift_invert import EIGENVALUE_TOLERANCE, Disc, ShiftInvert
 
 # Frequencies at which the covering of the band is checked, and damping ratios between 0 and the largest
 # wanted.
@@ -198,7 +198,7 @@ class _Sweep:
         upper = s.imag > 0.0
         s, w = s[upper], w[:, upper]
         if len(self.s):
-            new = np.abs(s[:, None] - self.s[None, :]).min(axis=1) > SAME * np.abs(s)
+            new = np.abs(s[:, None] - self.s[None, :]).min(axis=1) > EIGENVALUE_TOLERANCE * np.abs(s)
             s, w = s[new], w[:, new]
         self.s, self.vectors = np.concatenate([self.s, s]), np.hstack([self.vectors, w])
         return disc

@@ -32,7 +32,7 @@ TOLERANCE = 1e-9
 
 # Two eigenvalues found from different shifts are the same one if they agree to this relative distance: above
 # what the tolerance leaves, below the spacing of the modes of coupled copies (1e-4 on the chain of 223).
-SAME = 1e-7
+EIGENVALUE_TOLERANCE = 1e-7
 
 # The shift lies within 1e-5 of the mode; each iteration takes off the others by that over their distance.
 LEFT_ITERATIONS = 6

@@ -17,8 +17,8 @@ from psmr.study.topology.network import out_of_service
 
 Reals = NDArray[np.float64]
 
-# Rounding of the times of the points, far below any step.
-SAME = 1e-9
+# Bound of the rounding of the times of points in s, far below any step.
+TIME_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,7 @@ def spans_of(system: System, t: Reals, changes: Sequence[Change]) -> tuple[Span,
 
 
 def _due(changes: Sequence[Change], t: float) -> int:
-    return sum(change.t <= t + SAME for change in changes)
+    return sum(change.t <= t + TIME_ROUNDING for change in changes)
 
 
 def altered(system: System, span: Span) -> bool:

@@ -23,7 +23,7 @@ from psmr.pencil.modes.columns import deformation_columns
 from psmr.pencil.modes.matching import REPRESENTED, match, status_of, unwrapped_logarithm
 from psmr.pencil.modes.outermost import outermost
 from psmr.pencil.modes.search import find
-from psmr.pencil.modes.shift_invert import SAME, ShiftInvert
+from psmr.pencil.modes.shift_invert import EIGENVALUE_TOLERANCE, ShiftInvert
 from psmr.pencil.modes.spectrum import Modes, modes_of, multipliers_of
 from psmr.pencil.modes.verdict import excess_of, mode_text, stable_and_radius
 from psmr.pencil.operator.step_map import step_map
@@ -188,9 +188,11 @@ class ChosenModes:
         found: list[tuple[complex, NDArray[np.complex128]]] = []
 
         def add(s: NDArray[np.complex128], vectors: NDArray[np.complex128], most: int) -> None:
-            inside = np.flatnonzero((np.abs(s) <= edge) & (s.imag >= -SAME * np.abs(s)) & (np.abs(s) > 1e-3))
+            inside = np.flatnonzero(
+                (np.abs(s) <= edge) & (s.imag >= -EIGENVALUE_TOLERANCE * np.abs(s)) & (np.abs(s) > 1e-3)
+            )
             for k in inside[np.argsort(-np.abs(s[inside]), kind="stable")][:most]:
-                if all(abs(s[k] - known) > SAME * abs(known) for known, _ in found):
+                if all(abs(s[k] - known) > EIGENVALUE_TOLERANCE * abs(known) for known, _ in found):
                     found.append((complex(s[k]), vectors[:, k]))
 
         for angle in DIRECTIONS:
