@@ -18,18 +18,18 @@ NEWTON_WORDS = {
     "dishonest": "modified Newton (Jacobian kept for one step)",
     "very dishonest": "modified Newton (Jacobian kept until convergence slows)",
 }
-"""What a reader is told of each; the names are those of the papers."""
+"""Each in words; the names are those of the papers."""
 
 
-class LeftOut(str):
-    """A choice that nobody named, with what it is then: a scheme that is made from another finds it anew."""
+class DefaultChoice(str):
+    """A choice that was not given and has its default, which a scheme made from this one determines anew."""
 
     __slots__ = ()
 
     @classmethod
-    def unless(cls, named: str | None, usual: str) -> str:
-        """Return what was named, or else what is usual."""
-        return cls(usual) if named is None or isinstance(named, cls) else named
+    def unless(cls, given: str | None, default: str) -> str:
+        """Return the choice given, or the default, marked as one."""
+        return cls(default) if given is None or isinstance(given, cls) else given
 
 
 def choice(field: str, value: object, allowed: tuple[str, ...]) -> None:

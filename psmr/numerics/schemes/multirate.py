@@ -17,7 +17,7 @@ from psmr.numerics.schemes.choices import (
     MOST_WITHIN,
     NEWTON_WORDS,
     NEWTONS,
-    LeftOut,
+    DefaultChoice,
     Newton,
     choice,
     newton_tolerance,
@@ -157,8 +157,8 @@ class Multirate(Scheme):
         choice("newton", self.newton, NEWTONS)
         choice("predict", self.predict, PREDICTED)
         own = self.predictor == EXTRAPOLATION and self.predict == "slow" and not self.corrections
-        object.__setattr__(self, "coupling", LeftOut.unless(self.coupling, MEAN if own else END))
-        object.__setattr__(self, "interface", LeftOut.unless(self.interface, SCHUR if own else HELD))
+        object.__setattr__(self, "coupling", DefaultChoice.unless(self.coupling, MEAN if own else END))
+        object.__setattr__(self, "interface", DefaultChoice.unless(self.interface, SCHUR if own else HELD))
         choice("coupling", self.coupling, COUPLINGS)
         choice("interface", self.interface, INTERFACES)
         positive("h_slow", self.h_slow, "s")

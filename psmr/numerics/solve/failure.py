@@ -112,8 +112,8 @@ def algebraic_failure(block: Block, status: int, before: Reals, after: Reals, wh
     reason = f"{name} left the finite numbers"
     if status == NOT_CONVERGED:
         reason = (
-            f"Newton stopped at {name} (update {block.records.newton.memory[WORST]:.3g}), where neither damped "
-            "nor full steps make it better, and no continuation leads on"
+            f"Newton stopped at {name} (update {block.records.newton.memory[WORST]:.3g}), where neither "
+            "damped nor full steps make it better, and no continuation leads on"
         )
     return SimulationError(
         f"{what} (t = {before[-1]:.6g} s): the equations have no solution near the last values: {reason}; "

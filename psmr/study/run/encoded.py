@@ -26,7 +26,7 @@ from psmr.dae.declare.component import Component
 from psmr.dae.declare.origin import Origin, packed, unpacked
 from psmr.dae.declare.structure import structured
 from psmr.errors import InputError, shown
-from psmr.numerics.schemes.choices import LeftOut, Weights
+from psmr.numerics.schemes.choices import DefaultChoice, Weights
 
 MAKERS = {"algebraic_form": algebraic_form, "structured": structured}
 """What makes a class of component from another one."""
@@ -69,7 +69,7 @@ class Encoder:
         """
         if value is None or type(value) in (bool, int, str):
             return value
-        if isinstance(value, LeftOut):  # what the run had, whatever will be usual
+        if isinstance(value, DefaultChoice):  # what the run had, whatever will be usual
             return str(value)
         if type(value) is float:
             return value if math.isfinite(value) else {"float": repr(value)}

@@ -85,11 +85,8 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     given = document.table("measure")
     measure = Outcomes() if given is None else _made(document, ("measure",), given, MEASURES)
     output = document.table("output")
-    kept = (
-        SweepOutput()
-        if output is None
-        else SweepOutput(**document.values(("output",), output, specification(SweepOutput)))
-    )
+    chosen = {} if output is None else document.values(("output",), output, specification(SweepOutput))
+    kept = SweepOutput(**chosen)
     name = document.content.get("name", document.path.stem)
     places = Places(
         tuple(document.where(("axis", k)) for k in range(len(axes))),
