@@ -12,7 +12,7 @@ import psmr
 from psmr.cli import main
 from psmr.errors import PsmrWarning, SimulationError
 from psmr.files import OutputTransaction
-from psmr.study.run import leave
+from psmr.study.run import output_files
 
 
 def files(folder):
@@ -67,7 +67,7 @@ def test_the_part_that_cannot_be_written_hides_no_failure(failing, tmp_path, cap
     def full(*_, **__):
         raise psmr.PsmrError("no room")
 
-    monkeypatch.setattr(leave, "write_outputs", full)
+    monkeypatch.setattr(output_files, "write_outputs", full)
     assert main(["run", str(failing), "-o", str(tmp_path / "out")]) == 1
     said = capsys.readouterr().err
     assert "no quantity is beyond" in said
