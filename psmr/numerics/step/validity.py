@@ -27,9 +27,9 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.numerics.solve.evaluate import evaluate
 from psmr.numerics.solve.lu import solve
-from psmr.numerics.solve.passes import copy
 from psmr.numerics.solve.pivots import READY
 from psmr.numerics.solve.records import SOLVES, VALID, kept_of, lu_of, matrix_of, work_of
+from psmr.numerics.solve.vector_kernels import copy
 
 # The size e: its square is far below the change that matters, e times that far above Newton's tolerance.
 SHORT = 1e-4
