@@ -289,7 +289,7 @@ def test_the_mean_keeps_what_stays_fast_out_of_the_slow_side():
     assert abs(mean.x[-1, 0]) < 1e-3
 
 
-def test_the_network_answers_at_the_fast_points(system):
+def test_the_network_responds_at_the_fast_points(system):
     """The slow equation of the torque holds at fast points where the current moves within the macro step."""
     split = partitioning.by_hand(system.linearise(), ["D.current"])
     worst = {}

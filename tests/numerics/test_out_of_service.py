@@ -137,7 +137,7 @@ def test_a_plant_divided_over_both_sides_agrees_with_single_rate(system, plant, 
 
 
 @pytest.mark.parametrize("fast", [("G2",), ("bus7",), ("bus2", "bus7")], ids="+".join)
-def test_the_networks_answer_leaves_out_what_is_out_of_service(system, plant, fast):
+def test_the_networks_response_leaves_out_what_is_out_of_service(system, plant, fast):
     """Recorded within a slow step, the slow variables of the plant that left are there too, and stay."""
     split = partitioning.by_device(system.linearise(), fast)
     trip = [Change(TRIP, out=plant)]

@@ -194,7 +194,7 @@ def test_an_event_drops_the_past(kundur, fault, monkeypatch):
     assert all(after for _, after in seen)
 
 
-def test_a_trip_and_the_answer_of_the_network_make_room_anew(wscc9):
+def test_a_trip_and_the_response_of_the_network_make_room_anew(wscc9):
     """What is continued has the sizes of the blocks that are there: rows come and go with a plant."""
     system = psmr.build(psmr.read_case(wscc9.parent / "new-england" / "new-england-plants.toml"))
     split = partitioning.by_device(system.linearise(), ["G30_full", "G32_full"])

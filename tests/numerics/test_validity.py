@@ -1,4 +1,4 @@
-"""The network's answer is formed anew where it no longer holds, and only there."""
+"""The network's response is formed anew where it no longer holds, and only there."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def drifting():
 
 @pytest.mark.parametrize("coupling", ["mean", "end"])
 @pytest.mark.parametrize("plants", [True, False], ids=["plants", "delta"])
-def test_the_answer_follows_a_common_angle_that_turns(drifting, plants, coupling):
+def test_the_response_follows_a_common_angle_that_turns(drifting, plants, coupling):
     """Formed at the event alone it lost synchronism here; the reference is `VariableStep`."""
     system, events, times, right = drifting
     linear = system.linearise()
@@ -47,8 +47,8 @@ def test_the_answer_follows_a_common_angle_that_turns(drifting, plants, coupling
     assert f"formed anew {len(outdated)} times between events" in str(run.stats)
 
 
-def test_the_answer_follows_a_fault_near_the_critical_clearing_time():
-    """Kundur's system, which an answer formed at the clearing did not carry to the end."""
+def test_the_response_follows_a_fault_near_the_critical_clearing_time():
+    """Kundur's system, which a response formed at the clearing did not carry to the end."""
     directory = psmr.case_path("kundur/kundur.raw").parent
     system = psmr.build(psmr.read_case(directory / "kundur.raw", dynamics=directory / "manual.dyr"))
     events = [psmr.Fault(bus=2, start=0.34, clear=0.3653571)]
@@ -61,7 +61,7 @@ def test_the_answer_follows_a_fault_near_the_critical_clearing_time():
     assert run.stats.counters.outdated_at
 
 
-def test_the_answer_stays_where_nothing_turns(drifting):
+def test_the_response_stays_where_nothing_turns(drifting):
     system = drifting[0]
     split = partitioning.by_device(system.linearise(), PLANTS + BUSES)
     scheme = psmr.Multirate(split, 0.01, 10, predictor="extrapolation", predict="slow")
@@ -79,7 +79,7 @@ def plants_apart(system, **choices):
 
 
 @pytest.mark.parametrize(("interpolation", "most"), [("linear", 2e-3), ("spline", 5e-4)])
-def test_the_answer_follows_islands_that_drift_apart(drifting, interpolation, most):
+def test_the_response_follows_islands_that_drift_apart(drifting, interpolation, most):
     """One island falls to 59.6 Hz, the other rises to 60.9 Hz, each with plants in the fast set."""
     system = drifting[0]
     events = [psmr.LineTrip(line, start=0.5) for line in ("1-2", "3-4", "14-15")]
@@ -91,7 +91,7 @@ def test_the_answer_follows_islands_that_drift_apart(drifting, interpolation, mo
     assert len(run.stats.counters.outdated_at) < 100
 
 
-def test_the_answer_follows_a_frequency_that_falls_for_long(drifting):
+def test_the_response_follows_a_frequency_that_falls_for_long(drifting):
     """A generator is lost and no governor acts: 55.4 Hz after 30 s.
 
     The prediction of a phasor that turns by theta in a macro step, along a line, misses theta^2.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-import psmr.numerics.step.answer
+import psmr.numerics.step.network_response
 from psmr.errors import SchemeError, SingularError
 from psmr.numerics.schemes.interpolation import HISTORY, lagrange_weights
 from psmr.numerics.schemes.multirate import PREDICTED, Multirate
@@ -57,7 +57,7 @@ def test_multirate_operator_is_the_step(choices):
 
 @pytest.mark.parametrize("coupled", COUPLED, ids=lambda c: "-".join(map(str, c)))
 def test_operator_of_couplings_is_the_step(monkeypatch, coupled):
-    monkeypatch.setattr(psmr.numerics.step.answer, "LEAST", 0.0)
+    monkeypatch.setattr(psmr.numerics.step.network_response, "LEAST", 0.0)
     coupling, interface, *choices = coupled
     linear = random_dae(1)
     scheme = replace(family(linear, *choices), coupling=coupling, interface=interface)
@@ -156,9 +156,9 @@ def test_many_corrections_come_to_the_converged_operator():
 def test_correction_rate_of_an_extrapolation_is_that_with_the_interface_held():
     linear = random_dae(2)
     scheme = family(linear, "extrapolation", "TM", "linear", "slow", 0)
-    answered = replace(scheme, interface="schur")
+    responding = replace(scheme, interface="schur")
     held = replace(scheme, interface="held")
-    assert 0.0 < correction_rate(linear, answered) == correction_rate(linear, held)
+    assert 0.0 < correction_rate(linear, responding) == correction_rate(linear, held)
 
 
 def test_correction_rate_is_the_factor_between_two_corrections():

@@ -60,7 +60,7 @@ class Counters:
         Times in s at which the algebraic variables jumped to another solution, since the one that was
         followed had ended.
     outdated_at
-        Times in s at which the network's answer no longer held and was formed anew, of a multirate scheme
+        Times in s at which the network's response no longer held and was formed anew, of a multirate scheme
         with ``interface="schur"``; after events it is formed anew anyway.
     seconds
         Wall time of the run; compiling is not in it.

@@ -114,8 +114,8 @@ class Multirate(Scheme):
         published form.
     interface
         What the fast rows see of the slow algebraic variables: ``"held"``, their interpolated values;
-        ``"schur"``, these and the answer of the slow algebraic equations to the fast variables, linear as of
-        the last event or of where it last no longer held (tried at least every fifth macro step; the times
+        ``"schur"``, these and the response of the slow algebraic equations to the fast variables, linear as
+        of the last event or of where it last no longer held (tried at least every fifth macro step; the times
         are `outdated_at` of the counters), by the Schur complement within the fast Newton matrix. What is
         interpolated is then free of what is fast, and the algebraic loop between the sides does not limit an
         extrapolation. None: ``"schur"`` where an extrapolation of the slow set predicts and nothing is
@@ -128,7 +128,7 @@ class Multirate(Scheme):
     ------
     SchemeError
         For an unknown choice, a value out of range, or corrections with ``interface="schur"``, whose
-        prediction is of the level under the answer and of no variable to correct.
+        prediction is of the level under the response and of no variable to correct.
     """
 
     split: Partition
@@ -171,7 +171,7 @@ class Multirate(Scheme):
         if self.corrections and self.interface == SCHUR:
             raise SchemeError(
                 f"corrections = {self.corrections!r}: none with interface='schur', which predicts the level "
-                "under the network's answer; take corrections = 0, or interface='held'"
+                "under the network's response; take corrections = 0, or interface='held'"
             )
         within(self.ratio, self.passes)
 
@@ -253,7 +253,7 @@ class Multirate(Scheme):
         return replace(self, h_slow=ratio * self.h_fast, ratio=ratio)
 
     def converged(self) -> Multirate:
-        """See `Scheme`: with the interface held, since under the network's answer nothing is corrected."""
+        """See `Scheme`: with the interface held, since under the network's response nothing is corrected."""
         return replace(self, corrections="converge", coupling=str(self.coupling), interface=HELD)
 
     def predicting_implicitly(self) -> Multirate | None:
@@ -315,7 +315,7 @@ class Multirate(Scheme):
         if self.predictor == EXTRAPOLATION and older:
             weights = lagrange_weights(np.array([0.0, *(-distance / h for distance in older)]), 1.0)
             points = tuple(zip((NOW, *OLDER), map(float, weights), strict=False))
-            if self.predict == "slow":  # the level under an answer is that of slow and fast values
+            if self.predict == "slow":  # the level under a response is that of slow and fast values
                 return (Combine("all" if self.interface == SCHUR else "slow", "predicted", points),)
             solved = Stage("predictor", "all", "predicted", "extrapolated")
             return Combine("all", "extrapolated", points), solved
@@ -339,7 +339,7 @@ class Multirate(Scheme):
             b_star,
             at=tuple((i + 1) / count for i in range(count)),
             outside=outside,
-            answered=bool(outside) and self.interface == SCHUR,
+            with_response=bool(outside) and self.interface == SCHUR,
             shown=True,
         )
         first: tuple[Instruction, ...] = (Restore("fast point", NOW),)

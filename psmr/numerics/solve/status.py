@@ -28,7 +28,7 @@ class Status(IntEnum):
 
 
 # A singular matrix names what cannot be determined (`lu.why_singular`). Whoever is told NO_ROOM (of factors),
-# FULL (of points) or STALE (a linearisation, a network's answer) makes room or another one and goes on.
+# FULL (of points) or STALE (a linearisation, a network's response) makes room or another one and goes on.
 _SENTENCES = {
     Status.NOT_FINITE: "A variable left the finite numbers.",
     Status.NOT_CONVERGED: "No solution was found: not with an honest matrix, not with damping.",

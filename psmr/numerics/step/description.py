@@ -79,9 +79,9 @@ def _stage(stage: Stage, h: float, sizes: Sizes, newton: str, times: int) -> Ent
         work += f"; {_REFRESH[newton]}."
     if times > 1 or stage.role == "fast":
         work = f"{times} steps, each: {work}"
-    if stage.answered:
+    if stage.with_response:
         sentences.append(
-            "The slow algebraic variables that they read answer the fast ones within each solve, by the "
+            "The slow algebraic variables that they read respond to the fast ones within each solve, by the "
             "Schur complement of the slow algebraic equations, that many rows more. It is formed after each "
             "event, and anew where it no longer holds: that is tried at least every fifth macro step."
         )

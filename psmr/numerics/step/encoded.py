@@ -29,13 +29,13 @@ from psmr.numerics.step.program import (
 
 # Operations, in column 0 of the code.
 RATE, COPY_RATE, RESTORE, SAVE, MIX, STAGE, REPEAT, AGAIN, BEGIN_UNTIL, AGREE, EXTRAPOLATE = range(11)
-ADD, ANSWER = 11, 12
+ADD, LEVELS = 11, 12
 
 # Columns of the code by operation. Numbers of an instruction begin at NUMBERS in `Encoded.numbers`; with each
 # time round a loop they begin STRIDE entries further.
 OPERATION = 0
 BLOCK, TARGET = 1, 2  # RATE: block, rate. COPY_RATE: source, rate. RESTORE, SAVE: point
-SIDE, POINTS = 1, 4  # MIX, ANSWER: side, number of points, which begin at column LIST
+SIDE, POINTS = 1, 4  # MIX, LEVELS: side, number of points, which begin at column LIST
 ANEW = 3  # ADD: SIDE, TARGET, and whether the point begins with nothing
 ALGEBRAIC, BASE, COUNT, MATRIX, KEEP, SHOWN = 2, 3, 4, 5, 6, 7  # STAGE: COUNT rates from column LIST
 LOOP, NUMBERS, STRIDE = 8, 9, 10
@@ -260,8 +260,8 @@ class _Writer:
             self.present = stage.guess
         if stage.outside:
             self._mix(READ if own == "fast" else SIDES["fast"], stage.outside, loop)
-        if stage.answered:
-            self._mix(READ, stage.outside, loop, ANSWER)
+        if stage.with_response:
+            self._mix(READ, stage.outside, loop, LEVELS)
         explicit = stage.gamma == 0.0
         row = self.row(
             STAGE,

@@ -17,14 +17,6 @@ from psmr.numerics.solve.newton import POLICIES
 from psmr.numerics.solve.ramps import Place
 from psmr.numerics.solve.sides import Sides, read_by, sides_of, sides_within
 from psmr.numerics.solve.status import DONE, STALE
-from psmr.numerics.step.answer import (
-    AnsweringBlock,
-    Answers,
-    answer_at,
-    answering_block,
-    no_answers,
-    probe_of,
-)
 from psmr.numerics.step.encoded import Encoded, blocks_of, encode
 from psmr.numerics.step.loop import advance
 from psmr.numerics.step.machine import (
@@ -40,6 +32,14 @@ from psmr.numerics.step.machine import (
     REMEMBER,
     VALID_OF,
     Machine,
+)
+from psmr.numerics.step.network_response import (
+    NetworkResponse,
+    ResponseBlock,
+    no_response,
+    probe_of,
+    response_at,
+    response_block,
 )
 from psmr.numerics.step.past import Past, forget, no_past
 from psmr.numerics.step.program import Program
@@ -117,13 +117,13 @@ class ProgramEngine:
         self.system, self._late = system, False
         self._out: tuple[str, ...] = ()
         # Twice the fast steps of a macro step: solves of the trapezoidal rule are of half a step.
-        rounds = max((2 * times for stage, times in steady.stages() if stage.answered), default=0)
-        self.answered, self._rounds = rounds > 0, min(rounds, MOST_ROUNDS)
+        rounds = max((2 * times for stage, times in steady.stages() if stage.with_response), default=0)
+        self.with_response, self._rounds = rounds > 0, min(rounds, MOST_ROUNDS)
         self._state, self._measured = np.zeros(DUE + 1, np.int64), np.array([0.0, 0.0, 1.0])
         self._parameters = parameters
         self._outdated_at: list[float] = []
-        if self.answered:
-            self._make_answer(w)
+        if self.with_response:
+            self._form_response(w)
         self.memory = program.memory
         self.before: tuple[float, ...] = ()
         self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
@@ -146,7 +146,7 @@ class ProgramEngine:
             fast=self.sides.fast.astype(np.uint32),
             slow=self.sides.slow.astype(np.uint32),
             read=self._read(),
-            answers=self._answers(),
+            response=self._response(),
             probe=self._probe(w),
             past=self._past(),
             within=_NO_POINTS,
@@ -185,22 +185,22 @@ class ProgramEngine:
     def _read(self) -> NDArray[np.uint32]:
         """Return those of them that are interpolated."""
         wanted = self._wanted()
-        if self.answered:
+        if self.with_response:
             wanted = wanted[wanted < self.system.n]
         return wanted.astype(np.uint32)
 
-    def _answering(self) -> NDArray[Any]:
-        """Return those of them that the network's answer gives."""
+    def _responding(self) -> NDArray[Any]:
+        """Return those of them that the network's response gives."""
         wanted = self._wanted()
         return wanted[wanted >= self.system.n]
 
-    def _answers(self) -> Answers:
-        block = self.blocks[self.places["fast", "fast"]] if self.answered else None
-        return block.answers if isinstance(block, AnsweringBlock) else no_answers()
+    def _response(self) -> NetworkResponse:
+        block = self.blocks[self.places["fast", "fast"]] if self.with_response else None
+        return block.response if isinstance(block, ResponseBlock) else no_response()
 
     def _probe(self, w: Reals) -> Probe:
-        """Return what tries the network's answer at macro points."""
-        if not self.answered:
+        """Return what tries the network's response at macro points."""
+        if not self.with_response:
             return no_probe()
         fast = self.places["fast", "fast"]
         slow = self.places.get(("algebraic", "slow"), self.places["slow", "slow"])
@@ -208,10 +208,10 @@ class ProgramEngine:
         read = self._read_by_fast()
         read = read[read >= self.system.n]
         most = MOST_GAIN[min(self.memory, 2)]
-        return probe_of(self._answers(), of_fast, of_slow, read, self._rounds, most, w.size)
+        return probe_of(self._response(), of_fast, of_slow, read, self._rounds, most, w.size)
 
-    def _make_answer(self, w: Reals, between: bool = False) -> bool:
-        """Form the network's answer as it is at w; return whether the block of the fast equations is new.
+    def _form_response(self, w: Reals, between: bool = False) -> bool:
+        """Form the network's response as it is at w; return whether the block of the fast equations is new.
 
         `between` events, the entries of S that there were stay, so that soon only their values change.
         """
@@ -224,14 +224,14 @@ class ProgramEngine:
         if not between:
             self._state[DUE] = EVERY
         fast, slow = self.sides.fast, (slow_rows, self.sides.slow)
-        earlier, read = None, self.machine.answers.at if between else self._answering()
-        if between and isinstance(old, AnsweringBlock):
+        earlier, read = None, self.machine.response.at if between else self._responding()
+        if between and isinstance(old, ResponseBlock):
             earlier = old.gains
-        found = answer_at(self.system, w, whole, fast, slow, read, earlier)
-        if isinstance(old, AnsweringBlock) and earlier is not None and old.renew(found, w):
+        found = response_at(self.system, w, whole, fast, slow, read, earlier)
+        if isinstance(old, ResponseBlock) and earlier is not None and old.renew(found, w):
             return False
-        block = answering_block(self.system, self._parameters, w, found, (rows, fast), read, self._out)
-        if isinstance(old, AnsweringBlock):
+        block = response_block(self.system, self._parameters, w, found, (rows, fast), read, self._out)
+        if isinstance(old, ResponseBlock):
             old.become(block)
             if old.loaded is not None:
                 old.load(*old.loaded, w)
@@ -239,27 +239,27 @@ class ProgramEngine:
             self.blocks[number] = block
         return True
 
-    def _without_answer(self, parameters: Sequence[Reals], w: Reals) -> None:
+    def _without_response(self, parameters: Sequence[Reals], w: Reals) -> None:
         """Make the block of the fast equations anew, with what they read of others held."""
         number, size = self.places["fast", "fast"], self._size
         old = self.blocks[number]
         rows = old.kernels.row_indices.astype(np.intp)
         rows, variables = rows[rows < size], self.sides.fast
-        if isinstance(old, AnsweringBlock):
+        if isinstance(old, ResponseBlock):
             old.become(make_block(self.system, "fast", parameters, w, rows, variables, self._out))
 
-    def _answer_after_event(self, w: Reals) -> None:
-        """Form the network's answer anew where an event has loaded other values."""
+    def _form_after_event(self, w: Reals) -> None:
+        """Form the network's response anew where an event has loaded other values."""
         block = self.blocks[self.places["fast", "fast"]]
-        if isinstance(block, AnsweringBlock) and block.loaded is not None:
-            self._answer_anew(w)
+        if isinstance(block, ResponseBlock) and block.loaded is not None:
+            self._form_anew(w)
         self._late = False
 
-    def _answer_anew(self, w: Reals, between: bool = False) -> None:
-        """Form the network's answer anew: after an event, or `between` events since it no longer holds."""
-        if self._make_answer(w, between):
+    def _form_anew(self, w: Reals, between: bool = False) -> None:
+        """Form the network's response anew: after an event, or `between` events since it no longer holds."""
+        if self._form_response(w, between):
             self.machine = self.machine._replace(
-                answers=self._answers(), probe=self._probe(w), past=self._past()
+                response=self._response(), probe=self._probe(w), past=self._past()
             )
 
     def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:
@@ -293,7 +293,7 @@ class ProgramEngine:
     ) -> tuple[int, int]:
         """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
         if self._late:
-            self._answer_after_event(w)
+            self._form_after_event(w)
         self.ready()
         status = 0
         if self.machine.divided.size != len(grid.steps):
@@ -320,7 +320,7 @@ class ProgramEngine:
             first = done
             if status == STALE:
                 self._outdated_at.append(float(w[-1]))
-                self._answer_anew(w, between=True)
+                self._form_anew(w, between=True)
                 self.ready()
                 status = DONE
         return first, int(status)
@@ -331,7 +331,7 @@ class ProgramEngine:
 
     def forget(self, autonomous: bool) -> None:
         """Drop history, since w is about to jump; `autonomous` holds from here on."""
-        self.before, self._late = (), self.answered
+        self.before, self._late = (), self.with_response
         forget(self.machine.past)
         self._state[VALID_OF], self._state[AUTONOMOUS] = -1, int(autonomous)
 
@@ -343,21 +343,21 @@ class ProgramEngine:
     def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
         """Make the blocks anew with the devices in `out` out of service."""
         whole, self._parameters = self.blocks[0], parameters
-        if self.answered:
-            self._without_answer(parameters, w)
+        if self.with_response:
+            self._without_response(parameters, w)
         whole.take_out(system, parameters, w, out)
         self.system, self._out, self.sides = system, tuple(out), sides_within(self.sides, whole, w)
         for (role, side), number in self.places.items():
             if number:
                 places = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
                 self.blocks[number].take_out(system, parameters, w, out, places)
-        if self.answered:
-            self._make_answer(w)
+        if self.with_response:
+            self._form_response(w)
         self.machine = self.machine._replace(
             fast=self.sides.fast.astype(np.uint32),
             slow=self.sides.slow.astype(np.uint32),
             read=self._read(),
-            answers=self._answers(),
+            response=self._response(),
             probe=self._probe(w),
             past=self._past(),
         )

@@ -272,19 +272,19 @@ def add(machine, row, numbers, w):  # type: ignore[no-untyped-def]
 
 
 @lean
-def answer(machine, row, numbers):  # type: ignore[no-untyped-def]
-    """Write the combination of what points have of the answering variables beside their answer."""
+def levels(machine, row, numbers):  # type: ignore[no-untyped-def]
+    """Write the combination of what points have of the levels of the responding variables."""
     time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
-    first, answers, points = row[NUMBERS] + time_round * row[STRIDE], machine.answers, machine.points
-    for j in range(answers.at.size):
+    first, response, points = row[NUMBERS] + time_round * row[STRIDE], machine.response, machine.points
+    for j in range(response.at.size):
         level = 0.0
         for k in range(row[POINTS]):
             point = points[row[LIST + k]]
-            value = point[answers.at[j]]
-            for q in range(answers.ends[j], answers.ends[j + 1]):
-                value -= answers.gains[q] * point[answers.of[q]]
+            value = point[response.at[j]]
+            for q in range(response.ends[j], response.ends[j + 1]):
+                value -= response.gains[q] * point[response.of[q]]
             level += numbers[first + k] * value
-        answers.level[j] = level
+        response.level[j] = level
 
 
 @lean

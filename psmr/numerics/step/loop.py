@@ -18,7 +18,6 @@ from psmr.numerics.solve.vector_kernels import copy
 from psmr.numerics.step.encoded import (
     ADD,
     AGAIN,
-    ANSWER,
     AT_OLDER,
     AT_OLDEST,
     AT_ORIGIN,
@@ -28,6 +27,7 @@ from psmr.numerics.step.encoded import (
     COPY_RATE,
     EXTRAPOLATE,
     JUMP,
+    LEVELS,
     LOOP,
     MIX,
     OPERATION,
@@ -40,7 +40,7 @@ from psmr.numerics.step.encoded import (
     TIMES,
 )
 from psmr.numerics.step.extrapolation import extrapolate
-from psmr.numerics.step.instructions import add, agree, answer, mix, stage
+from psmr.numerics.step.instructions import add, agree, levels, mix, stage
 from psmr.numerics.step.machine import (
     AGE,
     AUTONOMOUS,
@@ -80,8 +80,8 @@ def run_program(machine, code, numbers, h, w):  # type: ignore[no-untyped-def]
             mix(machine, row, numbers, w)
         elif operation == ADD:
             add(machine, row, numbers, w)
-        elif operation == ANSWER:
-            answer(machine, row, numbers)
+        elif operation == LEVELS:
+            levels(machine, row, numbers)
         elif operation == EXTRAPOLATE:
             extrapolate(machine, row, numbers, t, h, w)
         elif operation == RATE:
@@ -151,7 +151,7 @@ def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
 
 @lean
 def _outdated(machine, w):  # type: ignore[no-untyped-def]
-    """Return whether the network's answer no longer holds at w; it is tried at some macro points only."""
+    """Return whether the network's response no longer holds at w; it is tried at some macro points only."""
     state, probe = machine.state, machine.probe
     if probe.fast < 0:
         return False
@@ -176,7 +176,7 @@ def advance(machine, h, times, ends, first, last, w, record):  # type: ignore[no
 
     The rows between ends[k] and ends[k + 1] take the points within it. Returns (number of the step that was
     not completed or `last`, status); w then is the last point that was reached, in parts of that step too.
-    With `STALE` the step before that number was completed, and the network's answer does not hold after it.
+    With `STALE` the step before that number was completed, and the network's response does not hold after it.
     """
     machine = by_reference(machine)
     points, state = machine.points, machine.state

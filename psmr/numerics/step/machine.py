@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psmr.numerics.step.answer import Answers
+from psmr.numerics.step.network_response import NetworkResponse
 from psmr.numerics.step.past import Past
 from psmr.numerics.step.validity import Probe
 
 # Places in `Machine.state`.
 AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, REMEMBER, EFFORT = range(9)
-# Macro steps since the first trial of the network's answer, -1 before it, and those of the next trial.
+# Macro steps since the first trial of the network's response, -1 before it, and those of the next trial.
 AGE, DUE = 9, 10
 # Places in `Machine.measured`.
 DIFFERENCE, LEAST, SHARPER = range(3)
@@ -41,8 +41,8 @@ class Machine(NamedTuple):
     fast, slow, read
         Positions in w of fast and slow variables, and of the slow ones that the fast equations read and that
         are interpolated.
-    answers
-        See `psmr.numerics.step.answer.Answers`.
+    response
+        See `psmr.numerics.step.network_response.NetworkResponse`.
     probe
         See `psmr.numerics.step.validity.Probe`.
     past
@@ -68,7 +68,7 @@ class Machine(NamedTuple):
     fast: np.ndarray
     slow: np.ndarray
     read: np.ndarray
-    answers: Answers
+    response: NetworkResponse
     probe: Probe
     past: Past
     within: np.ndarray

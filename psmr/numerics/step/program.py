@@ -127,9 +127,9 @@ class Stage:
         Time of the result, 0 at the start of the step and 1 at its end.
     outside
         (point, weights) pairs: what the variables of the other side are; () leaves them as they are.
-    answered
-        Whether the algebraic variables of the other side also answer what the variables of this side are
-        beside the same combination of points: `psmr.numerics.step.answer`.
+    with_response
+        Whether the algebraic variables of the other side also respond to the variables of this side
+        beside the same combination of points: `psmr.numerics.step.network_response`.
     guess
         Point whose values Newton starts from, or several points for an extrapolation from those that are
         there (of a stage of both sides); None for the continuation of what the stage was when it was last
@@ -154,7 +154,7 @@ class Stage:
     gamma: float = 0.0
     at: Each = (1.0,)
     outside: tuple[tuple[str, Each], ...] = ()
-    answered: bool = False
+    with_response: bool = False
     guess: str | tuple[str, ...] | None = None
     cubes: tuple[float, ...] = ()
     matrix: Literal["new", "kept", "first"] = "new"

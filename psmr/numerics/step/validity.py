@@ -1,11 +1,11 @@
 """Whether the response of the slow algebraic variables to the fast ones still is as it was formed.
 
-The response S of `psmr.numerics.step.answer` is linear as of one point. It changes where the common angle of
-an island turns, angles spread, or voltages fall. What its change dS does is found from a small change dl of
-the levels: the fast equations answer it with dw = A dl, the slow algebraic ones that with (S + dS) dw, of
-which dS A dl is found again in the levels at the end of the macro step. The gain of that loop, ||dS A||, is
-what the prediction of the levels has to bear: along a line it is unstable from 1/3 on, along a parabola from
-1/7.
+The response S of `psmr.numerics.step.network_response` is linear as of one point. It changes where the common
+angle of an island turns, angles spread, or voltages fall. What its change dS does is found from a small
+change dl of the levels: the fast equations respond with dw = A dl, the slow algebraic ones to that with (S +
+dS) dw, of which dS A dl is found again in the levels at the end of the macro step. The gain of that loop,
+||dS A||, is what the prediction of the levels has to bear: along a line it is unstable from 1/3 on, along a
+parabola from 1/7.
 
 A trial takes one direction: dl has entries of one size e and random signs, so that the mean square of what
 comes back in level i is the squared norm of that row of dS A (Hutchinson, Commun. Stat. Simul. Comput. 18(3),
@@ -59,7 +59,7 @@ class Probe(NamedTuple):
         Gain from which on the response is formed anew.
     rows, signs
         Places of the responding variables' rows in the fast block, and e with random signs for each.
-    moved, answer
+    moved, places
         Positions in w of the variables of the fast block that are fast, and their places in it.
     own, by
         Places of the responding variables in the slow block; (dw, u): by how much the moved variables and
@@ -77,7 +77,7 @@ class Probe(NamedTuple):
     rows: np.ndarray
     signs: np.ndarray
     moved: np.ndarray
-    answer: np.ndarray
+    places: np.ndarray
     own: np.ndarray
     by: np.ndarray
     base: np.ndarray
@@ -140,7 +140,7 @@ def begin(fast, slow, probe, w):  # type: ignore[no-untyped-def]
     _residual(slow, w)
     copy(matrix_of(slow).F, probe.base)
     for k in range(count):
-        probe.by[k] = update[probe.answer[k]]
+        probe.by[k] = update[probe.places[k]]
     _move(slow, probe, w)
     _residual(slow, probe.point)
     _response(slow, probe.base)

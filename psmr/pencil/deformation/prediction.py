@@ -12,7 +12,7 @@ units. A loop has none:
 Its gain is the spectral radius of D R_i. R_i: a jump of the slow variables that the fast rows read to the
 fast states after i fast steps. D: fast states at the start to the error of the predicted slow variables, the
 explicit prediction less the trapezoidal one. Each correction takes the error once more through the macro
-step. Under the network's answer (``interface="schur"``) it is the level that is interpolated, in which what
+step. Under the network's response (``interface="schur"``) it is the level that is interpolated, in which what
 the fast states do to the slow variables, and with it the error, cancels.
 """
 

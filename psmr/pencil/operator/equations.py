@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
 from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.step.answer import answer
+from psmr.numerics.step.network_response import response_matrix
 from psmr.numerics.step.program import (
     NOW,
     OLDER,
@@ -245,26 +245,26 @@ class _Writer:
         self._equations.append(Equation(unknown, identity, _merged(terms), "sum"))
         self.points[add.to] = unknown
 
-    def _answering(self) -> sp.csr_array:
-        """Return what takes the slow variables out of w, the answering ones less their answer."""
+    def _responding(self) -> sp.csr_array:
+        """Return what takes the slow variables out of w, the responding ones less their response."""
         n, rows = self.linear.n, self.rows
         jacobian = sp.csr_array(self.linear.jacobian())
         read = np.unique(jacobian[rows.fast].indices)
         read = np.intersect1d(read[read >= n], rows.sigma)
         algebraic_rows, algebraic = (places[places >= n] for places in (rows.slow, rows.sigma))
-        gains = answer(jacobian, algebraic_rows, algebraic, rows.phi, read)
+        gains = response_matrix(jacobian, algebraic_rows, algebraic, rows.phi, read)
         spread = sp.eye_array(rows.sigma.size, format="csr")[np.searchsorted(rows.sigma, read)]
         return (rows.pick_slow - spread.T @ gains @ rows.pick_fast).tocsr()
 
-    def _parts_of(self, side: Side, answered: bool) -> _Parts:
+    def _parts_of(self, side: Side, with_response: bool) -> _Parts:
         """Return what the stages of a side are made of; the same for each of its fast steps."""
-        if (side, answered) not in self._parts:
+        if (side, with_response) not in self._parts:
             own, _, others = self.rows.of(side)
-            if answered:
-                others = self._answering()
+            if with_response:
+                others = self._responding()
             size, older = self.mass.shape[1], others @ self.place
             below = sp.csr_array((others.shape[0], size))
-            self._parts[side, answered] = _Parts(
+            self._parts[side, with_response] = _Parts(
                 own,
                 others,
                 mass=_on_top(self.mass[own], below),
@@ -272,11 +272,11 @@ class _Writer:
                 picked=_on_top(sp.csr_array((len(own), size)), others),
                 older=_on_top(sp.csr_array((len(own), older.shape[1])), older),
             )
-        return self._parts[side, answered]
+        return self._parts[side, with_response]
 
     def _stage(self, stage: Stage, label: str, i: int) -> None:
         side, h = stage.rows, self.h
-        parts = self._parts_of(side, stage.answered)
+        parts = self._parts_of(side, stage.with_response)
         terms: list[Term] = [(self.points[stage.base], parts.mass)]
         terms += [(self.rates[name], h * weight * parts.rates) for name, weight in stage.rates]
         outside = [(self.points[name], value(weights, i), name) for name, weights in stage.outside]

@@ -1,4 +1,4 @@
-"""The network's answer: what slow algebraic variables are while fast variables move between two points.
+"""The network's response: what slow algebraic variables are while fast variables move between two points.
 
 Slow states hardly move within a fast step, slow algebraic variables follow the fast ones at once. With J_s of
 the slow algebraic equations g_s after their own variables y_s and J_f after the fast ones,
@@ -8,7 +8,7 @@ the slow algebraic equations g_s after their own variables y_s and J_f after the
 to first order, where the level l = y_s - S w_fast changes slowly, and is interpolated. The fast equations are
 solved together with these equations for the variables they read: S is the Schur complement's part of their
 Newton matrix. Entries of S below `LEAST` of the largest of their row are left out, from matrix and level
-alike, so that only the answer to them is late.
+alike, so that only the response to them is late.
 
 S is that of one point. It is formed anew after each event, and where it no longer holds
 (`psmr.numerics.step.validity`).
@@ -48,8 +48,8 @@ LEAST = 1e-3
 SMALL = 20_000
 
 
-class Answers(NamedTuple):
-    """The answering variables as the machine sees them.
+class NetworkResponse(NamedTuple):
+    """The responding variables as the machine sees them.
 
     Attributes
     ----------
@@ -68,13 +68,13 @@ class Answers(NamedTuple):
     level: np.ndarray
 
 
-def no_answers() -> Answers:
-    """Return the answers of a step without any."""
+def no_response() -> NetworkResponse:
+    """Return the response of a step without any."""
     none = np.zeros(0, np.uint32)
-    return Answers(none, np.zeros(1, np.uint32), none, np.zeros(0), np.zeros(0))
+    return NetworkResponse(none, np.zeros(1, np.uint32), none, np.zeros(0), np.zeros(0))
 
 
-def answer(
+def response_matrix(
     matrix: sparse.sparray,
     rows: Places,
     variables: Places,
@@ -93,7 +93,7 @@ def answer(
     fast
         Positions of the fast variables, the columns of the result.
     read
-        Positions of the answering variables, among `variables`, the rows of the result.
+        Positions of the responding variables, among `variables`, the rows of the result.
     earlier
         An S of these variables; the entries that it has are not left out.
 
@@ -112,7 +112,7 @@ def answer(
     except RuntimeError as error:
         raise SingularError(
             f"the {len(rows)} slow algebraic equations do not determine the slow algebraic variables, so "
-            "that there is no answer to the fast ones: take interface='held', or another partition"
+            "that there is no response to the fast ones: take interface='held', or another partition"
         ) from error
     wanted = np.searchsorted(variables, read)
     if len(rows) * moving.size <= SMALL:
@@ -177,7 +177,7 @@ def _reached(graph: sparse.csr_array, start: Places) -> Places:
 
 
 class Level(Component):
-    """What an answering variable is beside its level."""
+    """What a responding variable is beside its level."""
 
     inputs = ("value",)
     outputs = ("row",)
@@ -190,7 +190,7 @@ class Level(Component):
 
 
 @dataclass
-class AnsweringBlock(Block):
+class ResponseBlock(Block):
     """The fast equations, and those of the slow algebraic variables that they read.
 
     Attributes
@@ -199,7 +199,7 @@ class AnsweringBlock(Block):
         Entries of S with their signs as parameters of `Term`.
     gains
         S; None before it is formed.
-    answers
+    response
         What the machine needs.
     loaded
         Parameters, limits and courses that were last loaded; None before.
@@ -207,7 +207,7 @@ class AnsweringBlock(Block):
 
     terms: tuple[Reals, Reals] = (np.zeros((0, 1)), np.zeros((0, 1)))
     gains: sparse.csr_array | None = None
-    answers: Answers = field(default_factory=no_answers)
+    response: NetworkResponse = field(default_factory=no_response)
     loaded: Loaded | None = None
 
     def load(
@@ -219,7 +219,7 @@ class AnsweringBlock(Block):
         w: Reals,
         before: int = 0,
     ) -> None:
-        """See `Block`; the answer stays as it is."""
+        """See `Block`; the response stays as it is."""
         self.loaded = parameters, lower, upper, following
         super().load((*self.terms, *parameters), lower, upper, following, w, len(self.terms) + before)
 
@@ -227,9 +227,9 @@ class AnsweringBlock(Block):
         """Take the equations of another block; what was counted and loaded stays."""
         new.records.newton.counts[:] = self.records.newton.counts
         self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows
-        self.terms, self.gains, self.answers = type(self).terms, None, no_answers()
-        if isinstance(new, AnsweringBlock):
-            self.terms, self.gains, self.answers = new.terms, new.gains, new.answers
+        self.terms, self.gains, self.response = type(self).terms, None, no_response()
+        if isinstance(new, ResponseBlock):
+            self.terms, self.gains, self.response = new.terms, new.gains, new.response
         self._keep(new.records)
 
     def renew(self, gains: sparse.csr_array, w: Reals) -> bool:
@@ -241,14 +241,14 @@ class AnsweringBlock(Block):
             return False
         self.gains = gains
         self.terms[0][:, 0] = -gains.data
-        self.answers.gains[:] = gains.data
+        self.response.gains[:] = gains.data
         self.kernels.parameters[0][:, 0] = -gains.data
         self.kernels.write_constant(w, self.records.matrix.constant)
         self.forget()
         return True
 
 
-def answer_at(
+def response_at(
     system: System,
     w: Reals,
     whole: Block,
@@ -272,14 +272,14 @@ def answer_at(
     slow
         Positions of the slow rows and of their variables.
     read
-        Positions of the slow algebraic variables that answer.
+        Positions of the slow algebraic variables that respond.
     earlier
-        See `answer`.
+        See `response_matrix`.
 
     Raises
     ------
     SingularError
-        As `answer`.
+        As `response_matrix`.
     """
     size, matrix, places = system.n + system.m, whole.records.matrix, whole.kernels
     whole.evaluate(w)  # what follows a course is then as it is at w
@@ -288,19 +288,19 @@ def answer_at(
     pattern = (matrix.J[:-1].copy(), (places.row_indices[places.indices].astype(np.int64), columns))
     complete = sparse.csr_array(pattern, shape=(size, size))
     algebraic_rows, algebraic = (places[places >= system.n] for places in slow)
-    return answer(complete, algebraic_rows, algebraic, fast, read, earlier)
+    return response_matrix(complete, algebraic_rows, algebraic, fast, read, earlier)
 
 
-def answering_block(
+def response_block(
     system: System,
     parameters: Sequence[Reals],
     w: Reals,
-    answer: sparse.csr_array,
+    gains: sparse.csr_array,
     fast: tuple[Places, Places],
     read: Places,
     out: Collection[str] = (),
-) -> AnsweringBlock:
-    """Return the block of the fast equations with the network's answer.
+) -> ResponseBlock:
+    """Return the block of the fast equations with the network's response.
 
     Parameters
     ----------
@@ -308,26 +308,26 @@ def answering_block(
         The DAE.
     w
         Buffer at which constant entries are evaluated.
-    answer
+    gains
         S.
     fast
         Positions of the fast rows and of their variables.
     read
-        Positions of the slow algebraic variables that answer.
+        Positions of the slow algebraic variables that respond.
     out
         Names of devices out of service.
     """
     rows, variables = fast
-    size, gains = system.n + system.m, answer.tocoo()
+    size, entries = system.n + system.m, gains.tocoo()
     term, level = compile_components([Term, Level])
     count = len(read)
     added, time = np.arange(size, size + count), len(w) - 1
     extra = (
-        _group(term, variables[gains.col], size + gains.row, time),
+        _group(term, variables[entries.col], size + entries.row, time),
         _group(level, read, added, time),
     )
-    terms = -gains.data[:, None], np.zeros((count, 1))
-    names = tuple(f"answer of {system.names_y[k - system.n]}" for k in read)
+    terms = -entries.data[:, None], np.zeros((count, 1))
+    names = tuple(f"response of {system.names_y[k - system.n]}" for k in read)
     wider = replace(
         system,
         names_y=(*system.names_y, *names),
@@ -344,27 +344,27 @@ def answering_block(
         np.concatenate([variables, read]),
         out,
     )
-    answers = Answers(
+    response = NetworkResponse(
         at=np.ascontiguousarray(read, dtype=np.uint32),
-        ends=np.ascontiguousarray(answer.indptr, dtype=np.uint32),
-        of=np.ascontiguousarray(variables[answer.indices], dtype=np.uint32),
-        gains=np.ascontiguousarray(answer.data),
+        ends=np.ascontiguousarray(gains.indptr, dtype=np.uint32),
+        of=np.ascontiguousarray(variables[gains.indices], dtype=np.uint32),
+        gains=np.ascontiguousarray(gains.data),
         level=block.kernels.parameters[1].reshape(-1),
     )
-    return AnsweringBlock(
+    return ResponseBlock(
         block.role,
         block.kernels,
         block.columns,
         block.rows,
         block.records,
         terms=terms,
-        gains=answer,
-        answers=answers,
+        gains=gains,
+        response=response,
     )
 
 
 def probe_of(
-    answers: Answers,
+    response: NetworkResponse,
     fast: tuple[int, Block],
     slow: tuple[int, Block],
     read: Places,
@@ -372,29 +372,29 @@ def probe_of(
     most: float,
     size: int,
 ) -> Probe:
-    """Return what is needed to try the answer later on.
+    """Return what is needed to try the response later on.
 
     Parameters
     ----------
-    answers
-        The answer.
+    response
+        The response.
     fast, slow
         Numbers and blocks of the fast equations and of the last slow solve of a macro step.
     read
-        Positions of the answering variables that the fast equations read.
+        Positions of the responding variables that the fast equations read.
     rounds
         How many solves of the fast block reach over a macro step.
     most
-        Gain from which on the answer is formed anew.
+        Gain from which on the response is formed anew.
     size
         Length of w.
     """
-    if not answers.gains.size:
+    if not response.gains.size:
         return no_probe()
     number, block = fast
     variables = block.kernels.variables
-    own = np.flatnonzero(~np.isin(variables, answers.at))
-    rows = len(block.kernels.row_indices) - len(answers.at) + np.searchsorted(answers.at, read)
+    own = np.flatnonzero(~np.isin(variables, response.at))
+    rows = len(block.kernels.row_indices) - len(response.at) + np.searchsorted(response.at, read)
     places = slow[1].kernels.variables
     order = np.argsort(places)
     return Probe(
@@ -405,7 +405,7 @@ def probe_of(
         rows=rows.astype(np.uint32),
         signs=SHORT * np.random.default_rng(0).choice((-1.0, 1.0), len(rows)),
         moved=np.ascontiguousarray(variables[own], dtype=np.uint32),
-        answer=own.astype(np.uint32),
+        places=own.astype(np.uint32),
         own=order[np.searchsorted(places, read, sorter=order)].astype(np.uint32),
         by=np.zeros(len(own) + slow[1].size),
         base=np.zeros(slow[1].size + 1),

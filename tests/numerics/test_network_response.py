@@ -1,4 +1,4 @@
-"""The network's answer to fast variables: some rows of a solution, found from the factors they need."""
+"""The network's response to fast variables: some rows of a solution, found from the factors they need."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.errors import SingularError
-from psmr.numerics.step.answer import LEAST, answer, some_of_solution
+from psmr.numerics.step.network_response import LEAST, response_matrix, some_of_solution
 
 
 def network(size: int, seed: int) -> sparse.csc_array:
@@ -41,7 +41,7 @@ def test_rows_that_nothing_leads_to_are_zero():
     assert found[1] == 0.0
 
 
-def test_the_answer_is_minus_the_solution_without_its_small_entries():
+def test_the_response_is_minus_the_solution_without_its_small_entries():
     size, fast = 200, np.arange(200, 210)
     rng = np.random.default_rng(3)
     forced = sparse.csc_array(([2.0, 1.0, -1.0], ([4, 50, 50], [0, 7, 8])), shape=(size, 10))
@@ -51,11 +51,11 @@ def test_the_answer_is_minus_the_solution_without_its_small_entries():
     read = np.array([2, 60, 61])
     whole = -np.linalg.solve(matrix.toarray()[:size, :size], forced.toarray())[read]
     whole[np.abs(whole) < LEAST * np.abs(whole).max(axis=1)[:, None]] = 0.0
-    found = answer(sparse.csr_array(matrix), np.arange(size), np.arange(size), fast, read)
+    found = response_matrix(sparse.csr_array(matrix), np.arange(size), np.arange(size), fast, read)
     np.testing.assert_allclose(found.toarray(), whole, rtol=1e-9, atol=1e-12)
 
 
 def test_equations_that_do_not_determine_their_variables_are_named():
     matrix = sparse.csr_array(np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     with pytest.raises(SingularError, match="2 slow algebraic equations do not determine"):
-        answer(matrix, np.arange(2), np.arange(2), np.array([2]), np.array([0]))
+        response_matrix(matrix, np.arange(2), np.arange(2), np.array([2]), np.array([0]))
