@@ -40,7 +40,7 @@ def check(
 ) -> Report:
     """Return a report on the start of a case.
 
-    Power flow, equilibrium of every plant, limits, residuals and modes are looked at. What is off is a
+    Power flow, equilibrium of every plant, limits, residuals and modes are looked at. A problem is a
     finding with its remedy; nothing is raised, and the rest is looked at all the same.
 
     Parameters
@@ -58,7 +58,7 @@ def check(
     Returns
     -------
     Report
-        ``print(report)`` shows a summary and what is off, ``report.text(everything=True)`` every variable;
+        ``print(report)`` shows a summary and findings, ``report.text(everything=True)`` every variable;
         ``report.good`` says whether the case can be simulated.
     """
     check_arguments(check, locals())

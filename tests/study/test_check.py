@@ -33,7 +33,7 @@ def messages(report, *topics):
     return [finding.message for finding in report.about(*topics)]
 
 
-def test_nothing_is_off(case, good):
+def test_there_are_no_problems(case, good):
     assert good.good
     assert good.findings == ()
     text = str(good)
@@ -41,9 +41,49 @@ def test_nothing_is_off(case, good):
     assert "0.9956 pu (bus5) to 1.0400 pu (bus1)" in text
     assert "12 devices with 33 states and 6 set-points" in text
     assert "modes        0 of 33 with a positive real part" in text
-    assert text.endswith("Nothing is off.")
+    assert text.endswith("No problems found.")
     assert "AVR1  ExciterType1" not in text
     assert psmr.check is check
+
+
+def regulating(tmp_path, code, mode, status=1):
+    """Return Kundur's system with COD at transformer 1-5, and a switched shunt at bus 8, as a RAW file."""
+    text = psmr.case_path("kundur/kundur.raw").read_text()
+    head, tail = text.split("'T1          ',1\n")
+    impedance, winding, rest = tail.split("\n", 2)
+    assert winding == "1.0,0.0,0.0"
+    tail = f"{impedance}\n{winding},0.0,0.0,0.0,{code},5,1.1,0.9,1.01,0.99,33,0\n{rest}"
+    begin, end = "BEGIN SWITCHED SHUNT DATA\n", "0 / END OF SWITCHED SHUNT DATA"
+    assert begin + end in tail
+    shunt = f"8,{mode},0,{status},1.02,0.98,0,100.0,'',50.0,4,50.0\n"
+    path = tmp_path / "regulating.raw"
+    path.write_text(f"{head}'T1          ',1\n{tail}".replace(begin + end, begin + shunt + end))
+    return path
+
+
+def test_controls_that_stand_still_are_noted(tmp_path, capsys):
+    """COD and MODSW above 0 regulate (PSS/E Program Operation Manual)."""
+    path = regulating(tmp_path, 1, 2)
+    assert cli.main(["check", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert out.endswith(
+        "No problems found.\n"
+        "  note: transformer1-5: its tap changer stands still during a simulation, at tap = 1\n"
+        "  note: switched8: this switched shunt stands still during a simulation, at b_mvar = 50\n"
+    )
+    case = read_case(path)
+    again = tmp_path / "again.toml"
+    psmr.write_case(case, again)
+    notes = check(read_case(again)).findings
+    assert [(f.level, f.topic, f.name) for f in notes] == [
+        ("note", "control", "transformer1-5"),
+        ("note", "control", "switched8"),
+    ]
+
+
+@pytest.mark.parametrize(("code", "mode", "status"), [(0, 0, 1), (-1, 0, 1), (0, 2, 0)])
+def test_controls_that_do_not_regulate_are_not_noted(tmp_path, code, mode, status):
+    assert check(read_case(regulating(tmp_path, code, mode, status))).findings == ()
 
 
 def test_every_variable_is_in_the_table(case, good):
@@ -219,7 +259,7 @@ def call(capsys, *argv):
 def test_command(wscc9, capsys, tmp_path, case):
     code, out, err = call(capsys, wscc9 / "wscc9.toml", "-o", tmp_path / "start.csv")
     assert (code, err) == (0, "")
-    assert out.endswith(f"Nothing is off.\nWritten {tmp_path / 'start.csv'}\n")
+    assert out.endswith(f"No problems found.\nWritten {tmp_path / 'start.csv'}\n")
     table = pd.read_csv(tmp_path / "start.csv")
     assert len(table) == len(check(case).variables)
     code, out, _ = call(capsys, wscc9 / "wscc9.toml", "--all")

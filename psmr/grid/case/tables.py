@@ -119,10 +119,14 @@ class LineRow(BranchRow):
 
 @dataclass(frozen=True)
 class TransformerRow(BranchRow):
-    """A two-winding transformer with its tap at the from bus; b and g magnetise, there too."""
+    """A two-winding transformer with its tap at the from bus; b and g magnetise, there too.
+
+    One that is `regulating` has a tap changer under load, which stands still during a run.
+    """
 
     tap: float = 1.0
     shift_deg: float = 0.0
+    regulating: bool = False
 
     kind = "transformer"
 
@@ -133,13 +137,17 @@ class TransformerRow(BranchRow):
 
 @dataclass(frozen=True)
 class ShuntRow(Row):
-    """A constant admittance at a bus, given as MW and Mvar (positive: capacitor) at 1 pu voltage."""
+    """A constant admittance at a bus, given as MW and Mvar (positive: capacitor) at 1 pu voltage.
+
+    One that is `regulating` is switched in steps by a control, which stands still during a run.
+    """
 
     bus: int
     g_mw: float = 0.0
     b_mvar: float = 0.0
     status: int = 1
     name: str = ""
+    regulating: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,10 +1,10 @@
-"""A look at the start of a case that does not stop at the first thing that is off."""
+"""A look at the start of a case that does not stop at the first problem."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from psmr.grid.equilibrium.decided import decide
 from psmr.grid.equilibrium.equilibrium import Plant, attempt_plants
 from psmr.grid.equilibrium.margins import Margin, margins, placed
 from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
-from psmr.grid.start.findings import ERROR, WARNING, Finding, ordered
+from psmr.grid.start.findings import ERROR, NOTE, WARNING, Finding, ordered
 from psmr.grid.start.initialise import adjusted, allowed_residual, polish
 from psmr.grid.start.initialise import held as held_at_limits
 from psmr.grid.start.plants import bus_start, check_load, generator_plant, motor_plant
@@ -45,7 +45,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class _Findings:
-    """What is off, collected while the look goes on."""
+    """Problems and notes, collected while the look goes on."""
 
     found: list[Finding] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
@@ -73,6 +73,8 @@ def diagnose(case: Case, reactive_limits: bool = False, start_at_limits: str = R
     islands = _islands(case)
     for name, words in unlikely(case):
         findings.add(WARNING, "data", name, words)
+    for name, words in _standing(case):
+        findings.add(NOTE, "control", name, words)
     try:
         flow = power_flow(case, reactive_limits)
     except PowerFlowError as error:
@@ -118,6 +120,18 @@ def diagnose(case: Case, reactive_limits: bool = False, start_at_limits: str = R
     table = variable_table(system, residual, found)
     good = not any(finding.level == ERROR for finding in findings.found)
     return Report(case, flow, islands, ordered(findings.found), table, system if good else None)
+
+
+def _standing(case: Case) -> Iterator[tuple[str, str]]:
+    """Yield the names of controls in service that a run holds where they are, with words."""
+    for row in case.transformers:
+        if row.regulating and row.status:
+            at = f"tap = {row.tap:.6g}" + (f", shift_deg = {row.shift_deg:.6g}" if row.shift_deg else "")
+            yield row.name, f"{row.name}: its tap changer stands still during a simulation, at {at}"
+    for shunt in case.shunts:
+        if shunt.regulating and shunt.status:
+            words = f"this switched shunt stands still during a simulation, at b_mvar = {shunt.b_mvar:.6g}"
+            yield shunt.name, f"{shunt.name}: {words}"
 
 
 def _islands(case: Case) -> int:

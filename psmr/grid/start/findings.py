@@ -1,4 +1,4 @@
-"""What is off at the start of a case, and everything that was looked at."""
+"""What was found at the start of a case: problems, notes, and the values of everything."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from psmr.grid.powerflow.powerflow import PowerFlow
 if TYPE_CHECKING:
     import pandas as pd
 
-ERROR, WARNING = "error", "warning"
+ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is off.
+    """A problem, or a note.
 
     Attributes
     ----------
     level
         ``"error"``: the case cannot be simulated from this start. ``"warning"``: it can, and its user should
-        know.
+        know. ``"note"``: no problem, but what a run does not simulate.
     topic
         What it is about: ``"data"``, ``"power flow"``, ``"voltage"``, ``"reactive power"``, ``"rating"``,
-        ``"load"``, ``"devices"``, ``"equilibrium"``, ``"limit"``, ``"residual"``.
+        ``"load"``, ``"devices"``, ``"equilibrium"``, ``"limit"``, ``"residual"``, ``"control"``.
     name
         Name of the bus, generator, load or device.
     message
@@ -75,7 +75,7 @@ class Found:
     islands
         Number of islands.
     findings
-        What is off, errors first.
+        Problems and notes, errors first.
     variables
         A row per state, algebraic variable, set-point and limiter input of the devices: ``device``,
         ``model``, ``variable``, ``kind``, ``value``, ``unit``, ``residual``, ``lower``, ``upper`` and
@@ -105,6 +105,7 @@ class Found:
 
 
 def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return findings with errors first, topics in the order in which they came, the largest first."""
+    """Return findings with errors first, notes last, topics as they came, the largest first."""
     topics = list(dict.fromkeys(finding.topic for finding in findings))
-    return tuple(sorted(findings, key=lambda f: (f.level != ERROR, topics.index(f.topic), -f.size)))
+    levels = (ERROR, WARNING, NOTE)
+    return tuple(sorted(findings, key=lambda f: (levels.index(f.level), topics.index(f.topic), -f.size)))

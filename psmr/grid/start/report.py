@@ -14,7 +14,7 @@ class Report(Found):
     """The start of a case; for its fields see `psmr.grid.start.findings.Found`."""
 
     def text(self, everything: bool = False, warned: int = 0) -> str:
-        """Return the report as text: a summary and what is off, or every variable as well.
+        """Return the report as text: a summary, problems and notes, or every variable as well.
 
         `warned` is how many warnings the reading of the case gave, which are not told again.
         """

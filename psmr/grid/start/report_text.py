@@ -1,4 +1,4 @@
-"""A report on the start of a case as text: a summary, what is off, and the devices."""
+"""A report on the start of a case as text: a summary, problems and notes, and the devices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from psmr.grid.case.tables import LoadRow
-from psmr.grid.start.findings import ERROR, Finding, Found
+from psmr.grid.start.findings import ERROR, WARNING, Finding, Found
 
 SHOWN = 10
 """Findings of one topic in a report that does not show everything."""
@@ -31,7 +31,7 @@ def report_text(report: Found, everything: bool, warned: int = 0) -> str:
         "\n".join(_loads(report)) if everything or len(report.case.loads) <= FEW else "",
         "\n".join(_relays(report)) if everything or len(report.case.relays) <= FEW else "",
         "\n".join(_devices(report)) if everything else "",
-        "\n".join(_off(report, everything, warned)),
+        "\n".join(_problems(report, everything, warned)),
     ]
     return "\n\n".join(block for block in blocks if block)
 
@@ -248,19 +248,16 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _off(report: Found, everything: bool, warned: int) -> Iterator[str]:
-    errors = sum(finding.level == ERROR for finding in report.findings)
-    warnings = len(report.findings) - errors
-    if not report.findings:
-        yield (
-            f"Nothing is off beside {_count(warned, 'warning')} of the reading."
-            if warned
-            else "Nothing is off."
-        )
-        return
-    yield f"What is off: {_count(errors, 'error')}, {_count(warnings, 'warning')}"
-    if warned:
-        yield f"  beside {_count(warned, 'warning')} of the reading"
+def _problems(report: Found, everything: bool, warned: int) -> Iterator[str]:
+    count = {level: sum(f.level == level for f in report.findings) for level in (ERROR, WARNING)}
+    if any(count.values()):
+        yield f"Problems: {_count(count[ERROR], 'error')}, {_count(count[WARNING], 'warning')}"
+        if warned:
+            yield f"  and {_count(warned, 'warning')} of the reading"
+    elif warned:
+        yield f"No problems found apart from {_count(warned, 'warning')} of the reading."
+    else:
+        yield "No problems found."
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in report.findings:
         groups.setdefault((finding.level, finding.topic), []).append(finding)

@@ -6,7 +6,7 @@ field that is left out has the default written there. What the case does otherwi
 - devices out of service that have no status in a case (loads, generators) and isolated buses (type 4) with
   everything at them are left out;
 - a load has its parts of constant power, current and impedance, and its power at a voltage of 1 pu;
-- switched shunts stay at BINIT, taps where they are;
+- switched shunts stay at BINIT, taps where they are; those with MODSW or COD above 0 are `regulating`;
 - DC lines are held at their powers, buses that a branch without impedance joins are one;
 - a generator that regulates another bus holds its own at the voltage the file stores, with a warning.
 """
@@ -249,10 +249,11 @@ class _Tables:
         bus, number = self._places.at(record), record.whole("I")
         ident = self._places.once(record, "ID", record.section, number)
         status = record.one_of("STATUS" if kind == "shunt" else "STAT", (0, 1), 1)
+        regulating = kind == "switched" and record.whole("MODSW", 1) > 0
         g, b = record.real("GL", 0.0), record.real("BL" if kind == "shunt" else "BINIT", 0.0)
         if bus is not None:
             name = f"{kind}{number}{suffix(ident)}"
-            self.shunts.append(ShuntRow(number, g, b, status, name, where=record.where))
+            self.shunts.append(ShuntRow(number, g, b, status, name, regulating, where=record.where))
 
     def _generator(self, record: Record) -> None:
         bus, number = self._places.at(record), record.whole("I")

@@ -33,12 +33,13 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class _Winding:
-    """A winding: its bus, its ratio and angle in degrees, and whether it is in service."""
+    """A winding: its bus, its ratio and angle in degrees, whether it is in service, and regulates."""
 
     bus: int
     ratio: float
     angle: float
     on: bool
+    regulating: bool = False
 
 
 class Transformers:
@@ -79,7 +80,10 @@ class Transformers:
         for k, (bus, line) in enumerate(zip(buses, given, strict=True)):
             angle = line.real("ANG", 0.0) if k == 0 or not two else 0.0
             ratio = self._ratio(first, line, bus)
-            windings.append(_Winding(bus, ratio, angle, k not in out and bus in self._connected))
+            # The second of two windings has no codes of its own; below 0 the control is switched off.
+            regulating = (k == 0 or not two) and line.whole("COD", 0) > 0
+            on = k not in out and bus in self._connected
+            windings.append(_Winding(bus, ratio, angle, on, regulating))
             if line.whole("TAB", 0):
                 what = "a correction of the impedance with the tap, which psmr does not model"
                 self._leave_out(line, f"TAB = {line.text('TAB')}: {what}")
@@ -148,6 +152,7 @@ class Transformers:
             name=name,
             tap=tap,
             shift_deg=i.angle - j.angle,
+            regulating=i.regulating or j.regulating,
             where=first.where,
         )
         self.rows.append(row)

@@ -22,6 +22,7 @@ units their component declares (mostly per unit on the device's own base ``s_n``
 
     [[transformer]]            # as a line, without the halving of b and g; tap and shift_deg at the from bus
     [[shunt]]                  # bus; g_mw, b_mvar at 1 pu, status, name (default "shunt<bus>")
+                               # regulating = true for both: a control that stands still during a run, a note
 
     [[load]]                   # bus, p_mw, q_mvar, model; v_0, v_min, name (default "load<bus>");
                                # with v_0 the powers are those at that voltage, otherwise at the power flow's
