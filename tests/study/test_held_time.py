@@ -1,5 +1,7 @@
 """A system whose equations read the time has no equilibrium, and is not called unstable by one."""
 
+import dataclasses
+
 import pytest
 
 import psmr
@@ -35,9 +37,11 @@ def test_before_the_ripple_all_is_judged(run):
 def test_a_scheme_that_is_unstable_is_blamed_all_the_same(run):
     plants = plants_in("new-england", 5)
     system = plants.system
+    parameters = [matrix.copy() for matrix in system.parameters]
     for name in plants.plants:
         group, row, column = system.parameter_place(name, "v_2")
-        system.parameters[group][row, column] = 0.001
+        parameters[group][row, column] = 0.001
+    system = dataclasses.replace(system, parameters=tuple(parameters))
     with pytest.warns(PsmrWarning, match="before the run: Unstable"):
         certificate = psmr.certify(system, psmr.SingleRate("FEM", 0.01))
     assert certificate.blames_scheme

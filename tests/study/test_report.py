@@ -55,7 +55,7 @@ def test_many_lines_are_counted_not_listed(fault_run):
     figure = trajectories(fault_run, ["*.p_from", "*.p_to"])
     assert len(figure.axes) == 1
     # Of 18 lines, 7: the extremes and those at the faulted bus; the rest is an envelope, which says so.
-    assert "grey: range of all 18, 11 of them not drawn" in texts(figure)
+    assert "grey band: range of all 18 (7 shown)" in texts(figure)
     assert len(figure.axes[0].lines) - 2 == 7
     assert {"line4-5 to", "line5-7 from"} & set(texts(figure))
 

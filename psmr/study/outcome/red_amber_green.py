@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +16,11 @@ Colour = Literal["red", "amber", "green"]
 
 # Findings of which the headline speaks.
 HEADLINES = ("angle spread", "loop angle")
+
+
+GROWTH = 0.02
+"""Part by which a mode of the system grows over a run below which its growth is no reason: a frequency that
+drifts for minutes without a governor is no instability of a run of ten seconds."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +70,13 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
         for certificate in certificates
         if certificate.blames_scheme
     ]
-    amber = [sentence for certificate in certificates for sentence in _hidden(certificate)]
+    amber = [sentence for certificate in certificates for sentence in _hidden(certificate, outcome.t_end)]
     for certificate in certificates:
         amber += sentences_on(certificate.changed_damping(limit), limit, _short(certificate))
     broken = next((certificate for certificate in certificates if certificate.prediction), None)
     if broken is not None:
         amber.append(f"{broken.prediction} This is said of {broken.subject}.")
-    amber += [sentence for certificate in certificates for sentence in _on_system(certificate)]
+    amber += [sentence for certificate in certificates for sentence in _on_system(certificate, outcome.t_end)]
     if before is None:
         amber.append("There is no certificate: none was requested.")
     amber += [finding.sentence for finding in found if finding.colour == "amber"]
@@ -88,11 +94,17 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
     return Judgement(colour, outcome.headline, (*red, *amber))
 
 
-def _hidden(certificate: Certificate) -> list[str]:
+def _grown(modes: Sequence[complex], t_end: float) -> list[complex]:
+    """Return those of some modes that grow by a part that shows over a run to t_end in s."""
+    return [mode for mode in modes if mode.real * t_end > GROWTH]
+
+
+def _hidden(certificate: Certificate, t_end: float) -> list[str]:
     """Return a sentence on an instability of the system that the scheme hides; nothing without one."""
-    if not certificate.hidden:
+    hidden = _grown(certificate.hidden, t_end)
+    if not hidden:
         return []
-    mode = certificate.hidden[0]
+    mode = hidden[0]
     hertz = f" ({mode.imag / (2.0 * math.pi):.3g} Hz)" if mode.imag else ""
     step = next((step for step in certificate.at_steps if step.hidden), None)
     at = "" if step is None else f" at {step.which}, {step.h:.4g} s"
@@ -108,12 +120,12 @@ def _short(certificate: Certificate) -> str:
     return certificate.subject.partition(",")[0].removeprefix("the ")
 
 
-def _on_system(certificate: Certificate) -> list[str]:
+def _on_system(certificate: Certificate, t_end: float) -> list[str]:
     """Return what is wrong with a system itself, and where nothing is known of it."""
     subject = f"The {_short(certificate)}"
-    shown = [mode for mode in certificate.growing if mode not in certificate.hidden]
+    shown = [mode for mode in _grown(certificate.growing, t_end) if mode not in certificate.hidden]
     if shown:
         return [f"{subject} is itself unstable: mode {mode_text(shown[0])} grows."]
-    if certificate.stable is False and not certificate.blames_scheme:
+    if certificate.stable is False and not certificate.blames_scheme and not certificate.growing:
         return [f"{subject} is itself unstable: {certificate.verdict}"]
     return [] if certificate.verdict else [f"No certificate for {certificate.subject}: {certificate.note}."]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from psmr.dae.system.system import System
 from psmr.errors import StudyError
-from psmr.study.criteria import Criteria
+from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.detection import Monitor
 from psmr.study.events import Event
 from psmr.study.record.certificate import Certificate, Scheme
@@ -36,20 +36,22 @@ class Start:
     ----------
     system, scheme
         At the parameters and choices of the point.
-    events, monitors, criteria, t_end
+    events, monitors, t_end
         Of the run; `t_end` is None where the study has no simulation.
     certify
         Returns the certificate of the scheme on the system, computed once for all runs that share them; of a
         scheme that chooses its steps that at the steps of a run, where one is given.
+    criteria
+        The limits by which a run is judged.
     """
 
     system: System
     scheme: Scheme
     events: tuple[Event, ...]
     monitors: tuple[Monitor, ...]
-    criteria: Criteria
     t_end: float | None
     certify: Callable[[Run | None], Certificate]
+    criteria: Criteria = USUAL
 
     def run(self, events: tuple[Event, ...] | None = None, monitors: tuple[Monitor, ...] = ()) -> Run:
         """Simulate, with other events or with further monitors where given."""
