@@ -27,8 +27,8 @@ import numpy as np
 
 import psmr
 from psmr.numerics.run import integrate
-from psmr.study.sweep.bench import Bench
 from psmr.study.sweep.measures import Column
+from psmr.study.sweep.point_runner import PointRunner
 
 ROOT = Path(__file__).parents[1]
 N_1 = ROOT / "cases" / "new-england" / "n-1.toml"
@@ -151,8 +151,8 @@ def dask() -> None:
 def overhead() -> None:
     """Measure what a run of New England costs beside its marching, in processor time."""
     sweep = psmr.read_sweep(N_1)
-    bench = Bench(sweep, [case.read() for case in sweep.cases])
-    bench.batch(range(3))
+    runner = PointRunner(sweep, [case.read() for case in sweep.cases])
+    runner.batch(range(3))
     marching = 0.0
     march = integrate.flow_through
 
@@ -165,9 +165,9 @@ def overhead() -> None:
     integrate.flow_through = clocked
     try:
         beside, within = [], []
-        for first in range(0, len(bench.plan) - BATCH, BATCH):
+        for first in range(0, len(runner.plan) - BATCH, BATCH):
             marching, began = 0.0, time.process_time()
-            bench.batch(range(first, first + BATCH))
+            runner.batch(range(first, first + BATCH))
             whole = time.process_time() - began
             beside.append(1e3 * (whole - marching) / BATCH)
             within.append(1e3 * marching / BATCH)
@@ -179,7 +179,7 @@ def overhead() -> None:
         f"{np.percentile(beside, 25):.2f} to {np.percentile(beside, 75):.2f})"
     )
     axes = (psmr.ParameterAxis("G30", "h", start=30.0, stop=60.0, count=40),)
-    moved = Bench(replace(sweep, axes=(*axes, *sweep.axes)), bench.cases)
+    moved = PointRunner(replace(sweep, axes=(*axes, *sweep.axes)), runner.cases)
     times = []
     for number in range(0, len(moved.plan), 276):
         began = time.process_time()

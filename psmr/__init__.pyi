@@ -60,12 +60,12 @@ from .study.sweep.axes import ListedEvents as ListedEvents
 from .study.sweep.axes import ParameterAxis as ParameterAxis
 from .study.sweep.axes import SampleAxis as SampleAxis
 from .study.sweep.axes import SchemeAxis as SchemeAxis
-from .study.sweep.carry_out import sweep as sweep
 from .study.sweep.file import read_sweep as read_sweep
 from .study.sweep.measures import ClearingTime as ClearingTime
 from .study.sweep.measures import Damping as Damping
 from .study.sweep.measures import Outcomes as Outcomes
 from .study.sweep.measures import Stability as Stability
+from .study.sweep.run_sweep import sweep as sweep
 from .study.sweep.sweep import Sweep as Sweep
 from .study.sweep.swept import Swept as Swept
 from .study.tuning.tune import tune as tune

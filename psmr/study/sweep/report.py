@@ -12,7 +12,7 @@ import pandas as pd
 from psmr.errors import PsmrError
 from psmr.study.output.canvas import close, save, styled
 from psmr.study.output.files import write_text
-from psmr.study.sweep.bench import Bench
+from psmr.study.sweep.point_runner import PointRunner
 from psmr.study.sweep.words import said, shown
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MESSAGES = 20
 MOST_CSV = 200_000
 
 
-def write_report(swept: Swept, bench: Bench) -> tuple[Path, ...]:
+def write_report(swept: Swept, runner: PointRunner) -> tuple[Path, ...]:
     """Write figures, table, page and the reports of the worst runs; return their paths.
 
     The worst runs are carried out once more, each alone, since no sweep keeps every trajectory.
@@ -47,14 +47,14 @@ def write_report(swept: Swept, bench: Bench) -> tuple[Path, ...]:
     if len(swept.table) <= MOST_CSV:
         files.append(swept.folder / "rows.csv")
         write_text(files[-1], swept.ranked().to_csv(index=False))
-    links = _worst(swept, bench)
+    links = _worst(swept, runner)
     files += [swept.folder / link for link in links.values()]
     page = swept.folder / "sweep.html"
     write_text(page, _page(swept, pictures, links))
     return (*files, page)
 
 
-def _worst(swept: Swept, bench: Bench) -> dict[int, str]:
+def _worst(swept: Swept, runner: PointRunner) -> dict[int, str]:
     """Write the reports of the worst runs; return their paths from the folder, by the runs' numbers."""
     from psmr.study.output.report import run_page
 
@@ -63,10 +63,10 @@ def _worst(swept: Swept, bench: Bench) -> dict[int, str]:
         return links
     ranked = swept.ranked()
     for number in ranked.loc[ranked["status"] == "done", "run"].head(swept.sweep.worst).tolist():
-        _, run = bench.point(int(number))
+        _, run = runner.point(int(number))
         if run is None:
             continue
-        start, variation = bench.start(int(number))
+        start, variation = runner.start(int(number))
         what = ", ".join(f"{name} {_text(value)}" for name, value in variation.labels)
         try:
             page = run_page(replace(run, certificate=start.certify(run)), title=f"{swept.sweep.name}: {what}")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from psmr.errors import StudyError
 from psmr.io.text import require_file
 from psmr.study.output.files import atomic, require_folder, write_text
-from psmr.study.sweep.bench import Batch
+from psmr.study.sweep.point_runner import Batch
 from psmr.study.sweep.sweep import Sweep, plain
 from psmr.version import __version__
 
@@ -28,7 +28,6 @@ FORMAT = "psmr-sweep-results"
 
 # Files of a data set above which they are joined when the sweep is done.
 MANY_FILES = 64
-ROWS_A_FILE = 100_000
 
 
 class Store:

@@ -8,7 +8,7 @@ import pytest
 import psmr
 from psmr import cli
 from psmr.errors import StudyError
-from psmr.study.sweep.bench import Bench
+from psmr.study.sweep.point_runner import PointRunner
 from tests.study.sweep.conftest import CASE, FILE
 
 
@@ -110,6 +110,6 @@ def test_every_sweep_beside_the_cases_is_read():
     files = [p for p in CASE.parents[1].rglob("*.toml") if "psmr-sweep" in p.read_text()]
     assert len(files) >= 4
     for file in files:
-        bench = Bench(psmr.read_sweep(file), [case.read() for case in psmr.read_sweep(file).cases])
-        assert len(bench.plan) > 0
-        assert np.array_equal(sorted(bench.plan.labels()), sorted(set(bench.plan.labels())))
+        runner = PointRunner(psmr.read_sweep(file), [case.read() for case in psmr.read_sweep(file).cases])
+        assert len(runner.plan) > 0
+        assert np.array_equal(sorted(runner.plan.labels()), sorted(set(runner.plan.labels())))

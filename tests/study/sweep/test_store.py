@@ -9,39 +9,47 @@ import pytest
 
 import psmr
 from psmr.errors import StudyError
-from psmr.study.sweep import store
-from psmr.study.sweep.bench import Bench
-from psmr.study.sweep.conduct import Pace
+from psmr.study.sweep import dispatch, point_runner, store
 from tests.study.sweep.conftest import CASE, FILE, same_rows, swept
 
 
 def test_what_was_finished_is_not_done_again(study, faults, tmp_path, monkeypatch):
     whole = swept(study, [faults], tmp_path / "whole")
     done = []
-    batch = Bench.batch
-    monkeypatch.setattr(Pace, "size", lambda *_: 1)
+    of = psmr.Outcomes.of
+    monkeypatch.setattr(dispatch, "MOST_POINTS", 1)
 
-    def killed(self, numbers):
+    def interrupted(self, start):
         if len(done) >= 3:
             raise KeyboardInterrupt
-        done.extend(numbers)
-        return batch(self, numbers)
+        done.append(start.events)
+        return of(self, start)
 
-    monkeypatch.setattr(Bench, "batch", killed)
+    monkeypatch.setattr(psmr.Outcomes, "of", interrupted)
     with pytest.raises(KeyboardInterrupt):
         swept(study, [faults], tmp_path / "s")
-    before = len(done)
-    assert 0 < before < 8
+    assert len(done) == 3
     again = []
-    monkeypatch.setattr(Bench, "batch", lambda self, numbers: again.extend(numbers) or batch(self, numbers))
+    monkeypatch.setattr(psmr.Outcomes, "of", lambda self, start: again.append(start) or of(self, start))
     found = swept(study, [faults], tmp_path / "s")
-    assert found.resumed == before
-    assert sorted(done + again) == list(range(8))
+    assert (found.resumed, len(again)) == (3, 5)
     assert same_rows(found.table, whole.table)
 
 
+@pytest.mark.parametrize("limit", ["MOST_BYTES", "MOST_SECONDS"])
+def test_a_batch_that_ends_early_loses_no_point(study, faults, tmp_path, monkeypatch, limit):
+    """It ends where its signals fill the memory that it may have, and when its time is over."""
+    whole = swept(study, [faults], tmp_path / "whole", signals=["*.omega"])
+    monkeypatch.setattr(point_runner, limit, 0)
+    monkeypatch.setattr(dispatch, "SHARES", 1)
+    found = swept(study, [faults], tmp_path / "s", signals=["*.omega"])
+    assert len(list((tmp_path / "s" / "runs").glob("*.parquet"))) == 8
+    assert same_rows(found.table, whole.table)
+    assert found.signals(7).equals(whole.signals(7))
+
+
 def test_signals_of_a_batch_without_rows_go(study, faults, tmp_path, monkeypatch):
-    monkeypatch.setattr(Pace, "size", lambda *_: 2)
+    monkeypatch.setattr(dispatch, "MOST_POINTS", 2)
     first = swept(study, [faults], tmp_path / "s", signals=["*.omega"])
     rows = sorted((tmp_path / "s" / "runs").glob("*.parquet"))
     rows[-1].unlink()
@@ -99,7 +107,7 @@ HELD = """
 import os, sys, time
 from pathlib import Path
 from psmr.errors import StudyError
-from psmr.study.sweep import store
+from psmr.study.sweep import dispatch, point_runner, store
 
 class Held(store.Store):
     def __init__(self, folder):
@@ -135,7 +143,7 @@ def test_no_two_sweeps_hold_a_lock_that_comes_and_goes(tmp_path):
 def test_a_full_disk_keeps_what_is_finished(study, faults, tmp_path, monkeypatch):
     written = []
     write = store._write
-    monkeypatch.setattr(Pace, "size", lambda *_: 1)
+    monkeypatch.setattr(dispatch, "MOST_POINTS", 1)
 
     def full(path, table):
         if len(written) == 2:
@@ -156,7 +164,7 @@ def test_a_full_disk_keeps_what_is_finished(study, faults, tmp_path, monkeypatch
 
 def test_many_files_are_joined_and_read_once(study, faults, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "MANY_FILES", 2)
-    monkeypatch.setattr(Pace, "size", lambda *_: 1)
+    monkeypatch.setattr(dispatch, "MOST_POINTS", 1)
     found = swept(study, [faults], tmp_path / "s")
     files = list((tmp_path / "s" / "runs").glob("*.parquet"))
     assert len(files) == 4

@@ -6,8 +6,6 @@ import pytest
 
 import psmr
 from psmr.errors import StudyError
-from psmr.study.sweep.bench import Batch
-from psmr.study.sweep.conduct import Pace
 from tests.study.sweep.conftest import CASE, same_rows, swept
 
 
@@ -104,32 +102,6 @@ def test_two_case_axes_are_refused(study, tmp_path):
     axes = [psmr.CaseAxis(("wscc9.toml",)), psmr.CaseAxis(("wscc9.toml", "wscc9-renewable.toml"))]
     with pytest.raises(StudyError, match=r"two axes vary case"):
         psmr.sweep(study, axes, folder=tmp_path / "s", workers=1)
-
-
-def test_a_batch_takes_the_shortest_time_at_least():
-    pace = Pace(1.0)
-    assert pace.size(1000, 2) == 1
-    pace.seconds, pace.most = 0.01, 5000
-    assert pace.size(10_000, 2) == 1100  # ten times that at most
-    assert pace.size(1000, 2) == 250
-    assert pace.size(300, 2) == 75  # but for the last ones, so that both workers end together
-    assert pace.size(30, 2) == 11
-    assert pace.size(5, 2) == 5
-    assert pace.size(3000, 100) == 50  # of which none keeps the one who hands them out busy
-    assert pace.size(3000, 1000) == 110
-
-
-def test_workers_end_together():
-    """Batches handed out to whoever is free: the last one ends a tenth of the shortest time after another."""
-    pace, each = Pace(1.0), 0.015
-    free, left = [0.0, 0.0], 276
-    while left:
-        size = pace.size(left, 2)
-        worker = free.index(min(free))
-        free[worker] += size * each
-        left -= size
-        pace.learn(Batch(tuple(range(size)), None, None, size * each))
-    assert max(free) - min(free) < 0.12
 
 
 def test_a_terminal_shows_why_points_failed(study, tmp_path):

@@ -13,78 +13,67 @@ import pytest
 
 import psmr
 from psmr.errors import StudyError
-from psmr.study.sweep.bench import Bench
-from psmr.study.sweep.conduct import Pace, conduct
-from psmr.study.sweep.crews.here import Processes
-from psmr.study.sweep.crews.kernels import packed, unpacked
-from psmr.study.sweep.store import Store
-from tests.study.sweep.conftest import CASE, same_rows
+from psmr.study.sweep.kernel_parcel import packed, unpacked
+from psmr.study.sweep.point_runner import PointRunner
+from tests.study.sweep.conftest import CASE, same_rows, swept
 
 
 @pytest.fixture(scope="module")
-def bench(study):
-    axes = (psmr.BranchOutages(0.1, clearing=(0.05, 0.1), branches=("line5-7", "line4-5")),)
-    return Bench(psmr.Sweep(study, axes), [psmr.read_case(CASE)])
+def alone(study, tmp_path_factory):
+    """The table of `faults`, by one process."""
+    return swept(study, [outages()], tmp_path_factory.mktemp("alone")).table
 
 
-@pytest.fixture(scope="module")
-def alone(bench):
-    return bench.batch(range(8)).rows.to_pandas()
+def outages():
+    return psmr.BranchOutages(0.1, clearing=(0.05, 0.1), branches=("line5-7", "line4-5"))
 
 
-def carried_out(bench, folder, crew):
-    store = Store(folder, bench.sweep, len(bench.plan))
-    try:
-        conduct(crew, bench, store, range(len(bench.plan)))
-        return store.table()
-    finally:
-        crew.close()
-        store.close()
+def kill_workers(monkeypatch, row, marker, times):
+    """Let the process that carries out the point of a row end itself by a signal, a number of times."""
+    of = psmr.Outcomes.of
+    fault = psmr.Fault(row["bus"], 0.1, 0.1 + row["clearing"], row["branch"])
 
-
-def killing(bench, monkeypatch, number, marker, times):
-    """Let the process that carries out a point end itself by a signal, a number of times."""
-    point = Bench.point
-
-    def deadly(self, n):
-        if n == number and len(list(marker.parent.glob(f"{marker.name}*"))) < times:
+    def deadly(self, start):
+        if fault in start.events and len(list(marker.parent.glob(f"{marker.name}*"))) < times:
             marker.with_name(f"{marker.name}{time.monotonic_ns()}").touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return point(self, n)
+        return of(self, start)
 
-    monkeypatch.setattr(Bench, "point", deadly)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
-def test_a_worker_that_is_killed_loses_nothing(bench, alone, tmp_path, monkeypatch):
-    killing(bench, monkeypatch, 5, tmp_path / "killed", 1)
-    found = carried_out(bench, tmp_path / "s", Processes(bench, 2, lambda: None))
-    assert len(list(tmp_path.glob("killed*"))) == 1
-    assert same_rows(found, alone)
+    monkeypatch.setattr(psmr.Outcomes, "of", deadly)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
-def test_a_point_that_kills_its_workers_is_a_failed_row(bench, alone, tmp_path, monkeypatch):
-    killing(bench, monkeypatch, 5, tmp_path / "killed", 1000)
-    monkeypatch.setattr(Pace, "size", lambda *_: 4)
-    found = carried_out(bench, tmp_path / "s", Processes(bench, 2, lambda: None))
+@pytest.mark.skipif(sys.platform != "linux", reason="the patch is forked")
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_worker_that_is_killed_loses_nothing(study, alone, tmp_path, monkeypatch, times):
+    kill_workers(monkeypatch, alone.iloc[5], tmp_path / "killed", times)
+    found = swept(study, [outages()], tmp_path / "s", workers=2)
+    assert len(list(tmp_path.glob("killed*"))) == times
+    assert same_rows(found.table, alone)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the patch is forked")
+def test_a_point_that_kills_its_workers_is_a_failed_row(study, alone, tmp_path, monkeypatch):
+    kill_workers(monkeypatch, alone.iloc[5], tmp_path / "killed", 1000)
+    found = swept(study, [outages()], tmp_path / "s", workers=2).table
+    assert len(list(tmp_path.glob("killed*"))) == 3
     row = found.iloc[5]
     assert row["status"] == "failed"
-    assert row["message"] == "no result after 3 attempts: its worker was ended by signal 9 (SIGKILL)"
+    assert row["message"].startswith(
+        "no result after 3 attempts: A process in the process pool was terminated"
+    )
     assert (row["branch"], row["bus"]) == (alone["branch"][5], alone["bus"][5])
     assert same_rows(found.drop(5).convert_dtypes(), alone.drop(5).convert_dtypes())
 
 
 @pytest.mark.slow
-def test_spawned_processes_give_equal_rows(bench, alone, tmp_path):
-    # Beside another thread a fork is not safe, and processes begin anew.
+def test_spawned_processes_give_equal_rows(study, alone, tmp_path, monkeypatch):
+    """Beside another thread a fork is not safe, and processes begin anew: they lack this one's patch."""
+    monkeypatch.setattr(psmr.Outcomes, "of", lambda self, start: 1 / 0)
     halt = threading.Event()
     other = threading.Thread(target=halt.wait)
     other.start()
     try:
-        crew = Processes(bench, 2, lambda: None)
-        assert crew.context.get_start_method() == "spawn"
-        assert same_rows(carried_out(bench, tmp_path / "s", crew), alone)
+        assert same_rows(swept(study, [outages()], tmp_path / "s", workers=2).table, alone)
     finally:
         halt.set()
         other.join()
@@ -109,7 +98,7 @@ def test_a_script_without_a_guard_is_told_about_it(study, tmp_path):
     assert not list((tmp_path / "s" / "runs").iterdir())
 
 
-def test_a_parcel_of_kernels_is_written_where_it_is_missing(bench, tmp_path, monkeypatch):
+def test_a_parcel_of_kernels_is_written_where_it_is_missing(alone, tmp_path, monkeypatch):
     from psmr.dae.compile.cache import folder
 
     parcel = packed()
@@ -125,17 +114,20 @@ def _made(path):
     return path
 
 
-def test_a_bench_is_pickled_without_what_it_solved(bench):
-    again = pickle.loads(pickle.dumps(bench))
-    assert again.batch([3]).rows.drop_columns("seconds").equals(bench.batch([3]).rows.drop_columns("seconds"))
-    assert len(pickle.dumps(bench)) < 100_000
+def test_a_runner_is_pickled_without_what_it_solved(study):
+    runner = PointRunner(psmr.Sweep(study, (outages(),)), [psmr.read_case(CASE)])
+    again = pickle.loads(pickle.dumps(runner))
+    assert (
+        again.batch([3]).rows.drop_columns("seconds").equals(runner.batch([3]).rows.drop_columns("seconds"))
+    )
+    assert len(pickle.dumps(runner)) < 100_000
 
 
 def test_a_scheduler_that_is_not_there(study, faults, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    from psmr.study.sweep.crews import cluster
+    from psmr.study.sweep import dask_cluster
 
-    monkeypatch.setattr(cluster, "ANSWER", 0.5)
+    monkeypatch.setattr(dask_cluster, "ANSWER", 0.5)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
@@ -145,52 +137,46 @@ def test_a_scheduler_that_is_not_there(study, faults, tmp_path, monkeypatch):
         psmr.sweep(study, [faults], folder=tmp_path / "s", scheduler=address, report=False)
 
 
-def test_a_worker_without_psmr_is_said_before_a_run(monkeypatch):
+class Client:
+    """Workers with given versions."""
+
+    class scheduler:
+        address = "tcp://host:8786"
+
+    def __init__(self, versions):
+        self.versions = versions
+
+    def run(self, function):
+        if isinstance(self.versions, Exception):
+            raise self.versions
+        return {"a": self.versions}
+
+
+def test_a_worker_without_psmr_is_said_before_a_run():
     pytest.importorskip("distributed")
-    from psmr.study.sweep.crews import cluster
+    from psmr.study.sweep.dask_cluster import _check_versions
 
-    class Client:
-        class scheduler:
-            address = "tcp://host:8786"
-
-        def run(self, function):
-            raise Exception("ModuleNotFoundError(No module named 'psmr')")  # as Dask does
-
-    monkeypatch.setattr(cluster.Cluster, "_first_workers", lambda self: ("one",))
-    with pytest.raises(StudyError, match=r"tcp://host:8786: a worker cannot load psmr .*nothing was run"):
-        cluster.Cluster(Client(), None)
-
-
-def test_a_worker_that_cannot_be_asked_is_not_said_to_lack_psmr(monkeypatch):
-    pytest.importorskip("distributed")
-    from psmr.study.sweep.crews import cluster
-
-    class Client:
-        class scheduler:
-            address = "tcp://host:8786"
-
-        def run(self, function):
-            raise OSError("connection lost")
-
-    monkeypatch.setattr(cluster.Cluster, "_first_workers", lambda self: ("one",))
-    with pytest.raises(StudyError, match=r"a worker cannot be asked \(connection lost\), nothing was run"):
-        cluster.Cluster(Client(), None)
+    client = Client(Exception("ModuleNotFoundError(No module named 'psmr')"))  # as Dask does
+    with pytest.raises(
+        StudyError, match=r"tcp://host:8786: a worker cannot say its versions .*psmr.* nothing was run"
+    ):
+        _check_versions(client, {})
 
 
 def test_workers_of_other_versions_are_said_before_a_run():
     pytest.importorskip("distributed")
-    from psmr.study.sweep.crews.cluster import _check_versions
+    from psmr.study.sweep.dask_cluster import _check_versions
 
     here = {"python": "3.11.7", "psmr": "0.1", "numpy": "2.4.6"}
-    _check_versions({"a": here}, lambda: here)
+    _check_versions(Client(here), here)
     with pytest.raises(StudyError, match=r"psmr 0.0 on a, 0.1 here; install the same .* nothing was run"):
-        _check_versions({"a": here | {"psmr": "0.0"}}, lambda: here)
+        _check_versions(Client(here | {"psmr": "0.0"}), here)
     with pytest.raises(StudyError, match=r"python 3.12.1 on a"):
-        _check_versions({"a": here | {"python": "3.12.1"}}, lambda: here)
+        _check_versions(Client(here | {"python": "3.12.1"}), here)
     with pytest.raises(StudyError, match=r"numpy none on a"):
-        _check_versions({"a": {k: v for k, v in here.items() if k != "numpy"}}, lambda: here)
+        _check_versions(Client({k: v for k, v in here.items() if k != "numpy"}), here)
     with pytest.warns(psmr.errors.PsmrWarning, match=r"numpy 2.4.1 on a, 2.4.6 here; rows may differ"):
-        _check_versions({"a": here | {"numpy": "2.4.1"}}, lambda: here)
+        _check_versions(Client(here | {"numpy": "2.4.1"}), here)
 
 
 @pytest.fixture(scope="module")
@@ -204,11 +190,9 @@ def cluster():
 
 
 @pytest.mark.slow
-def test_dask_gives_equal_rows(bench, alone, cluster, tmp_path):
-    from psmr.study.sweep.crews.cluster import Cluster
-
-    found = carried_out(bench, tmp_path / "s", Cluster(cluster.scheduler_address, bench))
-    assert same_rows(found, alone)
+def test_dask_gives_equal_rows(study, alone, cluster, tmp_path):
+    found = swept(study, [outages()], tmp_path / "s", scheduler=cluster.scheduler_address, workers=None)
+    assert same_rows(found.table, alone)
 
 
 @pytest.mark.slow
@@ -266,17 +250,22 @@ def test_a_scheduler_that_dies_ends_the_sweep(study, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_sweep_that_is_killed_goes_on_where_it_was(study, tmp_path):
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
+def test_a_sweep_that_is_ended_goes_on_where_it_was(study, tmp_path, ending):
     axes = "[psmr.ParameterAxis('G2', 'h', start=5.0, stop=8.0, count=60), psmr.BusFaults(0.1)]"
     folder = tmp_path / "s"
-    call = f"psmr.sweep(psmr.read_study({study.source!r}), {axes}, folder={str(folder)!r}, report=False)"
-    code = f"import psmr; {call}"
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=CASE.parents[2])
+    call = f"psmr.read_study({study.source!r}), {axes}, folder={str(folder)!r}, workers=2, report=False"
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"import psmr; psmr.sweep({call})"], cwd=CASE.parents[2],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     deadline = time.monotonic() + 120
-    while len(list(folder.glob("runs/part-*"))) < 6 and time.monotonic() < deadline:
+    while len(list(folder.glob("runs/part-*"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
-    process.kill()
-    process.wait()
+    process.send_signal(ending)
+    _, said = process.communicate(timeout=20)  # its workers hold the pipes, too, until they end
+    assert said.count("Traceback") == said.count("\nKeyboardInterrupt") == int(ending == signal.SIGINT)
     given = [psmr.ParameterAxis("G2", "h", start=5.0, stop=8.0, count=60), psmr.BusFaults(0.1)]
     found = psmr.sweep(study, given, folder=folder, workers=1, report=False)
     assert 0 < found.resumed < 540

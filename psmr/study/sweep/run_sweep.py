@@ -1,10 +1,11 @@
-"""Carry a sweep out: cases to a bench, points to rows, rows to figures and pages."""
+"""Carry a sweep out: cases to a runner of points, points to rows, rows to figures and pages."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,16 @@ import numpy as np
 
 from psmr.arguments import check_arguments
 from psmr.errors import InputError, StudyError, placed
+from psmr.optional import optional
 from psmr.study.file.study import Study
 from psmr.study.output.files import require_folder
 from psmr.study.output.tables import require_pyarrow
 from psmr.study.sweep.axes import Axis
-from psmr.study.sweep.bench import Bench
-from psmr.study.sweep.conduct import conduct
-from psmr.study.sweep.crews.crew import Crew
-from psmr.study.sweep.crews.here import Alone, Processes, cores
+from psmr.study.sweep.dispatch import Workers, dispatch
 from psmr.study.sweep.file import read_sweep
+from psmr.study.sweep.local_processes import cores, in_this_process, local_processes
 from psmr.study.sweep.measures import Measure, Outcomes
+from psmr.study.sweep.point_runner import PointRunner
 from psmr.study.sweep.store import Store
 from psmr.study.sweep.sweep import Sweep
 from psmr.study.sweep.swept import Swept
@@ -105,33 +106,30 @@ def sweep(
     began = time.perf_counter()
     if what.folder is not None:
         require_folder(what.folder)
-    bench = Bench(what, [case.read() for case in what.cases])
-    count = len(bench.plan)
+    runner = PointRunner(what, [case.read() for case in what.cases])
+    count = len(runner.plan)
     place = Path(Path("results") / (what.name or "sweep") if what.folder is None else what.folder)
-    _check_signals(bench)
+    _check_signals(runner)
     if count > MANY and not many:
-        raise StudyError(too_many(bench, workers or cores()))
+        raise StudyError(too_many(runner, workers or cores()))
     store = Store(place, what, count)
     try:
         finished = store.finished()
         undone = np.setdiff1d(np.arange(count), finished).tolist()
         if len(undone):
-            crew = _crew(bench, store, undone, workers, scheduler)
-            try:
-                conduct(
-                    crew, bench, store, undone,
+            with _workers(runner, store, len(undone), workers, scheduler) as those:
+                dispatch(
+                    those, runner, store, undone,
                     None if progress is None else lambda done: progress(len(finished) + done, count),
                 )  # fmt: skip
-            finally:
-                crew.close()
             store.join()
-        labels = bench.plan.labels()
+        labels = runner.plan.labels()
         found = Swept(what, place, store.table(), labels, time.perf_counter() - began, len(finished))
         if report:
             from psmr.study.sweep.report import write_report
 
             try:
-                found = replace(found, files=write_report(found, bench))
+                found = replace(found, files=write_report(found, runner))
             except StudyError as error:
                 raise StudyError(
                     f"{error}. The rows of all {count} points are in {place}; where only room is missing, "
@@ -168,36 +166,45 @@ def _sweep_of(
     return found
 
 
-def _crew(bench: Bench, store: Store, undone: Sequence[int], workers: int | None, scheduler: Any) -> Crew:
+def _workers(
+    runner: PointRunner, store: Store, points: int, workers: int | None, scheduler: Any
+) -> AbstractContextManager[Workers]:
     if scheduler is not None:
-        from psmr.study.sweep.crews.cluster import Cluster
+        otherwise = "leave the scheduler out to run on this machine"
+        optional("distributed", "a sweep on a cluster", "psmr[sweep]", otherwise)
+        from psmr.study.sweep.dask_cluster import dask_cluster
 
-        return Cluster(scheduler, bench)
-    count = min(workers or cores(), len(undone))
-    return Alone(bench) if count == 1 else Processes(bench, count, store.release)
+        return dask_cluster(scheduler, runner)
+    count = min(workers or cores(), points)
+    if count == 1:
+        return nullcontext(in_this_process(runner))
+    return local_processes(runner, count, store.release)
 
 
-def _check_signals(bench: Bench) -> None:
+def _check_signals(runner: PointRunner) -> None:
     """Find a misspelt signal before the first run."""
-    if bench.sweep.signals is None:
+    if runner.sweep.signals is None:
         return
     from psmr.study.record.signals import Signals
 
     try:
-        for number in range(len(bench.cases)):
-            Signals.of(bench.system(number, ())).select(bench.sweep.signals)
+        for number in range(len(runner.cases)):
+            Signals.of(runner.system(number, ())).select(runner.sweep.signals)
     except InputError as error:
-        raise placed(error, StudyError, bench.sweep.places.signals) from error
+        raise placed(error, StudyError, runner.sweep.places.signals) from error
 
 
-def too_many(bench: Bench, workers: int) -> str:
+def too_many(runner: PointRunner, workers: int) -> str:
     """Return how many points there are, and how long they would take on some processes of this machine."""
-    count = len(bench.plan)
+    count = len(runner.plan)
     tried = np.unique(np.linspace(0, count - 1, TRIED).astype(int))
-    bench.batch(tried[:1].tolist())  # compiles what is not compiled yet
-    seconds = bench.batch(tried.tolist()).seconds / len(tried) * count / workers
+    runner.point(int(tried[0]))  # compiles what is not compiled yet
+    began = time.perf_counter()
+    for number in tried.tolist():
+        runner.point(number)
+    seconds = (time.perf_counter() - began) / len(tried) * count / workers
     return (
-        f"{bench.sweep.name}: {count:,} points, about {_duration(seconds)} on {workers} processes like this "
+        f"{runner.sweep.name}: {count:,} points, about {_duration(seconds)} on {workers} processes like this "
         "machine's; to begin, give --yes (from Python: many=True)"
     )
 
