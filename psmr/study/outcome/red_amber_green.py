@@ -18,8 +18,8 @@ Colour = Literal["red", "amber", "green"]
 HEADLINES = ("angle spread", "loop angle")
 
 
-GROWTH = 0.02
-"""Part by which a mode of the system grows over a run below which its growth is no reason: a frequency that
+GROWTH = 0.02 """Part by which a mode without an oscillation grows over a run, below which that is no reason:
+a frequency that
 drifts for minutes without a governor is no instability of a run of ten seconds."""
 
 
@@ -95,8 +95,8 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
 
 
 def _grown(modes: Sequence[complex], t_end: float) -> list[complex]:
-    """Return those of some modes that grow by a part that shows over a run to t_end in s."""
-    return [mode for mode in modes if mode.real * t_end > GROWTH]
+    """Return those of some modes that oscillate, or grow by a part that shows over a run to t_end in s."""
+    return [mode for mode in modes if mode.imag or mode.real * t_end > GROWTH]
 
 
 def _hidden(certificate: Certificate, t_end: float) -> list[str]:
