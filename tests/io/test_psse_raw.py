@@ -163,6 +163,20 @@ def test_windings_out_of_service(read, stat, out):
     assert found == out
 
 
+@pytest.mark.parametrize(("winding", "code", "regulating"), [(1, 1, ["w1"]), (2, 2, ["w2"]), (3, -1, [])])
+def test_each_winding_has_its_tap_changer(read, winding, code, regulating):
+    lines = WINDINGS.format(codes="1,1,1", z=Z, stat=1).splitlines()
+    lines[1 + winding] += f",0.0,0.0,0.0,{code},2"
+    text = "\n".join([*lines, THREE_FOUR, THREE_FOUR.replace("3,4,0", "2,3,0")])
+    case = read(raw_text(transformer=text))
+    assert [row.name[-2:] for row in case.transformers if row.regulating] == regulating
+
+
+def test_the_second_of_two_windings_has_no_tap_changer(read):
+    text = THREE_FOUR + ",0.0,0.0,0.0,1,3\n" + THREE_FOUR.replace("3,4,0", "2,3,0")
+    assert not any(row.regulating for row in read(raw_text(transformer=text)).transformers)
+
+
 def test_out_of_service_star_leaves_nothing(read):
     text = (
         WINDINGS.format(codes="1,1,1", z=Z, stat=0) + THREE_FOUR + "\n" + THREE_FOUR.replace("3,4,0", "2,3,0")
