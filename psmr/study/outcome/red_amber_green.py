@@ -18,9 +18,11 @@ Colour = Literal["red", "amber", "green"]
 HEADLINES = ("angle spread", "loop angle")
 
 
-GROWTH = 0.02 """Part by which a mode without an oscillation grows over a run, below which that is no reason:
-a frequency that
-drifts for minutes without a governor is no instability of a run of ten seconds."""
+GROWTH = 0.02
+"""Part by which a mode without an oscillation grows over a run, below which that is no reason.
+
+A frequency that drifts for minutes without a governor is no instability of a run of ten seconds.
+"""
 
 
 @dataclass(frozen=True)
