@@ -8,7 +8,7 @@ import pytest
 
 import psmr
 from psmr.study.detectors import detection
-from psmr.study.output import shortest
+from psmr.study.output import csv_floats
 
 FAULT = psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7")
 TM = psmr.SingleRate("TM", h=0.005)
@@ -210,9 +210,9 @@ def test_numbers_as_text_are_those_of_repr(monkeypatch):
             [0.0, -0.0, 1.0, 1e16, 1e22, 9007199254740993.0, np.inf, -np.inf, np.nan],
         ]
     )
-    monkeypatch.setattr(shortest, "WORTH", 0)
-    assert shortest.lines(values[:, None]).decode().split() == list(map(repr, values.tolist()))
-    assert shortest.lines(np.array([[1.5, -2.0], [0.1, 3e-7]])) == b"1.5,-2.0\n0.1,3e-07\n"
+    monkeypatch.setattr(csv_floats, "FEWEST_COMPILED", 0)
+    assert csv_floats.csv_lines(values[:, None]).decode().split() == list(map(repr, values.tolist()))
+    assert csv_floats.csv_lines(np.array([[1.5, -2.0], [0.1, 3e-7]])) == b"1.5,-2.0\n0.1,3e-07\n"
 
 
 def test_a_study_says_what_is_kept(study_text, tmp_path, monkeypatch):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from psmr.files import PARQUET, TABLES, OutputTransaction, require_suffix
 from psmr.optional import optional
+from psmr.study.output.csv_floats import csv_lines
 from psmr.study.output.files import placed
-from psmr.study.output.shortest import lines
 
 Reals = NDArray[np.float64]
 Write = Callable[[Reals, Reals], None]
@@ -67,7 +67,7 @@ def csv_table(
             step = max(1, AT_ONCE // (1 + values.shape[1]))
             for first in range(0, len(t), step):
                 rows = slice(first, first + step)
-                file.write(lines(np.column_stack([t[rows], values[rows]])))
+                file.write(csv_lines(np.column_stack([t[rows], values[rows]])))
 
         yield write
 
