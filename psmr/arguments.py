@@ -1,6 +1,6 @@
-"""Kinds of arguments: a function or record takes what it declares, and refuses the rest with a sentence.
+"""Checks of arguments and fields against their annotations, with a sentence on what does not fit.
 
-The annotations are read as the text that they are, so that a class need not be imported to be named.
+Annotations are read as text, so that no class need be imported to be named in one.
 """
 
 from __future__ import annotations
@@ -12,13 +12,49 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sized
 from dataclasses import fields
-from numbers import Integral, Number, Real
-from typing import Any, Literal, get_args, get_origin
+from numbers import Number
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from psmr.errors import CaseError, EventError, InputError, SchemeError, nearest, shown
 from psmr.numbers import are_numbers, plain, real
 
-_CLASSES: Mapping[str, tuple[str, str]] = {
+Types = type | tuple[type, ...]
+
+
+class Kind(NamedTuple):
+    """What a name in an annotation admits: in words, as a test of a value, and how one comes by it."""
+
+    words: str
+    fits: Callable[[Any], bool]
+    stored: Types = object  # types of such a field in a record that was read from a file; object: not checked
+    remedy: str = ""
+    error: type[InputError] | None = None  # raised in place of the error of the function
+    choices: tuple[Any, ...] = ()
+
+
+def _is(types: Types) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, types) and (types is bool or not isinstance(value, bool))
+
+
+def _is_named(name: str, value: Any) -> bool:
+    return any(base.__name__ == name for base in type(value).__mro__)
+
+
+def _is_finite(value: Any, types: Types) -> bool:
+    try:
+        return _is(types)(value) and math.isfinite(abs(complex(value)))
+    except OverflowError:
+        return False
+
+
+def _too_long(value: Any) -> bool:
+    """Return whether a whole number does not fit into the 64 bits that it has in machine code."""
+    return isinstance(value, int) and abs(value) >= 2**63
+
+
+_REALS, _NUMBERS = (int, float), (int, float, complex)
+
+_CLASSES = {
     "Case": ("a case", "read one with psmr.read_case(path)"),
     "System": ("a system", "make one with psmr.build(psmr.read_case(path))"),
     "LinearDae": ("a linearised system", "make one with psmr.build(psmr.read_case(path)).linearise()"),
@@ -47,55 +83,47 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
         for kind in ("Bus", "Line", "Transformer", "Shunt", "Load", "Generator", "Relay")
     },
 }
-"""What an argument of a class is in words, and how one comes by it."""
+"""Classes in words, and how one comes by an instance."""
 
-_CHAIN: Mapping[str, str] = {
-    "Case": "psmr.read_case({})",
-    "System": "psmr.build({})",
-    "LinearDae": "{}.linearise()",
+_PROTOCOLS = ("Event", "Monitor", "Axis")
+"""Classes that anything may be by its methods, which are checked where they are called."""
+
+_ERRORS = {"Case": CaseError, "Scheme": SchemeError, "Event": EventError}
+
+_PLURALS = {
+    "an axis": "axes",
+    "the path of a file, as text or pathlib.Path": "paths of files, as text or pathlib.Path",
 }
-"""How each is made of the one before it, the first of a path."""
 
-_PROTOCOLS = frozenset(("Event", "Monitor", "Axis"))
-"""Of these anything may be one by its methods, at which is looked where they are called."""
+_PATH = Kind("the path of a file, as text or pathlib.Path", _is((str, os.PathLike)))
 
-_ERRORS: Mapping[str, type[InputError]] = {"Case": CaseError, "Scheme": SchemeError, "Event": EventError}
-
-_WORDS: Mapping[str, str] = {
-    "bool": "True or False",
-    "int": "a whole number",
-    "float": "a finite number",
-    "complex": "a finite number",
-    "str": "a text",
-    "Path": "the path of a file, as text or pathlib.Path",
-    "list": "a list",
-    "Mapping": "a dictionary",
-    "Callable": "a function",
-    "ArrayLike": "a number or an array of numbers",
-    "ndarray": "an array of numbers",
-    "slice": "a slice",
+_KINDS = {
+    "None": Kind("", _is(type(None)), type(None)),
+    "bool": Kind("True or False", _is(bool), bool),
+    "int": Kind("a whole number", lambda value: _is(int)(value) and not _too_long(value), int),
+    "float": Kind("a finite number", lambda value: _is_finite(value, _REALS), _REALS),
+    "complex": Kind("a finite number", lambda value: _is_finite(value, _NUMBERS), _NUMBERS),
+    "str": Kind("a text", _is(str), str),
+    "Path": _PATH,
+    "PathLike": _PATH,
+    "Mapping": Kind("a dictionary", _is(Mapping), Mapping),
+    "Callable": Kind("a function", callable),
+    "ArrayLike": Kind("a number or an array of numbers", are_numbers),
+    "ndarray": Kind("an array of numbers", are_numbers),
+    "slice": Kind("a slice", _is(slice)),
+    **{
+        name: Kind(
+            words,
+            functools.partial(_is_named, name) if name not in _PROTOCOLS else lambda value: True,
+            remedy=remedy,
+            error=_ERRORS.get(name),
+        )
+        for name, (words, remedy) in _CLASSES.items()
+    },
 }
-"""The other kinds in words."""
 
-_WHOLE = 2**63
-"""Whole numbers lie below this in magnitude: they go into machine code."""
-
-_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    "None": type(None),
-    "bool": bool,
-    "int": int,
-    "float": (int, float),
-    "complex": (int, float, complex),
-    "str": str,
-    "list": (tuple, list),
-    "Mapping": Mapping,
-}
-"""What the kinds are that no other module need be loaded to know."""
-
-_NUMBERS = frozenset(("int", "float", "complex"))
-
-Kinds = tuple[tuple[str, tuple[Any, ...]], ...]
-"""What an annotation admits: name of a kind and, of choices, which; empty where this module cannot tell."""
+Kinds = dict[str, Kind]
+"""What an annotation admits; empty where a part of it is not known here."""
 
 
 def check_arguments(
@@ -115,7 +143,7 @@ def check_arguments(
     error
         What is raised.
     leaving
-        Arguments at which the function looks itself, since it knows their range.
+        Arguments that the function checks itself, since it knows their range.
 
     Raises
     ------
@@ -125,9 +153,8 @@ def check_arguments(
     """
     for name, kinds in _arguments(function):
         if kinds and name not in leaving and not _fits(given[name], kinds):
-            named = [kind for kind, _ in kinds] + [inner[0] for _, choices in kinds for inner in choices]
-            kind_of = next((_ERRORS[kind] for kind in named if kind in _ERRORS), error)
-            raise kind_of(f"{function.__name__}: {_refusal(name, given[name], kinds)}")
+            raised = next((kind.error for kind in kinds.values() if kind.error), error)
+            raise raised(f"{function.__name__}: {_refusal(name, given[name], kinds)}")
 
 
 def settle_fields(record: Any, error: type[InputError] = InputError, numbers: bool = False) -> None:
@@ -146,23 +173,23 @@ def settle_fields(record: Any, error: type[InputError] = InputError, numbers: bo
     numbers
         Whether fields of numbers are checked here; otherwise the record does it, which knows their range.
     """
-    for name, kinds, sure in _fields(record.__class__):
+    for name, kinds in _fields(record.__class__):
         given = getattr(record, name)
-        if type(given) in sure and not (numbers and type(given) is float):
-            continue
-        value = plain(given)
-        admitted = {kind for kind, _ in kinds}
-        if "float" in admitted and "int" not in admitted and type(value) is int:
-            value = real(value)
-        elif {"int", "str"} <= admitted and type(value) is float and value.is_integer():
-            value = int(value)  # the number of a bus: a column of them with a gap is one of floats in pandas
-        if isinstance(value, list) and "list" in admitted:
-            value = tuple(value)
+        value = _settled(given, kinds)
         if value is not given:
             object.__setattr__(record, name, value)
-        numeric = bool(admitted & _NUMBERS) and "str" not in admitted and not _too_long(value)
-        if kinds and (numbers or not numeric) and not _fits(value, kinds):
+        left = not numbers and not kinds.keys().isdisjoint(("int", "float", "complex")) and "str" not in kinds
+        if kinds and (not left or _too_long(value)) and not _fits(value, kinds):
             raise error(f"{type(record).__name__}: {_refusal(name, value, kinds)}")
+
+
+def _settled(given: Any, kinds: Kinds) -> Any:
+    value = plain(given)
+    if type(value) is int and "float" in kinds and "int" not in kinds:
+        return real(value)
+    if type(value) is float and value.is_integer() and "int" in kinds and "str" in kinds:
+        return int(value)  # the number of a bus: a column of them with a gap is one of floats in pandas
+    return tuple(value) if isinstance(value, list) and "list" in kinds else value
 
 
 def misfit(record: Any) -> str:
@@ -171,18 +198,11 @@ def misfit(record: Any) -> str:
     For records that did not go through their `__post_init__`: values that are out of range are let pass, what
     a list holds, and fields of types that this module does not know.
     """
-    for name, kinds, _ in _fields(record.__class__):
-        if kinds and not _typed(value := getattr(record, name), kinds):
+    for name, kinds in _fields(record.__class__):
+        value = getattr(record, name)
+        if kinds and not any(kind.stored is object or _is(kind.stored)(value) for kind in kinds.values()):
             return f"{type(record).__name__}: {_refusal(name, value, kinds)}"
     return ""
-
-
-def _typed(value: Any, kinds: Kinds) -> bool:
-    admitted = [kind for kind, _ in kinds]
-    return any(kind not in _TYPES for kind in admitted) or any(
-        isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
-        for kind in admitted
-    )
 
 
 def positive_number(name: str, given: object, unit: str = "s") -> float:
@@ -194,159 +214,94 @@ def positive_number(name: str, given: object, unit: str = "s") -> float:
         For anything else.
     """
     value = plain(given)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < real(value) < math.inf:
+    if not _is(_REALS)(value) or not 0 < real(value) < math.inf:
         raise InputError(f"{name} = {shown(given)}: must be a finite number > 0 in {unit}")
     return real(value)
 
 
 @functools.cache
 def _arguments(function: Callable[..., Any]) -> tuple[tuple[str, Kinds], ...]:
-    known = inspect.signature(function).parameters.values()
     return tuple(
-        (p.name, _kinds(p.annotation, function.__globals__))
-        for p in known
-        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and isinstance(p.annotation, str)
+        (known.name, _kinds(_parsed(known.annotation), function.__globals__))
+        for known in inspect.signature(function).parameters.values()
+        if known.kind not in (known.VAR_KEYWORD, known.VAR_POSITIONAL) and isinstance(known.annotation, str)
     )
-
-
-_SURE: Mapping[str, type] = {"float": float, "bool": bool, "str": str, "None": type(None)}
-"""Of these kinds is whatever has exactly this type: most fields, at which nothing else need be looked."""
 
 
 @functools.cache
-def _fields(record: type) -> tuple[tuple[str, Kinds, frozenset[type]], ...]:
-    """Return name, kinds and types that are right as they are of each field."""
-    known = ((field.name, _kinds(str(field.type))) for field in fields(record) if field.init)
-    return tuple(
-        (name, kinds, frozenset(_SURE[kind] for kind, _ in kinds if kind in _SURE)) for name, kinds in known
-    )
+def _fields(record: type) -> tuple[tuple[str, Kinds], ...]:
+    known = [field for field in fields(record) if field.init]
+    return tuple((field.name, _kinds(_parsed(str(field.type)), {})) for field in known)
 
 
-def _kinds(annotation: str, names: Mapping[str, Any] | None = None) -> Kinds:
-    """Return what an annotation admits; nothing where one of its parts is not known here.
-
-    `names` are those of a function's module, by which texts are found that are limited to some. Of a record
-    they are left to the record.
-    """
-    found: dict[str, tuple[Any, ...]] = {}
-    for part in _parts(annotation):
-        name, _, inner = part.partition("[")
-        if name == "Literal":
-            found[name] = ast.literal_eval(f"({inner[:-1]},)")
-        elif names and get_origin(names.get(name)) is Literal:
-            found["Literal"] = get_args(names[name])
-        elif names and name == "Annotated" and (among := inner[:-1].rpartition(", ")[2]) in names:
-            found["Literal"] = names[among]
-        elif name in ("os.PathLike", "Path"):
-            found["Path"] = ()
-        elif name in ("Iterable", "Sequence", "tuple", "list"):
-            found["list"] = _kinds(_parts(inner[:-1], ",")[0])
-        elif name in ("np.ndarray", "NDArray"):
-            found["ndarray"] = ()
-        elif name == "None" or name in _WORDS or name in _CLASSES:
-            found[name] = ()
-        else:
-            return ()
-    if "Path" in found:
-        found.pop("str", None)
-    return tuple(found.items())
+def _parsed(annotation: str) -> ast.expr:
+    return ast.parse(annotation, mode="eval").body
 
 
-def _parts(annotation: str, sign: str = "|") -> list[str]:
-    """Return the parts of a union or a list, those within brackets not taken apart."""
-    parts, depth = [""], 0
-    for character in annotation:
-        depth += (character == "[") - (character == "]")
-        if character == sign and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts]
+def _kinds(annotation: ast.expr, names: Mapping[str, Any]) -> Kinds:
+    """Return what an annotation admits; in `names`, those of its module, are the lists of choices."""
+    match annotation:
+        case ast.BinOp(left=left, right=right):
+            first, second = _kinds(left, names), _kinds(right, names)
+            both = {**first, **second} if first and second else {}
+            return {name: both[name] for name in both if name != "str" or _PATH not in both.values()}
+        case ast.Constant(value=None):
+            return {"None": _KINDS["None"]}
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=choices):
+            found = ast.literal_eval(choices)
+            return _choices(found if isinstance(found, tuple) else (found,))
+        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[_, ast.Name(id=among)])):
+            return _choices(names[among]) if among in names else {}
+        case ast.Subscript(value=ast.Name(id="Iterable" | "Sequence" | "tuple" | "list"), slice=inner):
+            return _list(_kinds(inner.elts[0] if isinstance(inner, ast.Tuple) else inner, names))
+        case ast.Subscript(value=outer):
+            return _kinds(outer, names)
+        case ast.Name(id=name) if get_origin(names.get(name)) is Literal:
+            return _choices(get_args(names[name]))
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _KINDS:
+            return {name: _KINDS[name]}
+    return {}
 
 
-def _fits(value: Any, kinds: Kinds) -> bool:
-    # An array is looked at as it is: numpy makes floats of it, or cannot.
-    return any(
-        are_numbers(value) if kind in ("ArrayLike", "ndarray") else _is(plain(value), kind, choices)
-        for kind, choices in kinds
-    )
+def _choices(choices: Iterable[Any]) -> Kinds:
+    listed = tuple(choices)
+    words = " or ".join(map(repr, listed))
+    return {"Literal": Kind(words, lambda v: isinstance(v, str | int) and v in listed, choices=listed)}
 
 
-def _is(value: Any, kind: str, choices: tuple[Any, ...]) -> bool:
-    if kind == "None":
-        return value is None
-    if kind == "Literal":
-        return isinstance(value, str | int) and value in choices
-    if kind == "bool":
-        return isinstance(value, bool)
-    if kind in _NUMBERS:
-        return not isinstance(value, bool) and _is_number(value, kind)
-    if kind == "str":
-        return isinstance(value, str)
-    if kind == "Path":
-        return isinstance(value, str | os.PathLike)
-    if kind == "list":
+def _list(inner: Kinds) -> Kinds:
+    def fits(value: Any) -> bool:
         if not isinstance(value, Iterable) or isinstance(value, str | bytes | type | Mapping):
             return False
         # What can be gone through only once is left to who does it.
-        return not choices or not isinstance(value, Sized) or all(_fits(part, choices) for part in value)
-    if kind == "Mapping":
-        return isinstance(value, Mapping)
-    if kind == "Callable":
-        return callable(value)
-    if kind in _PROTOCOLS:
-        return True
-    # By the names of its classes, none of which need be loaded.
-    return kind in (base.__name__ for base in type(value).__mro__)
+        return not inner or not isinstance(value, Sized) or all(_fits(part, inner) for part in value)
+
+    words = "a list"
+    if inner:
+        single = next(iter(inner.values())).words
+        words += f" of {_PLURALS.get(single, single.removeprefix('a ').removeprefix('an ') + 's')}"
+    error = next((kind.error for kind in inner.values() if kind.error), None)
+    return {"list": Kind(words, fits, (tuple, list), error=error)}
 
 
-def _is_number(value: Any, kind: str) -> bool:
-    if kind == "int":
-        return isinstance(value, Integral) and not _too_long(value)
-    if not isinstance(value, Real if kind == "float" else int | float | complex):
-        return False
-    try:
-        return math.isfinite(abs(complex(value)))
-    except OverflowError:
-        return False
-
-
-def _too_long(value: Any) -> bool:
-    return isinstance(value, int) and abs(value) >= _WHOLE
+def _fits(value: Any, kinds: Kinds) -> bool:
+    # An array is tested as it is: numpy makes floats of it, or cannot.
+    return any(kind.fits(value if kind.fits is are_numbers else plain(value)) for kind in kinds.values())
 
 
 def _refusal(name: str, value: Any, kinds: Kinds) -> str:
     """Return the sentence on a value that is of none of the kinds."""
-    words: list[str] = []
-    for kind, choices in kinds:
-        if kind == "Literal":
-            words += map(repr, choices)
-        elif kind != "None":
-            words.append(_words(kind, choices))
-    what = f"{name} {_given(value)}: must be {' or '.join(dict.fromkeys(words))}"
-    classes = [kind for kind, _ in kinds if kind in _CLASSES]
-    texts = [text for kind, choices in kinds if kind == "Literal" for text in choices]
+    words = dict.fromkeys(kind.words for kind in kinds.values() if kind.words)
+    what = f"{name} {_given(value)}: must be {' or '.join(words)}"
+    texts = [text for kind in kinds.values() for text in kind.choices]
     if isinstance(value, str) and texts:
         return what + nearest(value, texts)
-    hint = _remedy(classes[-1], value) if classes else ""
-    if (
-        not hint
-        and any(kind == "list" for kind, _ in kinds)
-        and value is not None
-        and not isinstance(value, Iterable)
-    ):
-        single = "axis" if name == "axes" else name.removesuffix("s")
-        hint = f"write [{single}] for a single one"
+    hint = next((_remedy(*item, value) for item in reversed(kinds.items()) if item[1].remedy), "")
+    if not hint and "list" in kinds and value is not None and not isinstance(value, Iterable):
+        hint = f"write [{'axis' if name == 'axes' else name.removesuffix('s')}] for a single one"
     if not hint and _too_long(value):
         hint = "this one has too many digits"
     return f"{what}; {hint}" if hint else what
-
-
-def _words(kind: str, choices: tuple[Any, ...]) -> str:
-    if kind == "list" and choices:
-        inner = _words(*choices[0]).removeprefix("a ").removeprefix("an ")
-        return "a list of axes" if inner == "axis" else f"a list of {inner}s"
-    return _CLASSES[kind][0] if kind in _CLASSES else _WORDS[kind]
 
 
 def _given(value: Any) -> str:
@@ -357,14 +312,14 @@ def _given(value: Any) -> str:
     return f"is of the type {type(value).__name__}"
 
 
-def _remedy(wanted: str, value: Any) -> str:
-    """Return how to come by what is wanted, where it can be from what was given."""
-    if isinstance(value, type) and wanted in (base.__name__ for base in value.__mro__):
+def _remedy(wanted: str, kind: Kind, value: Any) -> str:
+    """Return how to come by what is wanted, if possible from what was given."""
+    if isinstance(value, type) and any(base.__name__ == wanted for base in value.__mro__):
         return f"make one of it, {value.__name__}(...)"
-    chain, made = list(_CHAIN), ""
-    if wanted in chain:
-        if isinstance(value, str | os.PathLike):
-            made = shown(os.fspath(value))
-        for kind in chain[: chain.index(wanted) + 1]:
-            made = _CHAIN[kind].format(made) if made else kind.lower() * (type(value).__name__ == kind)
-    return f"write {made}" if made else _CLASSES[wanted][1]
+    call = kind.remedy.rpartition(" ")[2]
+    if isinstance(value, str | os.PathLike) and "(path)" in call:
+        return f"write {call.replace('path', shown(os.fspath(value)))}"
+    made = _CLASSES.get(type(value).__name__, ("", ""))[1].rpartition(" ")[2]
+    if "(path)" in made and made in call:
+        return f"write {call.replace(made, type(value).__name__.lower())}"
+    return kind.remedy
