@@ -113,6 +113,8 @@ class Scheme:
     @property
     def step(self) -> float:
         """Time between two accepted points in s; NaN where it is found in the run."""
+        if self.chooses_steps:
+            return math.nan
         raise NotImplementedError
 
     @property
@@ -209,7 +211,15 @@ class Scheme:
         return 0.0
 
     def with_step(self, h: float) -> Scheme:
-        """Return the scheme with a step operator that spans h in s; all else stays."""
+        """Return the scheme with a step operator that spans h in s; all else stays.
+
+        Raises
+        ------
+        SchemeError
+            For a method that chooses its own steps, where no operator has a step to set.
+        """
+        if self.chooses_steps:
+            raise SchemeError(f"{self}: a method that chooses its own steps has none to set")
         raise NotImplementedError
 
     def at_step(self, h: float) -> Scheme | None:

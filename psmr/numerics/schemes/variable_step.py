@@ -115,11 +115,6 @@ class VariableStep(Scheme):
         return self.pair.least_tolerance(LEAST_TOLERANCE)
 
     @property
-    def step(self) -> float:
-        """NaN: the time between two points is found in the run."""
-        return math.nan
-
-    @property
     def longest_step(self) -> float:
         """See `Scheme`."""
         return math.inf if self.h_max is None else self.h_max
@@ -127,10 +122,6 @@ class VariableStep(Scheme):
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: the step that is tried, with the rates that the estimate needs."""
         return _program(self.name)
-
-    def with_step(self, h: float) -> NoReturn:
-        """See `Scheme`: there is none to set."""
-        raise SchemeError(f"{self}: a method that chooses its own steps has none to set")
 
     def at_step(self, h: float) -> SingleRate:
         """See `Scheme`: the method with a fixed step."""

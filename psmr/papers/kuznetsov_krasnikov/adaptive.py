@@ -86,18 +86,9 @@ class Adaptive(Scheme):
     chooses_steps: ClassVar[bool] = True
 
     @property
-    def step(self) -> float:
-        """NaN: the time between two points is found in the run."""
-        return math.nan
-
-    @property
     def longest_step(self) -> float:
         """See `Scheme`."""
         return self.longest
-
-    def with_step(self, h: float) -> NoReturn:
-        """See `Scheme`: there is none to set."""
-        raise SchemeError(f"{self}: a method that chooses its own steps has none to set")
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: it finds its points as it goes."""

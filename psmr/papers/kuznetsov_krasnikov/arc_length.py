@@ -132,11 +132,6 @@ class ArcLength(Scheme):
     chooses_steps: ClassVar[bool] = True
 
     @property
-    def step(self) -> float:
-        """NaN: the time between two points is found in the run."""
-        return math.nan
-
-    @property
     def longest_step(self) -> float:
         """See `Scheme`."""
         return self.operator_step

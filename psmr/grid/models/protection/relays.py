@@ -154,10 +154,7 @@ class UnderFrequencyShedding(_MeasuresFrequency):
     memory = STAGE_MEMORY
     locals().update(_stages("Hz", "frequency"))
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to no stage, to stages without effect, and to more than the load."""
-        return _too_much(p)
+    conflict = staticmethod(_too_much)
 
 
 class UnderVoltageShedding(_MeasuresVoltage):
@@ -174,10 +171,7 @@ class UnderVoltageShedding(_MeasuresVoltage):
     memory = STAGE_MEMORY
     locals().update(_stages("pu", "voltage"))
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to no stage, to stages without effect, and to more than the load."""
-        return _too_much(p)
+    conflict = staticmethod(_too_much)
 
 
 def _tripping(what: str, measured: str, unit: str, nowhere: float) -> tuple[Action, ...]:
@@ -253,10 +247,7 @@ class FrequencyTrip(_MeasuresFrequency):
 
     locals().update(_limits_of("Hz", "frequency"))
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a band that allows nothing."""
-        return _band(p)
+    conflict = staticmethod(_band)
 
 
 class VoltageTrip(_MeasuresVoltage):
@@ -274,7 +265,4 @@ class VoltageTrip(_MeasuresVoltage):
 
     locals().update(_limits_of("pu", "voltage"))
 
-    @staticmethod
-    def conflict(p: Mapping[str, float]) -> str | None:
-        """Object to a band that allows nothing."""
-        return _band(p)
+    conflict = staticmethod(_band)
