@@ -78,15 +78,15 @@ def _ended(argv: Sequence[str] | None) -> int:
                 if sys.stdout is not None:  # closed by who started us
                     sys.stdout.flush()
         except BaseException as error:
-            told = _told(heard[-1] if heard else error)
-            if told is None:
+            code = _exit_code(heard[-1] if heard else error)
+            if code is None:
                 raise
-            return told
+            return code
     return code or 0
 
 
-def _told(error: BaseException) -> int | None:
-    """Say what a command ended by and return its exit code; None for what is not ours to say."""
+def _exit_code(error: BaseException) -> int | None:
+    """Print the error that ended a command and return its exit code; None for errors that are not psmr's."""
     if not isinstance(error, PsmrError | KeyboardInterrupt | MemoryError | SystemExit):
         package = broken_package(error)
         if package is not None:

@@ -168,9 +168,9 @@ def _read(
     except CaseError as error:
         if str(path) != STANDARD_INPUT or format is not None:
             raise
-        told = CaseError(f"{error}; standard input is taken for TOML unless --format (format=) says else")
-        told.mistakes = error.mistakes
-        raise told from error
+        refusal = CaseError(f"{error}; standard input is taken for TOML unless --format (format=) says else")
+        refusal.mistakes = error.mistakes
+        raise refusal from error
 
 
 def _prepared(

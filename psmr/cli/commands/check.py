@@ -67,11 +67,11 @@ def command(arguments: argparse.Namespace) -> int:
 
 def _read(file: CaseFile) -> tuple[Case, int]:
     """Return a case, and how many warnings its reading gave, which are shown."""
-    told: list[warnings.WarningMessage] = []
+    caught: list[warnings.WarningMessage] = []
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             case = file.read()
-        return case, len(told)
+        return case, len(caught)
     finally:
-        for warning in told:
+        for warning in caught:
             warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)

@@ -122,7 +122,7 @@ class Graph:
         self.zero, self.one = self.constant(0.0), self.constant(1.0)
 
     def _node(self, kind: str, args: tuple[Node, ...], value: float = 0.0) -> Node:
-        # repr tells -0.0 from 0.0; NaN equals itself.
+        # repr distinguishes -0.0 from 0.0; NaN equals itself.
         key = (kind, repr(value), *(a.place for a in args))
         found = self._known.get(key)
         if found is None:

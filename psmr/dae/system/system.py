@@ -327,7 +327,7 @@ class System:
         ------
         InputError
             For an x or y that is given and does not satisfy the algebraic equations: y is off by more than
-            `OFF_SOLUTION` times max(1, \|y\|), as a step of Newton's method tells. Where a limit that moves
+            `OFF_SOLUTION` times max(1, \|y\|), judged by a step of Newton's method. Where a limit that moves
             holds a state: there the state is no differential variable.
         """
         w, n = self.buffer(x, y, t=float(self.w0[-1])), self.n

@@ -16,7 +16,7 @@ class Report(Found):
     def text(self, everything: bool = False, warned: int = 0) -> str:
         """Return the report as text: a summary, problems and notes, or every variable as well.
 
-        `warned` is how many warnings the reading of the case gave, which are not told again.
+        `warned` is how many warnings the reading of the case gave, which are not repeated.
         """
         return report_text(self, everything, warned)
 

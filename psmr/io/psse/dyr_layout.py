@@ -108,7 +108,7 @@ MODELS: Mapping[str, str] = {
 """Model to the names of its values, in their order, after bus, name and machine identifier."""
 
 SHORTER: Mapping[str, str] = {"REGFMA1": f"v_flag {_FORMING}"}
-"""Other records of a model, told from those of `MODELS` by their number of values."""
+"""Other records of a model, distinguished from those of `MODELS` by their number of values."""
 
 
 def names_of(model: str, count: int) -> list[str]:

@@ -58,7 +58,7 @@ def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
     path
         The file, or ``-`` for standard input.
     rawx
-        Whether it is said to be RAWX, so that one that is not is told what a RAWX file is like.
+        Whether it is declared as RAWX; the error on a file that is none then describes the format.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from psmr.dae.system.linear import LinearDae
 from psmr.errors import SchemeError
 from psmr.numerics.schemes.runge_kutta import EXPLICIT
 
-# Where |R| is told from 1 by bisection: to the fourth digit of the step, which is more than a warning needs.
+# Bisection for where |R| passes 1: to the fourth digit of the step, which is more than a warning needs.
 LIMIT_DIGITS = 1e-4
 
 
@@ -82,8 +82,8 @@ def _limit_of(method: str, s: complex) -> float:
     # No explicit method of s stages reaches beyond |z| = 2 s^2 (Chebyshev's bound); these stay below 4 *
     # stages.
     grid = np.linspace(0.0, 4.0 * EXPLICIT[method].stages, 4001)[1:] / abs(s)
-    # Close to 0, |R| differs from 1 by less than rounding; a mode on the axis is told by the first step that
-    # counts.
+    # Close to 0, |R| differs from 1 by less than rounding; a mode on the axis is judged by the first step
+    # that counts.
     outside = np.flatnonzero(np.abs(polynomial(method, grid * s)) > 1.0 + 1e-12)
     if outside.size == 0:
         return float(grid[-1])

@@ -27,8 +27,9 @@ class Status(IntEnum):
         return _SENTENCES[self]
 
 
-# A singular matrix names what cannot be determined (`lu.why_singular`). Whoever is told NO_ROOM (of factors),
-# FULL (of points) or STALE (a linearisation, a network's response) makes room or another one and goes on.
+# A singular matrix names what cannot be determined (`lu.why_singular`). A caller that receives NO_ROOM (for
+# factors), FULL (of points) or STALE (a linearisation, a network's response) makes room or another one and
+# goes on.
 _SENTENCES = {
     Status.NOT_FINITE: "A variable left the finite numbers.",
     Status.NOT_CONVERGED: "No solution was found: not with an honest matrix, not with damping.",

@@ -56,7 +56,7 @@ _NO_POINTS = np.zeros((0, 0))
 
 @dataclass(frozen=True)
 class Choices:
-    """What an engine is told beside the program.
+    """Settings of an engine, in addition to the program.
 
     Attributes
     ----------

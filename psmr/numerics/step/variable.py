@@ -81,7 +81,7 @@ ACCEPTED, REJECTED = range(2)
 
 
 class Control(NamedTuple):
-    """What the loop is told of the error, and what it remembers.
+    """The loop's inputs for the control of the error, and its memory.
 
     Attributes
     ----------

@@ -71,7 +71,7 @@ class Adaptive(Scheme):
         if self.longest != math.inf:
             positive("longest", self.longest, "s")
         whole_steps(self.most_steps)
-        # An increment below the rounding of a number cannot be told from an error.
+        # An increment below the rounding of a number cannot be distinguished from an error.
         if self.rtol < 100 * np.finfo(float).eps:
             raise SchemeError(
                 f"rtol = {self.rtol:g}: must be at least 2.3e-14, a hundred times the rounding of a number"

@@ -32,7 +32,7 @@ WHOLE, ALGEBRAIC = 0, 1
 
 
 class Rules(NamedTuple):
-    r"""What an explicit method is told.
+    r"""Settings of an explicit method.
 
     Attributes
     ----------

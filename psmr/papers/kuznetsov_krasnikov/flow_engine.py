@@ -44,7 +44,7 @@ def _blocks(system: System, parameters: Sequence[Reals], w: Reals) -> dict[int, 
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """What such a method is told.
+    """Settings of such a method.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ BLUE, RED, INK, GREY, GRID = "#1f4e79", "#d1495b", "#1c2330", "#6b7280", "#e3e5e
 NAMED = 12
 # Letters of a name that has room beside a bar.
 LONGEST = 16
-# A phasor shorter than this part of the largest is not told from none.
+# A phasor shorter than this part of the largest counts as none.
 SHORTEST = 0.03
 
 WORDS = {

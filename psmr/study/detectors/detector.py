@@ -1,4 +1,4 @@
-"""What every detector offers, and what it is told of the network."""
+"""The protocol of detectors, and the description of the network that they receive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New values of what a device is told: held inputs and parameters."""
+"""Steps of a device's held inputs and parameters."""
 
 from __future__ import annotations
 

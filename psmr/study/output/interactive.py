@@ -14,14 +14,14 @@ from markupsafe import Markup
 from psmr.optional import optional
 from psmr.study.events import Fault
 from psmr.study.output.canvas import COLOURS, FAST
-from psmr.study.output.lines import telling, thinned
+from psmr.study.output.lines import most_informative, thinned
 from psmr.study.output.plots import panels_of
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import unit_of
 from psmr.study.record.values import values_of
 
 MOST = 40
-"""Lines of a panel; with more the legend is longer than the panel. The most telling ones are taken."""
+"""Lines of a panel; with more the legend is longer than the panel. The most informative ones are drawn."""
 
 POINTS = 2000
 """Points of a line: what a wide screen resolves at full width."""
@@ -70,7 +70,7 @@ def _panel(run: Recorded, names: Sequence[str], shared: Any) -> Any:
     if len(names) > MOST:
         swing = values.max(axis=0) - values.min(axis=0)
         wide = sorted(chosen, key=lambda k: -float(swing[k]))
-        chosen = list(dict.fromkeys([*telling(run, names, values), *wide]))[:MOST]
+        chosen = list(dict.fromkeys([*most_informative(run, names, values), *wide]))[:MOST]
         panel.title.text = f"{len(chosen)} of {len(names)} signals"
     for place, k in enumerate(chosen):
         t, line = thinned(run.t, values[:, [k]], POINTS)

@@ -23,7 +23,7 @@ LETTER = 5.2
 """Width of a letter of a name in points, about."""
 
 DISTINCT = len(COLOURS)
-"""Lines that can be told apart by colour. Of more, some are named and the rest is an envelope."""
+"""Lines that can be distinguished by colour. Of more, some are named and the rest is an envelope."""
 
 POINTS = 700
 """Points of a line that a figure can show; of more, each stretch keeps its lowest and its highest."""
@@ -37,7 +37,7 @@ def draw_lines(
     label: bool = True,
     first: Sequence[str] = (),
 ) -> None:
-    """Draw (K, j) values of the named signals; past `DISTINCT` of them an envelope and the telling ones.
+    """Draw (K, j) values of the named signals; past `DISTINCT` an envelope and the most informative ones.
 
     Parameters
     ----------
@@ -76,10 +76,12 @@ def draw_lines(
 
 def shown_of(run: Recorded, names: Sequence[str], values: Reals, first: Sequence[str] = ()) -> list[int]:
     """Return the columns that `draw_lines` draws, in the order of its colours."""
-    return telling(run, names, values, first) if len(names) > DISTINCT else list(range(len(names)))
+    return most_informative(run, names, values, first) if len(names) > DISTINCT else list(range(len(names)))
 
 
-def telling(run: Recorded, names: Sequence[str], values: Reals, first: Sequence[str] = ()) -> list[int]:
+def most_informative(
+    run: Recorded, names: Sequence[str], values: Reals, first: Sequence[str] = ()
+) -> list[int]:
     """Return the columns worth a name: `first`, the extremes, those at and next to a fault, the widest."""
     place = {name: k for k, name in enumerate(names)}
     order = [place[name] for name in first if name in place]

@@ -203,7 +203,8 @@ def mark_events(axes: Sequence[Axes], run: Recorded, other: Recorded | None = No
 
     Beside another run, drawn dashed, the lines of this one are full, and those of its own events dashed.
     """
-    theirs = () if other is None else tuple(told for told in _told(other) if told not in _told(run))
+    own = _captions(run)
+    theirs = () if other is None else tuple(caption for caption in _captions(other) if caption not in own)
     dashed = (0, (4, 3))
     for ax in axes:
         _shade(ax, run)
@@ -212,11 +213,11 @@ def mark_events(axes: Sequence[Axes], run: Recorded, other: Recorded | None = No
         for instant, _ in theirs:
             ax.axvline(instant, color=FAINT, lw=0.7, ls=dashed, zorder=0.6)
     span = float(run.t[-1] - run.t[0])
-    told = (*_told(run), *((instant, f"dashed: {label}") for instant, label in theirs))
-    _caption_instants(axes[0], sorted(told, key=lambda one: one[0]), float(run.t[0]) + 0.6 * span)
+    captions = (*own, *((instant, f"dashed: {label}") for instant, label in theirs))
+    _caption_instants(axes[0], sorted(captions, key=lambda one: one[0]), float(run.t[0]) + 0.6 * span)
 
 
-def _told(run: Recorded) -> tuple[tuple[float, str], ...]:
+def _captions(run: Recorded) -> tuple[tuple[float, str], ...]:
     """Return (time, label) of the events of a run, and of the monitor that ended it."""
     stopped = () if run.stopped is None else ((run.stopped.t, f"stopped by {run.stopped.monitor}"),)
     return (*run.instants, *stopped)
@@ -231,9 +232,9 @@ def _shade(ax: Axes, run: Recorded) -> None:
         ax.axvline(run.stopped.t, color=FAST, lw=1.0, zorder=0.6)
 
 
-def _caption_instants(ax: Axes, told: Sequence[tuple[float, str]], late: float) -> None:
+def _caption_instants(ax: Axes, captions: Sequence[tuple[float, str]], late: float) -> None:
     """Write the labels of instants one above the other, close ones apart, those past `late` to the left."""
-    for level, (instant, label) in enumerate(reversed(told)):
+    for level, (instant, label) in enumerate(reversed(captions)):
         right = instant > late
         ax.annotate(
             f"{label}, {instant:g} s",

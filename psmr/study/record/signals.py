@@ -71,7 +71,7 @@ class Signals:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What a table has that was not told what to hold: recorded variables, bus voltages, all `kept`."""
+        """Signals of a table where none are chosen: recorded variables, bus voltages, all `kept`."""
         return tuple(dict.fromkeys((*self.names_x, *self.names_y, *self.derived, *(self.kept or ()))))
 
     @property

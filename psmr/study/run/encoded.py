@@ -1,8 +1,8 @@
 """A run as JSON and arrays: what a file of it holds, and how it is made again without running what is in it.
 
-Every value is told by its kind, an object by its class and its fields. Reading makes objects of classes that
-psmr declares and fills their fields: no function that a file names is called, and no module is imported for
-it that is not psmr's, but for those that the reader trusts.
+Every value is encoded by its kind, an object by its class and its fields. Reading makes objects of classes
+that psmr declares and fills their fields: no function that a file names is called, and no module is imported
+for it that is not psmr's, except those that the reader trusts.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CHECKED = (
 class Encoder:
     """Turns values into what JSON can hold; arrays go to a list beside it.
 
-    What is met again is told by its number, so that it is written once and is one object again.
+    What is met again is encoded by its number, so that it is written once and is one object again.
     """
 
     def __init__(self) -> None:
@@ -77,12 +77,12 @@ class Encoder:
             return {"complex": [self.encode(value.real), self.encode(value.imag)]}
         if id(value) in self._met:
             return {"same": self._met[id(value)]}
-        told = self._told(value)
+        encoded = self._encoded(value)
         self._met[id(value)] = len(self._alive)
         self._alive.append(value)
-        return told
+        return encoded
 
-    def _told(self, value: Any) -> dict[str, Any]:
+    def _encoded(self, value: Any) -> dict[str, Any]:
         kind = type(value)
         if isinstance(value, np.ndarray | np.generic):
             return self._array(value)
@@ -158,7 +158,7 @@ class Decoder:
         self.array, self.modules = array, frozenset(modules)
         self._met: list[Any] = []
 
-    def decode(self, told: Any) -> Any:
+    def decode(self, encoded: Any) -> Any:
         """Return the value that was encoded.
 
         Raises
@@ -168,23 +168,23 @@ class Decoder:
         InputError
             For a class of a module that is neither psmr's nor trusted, and one that has changed.
         """
-        if told is None or isinstance(told, bool | int | float | str):
-            return told
-        if not isinstance(told, dict) or not told:
-            raise Damaged(f"a {type(told).__name__} stands where a value is to be")
-        kind = next(iter(told))
-        given = told[kind]
+        if encoded is None or isinstance(encoded, bool | int | float | str):
+            return encoded
+        if not isinstance(encoded, dict) or not encoded:
+            raise Damaged(f"a {type(encoded).__name__} stands where a value is to be")
+        kind = next(iter(encoded))
+        given = encoded[kind]
         if kind == "float":
             return float(given)
         if kind == "complex":
             return complex(*map(self.decode, given))
         if kind == "same":
             return self._met[given]
-        made = self._made(kind, given, told)
+        made = self._made(kind, given, encoded)
         self._met.append(made)
         return made
 
-    def _made(self, kind: str, given: Any, told: Mapping[str, Any]) -> Any:
+    def _made(self, kind: str, given: Any, encoded: Mapping[str, Any]) -> Any:
         match kind:
             case "array":
                 return self.array(given)
@@ -206,18 +206,18 @@ class Decoder:
             case "compiled":
                 return compile_component(self.decode(given))
             case "class" | "made":
-                return unpacked(self._component(told))
+                return unpacked(self._component(encoded))
             case "partition":
                 return Partition(*map(self.decode, given))
             case "object":
-                return self._object(given, told["fields"])
+                return self._object(given, encoded["fields"])
         raise Damaged(f"there is no kind of value {kind!r}")
 
-    def _component(self, told: Mapping[str, Any]) -> type[Component] | Origin:
-        if "made" in told:
-            choices = tuple(map(self.decode, told["choices"]))
-            return Origin(MAKERS[told["made"]], self._component(told["of"]), choices)
-        found = self._found(*told["class"])
+    def _component(self, encoded: Mapping[str, Any]) -> type[Component] | Origin:
+        if "made" in encoded:
+            choices = tuple(map(self.decode, encoded["choices"]))
+            return Origin(MAKERS[encoded["made"]], self._component(encoded["of"]), choices)
+        found = self._found(*encoded["class"])
         if not issubclass(found, Component):
             raise Damaged(f"{found.__name__} is no component")
         return found
@@ -231,8 +231,8 @@ class Decoder:
             other = ", ".join(sorted(known ^ fields.keys()))
             raise InputError(f"its {kind.__name__} has other fields ({other}) than that of this psmr")
         made = object.__new__(kind)
-        for field, told in fields.items():
-            object.__setattr__(made, field, self.decode(told))
+        for field, encoded in fields.items():
+            object.__setattr__(made, field, self.decode(encoded))
         if wrong := misfit(made):
             raise Damaged(wrong)
         check = getattr(made, "__post_init__", None)

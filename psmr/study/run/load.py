@@ -116,9 +116,9 @@ def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Run:
         # Through memory: numpy reads a file of its own kind by its descriptor.
         return _array(file.read(ARRAY.format(k)))
 
-    told = json.loads(file.read(BODY))
+    content = json.loads(file.read(BODY))
     try:
-        run = Decoder(array, modules).decode(told)
+        run = Decoder(array, modules).decode(content)
         _check(run)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, InputError):
@@ -127,13 +127,13 @@ def _decoded(file: zipfile.ZipFile, modules: Iterable[str]) -> Run:
     return run
 
 
-def _array(told: bytes) -> np.ndarray:
+def _array(content: bytes) -> np.ndarray:
     """Return an array as numpy writes it; refuse one that says that it is larger than it is."""
-    stream = io.BytesIO(told)
+    stream = io.BytesIO(content)
     heads = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     shape, _, kind = heads[np.lib.format.read_magic(stream)](stream)
-    if math.prod(shape) * kind.itemsize != len(told) - stream.tell():
-        raise Damaged(f"an array of the shape {shape} has {len(told) - stream.tell()} bytes")
+    if math.prod(shape) * kind.itemsize != len(content) - stream.tell():
+        raise Damaged(f"an array of the shape {shape} has {len(content) - stream.tell()} bytes")
     stream.seek(0)
     return np.lib.format.read_array(stream, allow_pickle=False)
 

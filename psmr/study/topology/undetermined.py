@@ -1,4 +1,4 @@
-"""Islands of converters in which nothing tells the voltage from the current."""
+"""Islands of converters in which nothing relates the voltage to the current."""
 
 from __future__ import annotations
 

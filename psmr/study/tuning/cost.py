@@ -52,7 +52,7 @@ NO_MODE = 1e-6
 
 NEVER = (math.inf, math.inf, math.inf)
 
-# Steps of a timed run, repetitions, and the ratios from which start and fast steps are told apart.
+# Steps of a timed run, repetitions, and the ratios by which start and fast steps are separated.
 STEPS, REPEATS, RATIOS = 50, 5, (2, 12)
 # The same for a large system, of which a step is no moment.
 QUICK_STEPS, QUICK_REPEATS = 10, 2
@@ -182,7 +182,7 @@ def _terms(system: System, scheme: Scheme, w: Reals, h: float, timing: tuple[int
     plain = replace(multirate, h_slow=h, ratio=RATIOS[0], corrections=0, interpolation="linear")
     few, many = (_timed(system, replace(plain, ratio=ratio), w, *timing) for ratio in RATIOS)
     fast = max(0.0, (many - few) / (RATIOS[1] - RATIOS[0]))
-    if multirate.interface == SCHUR:  # nothing is corrected, and one pass need not be told from the rest
+    if multirate.interface == SCHUR:  # nothing is corrected, and one pass need not be separated from the rest
         return max(0.0, few - RATIOS[0] * fast), 0.0, fast
     # A correction can end early when it agrees; with an epsilon below rounding each is made.
     again = _timed(system, replace(plain, corrections=1, epsilon=1e-300), w, *timing)

@@ -252,7 +252,7 @@ class Axes:
         return inside(np.column_stack([x, y]), x0, y0, x1, y1)
 
     def svg(self) -> str:
-        """Return the elements of the panel; what it covers is told to the figure."""
+        """Return the elements of the panel; what it covers is reported to the figure."""
         x0, y0, x1, y1 = self.box()
         if self.framed:
             self.figure.covers((x0, y0, x1, y1))
