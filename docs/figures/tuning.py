@@ -4,7 +4,8 @@ from pathlib import Path
 
 import psmr
 from psmr.study.output.canvas import STYLE, save
-from psmr.study.tuning.tuned import confirm, pareto
+from psmr.study.tuning.confirmation import confirm
+from psmr.study.tuning.pareto import pareto
 
 HERE = Path(__file__).parent
 CASES = HERE.parents[1] / "cases" / "wscc9"

@@ -55,8 +55,9 @@ def command(arguments: argparse.Namespace) -> None:
     """Search for the cheapest scheme that is accurate enough."""
     from psmr.study.output.files import check_writable
     from psmr.study.run.execute import load_system
+    from psmr.study.tuning.confirmation import confirm
+    from psmr.study.tuning.files import FILES, tuning_record, write_tuning
     from psmr.study.tuning.tune import tune
-    from psmr.study.tuning.tuned import FILES, confirm, tuning_record, write_tuning
 
     if arguments.output:
         check_writable(arguments.output, FILES)

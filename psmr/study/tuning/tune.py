@@ -14,7 +14,7 @@ from psmr.numerics.schemes.scheme import Scheme
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.study.tuning.candidates import GRID, Family, families, families_at_size
 from psmr.study.tuning.cost import CostModel, calibrate
-from psmr.study.tuning.judges import ChosenModes, EveryMode, Judge
+from psmr.study.tuning.mode_errors import BandModes, ChosenModes, EveryMode
 from psmr.study.tuning.tuning import Candidate, Target, Tuning
 
 
@@ -59,16 +59,16 @@ def tune(
     target = Target(up_to, accuracy, damping, frequency, margin)
     linear = system.linearise()
     small = system.n + system.m <= LARGEST
-    judge: Judge = EveryMode(linear, target) if small else ChosenModes(linear, target)
+    modes: BandModes = EveryMode(linear, target) if small else ChosenModes(linear, target)
     known = list(families(linear) if small else families_at_size(linear))
     costs = calibrate(system, [family.make(GRID[0]) for family in known], quick=not small)
     tried: list[Candidate] = []
     best: Candidate | None = None
     for k, family in enumerate(known):
         if small:
-            tried += _search(judge, target, family, costs)
+            tried += _search(modes, target, family, costs)
         else:
-            found = _search_below(judge, target, family, costs, best)
+            found = _search_below(modes, target, family, costs, best)
             tried += found
             best = min(
                 (c for c in (best, *found) if c is not None and c.meets), key=lambda c: c.cost, default=None
@@ -77,7 +77,7 @@ def tune(
             progress((k + 1) / len(known))
     tried.sort(key=lambda candidate: candidate.cost)
     # Beyond LARGEST those that meet it have their margin already.
-    good = [c for c in tried if c.meets and (not small or _has_margin(judge, c.scheme, target))]
+    good = [c for c in tried if c.meets and (not small or _has_margin(modes, c.scheme, target))]
     if not good:
         raise SchemeError(_out_of_reach(tried, target))
     return Tuning(
@@ -88,34 +88,34 @@ def tune(
         best_multirate=next((c for c in good if c.scheme.has_ratio), None),
         candidates=tuple(tried),
         costs=costs,
-        modes=judge.count,
-        coverage=judge.coverage,
+        modes=modes.count,
+        coverage=modes.coverage,
     )
 
 
-def _search(judge: Judge, target: Target, family: Family, costs: CostModel) -> list[Candidate]:
+def _search(modes: BandModes, target: Target, family: Family, costs: CostModel) -> list[Candidate]:
     """Return what a bisection on the grid tried; the last step that meets the target is among them."""
     if not math.isfinite(costs.of(family.make(GRID[0]))):
         return []
     if not family.split:
         # Few enough to try every step: the figure then has the whole curve of each method.
-        return [_judged(judge, target, family, step, costs) for step in GRID]
+        return [_judged(modes, target, family, step, costs) for step in GRID]
     tried = []
     low, high = -1, len(GRID)
     if family.choices["predictor"] == EXTRAPOLATION:
         # Unstable at any step where the sides have a strong algebraic loop: then the shortest says so.
-        tried.append(_judged(judge, target, family, GRID[0], costs))
+        tried.append(_judged(modes, target, family, GRID[0], costs))
         low, high = (0, high) if tried[0].meets else (-1, 0)
     while high - low > 1:
         middle = (low + high) // 2
-        candidate = _judged(judge, target, family, GRID[middle], costs)
+        candidate = _judged(modes, target, family, GRID[middle], costs)
         tried.append(candidate)
         low, high = (middle, high) if candidate.meets else (low, middle)
     return tried
 
 
 def _search_below(
-    judge: Judge, target: Target, family: Family, costs: CostModel, best: Candidate | None
+    modes: BandModes, target: Target, family: Family, costs: CostModel, best: Candidate | None
 ) -> list[Candidate]:
     """Return what a search among the steps tried that would be cheaper than the best candidate so far.
 
@@ -127,32 +127,32 @@ def _search_below(
     low, high = -1, len(cheaper)
     while high - low > 1:
         middle = (low + high) // 2 if tried else 0
-        candidate = _judged(judge, target, family, cheaper[middle], costs)
-        if candidate.meets and not _has_margin(judge, candidate.scheme, target):
+        candidate = _judged(modes, target, family, cheaper[middle], costs)
+        if candidate.meets and not _has_margin(modes, candidate.scheme, target):
             candidate = replace(candidate, meets=False)
         tried.append(candidate)
         low, high = (middle, high) if candidate.meets else (low, middle)
     return tried
 
 
-def _judged(judge: Judge, target: Target, family: Family, step: float, costs: CostModel) -> Candidate:
+def _judged(modes: BandModes, target: Target, family: Family, step: float, costs: CostModel) -> Candidate:
     scheme = family.make(step)
-    found = judge.of(scheme)
+    found = modes.of(scheme)
     return Candidate(
         scheme=scheme,
         recorded=family.recorded(step),
         cost=costs.of(scheme),
-        deformation=found.errors[0],
-        damping_error=found.errors[1],
-        frequency_error=found.errors[2],
+        deformation=found.largest[0],
+        damping_error=found.largest[1],
+        frequency_error=found.largest[2],
         worst=found.worst,
         stable=found.stable,
-        meets=bool(found.stable) and target.shortfall(found.errors) <= 1.0,
+        meets=bool(found.stable) and target.shortfall(found.largest) <= 1.0,
     )
 
 
-def _has_margin(judge: Judge, scheme: Scheme, target: Target) -> bool:
-    return judge.stable(scheme.with_step((1.0 + target.margin) * scheme.step))
+def _has_margin(modes: BandModes, scheme: Scheme, target: Target) -> bool:
+    return modes.stable(scheme.with_step((1.0 + target.margin) * scheme.step))
 
 
 def _out_of_reach(tried: list[Candidate], target: Target) -> str:

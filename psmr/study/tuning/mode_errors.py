@@ -20,7 +20,7 @@ from psmr.pencil.deformation.refine import ACCEPTED, Refinement
 from psmr.pencil.deformation.step_judge import refuse_unstable, refuse_unstable_at_size
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.columns import deformation_columns
-from psmr.pencil.modes.matching import REPRESENTED, match, status_of, unwrapped_logarithm
+from psmr.pencil.modes.matching import REPRESENTED, Match, match, status_of, unwrapped_logarithm
 from psmr.pencil.modes.outermost import outermost
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import EIGENVALUE_TOLERANCE, ShiftInvert
@@ -43,12 +43,12 @@ UNLIKE = 0.5
 
 
 @dataclass(frozen=True)
-class Found:
+class ModeErrors:
     """What a scheme does to the modes of a band.
 
     Attributes
     ----------
-    errors
+    largest
         Largest deformation, damping error and frequency error; infinite where a mode is not represented.
     worst
         The mode that is deformed most, in 1/s.
@@ -57,18 +57,18 @@ class Found:
         are missed already.
     """
 
-    errors: tuple[float, float, float]
+    largest: tuple[float, float, float]
     worst: complex
     stable: bool | None
 
 
-class Judge(Protocol):
-    """What every judge offers.
+class BandModes(Protocol):
+    """The modes of a band, against which schemes are held.
 
     Attributes
     ----------
     count
-        How many modes are judged (a complex pair counts once).
+        How many there are (a complex pair counts once).
     coverage
         Which ones, where not all.
     """
@@ -76,7 +76,7 @@ class Judge(Protocol):
     count: int
     coverage: str
 
-    def of(self, scheme: Scheme) -> Found:
+    def of(self, scheme: Scheme) -> ModeErrors:
         """Return what a scheme does to the modes."""
 
     def stable(self, scheme: Scheme) -> bool:
@@ -100,32 +100,32 @@ class EveryMode:
         self.band = _band(self.modes, target)
         self.count = int(self.band.sum())
 
-    def of(self, scheme: Scheme) -> Found:
-        """See `Judge`."""
-        modes, band = self.modes, self.band
-        s = modes.s[band]
-        try:
-            numerical = multipliers_of(step_operator(self.linear, scheme), self.linear.n + self.linear.m)
-        except SingularError:
-            return Found(LOST, complex(s[0]), False)
-        matched = match(modes, numerical, scheme.step)
-        stable = stable_and_radius(excess_of(modes, numerical, matched, scheme.step))[0]
-        status = [matched.status[k] for k in np.flatnonzero(band)]
-        missing = [k for k, words in enumerate(status) if words != REPRESENTED]
-        if missing:
-            return Found(LOST, complex(s[missing[0]]), stable)
-        errors = _errors(s, matched.s_numerical[band])
+    def of(self, scheme: Scheme) -> ModeErrors:
+        """See `BandModes`."""
+        s = self.modes.s[self.band]
+        matched, stable = self._matched(scheme)
+        if matched is None:
+            return ModeErrors(LOST, complex(s[0]), False)
+        status = np.array(matched.status)[self.band]
+        if (missing := np.flatnonzero(status != REPRESENTED)).size:
+            return ModeErrors(LOST, complex(s[missing[0]]), stable)
+        errors = _errors(s, matched.s_numerical[self.band])
         largest = tuple(float(values.max()) for values in errors)
-        return Found(largest, complex(s[int(errors[0].argmax())]), stable)  # type: ignore[arg-type]
+        return ModeErrors(largest, complex(s[int(errors[0].argmax())]), stable)  # type: ignore[arg-type]
 
     def stable(self, scheme: Scheme) -> bool:
-        """See `Judge`."""
+        """See `BandModes`."""
+        return self._matched(scheme)[1]
+
+    def _matched(self, scheme: Scheme) -> tuple[Match | None, bool]:
+        """Return the numerical modes, None where there is no operator, and whether the scheme is stable."""
         try:
             numerical = multipliers_of(step_operator(self.linear, scheme), self.linear.n + self.linear.m)
         except SingularError:
-            return False
+            return None, False
         matched = match(self.modes, numerical, scheme.step)
-        return stable_and_radius(excess_of(self.modes, numerical, matched, scheme.step))[0]
+        excess = excess_of(self.modes, numerical, matched, scheme.step)
+        return matched, stable_and_radius(excess)[0]
 
 
 def _band(modes: Modes, target: Target) -> NDArray[np.bool_]:
@@ -212,8 +212,8 @@ class ChosenModes:
             )
         return found
 
-    def of(self, scheme: Scheme) -> Found:
-        """See `Judge`."""
+    def of(self, scheme: Scheme) -> ModeErrors:
+        """See `BandModes`."""
         largest, worst = (0.0, 0.0, 0.0), self.modes[0].s
         shown = self._shown_by(scheme)
         for place, mode in enumerate(self.modes):
@@ -227,8 +227,8 @@ class ChosenModes:
             largest = tuple(map(max, largest, errors))  # type: ignore[assignment]
             if self.target.shortfall(largest) > 1.0:
                 self.modes.insert(0, self.modes.pop(place))
-                return Found(largest, worst, None)
-        return Found(largest, worst, self.stable(scheme))
+                return ModeErrors(largest, worst, None)
+        return ModeErrors(largest, worst, self.stable(scheme))
 
     def _shown_by(self, scheme: Scheme):  # type: ignore[no-untyped-def]
         """Return what gives a mode as a scheme shows it in 1/s, None where it does not."""
@@ -251,7 +251,7 @@ class ChosenModes:
         return refined
 
     def stable(self, scheme: Scheme) -> bool:
-        """See `Judge`; as far as the Arnoldi method can tell."""
+        """See `BandModes`; as far as the Arnoldi method can tell."""
         try:
             return not bool(outermost(step_map(self.linear, scheme), scheme.step).outside.any())
         except (SingularError, SchemeError):
