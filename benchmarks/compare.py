@@ -23,9 +23,9 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 import numpy as np
 
 import psmr
-from psmr.errors import PsmrWarning
-from psmr.numerics.run.integrate import integrate
-from psmr.study.output.canvas import COLOURS, INK, STYLE, new_figure, save, styled
+from psmr.base.errors import PsmrWarning
+from psmr.figures.run.canvas import COLOURS, INK, STYLE, new_figure, save, styled
+from psmr.integrate.run.integrate import integrate
 from tests.peers.andes_system import aligned, load, start
 from tests.peers.definitions import as_andes, same_options
 from tests.peers.pairs import PAIRS, Pair

@@ -2,7 +2,7 @@
 
 Counted are the records of all files below the folder whose names end in .dyr, files with the same text once.
 A record of a user-written model (USRMDL, USRLOD and their like) has equations of its own, which no library
-has: such records are counted beside the others. A name is covered where `psmr.io.psse.dyr_layout.MODELS`,
+has: such records are counted beside the others. A name is covered where `psmr.files.psse.dyr_layout.MODELS`,
 `dyr_loads` or `dyr_relays` has it; whether the values of a record are among the options that psmr has is
 counted too, of relays only whether there are any.
 """
@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from psmr.errors import PsmrError
-from psmr.io.psse.dyr_layout import component_for, names_of
-from psmr.io.psse.dyr_loads import LoadRecords
-from psmr.io.psse.dyr_relays import RelayRecords
-from psmr.io.psse.entries import as_load, entries
-from psmr.io.psse.load_layout import KINDS, RECORDS
+from psmr.base.errors import PsmrError
+from psmr.files.psse.dyr_layout import component_for, names_of
+from psmr.files.psse.dyr_loads import LoadRecords
+from psmr.files.psse.dyr_relays import RelayRecords
+from psmr.files.psse.entries import as_load, entries
+from psmr.files.psse.load_layout import KINDS, RECORDS
 
 USER_WRITTEN = ("USRMDL", "USRLOD", "USRMSC", "USRBUS", "USRBRN", "USRFCT", "USRSWS", "USRDCL", "USRREL")
 EVENTS = ("TOGGLE",)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import partitioning
 import psmr
-from psmr.grid.case.tables import LineRow
-from psmr.grid.synthetic.chain import chain
+from psmr.network.case.tables import LineRow
+from psmr.network.synthetic.chain import chain
 
 CASE = Path(__file__).resolve().parents[1] / "cases" / "wscc9" / "wscc9.toml"
 

@@ -18,7 +18,7 @@ import partitioning
 import psmr
 from benchmarks.equal_error.measure import Measured, measure, ratio
 from psmr.dae.system.system import System
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme
 from tests.disturbances import CASES, local_fault, severe_fault, system_of
 
 # (predictor, interpolation, predict) of the families.

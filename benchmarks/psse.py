@@ -10,9 +10,9 @@ import warnings
 from pathlib import Path
 
 import psmr
-from psmr.errors import PsmrWarning
-from tests.io.psse.psse_step import stepped
-from tests.io.psse.traces import HERE, TRACES, differences, trapezoidal
+from psmr.base.errors import PsmrWarning
+from tests.files.psse.psse_step import stepped
+from tests.files.psse.traces import HERE, TRACES, differences, trapezoidal
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 TARGET = FIGURES / "psse-traces.inc"

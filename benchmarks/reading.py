@@ -14,9 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from psmr.grid.start.initialise import build
-from psmr.io.read import read_case
-from tests.io.test_size import texts
+from psmr.files.read import read_case
+from psmr.network.start.initialise import build
+from tests.files.test_size import texts
 
 SIZES = (10, 250, 500, 1000, 2000)
 ROOT = Path(__file__).resolve().parents[1]

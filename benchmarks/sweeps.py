@@ -26,9 +26,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 import psmr
-from psmr.numerics.run import integrate
-from psmr.study.sweep.measures import Column
-from psmr.study.sweep.point_runner import PointRunner
+from psmr.integrate.run import integrate
+from psmr.sweep.measures import Column
+from psmr.sweep.point_runner import PointRunner
 
 ROOT = Path(__file__).parents[1]
 N_1 = ROOT / "cases" / "new-england" / "n-1.toml"
@@ -262,7 +262,7 @@ def resume() -> None:
 
 def done_in(folder: Path) -> int:
     """Return how many rows a folder has."""
-    from psmr.study.sweep.store import read_rows
+    from psmr.sweep.store import read_rows
 
     try:
         return len(read_rows(folder))

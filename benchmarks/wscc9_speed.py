@@ -24,14 +24,14 @@ import partitioning
 import psmr
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import jacobian, residual
-from psmr.numerics.run.counters import Counters
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.numerics.solve.block import make_block
-from psmr.numerics.solve.lu import refactor, solve
-from psmr.numerics.solve.newton import renew
-from psmr.numerics.solve.records import lu_of, matrix_of, work_of
+from psmr.integrate.run.counters import Counters
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.solve.block import make_block
+from psmr.integrate.solve.lu import refactor, solve
+from psmr.integrate.solve.newton import renew
+from psmr.integrate.solve.records import lu_of, matrix_of, work_of
 
 CASE = Path(__file__).parents[1] / "cases" / "wscc9"
 T_END = 10.0

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 import partitioning
 import psmr
 from psmr.dae.system.system import System
-from psmr.grid.case.case import Case
-from psmr.grid.case.tables import DeviceRow
-from psmr.grid.powerflow.powerflow import power_flow
+from psmr.network.case.case import Case
+from psmr.network.case.tables import DeviceRow
+from psmr.network.powerflow.powerflow import power_flow
 from tests.disturbances import CASES, Disturbance
 from tests.disturbances import watched as speeds_and_voltages
 
@@ -85,7 +85,7 @@ def plants_in(name: str, count: int, seed: int = 1) -> Plants:
         else:
             import pandapower.networks
 
-            from psmr.io.pandapower import from_pandapower
+            from psmr.files.pandapower import from_pandapower
 
             case = from_pandapower(getattr(pandapower.networks, name)())
             case = psmr.add_dynamics(case, seed=seed)

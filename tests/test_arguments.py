@@ -8,9 +8,9 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.arguments import check_arguments, settle_fields
-from psmr.errors import EventError, InputError, SchemeError
-from psmr.study.sweep.sweep import Sweep
+from psmr.base.arguments import check_arguments, settle_fields
+from psmr.base.errors import EventError, InputError, SchemeError
+from psmr.sweep.sweep import Sweep
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from psmr.errors import CaseError
-from psmr.io.psse.conventions import circuit_number
+from psmr.base.errors import CaseError
+from psmr.files.psse.conventions import circuit_number
 from tests.attack import forbidden, mutations, processes, runs
 from tests.attack.tally import Tally, Wrong
 

@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from psmr.errors import CaseError, InputError, StudyError
-from psmr.files import abridged, atomic, write_texts
+from psmr.base.errors import CaseError, InputError, StudyError
+from psmr.base.files import abridged, atomic, write_texts
 from psmr.study.output.files import check_writable, write_text
 
 
@@ -87,7 +87,7 @@ def test_a_file_of_another_user_is_not_replaced(tmp_path):
     place.write_text("theirs")
     tmp_path.chmod(0o777)
     code = (
-        "import os, sys; from psmr.files import write_texts; from pathlib import Path\n"
+        "import os, sys; from psmr.base.files import write_texts; from pathlib import Path\n"
         "os.setresgid(12345, 12345, 12345); os.setresuid(12345, 12345, 12345)\n"
         "try: write_texts({Path('out.csv'): 'mine'})\n"
         "except Exception as error: print(error)"
@@ -164,7 +164,7 @@ def killed_while_writing(folder):
     """Start a process that writes, kill it, and return what it left."""
     code = """
         import sys, time
-        from psmr.files import atomic
+        from psmr.base.files import atomic
         with atomic(sys.argv[1]) as temporary:
             temporary.write_text("half")
             print("writing", flush=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import psmr
+from psmr.base.errors import CaseError, EventError, InputError, StudyError
+from psmr.base.numbers import real_in, whole_in
 from psmr.cli import main
-from psmr.errors import CaseError, EventError, InputError, StudyError
-from psmr.numbers import real_in, whole_in
-from psmr.study.sweep.axes.listed import _event
+from psmr.sweep.axes.listed import _event
 
 CASES = Path(__file__).parents[1] / "cases"
 ARABIC, WIDE = "\u0661\u0662", "\uff11"  # 12, and a 1 of full width

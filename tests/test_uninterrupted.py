@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from psmr.uninterrupted import ENDING, uninterrupted
+from psmr.base.signals import ENDING, uninterrupted
 
 
 @pytest.mark.parametrize("number", ENDING)

@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import psmr
 from benchmarks.equal_error.measure import WARM, Measured
 from benchmarks.equal_error.records import append
-from psmr.numerics.run.integrate import integrate
+from psmr.integrate.run.integrate import integrate
 from tests.disturbances import START, local_fault, system_of
 
 CASE, SHARE, KIND = "case9241pegase", 0.5, "10 s after a local fault"

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.equal_error.measure import Measured, cost_at, ratio
 from benchmarks.equal_error.records import Study, gather, studies, versions
 from benchmarks.equal_error.stays_fast import BOTH, CASES, COUPLINGS, SINGLE
-from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, save, styled
+from psmr.figures.run.canvas import COLOURS, FAINT, INK, new_figure, save, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 import psmr
 from psmr.dae.system.system import System
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.scheme import Scheme
 from tests.disturbances import START, Disturbance, instants, values_at, watched
 
 Reals = NDArray[np.float64]

@@ -23,7 +23,7 @@ from benchmarks.equal_error.records import Study, gather, studies, versions
 from benchmarks.equal_error.smoothness import CASES as SMOOTH_CASES
 from benchmarks.equal_error.smoothness import MINUTE, RICH
 from benchmarks.equal_error.smoothness import ROWS as SMOOTHNESS
-from psmr.study.output.canvas import COLOURS, FAINT, new_figure, save, styled
+from psmr.figures.run.canvas import COLOURS, FAINT, new_figure, save, styled
 from tests.disturbances import ALL, DISTURBANCES, title
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -31,7 +31,7 @@ import psmr
 from benchmarks.equal_error.measure import REFERENCE, Measured
 from benchmarks.equal_error.records import append, done
 from psmr.dae.system.system import System
-from psmr.numerics.run.integrate import integrate
+from psmr.integrate.run.integrate import integrate
 from tests.disturbances import START, Disturbance, instants, values_at
 
 Reals = NDArray[np.float64]

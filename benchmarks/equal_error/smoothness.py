@@ -35,11 +35,11 @@ import psmr
 from benchmarks.equal_error.measure import REFERENCE
 from benchmarks.equal_error.records import append, done
 from psmr.dae.system.system import System
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.solve.status import DONE, FULL
-from psmr.numerics.step.encoded import AT_START
-from psmr.numerics.step.loop import run_program
-from psmr.numerics.step.machine import VALID_OF
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.solve.status import DONE, FULL
+from psmr.integrate.step.encoded import AT_START
+from psmr.integrate.step.loop import run_program
+from psmr.integrate.step.machine import VALID_OF
 from tests.disturbances import DISTURBANCES, LARGE, Disturbance, system_of, title, values_at
 
 Reals = NDArray[np.float64]
@@ -90,7 +90,7 @@ class Trying:
         return getattr(self.inner, name)
 
     def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
-        """See `psmr.numerics.schemes.scheme.FlowEngine`."""
+        """See `psmr.integrate.schemes.scheme.FlowEngine`."""
         filled, status = 0, int(FULL)
         while status == FULL and filled < len(times):
             since = float(w[-1]) - self.begin_at

@@ -10,8 +10,8 @@ import model_list
 from latex import equations, parameter_rows, symbol
 
 from psmr.dae.declare.component import Component
-from psmr.grid.models.catalogue import components
-from psmr.pencil.report.glossary import GLOSSARY
+from psmr.devices.catalogue import components
+from psmr.figures.modes.glossary import GLOSSARY
 
 INTRODUCTION = """\
 # Models and their equations

@@ -4,11 +4,11 @@ import inspect
 from collections.abc import Iterable, Mapping
 
 from psmr.dae.declare.component import Component, flag
-from psmr.grid.models.catalogue import LOAD_ROLES, NETWORK, RELAY_ROLES, ROLES, role_parameters
-from psmr.io.psse.dyr_layout import ALIASES, MODELS, component_for
-from psmr.io.psse.dyr_relays import RECORDS as RELAYS
-from psmr.io.psse.load_layout import COMPONENTS as LOADS
-from psmr.io.psse.load_layout import RECORDS as LOAD_RECORDS
+from psmr.devices.catalogue import LOAD_ROLES, NETWORK, RELAY_ROLES, ROLES, role_parameters
+from psmr.files.psse.dyr_layout import ALIASES, MODELS, component_for
+from psmr.files.psse.dyr_relays import RECORDS as RELAYS
+from psmr.files.psse.load_layout import COMPONENTS as LOADS
+from psmr.files.psse.load_layout import RECORDS as LOAD_RECORDS
 
 HEADS = ("model", "what it is", "PSS/E record", "states", "switches", "limits of the record")
 

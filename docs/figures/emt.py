@@ -7,8 +7,8 @@ import numpy as np
 
 import partitioning
 import psmr
-from psmr.errors import PsmrError
-from psmr.study.output.canvas import COLOURS, close, new_figure, save, styled
+from psmr.base.errors import PsmrError
+from psmr.figures.run.canvas import COLOURS, close, new_figure, save, styled
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

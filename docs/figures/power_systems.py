@@ -14,11 +14,11 @@ from scipy.interpolate import CubicSpline
 
 import partitioning
 import psmr
-from psmr.errors import PsmrError, PsmrWarning
+from psmr.base.errors import PsmrError, PsmrWarning
+from psmr.figures.run.canvas import COLOURS, FAINT, STYLE, new_figure, save, styled
 from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
 from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
 from psmr.papers.shi_rojas.smes import Smes
-from psmr.study.output.canvas import COLOURS, FAINT, STYLE, new_figure, save, styled
 
 HERE = Path(__file__).parent
 CASES = {"wscc9": "WSCC 9-bus", "wscc9-ibr": "WSCC 9-bus with converters"}

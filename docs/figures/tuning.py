@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import psmr
-from psmr.study.output.canvas import STYLE, save
+from psmr.figures.run.canvas import STYLE, save
+from psmr.figures.run.tuning import pareto
 from psmr.study.tuning.confirmation import confirm
-from psmr.study.tuning.pareto import pareto
 
 HERE = Path(__file__).parent
 CASES = HERE.parents[1] / "cases" / "wscc9"

@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from psmr.figures.run.canvas import STYLE
 from psmr.papers.catalogue import PAPERS, reproduce
-from psmr.study.output.canvas import STYLE
 
 
 def table_text(table):

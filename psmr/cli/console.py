@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psmr.numerics.run.memory import bytes_text
-from psmr.printable import in_line, printable
+from psmr.base.printable import in_line, printable
+from psmr.integrate.run.memory import bytes_text
 
 if TYPE_CHECKING:
     import pandas as pd

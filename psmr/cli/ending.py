@@ -9,8 +9,8 @@ import threading
 from types import FrameType
 from typing import Any
 
-from psmr.errors import PsmrError
-from psmr.printable import printable
+from psmr.base.errors import PsmrError
+from psmr.base.printable import printable
 
 
 class Ended(KeyboardInterrupt):

@@ -15,6 +15,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from psmr.base.errors import InputError, PsmrError, PsmrWarning
+from psmr.base.numbers import real_in, whole_in
+from psmr.base.optional import broken_package, fails
 from psmr.cli.commands import (
     check,
     convert,
@@ -39,9 +42,6 @@ from psmr.cli.ending import (
     say,
     silence,
 )
-from psmr.errors import InputError, PsmrError, PsmrWarning
-from psmr.numbers import real_in, whole_in
-from psmr.optional import broken_package, fails
 
 # In the order in which the help lists them.
 COMMANDS = (run, sweep, check, plot, modes, partition, deformation, tune, explain, convert, reproduce, warmup)

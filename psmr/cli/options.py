@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from psmr.errors import InputError
-from psmr.files import require_replaceable, require_suffix
-from psmr.numbers import real_in, whole_in
+from psmr.base.errors import InputError
+from psmr.base.files import require_replaceable, require_suffix
+from psmr.base.numbers import real_in, whole_in
 
 if TYPE_CHECKING:
-    from psmr.io.read import CaseFile
+    from psmr.files.read import CaseFile
 
 
 def case_options(
@@ -147,7 +147,7 @@ def add_command(
 
 def case_file(arguments: argparse.Namespace) -> CaseFile:
     """Return the case file that a command names, with the options on how to read it."""
-    from psmr.io.read import CaseFile
+    from psmr.files.read import CaseFile
 
     # Converting a case solves no power flow of it.
     return CaseFile(

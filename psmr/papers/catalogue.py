@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-from psmr.errors import InputError, nearest
+from psmr.base.errors import InputError, nearest
 from psmr.papers.reproduction import FIGURES, Paper, Progress, Reproduction
 
 PAPERS = ("huang-tzounas", "shi-rojas", "gil-sanfelice-nikravesh", "kuznetsov-krasnikov")

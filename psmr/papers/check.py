@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, Literal
 
-from psmr.errors import InputError
+from psmr.base.errors import InputError
 
 Relation = Literal["within", "cut", "rises", "above", "below", "no end"]
 # By relation: its words, those of an exact one, and whether it is an order, which may have a share.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from psmr.errors import InputError
+from psmr.base.errors import InputError
 from psmr.papers.check import Check
 
 Verdict = Literal["agrees", "differs", "misprint", "not decided", "beyond the paper"]

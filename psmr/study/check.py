@@ -7,15 +7,15 @@ from typing import Annotated
 
 import numpy as np
 
-from psmr.arguments import check_arguments
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import InputError, PsmrError
 from psmr.dae.system.eigenvalues import eigenvalues
 from psmr.dae.system.system import System
-from psmr.errors import InputError, PsmrError
-from psmr.grid.case.case import Case
-from psmr.grid.equilibrium.beyond import CHOICES, REFUSE
-from psmr.grid.start.diagnosis import diagnose
-from psmr.grid.start.findings import Modes
-from psmr.grid.start.report import Report
+from psmr.network.case.case import Case
+from psmr.network.equilibrium.beyond import CHOICES, REFUSE
+from psmr.network.start.diagnosis import diagnose
+from psmr.network.start.findings import Modes
+from psmr.network.start.report import Report
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import ShiftInvert

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
-from psmr.arguments import settle_fields
-from psmr.errors import InputError
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import InputError
 from psmr.pencil.modes.damping import DampingLimit
 
 

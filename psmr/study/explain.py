@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partitioning import Partition
-from psmr.arguments import check_arguments
+from psmr.base.arguments import check_arguments
 from psmr.dae.system.system import System
-from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.solve.sides import require_same_system
-from psmr.numerics.step.description import words
-from psmr.numerics.step.program import Side
-from psmr.numerics.step.work import matrices
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.solve.sides import require_same_system
+from psmr.integrate.step.description import words
+from psmr.integrate.step.program import Side
+from psmr.integrate.step.work import matrices
 
 WIDTH = 110
 

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psmr
-from psmr.errors import PsmrError
-from psmr.grid.models.catalogue import components
-from psmr.grid.powerflow.powerflow import power_flow
+from psmr.base.errors import PsmrError
+from psmr.cli.run_study import load_system
+from psmr.devices.catalogue import components
+from psmr.network.powerflow.powerflow import power_flow
 from psmr.study.events.schedule import schedule
 from psmr.study.file.names import refuse_events
 from psmr.study.file.study import read_study
-from psmr.study.run.execute import load_system
-from psmr.study.sweep.file import read_sweep
+from psmr.sweep.file import read_sweep
 from tests.attack.mutations import CASES
 from tests.attack.tally import Tally, Wrong
-from tests.io.raw import raw_text
+from tests.files.raw import raw_text
 
 OTHER_TYPES = ("true", '"x"', "[]", "{}", "1979-05-27", "nan", "-inf")
 

@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 
 import psmr
-from psmr.grid.powerflow.powerflow import power_flow
-from psmr.grid.start.initialise import check_residual
-from psmr.io.toml.write_case import toml_text
+from psmr.cli.run_study import load_system
+from psmr.files.toml.write_case import toml_text
+from psmr.network.powerflow.powerflow import power_flow
+from psmr.network.start.initialise import check_residual
 from psmr.study.file.study import read_study
-from psmr.study.run.execute import load_system
-from psmr.study.sweep.file import read_sweep
+from psmr.sweep.file import read_sweep
 from tests.attack.tally import Tally, Wrong
-from tests.io.mutate import mutated, rescaled
-from tests.io.raw import raw_text
-from tests.io.test_psse_versions import as_rawx, read_sections
+from tests.files.mutate import mutated, rescaled
+from tests.files.raw import raw_text
+from tests.files.test_psse_versions import as_rawx, read_sections
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from psmr.grid.models.catalogue import component_named, defaults
+from psmr.devices.catalogue import component_named, defaults
 
 
 def filled(generator):

@@ -14,9 +14,9 @@ import pytest
 
 import psmr
 from psmr.cli import main
-from psmr.grid.powerflow.powerflow import power_flow
+from psmr.cli.run_study import prepare
+from psmr.network.powerflow.powerflow import power_flow
 from psmr.study.file.study import read_study
-from psmr.study.run.execute import prepare
 from tests.cases.plants import filled
 
 CASES = Path(__file__).parents[2] / "cases" / "kundur"

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import psmr
+from psmr.base.signals import uninterrupted
 from psmr.dae.compile.cache.compile_lock import acquire, release
 from psmr.dae.compile.cache.sources import compiled_statements
-from psmr.uninterrupted import uninterrupted
 
 PACKAGE = Path(psmr.__file__).parent
 
@@ -139,10 +139,10 @@ def test_what_compiled_code_depends_on():
     files = [file for layer in ("dae", "numerics") for file in (PACKAGE / layer).rglob("*.py")]
     real = {".".join(f.relative_to(PACKAGE.parent).with_suffix("").parts): f for f in files}
     counted = compiled_statements({name: file.read_bytes() for name, file in real.items()})
-    assert {"psmr.numerics.solve.newton", "psmr.numerics.solve.views", "psmr.dae.compile.part"} <= set(
+    assert {"psmr.integrate.solve.newton", "psmr.integrate.solve.views", "psmr.dae.compile.part"} <= set(
         counted
     )
-    assert "psmr.numerics.schemes.single_rate" not in counted
+    assert "psmr.integrate.schemes.single_rate" not in counted
 
 
 def damage(how):
@@ -344,7 +344,7 @@ except Exception as error:
 def test_time_of_compiling_is_known_and_no_part_of_that_of_a_run(monkeypatch):
     from psmr.dae.compile.cache.code_cache import seconds_compiling
     from psmr.dae.compile.decorators import compiled
-    from psmr.numerics.run import integrate
+    from psmr.integrate.run import integrate
 
     number = time.time()  # a closure that no cache has
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.errors import PsmrWarning, SchemeError, SimulationError
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Change
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.base.errors import PsmrWarning, SchemeError, SimulationError
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
 from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
 from psmr.papers.kuznetsov_krasnikov.systems import boundary_layer

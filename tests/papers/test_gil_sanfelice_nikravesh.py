@@ -5,7 +5,7 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.numerics.run.integrate import integrate
+from psmr.integrate.run.integrate import integrate
 from psmr.papers.catalogue import reproduce
 from psmr.papers.gil_sanfelice_nikravesh import findings as gil_findings
 from psmr.papers.gil_sanfelice_nikravesh import formulas as gil_formulas

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psmr.numerics.run.integrate import integrate
+from psmr.integrate.run.integrate import integrate
 from psmr.papers.catalogue import reproduce
 from psmr.papers.check import printed
 from psmr.papers.kuznetsov_krasnikov import runs as kk

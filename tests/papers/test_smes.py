@@ -9,12 +9,12 @@ import scipy.linalg
 import scipy.sparse as sp
 
 import psmr
+from psmr.base.errors import SchemeError, SimulationError
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.linear_system import linear_system
-from psmr.errors import SchemeError, SimulationError
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Change
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.shi_rojas.adaptive_control import adaptive_control
 from psmr.papers.shi_rojas.amplification import amplification
 from psmr.papers.shi_rojas.search import smallest_micro

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.errors import InputError
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.base.errors import InputError
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.huang_tzounas.parameter_sets import parameter_sets, with_parameters
 from psmr.papers.huang_tzounas.setting import CASE, PRINTED_MODE, dominant, settings
 from psmr.papers.huang_tzounas.statements import FAST_ALGEBRAIC, FAST_STATES, bent, critical_step

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from psmr.base.errors import PsmrWarning
 from psmr.dae.system.system import System
-from psmr.errors import PsmrWarning
-from psmr.grid.case.case import Case
-from psmr.grid.powerflow.powerflow import PowerFlow, power_flow
-from psmr.grid.start.initialise import build
-from psmr.io.read import read_case
+from psmr.files.read import read_case
+from psmr.network.case.case import Case
+from psmr.network.powerflow.powerflow import PowerFlow, power_flow
+from psmr.network.start.initialise import build
 from tests.peers.definitions import ANDES_NAMES, as_andes
 
 andes = pytest.importorskip("andes")

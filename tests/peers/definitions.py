@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 
-from psmr.grid.case.case import Case
-from psmr.grid.case.tables import DeviceRow
+from psmr.network.case.case import Case
+from psmr.network.case.tables import DeviceRow
 
 GUARD = 1e-8
 """pu that ANDES adds to r and x of every branch, so that none is divided by zero (its Line, y_hk)."""

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sksundae.ida import IDA
 
+from psmr.base.errors import SimulationError
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
-from psmr.errors import SimulationError
-from psmr.numerics.run.trajectory import Change
-from psmr.numerics.solve.algebraic_solve import algebraic_solve
-from psmr.numerics.solve.block import Block, column_indices, make_block
-from psmr.numerics.solve.evaluate import evaluate
-from psmr.numerics.solve.explicit import project
-from psmr.numerics.solve.limits import move_limits
-from psmr.numerics.solve.ramps import NOTHING
-from psmr.numerics.solve.records import (
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.solve.algebraic_solve import algebraic_solve
+from psmr.integrate.solve.block import Block, column_indices, make_block
+from psmr.integrate.solve.evaluate import evaluate
+from psmr.integrate.solve.explicit import project
+from psmr.integrate.solve.limits import move_limits
+from psmr.integrate.solve.ramps import NOTHING
+from psmr.integrate.solve.records import (
     BOUNDED,
     LOWER_SLOT,
     UPPER_SLOT,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from psmr.dae.declare.component import Component
 from psmr.dae.system.system import System
-from psmr.grid.case.case import Case
-from psmr.grid.case.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
-from psmr.grid.models.catalogue import PREFIXES, ROLES, role_parameters
-from psmr.grid.start.initialise import build
-from tests.grid.library import PARAMETERS
+from psmr.devices.catalogue import PREFIXES, ROLES, role_parameters
+from psmr.network.case.case import Case
+from psmr.network.case.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
+from psmr.network.start.initialise import build
+from tests.network.library import PARAMETERS
 
 BASE = 100.0
 FAR = {"_max": 99.0, "_min": -99.0}

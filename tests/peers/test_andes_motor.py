@@ -12,9 +12,9 @@ import pytest
 
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
-from psmr.grid.equilibrium.equilibrium import Plant, solve_plants
-from psmr.grid.models.loads.motors import InductionMotor
-from tests.grid.test_jacobians import Signal
+from psmr.devices.loads.motors import InductionMotor
+from psmr.network.equilibrium.equilibrium import Plant, solve_plants
+from tests.network.test_jacobians import Signal
 
 andes = pytest.importorskip("andes")
 

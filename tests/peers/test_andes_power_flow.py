@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psmr.grid.powerflow.powerflow import power_flow
-from psmr.io.psse.sections import read_sections
-from psmr.io.read import read_case
-from tests.io.raw import raw_text
+from psmr.files.psse.sections import read_sections
+from psmr.files.read import read_case
+from psmr.network.powerflow.powerflow import power_flow
+from tests.files.raw import raw_text
 
 andes = pytest.importorskip("andes")
 CASES = Path(andes.__file__).parent / "cases"

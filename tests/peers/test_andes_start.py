@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psmr.errors import PsmrWarning
-from psmr.grid.start.initialise import build
-from psmr.io.read import read_case
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.base.errors import PsmrWarning
+from psmr.files.read import read_case
+from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.network.start.initialise import build
 from psmr.study.run.simulate import simulate
 
 andes = pytest.importorskip("andes")

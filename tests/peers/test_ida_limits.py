@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.numerics.test_moving_limits import capped, exact
+from tests.integrate.test_moving_limits import capped, exact
 
 pytest.importorskip("sksundae")
 pytestmark = pytest.mark.peers

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.numerics.run.integrate import integrate
-from tests.grid.composite import read, text
+from psmr.integrate.run.integrate import integrate
+from tests.network.composite import read, text
 from tests.peers.test_ida_models import FLOOR, STEPS, T_END, reference
 
 pytestmark = pytest.mark.peers

@@ -2,7 +2,7 @@
 
 psmr's trapezoidal rule at half a step has an error of a third of the difference to the whole step. IDA (BDF
 of variable order, relative tolerance 1e-10) is much more accurate. No limit is reached: what limits do has
-tests of its own (tests/grid/test_responses.py).
+tests of its own (tests/network/test_responses.py).
 """
 
 import dataclasses
@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.grid.models.catalogue import ROLES
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Change
-from psmr.numerics.solve.algebraic_solve import consistent
+from psmr.devices.catalogue import ROLES
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.solve.algebraic_solve import consistent
 from tests.peers.plants import plant
 from tests.sundials import solver
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.errors import PsmrWarning
-from psmr.numerics.run.integrate import integrate
+from psmr.base.errors import PsmrWarning
+from psmr.integrate.run.integrate import integrate
 from tests.peers.pairs import CASES, PAIRS, Pair
 
 pytestmark = [

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.errors import CaseError
-from psmr.grid.powerflow.powerflow import power_flow
-from psmr.io.pandapower import from_pandapower
-from psmr.numerics.run.integrate import integrate
+from psmr.base.errors import CaseError
+from psmr.files.pandapower import from_pandapower
+from psmr.integrate.run.integrate import integrate
+from psmr.network.powerflow.powerflow import power_flow
 from tests.disturbances import quiet_minute, system_of
 
 pandapower = pytest.importorskip("pandapower")

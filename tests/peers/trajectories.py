@@ -14,7 +14,7 @@ from scipy.interpolate import CubicSpline
 
 import psmr
 from psmr.dae.system.system import System
-from psmr.numerics.run.integrate import integrate
+from psmr.integrate.run.integrate import integrate
 from tests.peers.andes_system import in_andes_names, load, machines, start
 
 Reals = NDArray[np.float64]

@@ -5,14 +5,14 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.errors import CaseError, InputError, SchemeError, SingularError
-from psmr.grid.case.tables import LineRow
-from psmr.grid.synthetic.chain import chain
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.base.errors import CaseError, InputError, SchemeError, SingularError
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.network.case.tables import LineRow
+from psmr.network.synthetic.chain import chain
 from psmr.pencil import ModeChoice, step_operator
 from psmr.pencil.deformation.deformation import deformation
-from psmr.pencil.modes.outermost import outermost
+from psmr.pencil.operator.outermost import outermost
 from psmr.pencil.operator.step_map import step_map
 from tests.pencil.oracle import linear_dae, ode, partition, random_dae
 

@@ -8,10 +8,10 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.errors import InputError, SchemeError
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.base.errors import InputError, SchemeError
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
 from psmr.pencil import critical_step, spectral_radius
 from psmr.pencil.modes.spectrum import modes_of

@@ -7,9 +7,9 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.pencil import fit_mode
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.spectrum import modes_of

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.pencil import step_operator
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.matching import match, unwrapped_logarithm

@@ -8,10 +8,10 @@ import pytest
 import partitioning
 import psmr
 from psmr.dae.system.linear_system import linear_system
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes import multirate, tableaux
-from psmr.numerics.step.description import words
-from psmr.numerics.step.work import matrices
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes import multirate, tableaux
+from psmr.integrate.step.description import words
+from psmr.integrate.step.work import matrices
 from tests import systems
 from tests.pencil.oracle import random_dae
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-import psmr.numerics.step.network_response
-from psmr.errors import SchemeError, SingularError
-from psmr.numerics.schemes.interpolation import HISTORY, lagrange_weights
-from psmr.numerics.schemes.multirate import PREDICTED, Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+import psmr.integrate.step.network_response
+from psmr.base.errors import SchemeError, SingularError
+from psmr.integrate.schemes.interpolation import HISTORY, lagrange_weights
+from psmr.integrate.schemes.multirate import PREDICTED, Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.pencil import correction_rate, macro_pencil, spectral_radius, step_operator
 from tests.pencil.oracle import Oracle, linear_dae, ode, partition, random_dae
 
@@ -57,7 +57,7 @@ def test_multirate_operator_is_the_step(choices):
 
 @pytest.mark.parametrize("coupled", COUPLED, ids=lambda c: "-".join(map(str, c)))
 def test_operator_of_couplings_is_the_step(monkeypatch, coupled):
-    monkeypatch.setattr(psmr.numerics.step.network_response, "LEAST", 0.0)
+    monkeypatch.setattr(psmr.integrate.step.network_response, "LEAST", 0.0)
     coupling, interface, *choices = coupled
     linear = random_dae(1)
     scheme = replace(family(linear, *choices), coupling=coupling, interface=interface)

@@ -5,9 +5,9 @@ import pytest
 import scipy.linalg
 
 import psmr
-from psmr.errors import InputError
-from psmr.grid.case.tables import LineRow
-from psmr.grid.synthetic.chain import chain
+from psmr.base.errors import InputError
+from psmr.network.case.tables import LineRow
+from psmr.network.synthetic.chain import chain
 
 
 @pytest.fixture(scope="module")

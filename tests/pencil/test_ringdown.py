@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psmr.errors import InputError
+from psmr.base.errors import InputError
 from psmr.pencil import fit_mode
 
 T = np.linspace(0.0, 8.0, 161)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from psmr.dae.system.linear_system import linear_system
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.pencil import step_operator
 from tests.pencil.oracle import partition, random_dae
 

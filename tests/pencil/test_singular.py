@@ -7,10 +7,10 @@ import pytest
 
 import partitioning
 import psmr
+from psmr.base.errors import SchemeError
 from psmr.dae.system.linear_system import linear_system
-from psmr.errors import SchemeError
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.stability import stability_polynomial
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.stability import stability_polynomial
 from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
 from psmr.papers.kuznetsov_krasnikov.arc_length import ONE_STEP, ArcLength
 from psmr.papers.shi_rojas.amplification import BASES, NODES, amplification

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.errors import SchemeError
-from psmr.numerics.schemes.tableaux import TABLEAUX
+from psmr.base.errors import SchemeError
+from psmr.integrate.tableaux.tableaux import TABLEAUX
 from psmr.pencil.deformation.one_step import OneStepModes, stability_function
 from tests.pencil.oracle import ode
 

@@ -6,9 +6,9 @@ import xml.dom.minidom
 import numpy as np
 import pytest
 
-from psmr.pencil.report.svg.figure import PageFigure
-from psmr.pencil.report.svg.scales import Linear, Log, SymLog, tick_texts
-from psmr.pencil.report.svg.words import width_of
+from psmr.figures.svg.figure import PageFigure
+from psmr.figures.svg.scales import Linear, Log, SymLog, tick_texts
+from psmr.figures.svg.words import width_of
 
 
 @pytest.mark.parametrize(

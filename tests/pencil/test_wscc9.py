@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import partitioning
-from psmr.grid.start.initialise import build
-from psmr.io.read import read_case
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.files.read import read_case
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.network.start.initialise import build
 from psmr.pencil import fit_mode
 from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.spectrum import modes_of

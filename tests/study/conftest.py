@@ -4,8 +4,8 @@ import pytest
 
 import partitioning
 import psmr
-from tests.io.raw import raw_text
-from tests.io.test_psse_dyr import GOOD as DYR
+from tests.files.raw import raw_text
+from tests.files.test_psse_dyr import GOOD as DYR
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,9 @@
 import pytest
 
 import psmr
-from psmr.errors import SingularError
+from psmr.base.errors import SingularError
 from psmr.pencil.deformation.one_step import OneStepModes
-from psmr.study.record.certificate import certify
+from psmr.study.certificate.certificate import certify
 
 
 class Refusing:

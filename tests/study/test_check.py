@@ -10,11 +10,11 @@ import pytest
 
 import psmr
 from psmr import cli
-from psmr.grid.case.tables import LineRow, LoadRow
-from psmr.grid.synthetic.chain import chain
-from psmr.io.read import read_case
+from psmr.files.read import read_case
+from psmr.network.case.tables import LineRow, LoadRow
+from psmr.network.synthetic.chain import chain
 from psmr.study.check import check
-from tests.grid.test_equilibrium import with_device
+from tests.network.test_equilibrium import with_device
 
 POWER = (0.0, 0.0, 1.0)
 

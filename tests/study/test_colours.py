@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.errors import PsmrWarning
+from psmr.base.errors import PsmrWarning
+from psmr.figures.run.named import named_signals, panels_with
 from psmr.pencil.deformation.one_step import OneStepModes
+from psmr.study.certificate.certificate import certify
 from psmr.study.detectors.finding import Finding
-from psmr.study.outcome.red_amber_green import judge_run
-from psmr.study.output.named import named_signals, panels_with
-from psmr.study.record.certificate import certify
+from psmr.study.outcome.judgement import judge_run
 
 TRIP = psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7")
 

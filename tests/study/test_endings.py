@@ -11,10 +11,10 @@ import time
 import pytest
 
 import psmr
-from psmr.errors import InputError, StudyError
-from psmr.study.output.canvas import close, save
+from psmr.base.errors import InputError, StudyError
+from psmr.cli.run_study import run_study
+from psmr.figures.run.canvas import close, save
 from psmr.study.output.tables import csv_table
-from psmr.study.run.execute import run_study
 
 PSMR = [sys.executable, "-m", "psmr"]
 

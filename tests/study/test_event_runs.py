@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import psmr
+from psmr.base.errors import EventError
 from psmr.dae.system.assemble import assemble
-from psmr.errors import EventError
-from psmr.grid.case.tables import DeviceRow, LoadRow, ShuntRow
-from psmr.grid.models.loads.zip import ZipLoad
-from psmr.numerics.solve.algebraic_solve import consistent
+from psmr.devices.loads.zip import ZipLoad
+from psmr.integrate.solve.algebraic_solve import consistent
+from psmr.network.case.tables import DeviceRow, LoadRow, ShuntRow
 from psmr.study.events.schedule import after, schedule
-from tests.grid.test_motors import ROW
+from tests.network.test_motors import ROW
 from tests.sundials import solver
 
 PLANT = ("G2", "AVR2", "GOV2", "PSS2")
@@ -141,7 +141,7 @@ def test_the_certificate_is_that_of_the_system_before_the_events(system, split):
 
 def test_a_motor_does_not_ramp(wscc9):
     case = psmr.read_case(wscc9 / "wscc9.toml")
-    # The motor of tests/grid/test_motors.py, large enough for the load at bus 5.
+    # The motor of tests/network/test_motors.py, large enough for the load at bus 5.
     motor = DeviceRow("load5", "motor", "InductionMotor", {**ROW, "s_n": 190.0})
     loads = tuple(
         LoadRow(bus=5, p_mw=row.p_mw, q_mvar=row.q_mvar, name="load5", motor=motor) if row.bus == 5 else row

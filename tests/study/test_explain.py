@@ -9,10 +9,10 @@ import pytest
 import partitioning
 import psmr
 from psmr import cli
-from psmr.errors import SchemeError
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.base.errors import SchemeError
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.study.explain import explain
 from psmr.study.tuning.cost import kicked
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import psmr
+from psmr.base.errors import InputError
 from psmr.cli.entry import main
-from psmr.errors import InputError
 from psmr.study.detectors.detection import Detection
 from psmr.study.file.study import read_study
 

@@ -10,8 +10,16 @@ import pytest
 
 import psmr
 from partitioning import PartitionError, by_device, by_participation
-from psmr.errors import CaseError, EventError, InputError, PsmrError, PsmrWarning, SchemeError, StudyError
-from psmr.study.output.plots import comparison
+from psmr.base.errors import (
+    CaseError,
+    EventError,
+    InputError,
+    PsmrError,
+    PsmrWarning,
+    SchemeError,
+    StudyError,
+)
+from psmr.figures.run.plots import comparison
 
 
 def test_signals_by_name_and_pattern(fault_run):
@@ -266,8 +274,8 @@ def test_two_runs_have_their_own_names_units_and_events(system, fault_run):
 
 
 def test_letters_of_close_events_do_not_cover_one_another(system):
-    from psmr.pencil.report.svg.words import width_of
-    from psmr.study.output.plots import panel_figure
+    from psmr.figures.run.plots import panel_figure
+    from psmr.figures.svg.words import width_of
 
     trips = [psmr.LoadTrip(5, 0.5 + 0.08 * k, 0.05) for k in range(9)]
     run = psmr.simulate(system, psmr.SingleRate("TM", h=0.01), 2.0, trips, certify=False)

@@ -7,7 +7,7 @@ import pytest
 
 import psmr
 from psmr.study.detectors.finding import Finding
-from psmr.study.outcome.red_amber_green import judge_run
+from psmr.study.outcome.judgement import judge_run
 
 TM = psmr.SingleRate("TM", h=0.005)
 
@@ -86,8 +86,8 @@ def test_a_tripped_plant_is_left_out_of_the_certificate_after(system, scheme):
 
 
 def test_a_frequency_that_nothing_governs_has_an_equilibrium_all_the_same():
+    from psmr.cli.run_study import run_study
     from psmr.study.file.study import read_study
-    from psmr.study.run.execute import run_study
 
     study = read_study("cases/kundur/fault.toml")
     _, run, _ = run_study(dataclasses.replace(study, output=None, t_end=2.0))
@@ -183,7 +183,7 @@ def droop(wscc9):
 
 
 def test_every_converter_follows_or_forms():
-    from psmr.grid.models.catalogue import FOLLOWERS, FORMERS, ROLES
+    from psmr.devices.catalogue import FOLLOWERS, FORMERS, ROLES
 
     assert {*FOLLOWERS, *FORMERS} == set(ROLES["converter"])
     assert not {*FOLLOWERS} & {*FORMERS}

@@ -9,9 +9,9 @@ import sys
 import pytest
 
 import psmr
+from psmr.base.errors import PsmrWarning, SimulationError
+from psmr.base.files import OutputTransaction
 from psmr.cli import main
-from psmr.errors import PsmrWarning, SimulationError
-from psmr.files import OutputTransaction
 from psmr.study.run import output_files
 
 
@@ -87,7 +87,7 @@ def test_an_interrupt_while_the_page_is_drawn_changes_nothing(tmp_path, study_te
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("psmr.study.output.report.run_page", interrupted)
+    monkeypatch.setattr("psmr.figures.run.report.run_page", interrupted)
     assert main(["run", str(study), "-o", str(out), "--record", "*.omega"]) == 130
     assert {name: (out / name).read_bytes() for name in files(out)} == before
 
@@ -103,8 +103,8 @@ def test_what_a_run_does_not_write_anew_is_not_left_beside_it(tmp_path, study_te
 
 
 def psmr_run(study, out):
+    from psmr.cli.run_study import run_study
     from psmr.study.file.study import read_study
-    from psmr.study.run.execute import run_study
 
     run_study(read_study(study), out, extra={"html": False})
 
@@ -130,7 +130,7 @@ def test_files_appear_together_or_not_at_all(tmp_path):
 
 
 def test_memory_that_runs_out_ends_a_run_with_its_part(system, monkeypatch):
-    from psmr.numerics.run import memory
+    from psmr.integrate.run import memory
 
     scheme = psmr.VariableStep(h_max=1e-4)
     monkeypatch.setattr(memory, "SMALL", 0)
@@ -186,7 +186,7 @@ def test_mistakes_of_a_case_from_a_stream_of_text_stand_each_for_itself(wscc9, m
 
 
 def test_standard_input_that_does_not_end_or_is_closed(monkeypatch, capsys):
-    from psmr.io import text
+    from psmr.files import text
 
     monkeypatch.setattr(text, "LONGEST", 1000)
     standard_input(monkeypatch, "x" * 2000)
@@ -230,7 +230,7 @@ def test_a_page_that_cannot_be_drawn_hides_no_failure(failing, tmp_path, capsys,
     def wrong(*_, **__):
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr("psmr.study.output.report.run_page", wrong)
+    monkeypatch.setattr("psmr.figures.run.report.run_page", wrong)
     capsys.readouterr()
     assert main(["run", str(failing), "-o", str(out)]) == 1
     said = capsys.readouterr().err

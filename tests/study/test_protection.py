@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.errors import CaseError, InputError
-from psmr.grid.case.tables import DeviceRow, RelayRow
-from psmr.grid.models.protection import NO_VOLTAGE, FrequencyTrip, UnderFrequencyShedding, VoltageTrip
-from psmr.io.read import read_case
-from psmr.io.write import write_case
+from psmr.base.errors import CaseError, InputError
+from psmr.devices.protection import NO_VOLTAGE, FrequencyTrip, UnderFrequencyShedding, VoltageTrip
+from psmr.files.read import read_case
+from psmr.files.write import write_case
+from psmr.network.case.tables import DeviceRow, RelayRow
 
 H = 0.01
 

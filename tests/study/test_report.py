@@ -4,10 +4,10 @@ import matplotlib
 import pytest
 
 import psmr
-from psmr.errors import InputError
-from psmr.study.output.canvas import save
-from psmr.study.output.oneline import one_line, plants
-from psmr.study.output.plots import trajectories
+from psmr.base.errors import InputError
+from psmr.figures.run.canvas import save
+from psmr.figures.run.oneline import one_line, plants
+from psmr.figures.run.plots import trajectories
 
 
 def texts(figure):

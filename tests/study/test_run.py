@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import psmr
-from psmr.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError, StudyError
+from psmr.base.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError, StudyError
 from psmr.study.output.files import atomic, check_writable
 from psmr.study.record.dense import dense_points
 from tests.conftest import ROOT
@@ -127,7 +127,7 @@ def test_an_unstable_scheme_is_warned_about_before_the_run(system):
 
 
 def test_an_unstable_system_is_warned_of_once_and_not_blamed_on_the_scheme(system):
-    from psmr.study.record.certificate import certify
+    from psmr.study.certificate.certificate import certify
 
     linear = system.linearise()
     # A machine that its own speed drives away.
@@ -144,7 +144,7 @@ def test_an_unstable_system_is_warned_of_once_and_not_blamed_on_the_scheme(syste
 
 
 def test_a_large_system_says_that_it_has_no_certificate(system, scheme, monkeypatch):
-    import psmr.study.record.certificate as module
+    import psmr.study.certificate.certificate as module
 
     monkeypatch.setattr(module, "LARGEST", 50)
     certificate = module.certify(system, scheme, any_size=False)

@@ -14,12 +14,12 @@ import pytest
 
 import psmr
 from psmr import cli
+from psmr.base.errors import InputError, PsmrWarning
+from psmr.cli.run_study import run_study
 from psmr.dae.declare.component import Component, Parameter
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
-from psmr.errors import InputError, PsmrWarning
 from psmr.study.file.study import read_study
-from psmr.study.run.execute import run_study
 
 
 def test_a_saved_run_is_the_run(fault_run, tmp_path):
@@ -304,7 +304,7 @@ def test_a_file_that_would_run_code_is_refused_before_it_does(fault_run, tmp_pat
         *(("os", "system"), ("subprocess", "Popen"), ("builtins", "eval"), ("harmful", "Record")),
         *(("psmr.cli.__main__", "main"), ("psmr.__main__", "main"), ("psmr.cli.commands.run", "add")),
         *(("psmr.study.run.load", "os"), ("psmr.study.run.load", "os.system")),
-        *(("psmr.numerics.run.table", "Table"), ("psmr.study.run.load", "load_run")),
+        *(("psmr.integrate.run.table", "Table"), ("psmr.study.run.load", "load_run")),
         *(("psmr.study.run.run", "System"), ("psmr.dae.compile.nothing", "X"), ("psmr.dae..x", "X")),
     ],
 )

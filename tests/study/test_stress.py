@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from psmr.study.output.stress import stress_layout
+from psmr.figures.run.stress import stress_layout
 
 
 def stress(graph, place):

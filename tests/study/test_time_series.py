@@ -7,12 +7,12 @@ import pytest
 
 import partitioning
 import psmr
+from psmr.base.errors import EventError, StudyError
 from psmr.dae.declare.component import Component, Parameter
-from psmr.errors import EventError, StudyError
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Change
-from psmr.numerics.solve.ramps import Course
-from psmr.numerics.step.time_grid import missed
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.solve.ramps import Course
+from psmr.integrate.step.time_grid import missed
 from psmr.study.events.schedule import schedule
 from psmr.study.events.series import read_points
 from psmr.study.file.study import read_study

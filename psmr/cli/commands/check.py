@@ -6,6 +6,7 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from psmr.base.files import TABLES
 from psmr.cli.console import print_json, show, tell_written
 from psmr.cli.options import (
     add_command,
@@ -16,11 +17,10 @@ from psmr.cli.options import (
     output_option,
     require_targets,
 )
-from psmr.files import TABLES
 
 if TYPE_CHECKING:
-    from psmr.grid.case.case import Case
-    from psmr.io.read import CaseFile
+    from psmr.files.read import CaseFile
+    from psmr.network.case.case import Case
 
 
 def add(subparsers: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from psmr.base.errors import InputError
+from psmr.base.files import PAGES, TABLES
 from psmr.cli.console import print_json, show, tell_written
 from psmr.cli.options import (
     add_command,
@@ -16,8 +18,6 @@ from psmr.cli.options import (
     require_targets,
     scheme_options,
 )
-from psmr.errors import InputError
-from psmr.files import PAGES, TABLES
 
 
 def add(subparsers: Any) -> None:
@@ -43,9 +43,9 @@ def add(subparsers: Any) -> None:
 
 def command(arguments: argparse.Namespace) -> None:
     """Report how much a scheme deforms each mode."""
+    from psmr.cli.run_study import load_system, prepare
     from psmr.pencil.deformation.deformation import deformation
     from psmr.study.file.study import read_study
-    from psmr.study.run.execute import load_system, prepare
 
     require_targets({"-o": arguments.output}, (*PAGES, *TABLES))
     given = {key: getattr(arguments, key) for key in _SCHEME if getattr(arguments, key) is not None}

@@ -25,9 +25,9 @@ def command(arguments: argparse.Namespace) -> None:
     """Say in words what one macro step does."""
     from dataclasses import asdict
 
+    from psmr.cli.run_study import prepare
     from psmr.study.explain import explain
     from psmr.study.file.study import read_study
-    from psmr.study.run.execute import prepare
 
     system, recipe = prepare(read_study(arguments.study))
     explanation = explain(system, recipe.scheme(system.linearise()))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from psmr.base.files import TABLES
 from psmr.cli.console import give_table
 from psmr.cli.options import add_command, case_file, case_options, output_option, require_targets
-from psmr.files import TABLES
 
 
 def add(subparsers: Any) -> None:
@@ -26,8 +26,8 @@ def add(subparsers: Any) -> None:
 def command(arguments: argparse.Namespace) -> None:
     """List the modes of a case."""
     require_targets({"-o": arguments.output}, TABLES)
+    from psmr.cli.run_study import load_system
     from psmr.dae.system.linear import modes
-    from psmr.study.run.execute import load_system
 
     system = load_system(case_file(arguments))
     table = modes(system.linearise())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from psmr.base.errors import InputError
+from psmr.base.files import PICTURES, TABLES
 from psmr.cli.console import give_table
 from psmr.cli.options import add_command, case_file, case_options, output_option, path, require_targets
-from psmr.errors import InputError
-from psmr.files import PICTURES, TABLES
 
 
 def add(subparsers: Any) -> None:
@@ -43,8 +43,8 @@ def command(arguments: argparse.Namespace) -> None:
     require_targets({"-o": arguments.output}, TABLES)
     require_targets({"--figure": arguments.figure}, PICTURES)
     import partitioning
+    from psmr.cli.run_study import load_system
     from psmr.study.file.split import Split, partition_of
-    from psmr.study.run.execute import load_system
 
     system = load_system(case_file(arguments))
     linear = system.linearise()
@@ -56,8 +56,8 @@ def command(arguments: argparse.Namespace) -> None:
         return
     split = partition_of(Split(delta=arguments.delta, algebraic=arguments.algebraic), linear)
     if arguments.figure:
-        from psmr.study.output.canvas import save
-        from psmr.study.output.oneline import one_line
+        from psmr.figures.run.canvas import save
+        from psmr.figures.run.oneline import one_line
 
         save(one_line(system, split), arguments.figure)
     give_table(arguments, split.table, f"{system.name}: {split}", arguments.figure)

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from psmr.base.files import PICTURES
 from psmr.cli.console import Progress, print_json, show, tell_written
 from psmr.cli.options import add_command, output_option, require_targets
-from psmr.files import PICTURES
 
 
 def add(subparsers: Any) -> None:
@@ -43,8 +43,8 @@ def command(arguments: argparse.Namespace) -> None:
     run = _run(arguments.run, arguments.modules)
     other = None if arguments.other is None else _run(arguments.other, arguments.modules)
 
-    from psmr.study.output.canvas import save
-    from psmr.study.output.plots import comparison, trajectories
+    from psmr.figures.run.canvas import save
+    from psmr.figures.run.plots import comparison, trajectories
 
     if other is None:
         save(trajectories(run, arguments.signals), target)
@@ -72,8 +72,8 @@ def _label(path: str, run: Any) -> str:
 
 
 def _run(path: str, modules: Sequence[str]) -> Any:
+    from psmr.cli.run_study import run_study
     from psmr.study.file.study import is_study, read_study
-    from psmr.study.run.execute import run_study
     from psmr.study.run.load import load_run
 
     if not is_study(path):

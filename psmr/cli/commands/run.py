@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from psmr.base.files import PARQUET, TABLES
 from psmr.cli.console import Progress, is_large, list_written, print_json, show
 from psmr.cli.options import add_command, output_option
-from psmr.files import PARQUET, TABLES
 
 
 def add(subparsers: Any) -> None:
@@ -57,8 +57,8 @@ def add(subparsers: Any) -> None:
 
 def command(arguments: argparse.Namespace) -> None:
     """Run a study and show the result."""
+    from psmr.cli.run_study import default_folder, run_study
     from psmr.study.file.study import read_study
-    from psmr.study.run.execute import default_folder, run_study
 
     study = read_study(arguments.study)
     folder = arguments.output or (None if study.output else default_folder(study))

@@ -40,7 +40,7 @@ def add(subparsers: Any) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Run a sweep and show the result; the exit code is 1 where every point failed."""
-    from psmr.study.sweep.run_sweep import sweep
+    from psmr.sweep.run_sweep import sweep
 
     with Progress(None, unit=" points") as bar:
 

@@ -53,8 +53,8 @@ def add(subparsers: Any) -> None:
 
 def command(arguments: argparse.Namespace) -> None:
     """Search for the cheapest scheme that is accurate enough."""
+    from psmr.cli.run_study import load_system
     from psmr.study.output.files import check_writable
-    from psmr.study.run.execute import load_system
     from psmr.study.tuning.confirmation import confirm
     from psmr.study.tuning.files import FILES, tuning_record, write_tuning
     from psmr.study.tuning.tune import tune

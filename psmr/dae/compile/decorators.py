@@ -7,9 +7,9 @@ from typing import Any
 
 import numba
 
+from psmr.base.signals import uninterrupted
 from psmr.dae.compile.cache.code_cache import CodeCache
 from psmr.dae.compile.part import part
-from psmr.uninterrupted import uninterrupted
 
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:

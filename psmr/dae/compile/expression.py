@@ -12,7 +12,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-from psmr.errors import InputError
+from psmr.base.errors import InputError
 
 LARGEST_PRODUCT = 4
 """Whole and half exponents up to this size become products and square roots."""

@@ -9,8 +9,8 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from psmr.base.signals import uninterrupted
 from psmr.dae.compile.emit import DECLARATIONS
-from psmr.uninterrupted import uninterrupted
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()

@@ -2,7 +2,7 @@
 
 numba promises none of these names. They keep machine code on disk (`psmr.dae.compile.cache`), compile a unit
 once (`psmr.dae.compile.unit`), lower parts into their callers (`psmr.dae.compile.part`) and open arrays from
-addresses (`psmr.numerics.solve.views`).
+addresses (`psmr.integrate.solve.views`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numba
 
-from psmr.errors import PsmrError
+from psmr.base.errors import PsmrError
 
 try:
     from numba.core import cgutils as cgutils

@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.errors import InputError
 from psmr.dae.compile.address import address_of
 from psmr.dae.compile.kernels import Kernels, Reals
-from psmr.errors import InputError
 
 # Blocks of a system whose index tables are kept, so that the runs of a sweep share them.
 BLOCKS = 16

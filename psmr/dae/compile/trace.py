@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from psmr.base.errors import InputError
 from psmr.dae.compile.derivative import dependence, derivatives, reachable, substituted
 from psmr.dae.compile.expression import Graph, Node
 from psmr.dae.compile.switches import Switches, switches
 from psmr.dae.declare.component import Component, local_rows, local_variables, parameters_of
-from psmr.errors import InputError
 
 Entry = tuple[int, int, Node]
 

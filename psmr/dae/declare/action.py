@@ -2,7 +2,7 @@
 
 Relays, trips and holds are of this kind. They are no equations: between two actions the parameters are
 constant, and at an action the run is not smooth, as at an event. The run finds the instant
-(`psmr.numerics.run.timers`).
+(`psmr.integrate.run.timers`).
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from psmr.arguments import settle_fields
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import InputError, shown
+from psmr.base.numbers import plain
 from psmr.dae.declare.action import Action
-from psmr.errors import InputError, shown
-from psmr.numbers import plain
 
 Check = Callable[[float], str | None]
 Terms = tuple[Any, ...]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from psmr.arguments import settle_fields
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import InputError, nearest, shown
 from psmr.dae.declare.algebraic_form import form_for
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.origin import packed, unpacked
-from psmr.errors import InputError, nearest, shown
 
 
 @dataclass(frozen=True)

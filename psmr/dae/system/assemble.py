@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.arguments import check_arguments
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import InputError, nearest, shown
+from psmr.base.numbers import plain, real
 from psmr.dae.compile.codegen import compile_components
 from psmr.dae.compile.kernels import Reals
 from psmr.dae.declare.component import (
@@ -22,8 +24,6 @@ from psmr.dae.declare.component import (
 from psmr.dae.declare.device import Device
 from psmr.dae.system.set_points import left_out, with_set_points
 from psmr.dae.system.system import Group, System
-from psmr.errors import InputError, nearest, shown
-from psmr.numbers import plain, real
 
 
 def assemble(devices: Sequence[Device], start: Mapping[str, float] | None = None, name: str = "") -> System:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.arguments import check_arguments
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import SingularError
 from psmr.dae.system.eigenvalues import eigen
-from psmr.errors import SingularError
 
 if TYPE_CHECKING:
     import pandas as pd

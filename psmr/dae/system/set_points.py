@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.errors import InputError
 from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
-from psmr.errors import InputError
 
 Reals = NDArray[np.float64]
 

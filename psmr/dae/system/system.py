@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from psmr.base.errors import InputError, nearest
 from psmr.dae.compile.codegen import CompiledComponent
 from psmr.dae.compile.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual
 from psmr.dae.compile.restrict import restrict
@@ -24,13 +25,12 @@ from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR
 from psmr.dae.system.linear import LinearDae, read_only
-from psmr.errors import InputError, nearest
 
 OFF_SOLUTION = 1e-4
 """Part of max(1, |y|) by which algebraic variables of a point to linearise at may be off.
 
-No tolerance of a run leaves more of them (`psmr.numerics.step.variable.LEAST_ACCURATE`); a load step of one
-per cent moves voltages by ten times as much.
+No tolerance of a run leaves more of them (`psmr.integrate.control.variable.LEAST_ACCURATE`); a load step of
+one per cent moves voltages by ten times as much.
 """
 
 

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
-from psmr.errors import SchemeError, SingularError
-from psmr.numerics.schemes.stability import mode_words, narrowest, stability_polynomial
+from psmr.base.errors import SchemeError, SingularError
+from psmr.integrate.schemes.stability import mode_words, narrowest, stability_polynomial
 from psmr.papers.gil_sanfelice_nikravesh.exponential import condition, integrals
 
 Reals = NDArray[np.float64]

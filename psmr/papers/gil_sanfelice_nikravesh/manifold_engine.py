@@ -11,16 +11,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from partitioning import Partition
+from psmr.base.errors import SimulationError
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
-from psmr.errors import SimulationError
-from psmr.numerics.solve.block import Block, make_block
-from psmr.numerics.solve.evaluate import evaluate
-from psmr.numerics.solve.newton import POLICIES
-from psmr.numerics.solve.records import FACTORISATIONS, SOLVES, VALID
-from psmr.numerics.solve.sides import require_same_system
-from psmr.numerics.solve.status import DONE, STALE
-from psmr.numerics.step.time_grid import TimeGrid
+from psmr.integrate.solve.block import Block, make_block
+from psmr.integrate.solve.evaluate import evaluate
+from psmr.integrate.solve.newton import POLICIES
+from psmr.integrate.solve.records import FACTORISATIONS, SOLVES, VALID
+from psmr.integrate.solve.sides import require_same_system
+from psmr.integrate.solve.status import DONE, STALE
+from psmr.integrate.step.time_grid import TimeGrid
 from psmr.papers.gil_sanfelice_nikravesh.manifold import Manifold, eliminated, manifold, require_fit
 from psmr.papers.gil_sanfelice_nikravesh.manifold_step import (
     ALGEBRAIC,
@@ -48,7 +48,7 @@ class ManifoldChoices:
 
 
 class ManifoldEngine:
-    """See `psmr.numerics.schemes.scheme.GridEngine`.
+    """See `psmr.integrate.schemes.scheme.GridEngine`.
 
     Raises
     ------

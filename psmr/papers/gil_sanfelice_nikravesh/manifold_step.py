@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
-from psmr.numerics.solve.explicit import project
-from psmr.numerics.solve.limits import move_limits
-from psmr.numerics.solve.newton import DISHONEST
-from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, limits_of, matrix_of, work_of
-from psmr.numerics.solve.solver import ALL
-from psmr.numerics.solve.status import DONE, NOT_FINITE, STALE
-from psmr.numerics.solve.vector_kernels import copy
-from psmr.numerics.step.instructions import close
+from psmr.integrate.solve.explicit import project
+from psmr.integrate.solve.limits import move_limits
+from psmr.integrate.solve.newton import DISHONEST
+from psmr.integrate.solve.records import SCALE, VALID, WORST_AT, kept_of, limits_of, matrix_of, work_of
+from psmr.integrate.solve.solver import ALL
+from psmr.integrate.solve.status import DONE, NOT_FINITE, STALE
+from psmr.integrate.solve.vector_kernels import copy
+from psmr.integrate.step.instructions import close
 
 # The blocks of the scheme.
 WHOLE, ALGEBRAIC, LINEARISATION = 0, 1, 2

@@ -13,8 +13,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 import partitioning
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.gil_sanfelice_nikravesh import formulas, pendulum
 from psmr.papers.gil_sanfelice_nikravesh import linear_two_scales as two_scales
 from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partitioning import Partition
-from psmr.arguments import settle_fields
-from psmr.errors import SchemeError
-from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, partition, positive
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import SchemeError
+from psmr.integrate.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, partition, positive
+from psmr.integrate.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
@@ -111,8 +111,8 @@ class SlowManifold(Scheme):
         SchemeError
             For a partition of another system, or fast states without a quasi-steady state.
         """
-        from psmr.numerics.schemes.stability import with_algebraic
-        from psmr.numerics.solve.sides import require_same_system
+        from psmr.integrate.schemes.stability import with_algebraic
+        from psmr.integrate.solve.sides import require_same_system
         from psmr.papers.gil_sanfelice_nikravesh.manifold import require_fit, slow_manifold_map
 
         require_same_system(self.split, linear)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from psmr.errors import InputError
-from psmr.grid.case.case import Case
+from psmr.base.errors import InputError
+from psmr.network.case.case import Case
 
 SETS = "wscc9-static-sets.csv"
 

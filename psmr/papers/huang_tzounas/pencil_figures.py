@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from psmr.figures.run.canvas import COLOURS, FAINT, INK, new_figure, styled
 from psmr.papers.huang_tzounas.setting import Setting
 from psmr.papers.huang_tzounas.sweeps import MANY, RATIOS, STEP_PAIRS, SWING, Spectrum
-from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

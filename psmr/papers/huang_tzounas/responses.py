@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from psmr.dae.compile.kernels import Kernels, residual
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.huang_tzounas.setting import EVENTS, Reals, Scheme, Setting
 from psmr.papers.huang_tzounas.sweeps import lag_of_jump
 from psmr.study.run.run import Run

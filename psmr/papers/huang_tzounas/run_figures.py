@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psmr.figures.run.canvas import COLOURS, FAINT, FAST, INK, new_figure, styled
 from psmr.papers.reproduction import Results
-from psmr.study.output.canvas import COLOURS, FAINT, FAST, INK, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,16 +13,16 @@ import partitioning
 from partitioning import Partition
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.grid.start.initialise import build
-from psmr.io.read import read_case
-from psmr.io.shipped import case_path
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.files.read import read_case
+from psmr.files.shipped import case_path
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.network.start.initialise import build
 from psmr.papers.huang_tzounas.parameter_sets import parameter_sets, with_parameters
 from psmr.pencil.deformation.deformation import deformation
+from psmr.pencil.deformation.report import Deformation, Pencil
 from psmr.pencil.modes.ringdown import fit_mode
-from psmr.pencil.report.report import Deformation, Pencil
 from psmr.study.events import Event, Fault, LoadTrip
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate

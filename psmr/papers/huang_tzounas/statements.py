@@ -15,7 +15,7 @@ from psmr.papers.huang_tzounas.setting import DELTA, PRINTED_MODE, Setting, domi
 from psmr.papers.huang_tzounas.sweeps import RATIOS, STEP_PAIRS, THRESHOLDS, thresholds
 from psmr.papers.huang_tzounas.tables import PAIRS, critical, table_2
 from psmr.papers.reproduction import Results
-from psmr.pencil.report.report import Deformation
+from psmr.pencil.deformation.report import Deformation
 
 Rules = Mapping[str, tuple[Check, ...]]
 

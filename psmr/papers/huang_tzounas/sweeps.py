@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from psmr.papers.huang_tzounas.setting import Setting, dominant, percent
-from psmr.pencil.report.report import Deformation, Pencil
+from psmr.pencil.deformation.report import Deformation, Pencil
 
 STEP_PAIRS = ((0.005, 0.001), (0.01, 0.002), (0.04, 0.008))  # h_slow, h_fast in s, figure 2
 FAST_STEPS = np.linspace(1e-4, 0.005, 13)  # s, figures 3 to 5

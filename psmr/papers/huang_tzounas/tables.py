@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from partitioning import Partition
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.huang_tzounas.setting import KICK, Scheme, Setting, dominant, percent
 
 # Table 2 as printed: h_fast, h_slow in s, relative deformation in percent with the algebraic variables

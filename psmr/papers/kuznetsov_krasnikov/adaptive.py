@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from psmr.arguments import settle_fields
-from psmr.errors import SchemeError
-from psmr.numerics.schemes.choices import MOST_STEPS, NEWTONS, Newton, choice, positive, whole_steps
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import SchemeError
+from psmr.integrate.schemes.choices import MOST_STEPS, NEWTONS, Newton, choice, positive, whole_steps
+from psmr.integrate.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from psmr.arguments import settle_fields
-from psmr.errors import SchemeError, nearest
-from psmr.numbers import plain
-from psmr.numerics.schemes.choices import (
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import SchemeError, nearest
+from psmr.base.numbers import plain
+from psmr.integrate.schemes.choices import (
     MOST_STEPS,
     NEWTONS,
     Newton,
@@ -22,8 +22,8 @@ from psmr.numerics.schemes.choices import (
     positive,
     whole_steps,
 )
-from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive, no_operator
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class ArcLength(Scheme):
 
     def operator(self, linear: LinearDae) -> np.ndarray:
         """See `Scheme`: that of the base method with a step of h / w_t."""
-        from psmr.numerics.schemes.stability import explicit_operator
+        from psmr.integrate.schemes.stability import explicit_operator
 
         if isinstance(self.method, Adaptive):
             raise no_operator(self)
@@ -177,7 +177,7 @@ class ArcLength(Scheme):
 
     def limit(self, linear: LinearDae) -> str:
         """See `Scheme`."""
-        from psmr.numerics.schemes.stability import explicit_limit
+        from psmr.integrate.schemes.stability import explicit_limit
 
         if isinstance(self.method, Adaptive):
             return ""

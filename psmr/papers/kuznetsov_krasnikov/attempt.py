@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
-from psmr.numerics.solve.records import VALID, kept_of
-from psmr.numerics.solve.status import DONE, FULL, SPENT
-from psmr.numerics.solve.vector_kernels import copy
+from psmr.integrate.solve.records import VALID, kept_of
+from psmr.integrate.solve.status import DONE, FULL, SPENT
+from psmr.integrate.solve.vector_kernels import copy
 from psmr.papers.kuznetsov_krasnikov.flow import ACCEPTED, ALGEBRAIC, REJECTED, WHOLE, accept
 from psmr.papers.kuznetsov_krasnikov.landing import LANDED, TRIES, again, bracket, narrow
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
-from psmr.numerics.solve.status import DONE, NO_ROOM, VANISHED
-from psmr.numerics.solve.vector_kernels import copy
+from psmr.integrate.solve.status import DONE, NO_ROOM, VANISHED
+from psmr.integrate.solve.vector_kernels import copy
 from psmr.papers.kuznetsov_krasnikov.attempt import arrive, exhausted, go_back, passed, proposed, retried
 from psmr.papers.kuznetsov_krasnikov.flow import (
     ALGEBRAIC,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psmr.figures.run.canvas import COLOURS, FAINT, INK, new_figure, styled
 from psmr.papers.kuznetsov_krasnikov.systems import layer_exact
 from psmr.papers.reproduction import Results
-from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
-from psmr.numerics.solve.explicit import place, project
-from psmr.numerics.solve.newton import DISHONEST
-from psmr.numerics.solve.records import SCALE, VALID, WORST_AT, kept_of, work_of
-from psmr.numerics.solve.solver import ALL
-from psmr.numerics.solve.status import NOT_FINITE
-from psmr.numerics.step.instructions import close
+from psmr.integrate.solve.explicit import place, project
+from psmr.integrate.solve.newton import DISHONEST
+from psmr.integrate.solve.records import SCALE, VALID, WORST_AT, kept_of, work_of
+from psmr.integrate.solve.solver import ALL
+from psmr.integrate.solve.status import NOT_FINITE
+from psmr.integrate.step.instructions import close
 
 # Places in `Progress.counts`.
 ACCEPTED, REJECTED, REVERSALS, EVALUATED, FAILED = range(5)

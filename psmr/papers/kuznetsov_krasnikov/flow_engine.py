@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.errors import PsmrError, SchemeError, SimulationError
 from psmr.dae.system.system import System
-from psmr.errors import PsmrError, SchemeError, SimulationError
-from psmr.numerics.schemes.runge_kutta import EXPLICIT, PAIRS
-from psmr.numerics.solve.block import Block, make_block
-from psmr.numerics.solve.newton import POLICIES
-from psmr.numerics.solve.status import DONE, SPENT, Status
+from psmr.integrate.solve.block import Block, make_block
+from psmr.integrate.solve.newton import POLICIES
+from psmr.integrate.solve.status import DONE, SPENT, Status
+from psmr.integrate.tableaux.runge_kutta import EXPLICIT, PAIRS
 from psmr.papers.kuznetsov_krasnikov.adams import empty_history, restart, run_adams
 from psmr.papers.kuznetsov_krasnikov.embedded import first_step, run_runge_kutta
 from psmr.papers.kuznetsov_krasnikov.flow import (

@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Trajectory
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.trajectory import Trajectory
+from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.kuznetsov_krasnikov import systems
 from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
 from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength

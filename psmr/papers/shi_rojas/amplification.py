@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.numerics.schemes.runge_kutta import EXPLICIT
-from psmr.numerics.schemes.stability import polynomial
+from psmr.integrate.schemes.stability import polynomial
+from psmr.integrate.tableaux.runge_kutta import EXPLICIT
 
 BASES = ("FEM", "RK2", "RK4")
 NODES = ("settled", "macro")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.figures.run.canvas import COLOURS, FAINT, INK, new_figure, styled
 from psmr.papers.reproduction import Results
 from psmr.papers.shi_rojas.runs import DRAWN, T_END, reduced
-from psmr.study.output.canvas import COLOURS, FAINT, INK, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Trajectory
-from psmr.numerics.schemes.runge_kutta import EXPLICIT
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.trajectory import Trajectory
+from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.tableaux.runge_kutta import EXPLICIT
 from psmr.papers.shi_rojas.adaptive_control import adaptive_control, reduced_control
 from psmr.papers.shi_rojas.search import smallest_micro
 from psmr.papers.shi_rojas.smes import Smes

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from psmr.base.errors import SchemeError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SchemeError
-from psmr.numerics.schemes.runge_kutta import EXPLICIT
-from psmr.numerics.schemes.stability import Spectrum, longest_step, mode_words, narrowest
+from psmr.integrate.schemes.stability import Spectrum, longest_step, mode_words, narrowest
+from psmr.integrate.tableaux.runge_kutta import EXPLICIT
 from psmr.papers.shi_rojas.amplification import amplification, room_for_micro
 
 # Micro steps tried by `Smes.for_system`: 100 a decade, so that the best one is missed by some 1 %.

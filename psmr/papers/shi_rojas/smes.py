@@ -15,13 +15,13 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.arguments import check_arguments, settle_fields
+from psmr.base.arguments import check_arguments, settle_fields
+from psmr.base.errors import SchemeError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SchemeError
-from psmr.numerics.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, positive
-from psmr.numerics.schemes.runge_kutta import EXPLICIT
-from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.step.program import NEW, NOW, Instruction, Program, Rate, Repeat, Restore, Stage
+from psmr.integrate.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, positive
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.step.program import NEW, NOW, Instruction, Program, Rate, Repeat, Restore, Stage
+from psmr.integrate.tableaux.runge_kutta import EXPLICIT
 from psmr.papers.shi_rojas.amplification import BASES, NODES, room_for_micro, setbacks
 from psmr.papers.shi_rojas.search import choose
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from psmr.base.errors import SingularError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SingularError
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.refine import ACCEPTED, Pair, Refinement
+from psmr.pencil.deformation.report import Columns, Deformation, dominant_position
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.columns import deformation_columns, spurious_columns
 from psmr.pencil.modes.matching import NOT_REPRESENTED, status_of, unwrapped_logarithm
-from psmr.pencil.modes.outermost import Outermost, outermost
 from psmr.pencil.modes.search import along_axis, find
 from psmr.pencil.modes.shift_invert import EPS, ShiftInvert
 from psmr.pencil.modes.verdict import instability_notes, mode_text
+from psmr.pencil.operator.outermost import Outermost, outermost
 from psmr.pencil.operator.step_map import step_map
-from psmr.pencil.report.report import Columns, Deformation, dominant_position
 
 # A refined vector that shares less than half of the mode's length has become another mode.
 UNLIKE = 0.5

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psmr.arguments import check_arguments, positive_number
+from psmr.base.arguments import check_arguments, positive_number
+from psmr.base.errors import InputError, SchemeError, shown
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.errors import InputError, SchemeError, shown
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.pencil.deformation.step_judge import StepJudge, StepJudgeAtSize, refuse_unstable
 from psmr.pencil.modes.spectrum import modes_of
@@ -100,8 +100,8 @@ def critical_step(
     system
         A `System`, linearised where it stands, or a `LinearDae`. Beyond 2,000 variables a step counts as
         stable where no multiplier outside the unit circle is found by Arnoldi runs on the step map
-        (`psmr.pencil.modes.outermost`); the step then grows by 50 % at a time, and the bracket is halved to
-        1e-3 of it.
+        (`psmr.pencil.operator.outermost`); the step then grows by 50 % at a time, and the bracket is halved
+        to 1e-3 of it.
     scheme
         What is asked about; its own step says nothing but `ratio`, and h_fast for ``vary="ratio"``.
     vary

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from psmr.arguments import check_arguments
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import SchemeError, shown
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SchemeError, shown
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.at_size import deformation_at_size
 from psmr.pencil.deformation.prediction import objection
+from psmr.pencil.deformation.report import Columns, Deformation, Pencil, dominant_position
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.columns import deformation_columns, spurious_columns
 from psmr.pencil.modes.matching import Match, match
@@ -21,7 +22,6 @@ from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of, multipliers
 from psmr.pencil.modes.verdict import excess_of, judge, stable_and_radius
 from psmr.pencil.operator.published import WARNING, published_multipliers
 from psmr.pencil.operator.step_operator import correction_rate, step_operator
-from psmr.pencil.report.report import Columns, Deformation, Pencil, dominant_position
 
 PENCILS = ("exact", "published")
 

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.errors import SchemeError
 from psmr.dae.system.eigenvalues import EPS
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SchemeError
-from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.numerics.schemes.tableaux import TABLEAUX, Tableau
+from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.tableaux.tableaux import TABLEAUX, Tableau
 from psmr.pencil.deformation.deformation import report_of
+from psmr.pencil.deformation.report import Deformation, Glance
 from psmr.pencil.modes.matching import REPRESENTED, Match, status_of, statuses, unwrapped_logarithm
 from psmr.pencil.modes.spectrum import Modes, Multipliers, modes_of
 from psmr.pencil.modes.verdict import beyond
-from psmr.pencil.report.report import Deformation, Glance
 
 Reals = NDArray[np.float64]
 

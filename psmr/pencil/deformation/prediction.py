@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import SuperLU, splu
 
+from psmr.base.errors import SingularError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SingularError
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.equations import NEW, STATE, Equation, StepEquations, step_equations
 from psmr.pencil.operator.rows import Rows
 from psmr.pencil.operator.step_operator import factorised

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse.linalg import SuperLU
 
 from psmr.dae.system.linear import LinearDae
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.rows import implicit, matrices
 from psmr.pencil.operator.step_map import StepMap
 

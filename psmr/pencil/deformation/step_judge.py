@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
+from psmr.base.errors import InputError, SchemeError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import InputError, SchemeError
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.modes.matching import Match, match
-from psmr.pencil.modes.outermost import Outermost, outermost
 from psmr.pencil.modes.search import along_axis
 from psmr.pencil.modes.shift_invert import ShiftInvert
 from psmr.pencil.modes.spectrum import Modes, Multipliers, multipliers_of
 from psmr.pencil.modes.verdict import excess_of, mode_text
+from psmr.pencil.operator.outermost import Outermost, outermost
 from psmr.pencil.operator.step_map import step_map
 from psmr.pencil.operator.step_operator import correction_rate, step_operator
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from psmr.arguments import check_arguments, settle_fields
-from psmr.errors import InputError, nearest
+from psmr.base.arguments import check_arguments, settle_fields
+from psmr.base.errors import InputError, nearest
 
 
 @dataclass(frozen=True)

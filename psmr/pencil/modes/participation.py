@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psmr.arguments import check_arguments
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import InputError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import InputError
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import ShiftInvert

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from psmr.arguments import check_arguments
-from psmr.errors import InputError
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import InputError
 
 # Singular values below this share of the largest belong to what a kick of 1e-3 leaves of second and third
 # order.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psmr.errors import InputError
+from psmr.base.errors import InputError
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.shift_invert import EIGENVALUE_TOLERANCE, Disc, ShiftInvert
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.arguments import check_arguments
+from psmr.base.arguments import check_arguments
+from psmr.base.drawing import draw
+from psmr.base.errors import InputError, nearest
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import InputError, nearest
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import ShiftInvert
@@ -120,16 +121,15 @@ class ModeShape:
         return f"{self.frequency_hz:.3g} Hz, damping ratio {100 * self.damping_ratio:.3g} %"
 
     def plot(self, ax: Axes | None = None, quantity: str | None = None) -> Figure:
-        """Return the compass of phasors; see `psmr.pencil.report.shape_figures.compass`."""
-        from psmr.pencil.report.shape_figures import compass
-
-        return compass(self.title, self.quantity if quantity is None else quantity, self.parts(quantity), ax)
+        """Return the compass of phasors; see `psmr.figures.modes.shape_figures.compass`."""
+        shown = self.quantity if quantity is None else quantity
+        figure: Figure = draw("modes.shape_figures.compass", self.title, shown, self.parts(quantity), ax)
+        return figure
 
     def plot_participation(self, ax: Axes | None = None, most: int = 8) -> Figure:
-        """Return a bar for each state; see `psmr.pencil.report.shape_figures.participation_bars`."""
-        from psmr.pencil.report.shape_figures import participation_bars
-
-        return participation_bars(self.leading(most), ax)
+        """Return a bar for each state; see `psmr.figures.modes.shape_figures.participation_bars`."""
+        figure: Figure = draw("modes.shape_figures.participation_bars", self.leading(most), ax)
+        return figure
 
     def __repr__(self) -> str:
         return f"ModeShape({self.s:.6g}: {self.title})"

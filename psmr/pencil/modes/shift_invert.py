@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, SuperLU, eigs, splu
 
+from psmr.base.errors import SingularError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SingularError
 
 # Below this order the inverse is formed and every eigenvalue computed: ARPACK wants room for its basis.
 SMALL = 120

@@ -9,9 +9,9 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from psmr.base.errors import SingularError
 from psmr.dae.system.eigenvalues import EPS, eigen
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SingularError
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
-from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.step.network_response import response_matrix
-from psmr.numerics.step.program import (
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.step.network_response import response_matrix
+from psmr.integrate.step.program import (
     NOW,
     OLDER,
     Add,

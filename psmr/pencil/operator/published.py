@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from psmr.base.errors import SchemeError, SingularError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SchemeError, SingularError
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.schemes.tableaux import COEFFICIENTS
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.tableaux.tableaux import COEFFICIENTS
 from psmr.pencil.modes.spectrum import Multipliers, multipliers_of
 from psmr.pencil.operator.rows import Rows, implicit, matrices
 

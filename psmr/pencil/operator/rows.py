@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from partitioning import Partition
 from psmr.dae.system.linear import LinearDae
-from psmr.numerics.solve.sides import require_same_system
-from psmr.numerics.step.program import Side
+from psmr.integrate.solve.sides import require_same_system
+from psmr.integrate.step.program import Side
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from scipy.sparse.linalg import LinearOperator, SuperLU
 
+from psmr.base.errors import SchemeError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SchemeError
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.equations import NEW, StepEquations, step_equations
 from psmr.pencil.operator.step_operator import factorised
 

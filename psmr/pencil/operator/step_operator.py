@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import SuperLU, splu
 
-from psmr.arguments import check_arguments
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import SingularError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SingularError
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.operator.equations import NEW, Equation, StepEquations, step_equations
 
 

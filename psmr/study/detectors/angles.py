@@ -28,11 +28,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from psmr.dae.system.system import System
+from psmr.network.topology.network import branches_in_service, buses, voltage_places
 from psmr.study.detectors.detector import Connections
 from psmr.study.detectors.finding import Extreme, Finding
 from psmr.study.detectors.sources import angles_of, by_island, sources_of
 from psmr.study.events.spans import Span
-from psmr.study.topology.network import branches_in_service, buses, voltage_places
 
 Reals = NDArray[np.float64]
 Places = NDArray[np.intp]

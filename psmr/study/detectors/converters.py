@@ -27,14 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.grid.models.catalogue import FOLLOWERS
+from psmr.devices.catalogue import FOLLOWERS
+from psmr.network.topology.network import buses, voltage_places
+from psmr.network.topology.plants import plants
+from psmr.network.topology.remembered import of_devices
 from psmr.study.detectors.detector import Connections
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.sources import angles_of, by_island, centre_of_inertia, sources_of
 from psmr.study.events.spans import Span
-from psmr.study.topology.network import buses, voltage_places
-from psmr.study.topology.plants import plants
-from psmr.study.topology.remembered import of_devices
 
 Reals = NDArray[np.float64]
 

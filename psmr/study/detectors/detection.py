@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.numerics.run.trajectory import Change
+from psmr.integrate.run.trajectory import Change
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.converters import Converters
@@ -86,7 +86,7 @@ class Monitor(Protocol):
 
 
 class Detection:
-    """Detectors and monitors on the points of a run; see `psmr.numerics.run.trajectory.Follower`.
+    """Detectors and monitors on the points of a run; see `psmr.integrate.run.trajectory.Follower`.
 
     Parameters
     ----------

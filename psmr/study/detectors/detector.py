@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
-from psmr.grid.models.network import Bus
+from psmr.devices.network import Bus
+from psmr.network.topology.islands import islands
+from psmr.network.topology.network import buses
+from psmr.network.topology.remembered import of_devices
 from psmr.study.detectors.finding import Finding
 from psmr.study.events.spans import Span
-from psmr.study.topology.islands import islands
-from psmr.study.topology.network import buses
-from psmr.study.topology.remembered import of_devices
 
 Reals = NDArray[np.float64]
 

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
+from psmr.network.topology.network import nominal_frequency
+from psmr.network.topology.remembered import of_devices
 from psmr.study.detectors.detector import Connections
 from psmr.study.detectors.finding import Extreme, Finding
 from psmr.study.detectors.sources import Source, by_island, centre_of_inertia, sources_of
 from psmr.study.events.spans import Span
-from psmr.study.topology.network import nominal_frequency
-from psmr.study.topology.remembered import of_devices
 
 Reals = NDArray[np.float64]
 

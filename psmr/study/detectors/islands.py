@@ -2,7 +2,7 @@
 
 A part is dead where nothing is left in it that holds the voltage: no machine, no converter that forms it, no
 infinite bus. That follows from what is in service and not from points of a run: see
-`psmr.study.topology.islands`.
+`psmr.network.topology.islands`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from psmr.dae.system.system import System
-from psmr.numerics.run.trajectory import Change
+from psmr.integrate.run.trajectory import Change
+from psmr.network.topology.islands import first_dead_island
 from psmr.study.detectors.finding import Stop
-from psmr.study.topology.islands import first_dead_island
 
 
 def dead_part(system: System, changes: Sequence[Change]) -> Stop | None:

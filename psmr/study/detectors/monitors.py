@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from psmr.arguments import settle_fields
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import InputError
 from psmr.dae.system.system import System
-from psmr.errors import InputError
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.finding import Finding, Stop

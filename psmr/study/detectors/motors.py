@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
+from psmr.network.topology.network import is_motor
+from psmr.network.topology.remembered import of_devices
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections
 from psmr.study.detectors.finding import Finding
 from psmr.study.events.spans import Span
-from psmr.study.topology.network import is_motor
-from psmr.study.topology.remembered import of_devices
 
 Reals = NDArray[np.float64]
 

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
+from psmr.network.topology.network import buses, nominal_frequency, voltage_places
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.frequency import Island, turning_islands
 from psmr.study.detectors.sources import centre_of_inertia, sources_of
 from psmr.study.events.spans import Span
-from psmr.study.topology.network import buses, nominal_frequency, voltage_places
 
 Reals = NDArray[np.float64]
 

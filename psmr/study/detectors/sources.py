@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.grid.models.catalogue import FORMERS
+from psmr.devices.catalogue import FORMERS
+from psmr.network.topology.plants import plants
+from psmr.network.topology.remembered import of_devices
 from psmr.study.events.spans import Span
-from psmr.study.topology.plants import plants
-from psmr.study.topology.remembered import of_devices
 
 Reals = NDArray[np.float64]
 

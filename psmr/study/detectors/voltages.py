@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
+from psmr.network.topology.network import buses, voltage_places
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections
 from psmr.study.detectors.finding import Extreme, Finding
 from psmr.study.events.spans import Span
-from psmr.study.topology.network import buses, voltage_places
 
 Reals = NDArray[np.float64]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Protocol
 
-from psmr.errors import EventError, shown
-from psmr.numerics.run.trajectory import Change
+from psmr.base.errors import EventError, shown
+from psmr.integrate.run.trajectory import Change
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System

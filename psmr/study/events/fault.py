@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from psmr.arguments import settle_fields
-from psmr.errors import EventError, Mistakes
-from psmr.numerics.run.trajectory import Change
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import EventError, Mistakes
+from psmr.integrate.run.trajectory import Change
+from psmr.network.topology.network import Branch, find_branch, find_bus
 from psmr.study.events.branch import in_service
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
-from psmr.study.topology.network import Branch, find_branch, find_bus
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from psmr.arguments import settle_fields
-from psmr.errors import EventError
-from psmr.numerics.run.trajectory import Change
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import EventError
+from psmr.integrate.run.trajectory import Change
+from psmr.network.topology.plants import find_plant
 from psmr.study.events.event import Lasting, check_time
-from psmr.study.topology.plants import find_plant
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from psmr.arguments import settle_fields
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import EventError
 from psmr.dae.declare.device import Device
-from psmr.errors import EventError
-from psmr.numerics.run.trajectory import Change
+from psmr.integrate.run.trajectory import Change
+from psmr.network.topology.network import find_bus, find_loads, is_motor
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
-from psmr.study.topology.network import find_bus, find_loads, is_motor
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System

@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
-from psmr.errors import EventError, shown
-from psmr.numerics.run.trajectory import Change
+from psmr.integrate.run.trajectory import Change
+from psmr.network.topology.islands import refuse_dead_islands
+from psmr.network.topology.undetermined import refuse_undetermined_voltages
 from psmr.study.events import Event, TimeSeries
-from psmr.study.topology.islands import refuse_dead_islands
-from psmr.study.topology.undetermined import refuse_undetermined_voltages
 
 KINDS = (
     "Fault, LoadTrip, LoadRamp, LineTrip, GeneratorTrip, ShuntSwitch, SetPoint, ParameterStep or TimeSeries"

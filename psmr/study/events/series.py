@@ -11,14 +11,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psmr.arguments import settle_fields
-from psmr.errors import CaseError, EventError, Mistakes, nearest, shown
-from psmr.io.text import decoded, require_file
-from psmr.numbers import real_in
-from psmr.numerics.run.trajectory import Change
-from psmr.numerics.solve.ramps import Course
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import CaseError, EventError, Mistakes, nearest, shown
+from psmr.base.numbers import real_in
+from psmr.files.text import decoded, require_file
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.solve.ramps import Course
+from psmr.network.topology.network import is_load, is_motor
 from psmr.study.events.event import check_finite
-from psmr.study.topology.network import is_load, is_motor
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
-from psmr.numerics.run.trajectory import Change
-from psmr.numerics.solve.ramps import Course, Following, Place
-from psmr.study.topology.network import out_of_service
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.solve.ramps import Course, Following, Place
+from psmr.network.topology.network import out_of_service
 
 Reals = NDArray[np.float64]
 

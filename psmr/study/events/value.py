@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from psmr.arguments import settle_fields
-from psmr.errors import EventError, InputError, nearest, shown
-from psmr.numerics.run.trajectory import Change
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import EventError, InputError, nearest, shown
+from psmr.integrate.run.trajectory import Change
 from psmr.study.events.event import Lasting, check_finite, check_time
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class ParameterStep(_Step):
             When the device has no such parameter, or cannot take the value.
         """
         # With the engine, which an event that is only written down does not need.
-        from psmr.numerics.run.changes import objection
+        from psmr.integrate.run.changes import objection
 
         full = f"{self.device}.{self.name}"
         if full in system.names_u:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from psmr.base.errors import InputError, Mistakes, StudyError, placed
 from psmr.dae.system.system import System
-from psmr.errors import InputError, Mistakes, StudyError, placed
 from psmr.study.events import Event
 from psmr.study.file.study import Study
 from psmr.study.record.signals import Signals

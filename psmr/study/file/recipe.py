@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from partitioning import Partition, PartitionError
+from psmr.base.errors import SchemeError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import SchemeError
+from psmr.study.certificate.certificate import Scheme
 from psmr.study.file.schemes import scheme_class
 from psmr.study.file.split import Split
-from psmr.study.record.certificate import Scheme
 
 
 @dataclass(frozen=True)

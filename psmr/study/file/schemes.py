@@ -6,17 +6,17 @@ import functools
 import importlib
 from dataclasses import fields
 
-from psmr.io.toml.fields import Spec, specification
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.files.toml.fields import Spec, specification
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.study.file.split import Split
 
 HOMES = {
-    "multirate": "psmr.numerics.schemes.multirate.Multirate",
-    "single": "psmr.numerics.schemes.single_rate.SingleRate",
+    "multirate": "psmr.integrate.schemes.multirate.Multirate",
+    "single": "psmr.integrate.schemes.single_rate.SingleRate",
     "smes": "psmr.papers.shi_rojas.smes.Smes",
     "arc-length": "psmr.papers.kuznetsov_krasnikov.arc_length.ArcLength",
     "adaptive": "psmr.papers.kuznetsov_krasnikov.adaptive.Adaptive",
-    "variable": "psmr.numerics.schemes.variable_step.VariableStep",
+    "variable": "psmr.integrate.schemes.variable_step.VariableStep",
     "slow-manifold": "psmr.papers.gil_sanfelice_nikravesh.slow_manifold.SlowManifold",
 }
 

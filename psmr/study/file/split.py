@@ -11,10 +11,10 @@ import numpy as np
 
 import partitioning
 from partitioning import Partition, PartitionError
+from psmr.base.errors import InputError, SchemeError, SingularError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import InputError, SchemeError, SingularError
-from psmr.numerics.schemes.multirate import Multirate
-from psmr.study.record.certificate import LARGEST
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.study.certificate.certificate import LARGEST
 
 ALGEBRAIC = ("participation", "fast")
 

@@ -34,13 +34,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from psmr.arguments import check_arguments
-from psmr.errors import InputError, Mistakes, SchemeError, StudyError, nearest, placed, shown
-from psmr.grid.start.conversion import load_shares
-from psmr.io.read import CaseFile
-from psmr.io.text import STANDARD_INPUT
-from psmr.io.toml.document import Document, read_document
-from psmr.io.toml.fields import specification
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import InputError, Mistakes, SchemeError, StudyError, nearest, placed, shown
+from psmr.files.read import CaseFile
+from psmr.files.text import STANDARD_INPUT
+from psmr.files.toml.document import Document, read_document
+from psmr.files.toml.fields import specification
+from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import USUAL as USUAL_CRITERIA
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor

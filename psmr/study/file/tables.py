@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from psmr.grid.equilibrium.beyond import CHOICES
-from psmr.io.read import CaseFile
-from psmr.io.toml.fields import Field, Spec, specification
+from psmr.files.read import CaseFile
+from psmr.files.toml.fields import Field, Spec, specification
+from psmr.network.equilibrium.beyond import CHOICES
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
 from psmr.study.detectors.monitors import AngleSpread, FrequencyOutside, Island, VoltageCollapse

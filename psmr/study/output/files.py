@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from psmr import files
-from psmr.errors import StudyError
-from psmr.files import OutputTransaction
+from psmr.base import files
+from psmr.base.errors import StudyError
+from psmr.base.files import OutputTransaction
 
 
 def atomic(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
-    """Yield a temporary path that takes the place of `path`; see `psmr.files.atomic`.
+    """Yield a temporary path that takes the place of `path`; see `psmr.base.files.atomic`.
 
     Raises
     ------

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.files import PARQUET, TABLES, OutputTransaction, require_suffix
-from psmr.optional import optional
+from psmr.base.files import PARQUET, TABLES, OutputTransaction, require_suffix
+from psmr.base.optional import optional
 from psmr.study.output.csv_floats import csv_lines
 from psmr.study.output.files import placed
 

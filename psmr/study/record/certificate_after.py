@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from partitioning import Partition, PartitionError
+from psmr.base.errors import InputError
 from psmr.dae.system.system import System
-from psmr.errors import InputError
+from psmr.study.certificate.certificate import LARGEST, Certificate, certify
+from psmr.study.certificate.held_time import HELD, reads_time
+from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.events.spans import altered, system_in
-from psmr.study.record.certificate import LARGEST, Certificate, certify
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
-from psmr.study.record.held_time import HELD, reads_time
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.step_sizes import judged_steps
 
 
 def certificate_after(run: Recorded) -> Certificate | None:

@@ -28,13 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.numerics.solve.algebraic_solve import algebraic_solve
-from psmr.numerics.solve.block import Block, make_block
-from psmr.numerics.solve.explicit import project
-from psmr.numerics.solve.newton import VERY_DISHONEST
-from psmr.numerics.solve.records import VALID
-from psmr.numerics.solve.solver import ALL
-from psmr.numerics.solve.status import DONE, NO_ROOM
+from psmr.integrate.solve.algebraic_solve import algebraic_solve
+from psmr.integrate.solve.block import Block, make_block
+from psmr.integrate.solve.explicit import project
+from psmr.integrate.solve.newton import VERY_DISHONEST
+from psmr.integrate.solve.records import VALID
+from psmr.integrate.solve.solver import ALL
+from psmr.integrate.solve.status import DONE, NO_ROOM
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]

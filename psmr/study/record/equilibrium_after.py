@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from psmr.base.errors import InitialisationError
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.errors import InitialisationError
-from psmr.grid.start.initialise import allowed_residual, polish
+from psmr.network.start.initialise import allowed_residual, polish
 from psmr.study.events.spans import Span, system_in
 from psmr.study.record.signals import units_of
 

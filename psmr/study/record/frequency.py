@@ -11,9 +11,9 @@ from scipy.sparse.linalg import splu
 
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
-from psmr.numerics.solve.ramps import Course, Place
+from psmr.integrate.solve.ramps import Course, Place
+from psmr.network.topology.network import nominal_frequency
 from psmr.study.events.spans import Span, system_in
-from psmr.study.topology.network import nominal_frequency
 
 Reals = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from psmr.arguments import settle_fields
-from psmr.errors import InputError, shown
-from psmr.files import PARQUET, TABLES, require_suffix
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import InputError, shown
+from psmr.base.files import PARQUET, TABLES, require_suffix
 
 MEMORY = 256.0
 """Memory in MiB for what is kept, where nothing is said."""

@@ -8,14 +8,14 @@ from typing import Protocol
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
-from psmr.numerics.run.trajectory import Change
+from psmr.integrate.run.trajectory import Change
+from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.finding import Stop
 from psmr.study.events import Event
 from psmr.study.events.spans import Span
+from psmr.study.outcome.judgement import Judgement
 from psmr.study.outcome.outcome import Outcome
-from psmr.study.outcome.red_amber_green import Judgement
-from psmr.study.record.certificate import Certificate, Scheme
 from psmr.study.record.global_error import GlobalError
 from psmr.study.record.reduced_record import ReducedRecord
 from psmr.study.record.signals import Signals

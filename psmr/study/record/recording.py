@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.numerics.run.table import Table
-from psmr.numerics.run.trajectory import Change
+from psmr.integrate.run.table import Table
+from psmr.integrate.run.trajectory import Change
 from psmr.study.detectors.detection import Detection
 from psmr.study.events.spans import Span
 from psmr.study.outcome.outcome import Outcome
@@ -28,7 +28,7 @@ MIB = 2.0**20
 
 
 class Recording:
-    """Takes the points of a run; see `psmr.numerics.run.trajectory.Follower`.
+    """Takes the points of a run; see `psmr.integrate.run.trajectory.Follower`.
 
     Parameters
     ----------

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.errors import InputError
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Change
-from psmr.numerics.schemes.variable_step import VariableStep
+from psmr.base.errors import InputError
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.schemes.variable_step import VariableStep
 from psmr.study.record.global_error import GlobalError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def reintegrated(run: Recorded) -> GlobalError:
 
 
 class _Differences:
-    """How far a run is from the points of a finer one; see `psmr.numerics.run.trajectory.Follower`."""
+    """How far a run is from the points of a finer one; see `psmr.integrate.run.trajectory.Follower`."""
 
     ends = False
 

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.errors import PsmrWarning
 from psmr.dae.system.system import System
-from psmr.errors import PsmrWarning
-from psmr.numerics.solve.block import Block
-from psmr.numerics.solve.newton import VERY_DISHONEST
-from psmr.numerics.solve.records import VALID
-from psmr.numerics.solve.solver import ALL
-from psmr.numerics.solve.status import DONE, NO_ROOM
+from psmr.integrate.solve.block import Block
+from psmr.integrate.solve.newton import VERY_DISHONEST
+from psmr.integrate.solve.records import VALID
+from psmr.integrate.solve.solver import ALL
+from psmr.integrate.solve.status import DONE, NO_ROOM
 from psmr.study.events.spans import Span
 from psmr.study.record.dense import TOLERANCE, block_of
 

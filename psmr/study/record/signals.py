@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from psmr.base.errors import InputError, nearest, shown
 from psmr.dae.system.system import System
-from psmr.errors import InputError, nearest, shown
+from psmr.network.topology.network import buses, nominal_frequency
+from psmr.network.topology.remembered import of_devices
 from psmr.study.record.terminals import QUANTITIES, Terminal, terminals
-from psmr.study.topology.network import buses, nominal_frequency
-from psmr.study.topology.remembered import of_devices
 
 UNITS: Mapping[str, str] = {"v": "pu", "angle": "rad", "frequency": "Hz", **QUANTITIES}
 """Units of the computed quantities."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from psmr.numerics.run.counters import Counters
-from psmr.study.record.certificate import Scheme
+from psmr.integrate.run.counters import Counters
+from psmr.study.certificate.certificate import Scheme
 
 ROLES = {
     "step": "whole system",

@@ -14,9 +14,9 @@ from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.system import System
-from psmr.grid.models.network import Shunt
+from psmr.devices.network import Shunt
+from psmr.network.topology.network import branches, buses, is_load, power_base
 from psmr.study.events.spans import Span
-from psmr.study.topology.network import branches, buses, is_load, power_base
 
 Reals = NDArray[np.float64]
 

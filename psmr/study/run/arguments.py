@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 
-from psmr.errors import InputError, nearest
+from psmr.base.errors import InputError, nearest
 from psmr.study.detectors.detection import Monitor
 
 _STEP = 'the step belongs to the scheme, for instance scheme=psmr.SingleRate("TM", h={value!r})'

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psmr.base.drawing import draw
+from psmr.base.errors import InputError, PsmrWarning
 from psmr.dae.system.system import System
-from psmr.errors import InputError, PsmrWarning
+from psmr.network.topology.network import buses
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.values import values_of
 from psmr.study.run.points import at_rows_of, with_dense_output
-from psmr.study.topology.network import buses
 
 SHOWN = 5
 """So many devices that only one system has are named."""
@@ -48,9 +49,9 @@ class Comparison:
 
     def plot(self) -> Figure:
         """Return a figure of the six most different signals, both runs and their difference."""
-        from psmr.study.output.plots import comparison
-
-        return comparison(self.run, self.other, list(self.table["signal"].head(6)))
+        names = list(self.table["signal"].head(6))
+        figure: Figure = draw("run.plots.comparison", self.run, self.other, names)
+        return figure
 
     def __str__(self) -> str:
         heads = [

@@ -19,28 +19,28 @@ from typing import Any
 import numpy as np
 
 from partitioning.partition import Partition
-from psmr.arguments import misfit
+from psmr.base.arguments import misfit
+from psmr.base.errors import InputError, shown
 from psmr.dae.compile.codegen import CompiledComponent, compile_component
 from psmr.dae.declare.algebraic_form import algebraic_form
 from psmr.dae.declare.component import Component
 from psmr.dae.declare.origin import Origin, packed, unpacked
 from psmr.dae.declare.structure import structured
-from psmr.errors import InputError, shown
-from psmr.numerics.schemes.choices import DefaultChoice, Weights
+from psmr.integrate.schemes.choices import DefaultChoice, Weights
 
 MAKERS = {"algebraic_form": algebraic_form, "structured": structured}
 """What makes a class of component from another one."""
 
 OWN = re.compile(
-    r"(partitioning|psmr\.(dae|numerics|papers|grid\.models|pencil\.report"
-    r"|study\.(criteria|events|detectors|outcome|record|run)))(\.[a-z_0-9]+)*"
+    r"(partitioning|psmr\.(dae|integrate|papers|devices|pencil\.deformation"
+    r"|study\.(certificate|criteria|events|detectors|outcome|record|run)))(\.[a-z_0-9]+)*"
 )
 """Modules of psmr in which the classes stand of which a run consists."""
 
 
 CHECKED = (
     "psmr.dae.declare.",
-    "psmr.numerics.schemes.",
+    "psmr.integrate.schemes.",
     "psmr.papers.",
     "psmr.study.detectors.monitors",
     "psmr.study.criteria",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.optional import optional
+from psmr.base.optional import optional
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import unit_of
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from psmr.arguments import check_arguments
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import InputError, PsmrError, PsmrWarning
+from psmr.base.files import unreadable
 from psmr.dae.system.validate_tables import first_invalid_table
-from psmr.errors import InputError, PsmrError, PsmrWarning
-from psmr.files import unreadable
-from psmr.io.text import require_file
+from psmr.files.text import require_file
 from psmr.study.detectors.finding import Stop
 from psmr.study.run.encoded import Damaged, Decoder
 from psmr.study.run.run import Run

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.errors import InputError, shown
+from psmr.base.errors import InputError, shown
 from psmr.study.record.dense import dense_points
 from psmr.study.record.recorded import Recorded
 

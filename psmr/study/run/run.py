@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psmr.arguments import check_arguments
+from psmr.base.arguments import check_arguments
+from psmr.base.drawing import draw
+from psmr.base.errors import InputError, PsmrError
+from psmr.base.files import OutputTransaction
 from psmr.dae.system.linear import LinearDae, modes
 from psmr.dae.system.system import System
-from psmr.errors import InputError, PsmrError
-from psmr.files import OutputTransaction
-from psmr.numerics.run.trajectory import Change
+from psmr.integrate.run.trajectory import Change
+from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.detection import Detection, Detectors, detect
 from psmr.study.detectors.finding import Stop
 from psmr.study.events import Event
 from psmr.study.events.spans import Span, spans_of
+from psmr.study.outcome.judgement import Judgement, judge_run
 from psmr.study.outcome.outcome import Outcome
-from psmr.study.outcome.red_amber_green import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
-from psmr.study.record.certificate import Certificate, Scheme
 from psmr.study.record.certificate_after import certificate_after
 from psmr.study.record.global_error import GlobalError
 from psmr.study.record.reduced_record import ReducedRecord
@@ -215,7 +216,7 @@ class Run:
 
     @property
     def judgement(self) -> Judgement:
-        """Red, amber or green, with the reasons; see `psmr.study.outcome.red_amber_green.Judgement`."""
+        """Red, amber or green, with the reasons; see `psmr.study.outcome.judgement.Judgement`."""
         return judge_run(self.outcome, self.certificate, self.certificate_after)
 
     def __getitem__(self, names: str | Iterable[str]) -> pd.Series | pd.DataFrame:
@@ -467,26 +468,23 @@ class Run:
                 write(self.t[rows], values)
 
     def plot(self, names: str | Iterable[str] | None = None, **options: Any) -> Figure:
-        """Return a figure over time, events marked; see `psmr.study.output.plots.trajectories`."""
+        """Return a figure over time, events marked; see `psmr.figures.run.plots.trajectories`."""
         check_arguments(Run.plot, locals())
-        from psmr.study.output.plots import trajectories
-
-        return trajectories(self, names, **options)
+        figure: Figure = draw("run.plots.trajectories", self, names, **options)
+        return figure
 
     def to_html(
         self, path: str | os.PathLike[str], system: System | None = None, interactive: bool = False
     ) -> None:
-        """Write a report on the run, one page with figures; see `psmr.study.output.report.run_page`.
+        """Write a report on the run, one page with figures; see `psmr.figures.run.report.run_page`.
 
         `system` takes the place of the run's own; `interactive` adds figures to zoom and hover over.
         """
         check_arguments(Run.to_html, locals())
-        from psmr.study.output.report import run_page, write_page
-
-        write_page(path, run_page(self, system, interactive=interactive))
+        page = draw("run.report.run_page", self, system, interactive=interactive)
+        draw("run.report.write_page", path, page)
 
     def summary(self) -> str:
         """Return what a terminal shows of the run."""
-        from psmr.study.output.report import run_text
-
-        return run_text(self)
+        text: str = draw("run.report.run_text", self)
+        return text

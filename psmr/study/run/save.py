@@ -8,8 +8,8 @@ import zipfile
 
 import numpy as np
 
-from psmr.errors import InputError
-from psmr.files import RUNS, OutputTransaction, require_suffix
+from psmr.base.errors import InputError
+from psmr.base.files import RUNS, OutputTransaction, require_suffix
 from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
 from psmr.study.run.encoded import Encoder

@@ -9,14 +9,17 @@ from typing import Literal, Never
 
 from numpy.typing import ArrayLike
 
-from psmr.arguments import check_arguments, positive_number
+from psmr.base.arguments import check_arguments, positive_number
+from psmr.base.errors import InputError, PsmrError, PsmrWarning, SchemeError, shown
+from psmr.base.files import OutputTransaction
 from psmr.dae.system.system import System
-from psmr.errors import InputError, PsmrError, PsmrWarning, SchemeError, shown
-from psmr.files import OutputTransaction
-from psmr.numerics.run.actions import Actions
-from psmr.numerics.run.integrate import integrate
-from psmr.numerics.run.trajectory import Change, Follower, Trajectory
-from psmr.numerics.schemes.variable_step import VariableStep
+from psmr.integrate.run.actions import Actions
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.trajectory import Change, Follower, Trajectory
+from psmr.integrate.schemes.variable_step import VariableStep
+from psmr.network.topology.plants import plants
+from psmr.study.certificate.certificate import Scheme, certify
+from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.detection import Detection, Detectors, Monitor, detect
 from psmr.study.detectors.finding import Finding, Stop
@@ -26,16 +29,13 @@ from psmr.study.events import Event
 from psmr.study.events.schedule import schedule
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.output.tables import table_writer
-from psmr.study.record.certificate import Scheme, certify
 from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.signals import units_of
 from psmr.study.record.stats import Stats
-from psmr.study.record.step_sizes import judged_steps
 from psmr.study.run.arguments import checked_monitors, refuse_slips
 from psmr.study.run.run import Run
 from psmr.study.run.size import check_size
-from psmr.study.topology.plants import plants
 
 # A solution that is resolved turns back on itself at a few corners at most, not at every tenth step.
 CHATTER = 0.1

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from psmr.base.errors import InputError
 from psmr.dae.system.system import System
-from psmr.errors import InputError
-from psmr.numerics.run.memory import available_memory, bytes_text
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.run.memory import available_memory, bytes_text
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.study.record.record import Record
 
 # Seconds of computing per fast step and unknown, about: 63 unknowns of WSCC-9 take 30 us a step.

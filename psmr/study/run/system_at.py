@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.errors import InputError, shown
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.errors import InputError, shown
 from psmr.study.events.spans import Span, system_in
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.recorded import Recorded

@@ -11,8 +11,8 @@ import numpy as np
 import partitioning
 from partitioning import Partition, PartitionError
 from psmr.dae.system.linear import LinearDae
-from psmr.numerics.schemes.multirate import EXTRAPOLATION, Multirate
-from psmr.numerics.schemes.single_rate import SingleRate
+from psmr.integrate.schemes.multirate import EXTRAPOLATION, Multirate
+from psmr.integrate.schemes.single_rate import SingleRate
 
 # Steps in s: about five to a doubling, numbers that a person would type.
 GRID = tuple(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.numerics.run.integrate import integrate
+from psmr.integrate.run.integrate import integrate
 from psmr.pencil.deformation.deformation import LARGEST, deformation
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.columns import deformation_columns

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.base.errors import SimulationError, SingularError
 from psmr.dae.system.system import System
-from psmr.errors import SimulationError, SingularError
-from psmr.numerics.run.changes import autonomous
-from psmr.numerics.schemes.multirate import SCHUR
-from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.solve.algebraic_solve import consistent
-from psmr.numerics.solve.status import DONE, NO_ROOM
-from psmr.numerics.step.time_grid import TimeGrid
+from psmr.integrate.run.changes import autonomous
+from psmr.integrate.schemes.multirate import SCHUR
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.solve.algebraic_solve import consistent
+from psmr.integrate.solve.status import DONE, NO_ROOM
+from psmr.integrate.step.time_grid import TimeGrid
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.search import find
@@ -35,7 +35,7 @@ from psmr.pencil.modes.shift_invert import ShiftInvert
 from psmr.pencil.modes.spectrum import modes_of
 
 if TYPE_CHECKING:
-    from psmr.numerics.schemes.multirate import Multirate
+    from psmr.integrate.schemes.multirate import Multirate
 
 Reals = NDArray[np.float64]
 Terms = tuple[float, float, float]

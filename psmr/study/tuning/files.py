@@ -9,13 +9,12 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from psmr.errors import StudyError
-from psmr.files import OutputTransaction
-from psmr.io.read import CaseFile
-from psmr.study.output.canvas import close, save
+from psmr.base.drawing import draw
+from psmr.base.errors import StudyError
+from psmr.base.files import OutputTransaction
+from psmr.files.read import CaseFile
 from psmr.study.output.files import placed
 from psmr.study.tuning.confirmation import Confirmation
-from psmr.study.tuning.pareto import pareto
 from psmr.study.tuning.tuning import Candidate, Tuning
 
 WIDTH = 110
@@ -56,15 +55,11 @@ def write_tuning(folder: str | os.PathLike[str], tuning: Tuning, case: CaseFile)
     """
     place = Path(folder)
     files = tuple(place / name for name in FILES)
-    figure = pareto(tuning)
-    try:
-        with OutputTransaction(StudyError) as transaction:
-            with transaction.file(files[2]) as temporary:
-                temporary.write_text(tuning.table.to_csv(index=False), encoding="utf-8")
-            save(figure, files[1], transaction)
-            write_study(files[0], tuning, case, transaction)
-    finally:
-        close(figure)
+    with OutputTransaction(StudyError) as transaction:
+        with transaction.file(files[2]) as temporary:
+            temporary.write_text(tuning.table.to_csv(index=False), encoding="utf-8")
+        draw("run.tuning.save_pareto", tuning, files[1], transaction)
+        write_study(files[0], tuning, case, transaction)
     return files
 
 

@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import SuperLU
 
+from psmr.base.errors import InputError, SchemeError, SingularError
 from psmr.dae.system.linear import LinearDae
-from psmr.errors import InputError, SchemeError, SingularError
-from psmr.numerics.schemes.scheme import Scheme
-from psmr.numerics.schemes.single_rate import SingleRate
-from psmr.numerics.schemes.tableaux import TABLEAUX
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.tableaux.tableaux import TABLEAUX
 from psmr.pencil.deformation.one_step import stability_function
 from psmr.pencil.deformation.refine import ACCEPTED, Refinement
 from psmr.pencil.deformation.step_judge import refuse_unstable, refuse_unstable_at_size
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.columns import deformation_columns
 from psmr.pencil.modes.matching import REPRESENTED, Match, match, status_of, unwrapped_logarithm
-from psmr.pencil.modes.outermost import outermost
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import EIGENVALUE_TOLERANCE, ShiftInvert
 from psmr.pencil.modes.spectrum import Modes, modes_of, multipliers_of
 from psmr.pencil.modes.verdict import excess_of, mode_text, stable_and_radius
+from psmr.pencil.operator.outermost import outermost
 from psmr.pencil.operator.step_map import step_map
 from psmr.pencil.operator.step_operator import step_operator
 from psmr.study.tuning.tuning import Target

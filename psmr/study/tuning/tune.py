@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from psmr.arguments import check_arguments
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import SchemeError
 from psmr.dae.system.system import System
-from psmr.errors import SchemeError
-from psmr.numerics.schemes.multirate import EXTRAPOLATION
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.integrate.schemes.multirate import EXTRAPOLATION
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.study.tuning.candidates import GRID, Family, families, families_at_size
 from psmr.study.tuning.cost import CostModel, calibrate
@@ -38,8 +38,8 @@ def tune(
     ----------
     system
         At its equilibrium. Beyond 2,000 variables a candidate is judged by chosen modes of the band, its
-        stability by the outermost multipliers (`psmr.pencil.modes.outermost`), and only steps that would be
-        cheaper than the best one so far are tried; `Tuning.coverage` says so.
+        stability by the outermost multipliers (`psmr.pencil.operator.outermost`), and only steps that would
+        be cheaper than the best one so far are tried; `Tuning.coverage` says so.
     up_to, accuracy, damping, frequency, margin
         See `Target`.
     progress

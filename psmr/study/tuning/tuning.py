@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from psmr.arguments import settle_fields
-from psmr.errors import InputError
-from psmr.numerics.schemes.scheme import Scheme
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import InputError
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.tuning.cost import CostModel
 

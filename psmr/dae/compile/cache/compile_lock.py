@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from psmr.base.signals import held_back
 from psmr.dae.compile.cache.entry import FLAGS, LOCK_SUFFIX
-from psmr.uninterrupted import held_back
 
 # Time in s after which a waiting process compiles the entry for itself: far above what compiling takes, so
 # that a process that was stopped while it compiled delays nobody for long.

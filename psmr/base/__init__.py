@@ -1,0 +1,1 @@
+"""What every room may use: errors, arguments, files written whole, optional packages, signals."""

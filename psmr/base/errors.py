@@ -1,0 +1,171 @@
+"""The errors of psmr: one small tree.
+
+Every message says what went wrong, where (file and line, device and field, variable, time and iteration),
+with which value, and what to try.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
+
+from psmr.base.printable import printable
+
+SHOWN = 50
+"""So many mistakes of a file are listed; of more only the number is said."""
+
+_LONGEST = 200
+"""Of a value that is longer, this many characters are shown."""
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+class PsmrError(Exception):
+    """Base of every error that psmr raises on purpose.
+
+    Attributes
+    ----------
+    partial
+        The points up to a failure in a run, where its caller asked to keep them; otherwise None.
+    """
+
+    partial: Any = None
+
+    def __str__(self) -> str:
+        # What it quotes of a file must not steer the terminal that shows it.
+        return printable(super().__str__())
+
+
+class InputError(PsmrError, ValueError):
+    """Something that was handed in is wrong: a name, a value, a file.
+
+    Attributes
+    ----------
+    mistakes
+        Each for itself, where there are several.
+    """
+
+    mistakes: tuple[str, ...] = ()
+
+
+class CaseError(InputError):
+    """A case (network, devices, parameters) is wrong or contradicts itself."""
+
+
+class StudyError(InputError):
+    """A study file is wrong or contradicts itself."""
+
+
+class SchemeError(InputError):
+    """A choice of the integration scheme is out of range or does not fit the system."""
+
+
+class EventError(InputError):
+    """An event names something that is not there, or a time outside the run.
+
+    Attributes
+    ----------
+    event
+        The event, where one alone is at fault; otherwise None.
+    """
+
+    event: Any = None
+
+
+class PowerFlowError(PsmrError):
+    """The power flow has no solution, or none was found."""
+
+
+class InitialisationError(PsmrError):
+    """No equilibrium was found, or a device starts outside its limits."""
+
+
+class SimulationError(PsmrError):
+    """A step did not converge or left the finite numbers."""
+
+
+class SingularError(PsmrError):
+    """A matrix that must be regular is singular."""
+
+
+class PsmrWarning(UserWarning):
+    """Something that lets a run go on and that its user must know."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the known name closest to `name`, or an empty string."""
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, cut where it is long."""
+    try:
+        words = repr(value)
+    except ValueError:
+        # Python writes no whole number of more than 4,300 digits.
+        return "a whole number of more than 4300 digits"
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+
+
+class Mistakes:
+    """Collects what is wrong with a file while the reading goes on, so that all of it is said at once.
+
+    Parameters
+    ----------
+    error
+        What `finish` raises.
+    """
+
+    def __init__(self, error: type[InputError] = CaseError) -> None:
+        self.error = error
+        self.found: list[str] = []
+
+    def attempt(
+        self, what: Callable[Given, Result], *arguments: Given.args, **more: Given.kwargs
+    ) -> Result | None:
+        """Return what a function returns; where it raises InputError keep that, and return None."""
+        try:
+            return what(*arguments, **more)
+        except InputError as error:
+            self.found += [words for words in error.mistakes or (str(error),) if words not in self.found]
+            return None
+
+    def finish(self) -> None:
+        """Raise the error with everything that was found, if anything was."""
+        if self.found:
+            raise self.made()
+
+    def made(self) -> InputError:
+        """Return the error with everything that was found, which is not nothing, in order of the lines."""
+        self.found = _by_line(self.found)
+        if len(self.found) == 1:
+            return self.error(self.found[0])
+        more = len(self.found) - SHOWN
+        rest = [f"... and {more} more"] if more > 0 else []
+        error = self.error("\n  ".join([f"{len(self.found)} mistakes:", *self.found[:SHOWN], *rest]))
+        error.mistakes = tuple(self.found)
+        return error
+
+
+def _by_line(found: list[str]) -> list[str]:
+    """Return sentences that begin with file and line in the order of files, as met, and lines."""
+    places = [re.match(r"(.+?):(\d+)(?=[: ])", words) for words in found]
+    files = [place[1] for place in places if place]
+    if len(files) < len(found):
+        return found
+    keys = [(files.index(place[1]), int(place[2])) for place in places if place]
+    return [found[k] for k in sorted(range(len(found)), key=keys.__getitem__)]
+
+
+def placed(error: InputError, kind: type[InputError], place: str) -> InputError:
+    """Return an error of a kind that says the same, every mistake with its place before it."""
+    mistakes = Mistakes(kind)
+    mistakes.found = [f"{place}: {words}" if place else words for words in error.mistakes or (str(error),)]
+    return mistakes.made()

@@ -1,0 +1,191 @@
+"""Carry a study out: case to system, recipe to scheme, run to files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from psmr.base.errors import EventError, PsmrError, SchemeError, StudyError
+from psmr.base.files import OutputTransaction
+from psmr.cli.run_outputs import (
+    Page,
+    earlier_files,
+    planned,
+    tables_of,
+    warn_of_removed,
+    write_outputs,
+    write_partial,
+)
+from psmr.dae.system.system import System
+from psmr.figures.run.report import Origin
+from psmr.files.read import CaseFile
+from psmr.study.file.names import check_signals, refuse_events
+from psmr.study.file.recipe import Recipe
+from psmr.study.file.study import Output, Study, usual_folder
+from psmr.study.output.files import check_writable
+from psmr.study.output.tables import require_pyarrow
+from psmr.study.record.record import Record
+from psmr.study.record.signals import Signals
+from psmr.study.run.run import Run
+from psmr.study.run.simulate import simulate
+
+
+def load_system(file: CaseFile) -> System:
+    """Return the system of a case file at its equilibrium."""
+    from psmr.network.powerflow.powerflow import power_flow
+    from psmr.network.start.initialise import build
+
+    case = file.read()
+    flow = power_flow(case, file.reactive_limits)
+    return build(case, flow, start_at_limits=file.start_at_limits)
+
+
+def prepare(study: Study) -> tuple[System, Recipe]:
+    """Return the system of a study and the recipe of its scheme."""
+    return load_system(study.case), study.recipe
+
+
+def run_study(
+    study: Study,
+    folder: str | Path | None = None,
+    progress: Callable[[float], None] | None = None,
+    extra: Mapping[str, Any] | None = None,
+    write: bool = True,
+    record: Mapping[str, Any] | None = None,
+    large: bool = False,
+    stage: Callable[[str], None] | None = None,
+) -> tuple[System, Run, tuple[Path, ...]]:
+    """Run a study and write what it asks for.
+
+    Parameters
+    ----------
+    study
+        From `read_study`.
+    folder
+        Takes the place of the study's own output folder.
+    progress
+        Called with the time reached in s.
+    extra
+        Outputs asked for beside the study's own, by the field names of `Output`.
+    write
+        Whether anything is written.
+    record
+        What the run keeps, by the field names of `psmr.Record`, in place of what the study says.
+    large
+        See `simulate`.
+    stage
+        Called with what is done beside the simulation, in words: a search for a partition, a file.
+
+    Returns
+    -------
+    System, Run, tuple of Path
+        The system, the run, and the files written.
+
+    Raises
+    ------
+    StudyError
+        For a study without a simulation, and for a folder that cannot be written; before the run.
+    SimulationError
+        When a step does not converge. What was computed up to there is written as such, under names of its
+        own, and is `partial` of the error.
+    """
+    if study.t_end is None:
+        raise StudyError(
+            f"{study.source}: there is nothing to run; add [simulation] with t_end, "
+            "or ask for `psmr deformation` of it"
+        )
+    output = _output_of(study, folder, extra or {}) if write else None
+    if output:
+        check_writable(output.folder, planned(output))
+    kept = replace(study.record or Record(), **record) if record else study.record
+    system, recipe = prepare(study)
+    streamed: tuple[Path, ...] = ()
+    if output:
+        _check_output(study, output, system, kept)
+        if kept is not None and output.signals is None:
+            streamed = tuple(tables_of(output))
+            kept = replace(kept, files=streamed)
+    try:
+        scheme = recipe.scheme(system.linearise(), stage)
+    except SchemeError as error:
+        raise SchemeError(f"{study.places.scheme}: {error}" if study.places.scheme else str(error)) from error
+    earlier = () if output is None else earlier_files(output)
+    try:
+        with OutputTransaction(StudyError, instead=earlier) as transaction:
+            run = simulate(
+                system,
+                scheme,
+                study.t_end,
+                study.events,
+                all=study.fast_points,
+                progress=progress,
+                partial=output is not None,
+                monitors=study.monitors,
+                criteria=study.criteria,
+                record=kept,
+                large=large,
+                transaction=transaction,
+            )
+            if output is None:
+                return system, run, ()
+            page = Page(system, study.name, _origin(study))
+            files = write_outputs(run, output, page, transaction, streamed, stage)
+    except EventError as error:
+        refuse_events(study, system)
+        for event, where in zip(study.events, study.places.events, strict=False):
+            if event is error.event:
+                raise StudyError(f"{where}: {error}") from error
+        raise
+    except PsmrError as error:
+        if output is not None and error.partial is not None:
+            page = Page(system, f"{study.name}: partial run", _origin(study))
+            error.args = (f"{error}\n{write_partial(error.partial, output, page, stage)}",)
+        raise
+    warn_of_removed(transaction.removed)
+    return system, run, files
+
+
+def default_folder(study: Study) -> Path:
+    """Return where a run of a study is written that names no folder: ``results/NAME``, after its file."""
+    return usual_folder(study.source)
+
+
+def _origin(study: Study) -> Origin | None:
+    """Return what a report says of where its run came from, of a study that was read from a file."""
+    if not study.source:
+        return None
+    return Origin(f"psmr run {study.source}", study.text, str(study.case.path))
+
+
+def _output_of(study: Study, folder: str | Path | None, extra: Mapping[str, Any]) -> Output | None:
+    if folder is not None:
+        extra = {**extra, "folder": str(folder)}
+    if study.output:
+        return replace(study.output, **extra)
+    if extra and folder is None:
+        raise StudyError(
+            f"{study.source}: there is no folder for {', '.join(extra)}; add [output], or give -o FOLDER"
+        )
+    return Output(**extra) if extra else None
+
+
+def _check_output(study: Study, output: Output, system: System, record: Record | None) -> None:
+    """Find a misspelt signal and a missing writer before the run, not after half of the files are written."""
+    check_signals(study, system, output.signals, None if record is None else record.signals)
+    chosen = Signals.of(system).select(output.signals)
+    if record is not None and record.signals is not None:
+        kept = set(Signals.of(system).select(record.signals))
+        lost = [name for name in chosen if name not in kept] if output.signals is not None else ()
+        if lost:
+            raise StudyError(
+                f"the outputs ask for {lost[0]}, which the run does not keep; add it to record "
+                "(--record), or choose signals that are kept (--signals)"
+            )
+    if output.parquet:
+        require_pyarrow()
+    if output.html and output.interactive:
+        from psmr.figures.run.interactive import require_bokeh
+
+        require_bokeh()

@@ -1,0 +1,145 @@
+"""Grid-forming converters: voltage sources that share load by droop.
+
+Per unit on the converter's own base `s_n`; angles in rad against a frame that turns at nominal frequency;
+time in s. All d and q quantities are in the converter's own frame, whose d axis is at `theta`.
+
+Circuit and control diagram (v_b is the voltage of the bus, v_c that of the filter's capacitor)::
+
+    u --- r_f + j x_f --- i --> --+-- v_c --- r_c + j x_c --- i_o --> v_b + v_2 + v_5 + v_7
+                                  |
+                               j b_f
+
+    p -> 1/(1 + s t_p) -> p_m      w = 1 + m_p (p_ref - p_m)      w - 1 -> 2 pi f_n/s -> theta
+    q -> 1/(1 + s t_p) -> q_m      v* = v_ref - n_q q_m - (r_v + j x_v) i_o
+
+    v* - v_c -> kp_v + ki_v/s ---> + ---> limit i_max ---> i_cmd
+               f_i i_o + j b_f v_c --^
+
+    i_cmd - i -> kp_i + ki_i/s --> + ---> u
+               f_v v_c + j x_f i ----^
+
+p and q are those of v_c and i_o. The converter acts as the voltage u that its modulator is asked for,
+averaged over the switching. The integrators are x_d, x_q (voltage) and y_d, y_q (current). The limit keeps
+the angle of the current and shortens it to i_max; what it cuts off is fed back to the integrators of the
+voltage with the gain k_aw, so that they do not wind up in a fault.
+
+v_2, v_5 and v_7 are the negative sequence and harmonics of the voltage at the bus, see
+`psmr.devices.converters.harmonic_voltage`.
+
+Set-points are p_ref and v_ref. Two such converters at one bus share its load by their droops.
+
+The current i_o is a state, and the network around it an algebraic one. Where there is no other source than
+such converters, the loads must tell the voltage from the current: impedances and motors do. Constant
+currents alone leave the voltage undetermined, and constant powers alone are unstable within microseconds, as
+a negative resistance behind a reactor is.
+
+Sources: N. Pogaku, M. Prodanovic and T. C. Green, Modeling, analysis and testing of autonomous operation of
+an inverter-based microgrid, IEEE Trans. Power Electronics 22(2), 2007, section II (power, voltage and current
+controllers, filter; there f_v = 0 and no limit); A. Yazdani and R. Iravani, Voltage-Sourced Converters in
+Power Systems (2010), chapters 8 and 9 (feed-forward of the voltage, limit of the current reference); K. J.
+Astrom and T. Hagglund, Advanced PID Control (2006), chapter 3 (anti-windup).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
+from psmr.devices.blocks import lag, limit_magnitude, rotate
+from psmr.devices.converters.following import PU
+from psmr.devices.converters.harmonic_voltage import HARMONICS, V_2, V_5, V_7, with_harmonics
+from psmr.devices.converters.lcl import lcl_filter
+from psmr.devices.machines import F_N, S_BASE, S_N
+
+
+class GridFormingConverter(Component):
+    """Grid-forming converter with droop, filter and nested loops; diagram and sources: module text."""
+
+    states = (
+        *("theta", "p_m", "q_m", "x_d", "x_q", "y_d", "y_q"),
+        *("i_d", "i_q", "v_cd", "v_cq", "i_od", "i_oq"),
+    )
+    inputs = ("v_re", "v_im", "p_ref", "v_ref")
+    outputs = ("i_re", "i_im")
+    together = (("i_d", "i_q"), ("v_cd", "v_cq"), ("i_od", "i_oq"))
+    units = {"theta": "rad"}
+    ramps = HARMONICS
+
+    s_n = S_N
+    s_base = S_BASE
+    f_n = F_N
+    m_p = Parameter("pu speed per pu power", "droop of the frequency", nonnegative)
+    n_q = Parameter("pu voltage per pu power", "droop of the voltage", nonnegative)
+    t_p = Parameter("s", "time constant of the power measurements", positive)
+    r_v = Parameter(PU, "virtual resistance", nonnegative, default=0.0)
+    x_v = Parameter(PU, "virtual reactance", nonnegative, default=0.0)
+    kp_v = Parameter("pu current per pu voltage", "proportional gain of the voltage control", nonnegative)
+    ki_v = Parameter("1/s", "integral gain of the voltage control", positive)
+    f_i = Parameter("1", "part of the output current that is fed forward", fraction)
+    kp_i = Parameter("pu voltage per pu current", "proportional gain of the current control", positive)
+    ki_i = Parameter("1/s", "integral gain of the current control", positive)
+    f_v = Parameter("1", "part of the capacitor's voltage that is fed forward", fraction, default=0.0)
+    r_f = Parameter(PU, "resistance of the filter's reactor", nonnegative)
+    x_f = Parameter(PU, "reactance of the filter's reactor", positive)
+    b_f = Parameter(PU, "susceptance of the filter's capacitor", positive)
+    r_c = Parameter(PU, "resistance between filter and bus", nonnegative)
+    x_c = Parameter(PU, "reactance between filter and bus", positive)
+    i_max = Parameter(PU, "limit of the current's magnitude", positive)
+    k_aw = Parameter("1/s", "gain of the anti-windup feedback", nonnegative)
+    v_2, v_5, v_7 = V_2, V_5, V_7
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives and the current into the bus."""
+        v_d, v_q = rotate(m, *with_harmonics(m, v, p), v.theta)
+        w = 1 + p.m_p * (v.p_ref - v.p_m)
+        p_e, q_e = v.v_cd * v.i_od + v.v_cq * v.i_oq, v.v_cq * v.i_od - v.v_cd * v.i_oq
+        # Voltage control: its reference, its error, the current that it asks for.
+        e_d = v.v_ref - p.n_q * v.q_m - p.r_v * v.i_od + p.x_v * v.i_oq - v.v_cd
+        e_q = -p.r_v * v.i_oq - p.x_v * v.i_od - v.v_cq
+        d_ref = p.f_i * v.i_od - p.b_f * v.v_cq + p.kp_v * e_d + v.x_d
+        q_ref = p.f_i * v.i_oq + p.b_f * v.v_cd + p.kp_v * e_q + v.x_q
+        d_cmd, q_cmd = limit_magnitude(m, d_ref, q_ref, p.i_max)
+        # Current control: the voltage that it asks for.
+        u_d = p.f_v * v.v_cd - p.x_f * v.i_q + p.kp_i * (d_cmd - v.i_d) + v.y_d
+        u_q = p.f_v * v.v_cq + p.x_f * v.i_d + p.kp_i * (q_cmd - v.i_q) + v.y_q
+        w_n = 2 * np.pi * p.f_n
+        derivatives = (
+            w_n * (w - 1),
+            lag(p_e, v.p_m, p.t_p),
+            lag(q_e, v.q_m, p.t_p),
+            p.ki_v * e_d + p.k_aw * (d_cmd - d_ref),
+            p.ki_v * e_q + p.k_aw * (q_cmd - q_ref),
+            p.ki_i * (d_cmd - v.i_d),
+            p.ki_i * (q_cmd - v.i_q),
+            *lcl_filter(v, p, w, (u_d, u_q), (v_d, v_q), (p.r_c, p.x_c)),
+        )
+        base = p.s_n / p.s_base
+        i_re, i_im = rotate(m, v.i_od, v.i_oq, -v.theta)
+        return derivatives, (), (base * i_re, base * i_im)
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium without limits."""
+        i_o = terminal.current * p.s_base / p.s_n
+        v_c = terminal.voltage + (p.r_c + 1j * p.x_c) * i_o
+        source = v_c + (p.r_v + 1j * p.x_v) * i_o
+        theta = np.angle(source)
+        power = v_c * np.conj(i_o)
+        turn = np.exp(-1j * theta)
+        i_o, v_c = i_o * turn, v_c * turn
+        i = i_o + 1j * p.b_f * v_c
+        x, y = (1 - p.f_i) * i_o, (1 - p.f_v) * v_c + p.r_f * i
+        pairs = {"x_": x, "y_": y, "i_": i, "v_c": v_c, "i_o": i_o}
+        return {
+            **{f"{name}d": value.real for name, value in pairs.items()},
+            **{f"{name}q": value.imag for name, value in pairs.items()},
+            "theta": theta,
+            "p_m": power.real,
+            "q_m": power.imag,
+            "p_ref": power.real,
+            "v_ref": np.abs(source) + p.n_q * power.imag,
+        }

@@ -1,0 +1,114 @@
+"""The brushless excitation system with a PID regulator of the standard library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative, positive
+from psmr.dae.declare.mathematics import NumericMath
+from psmr.devices.blocks import (
+    lag,
+    quadratic_saturation,
+    rectified,
+    saturation_conflict,
+    unrectified,
+    washout,
+)
+from psmr.devices.exciters.compensator import regulated_voltage
+
+
+class AC8B(Component):
+    """Alternator with uncontrolled rectifier and PID regulator, IEEE type AC8B (2005).
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m      e = v_ref + v_s - v_m
+        e -> k_pr + k_ir/s + s k_dr/(1 + s t_dr), limits [v_pid_min, v_pid_max]
+        -> k_a/(1 + s t_a), limits [v_r_min, v_r_max] -> v_r
+        v_r - v_fe -> 1/(s t_e), at least v_e_min, with v_fe at most v_fe_max -> v_e
+        v_fe = (k_e + S_E(v_e)) v_e + k_d i_f      v_f = v_e F_EX(k_c i_f/v_e)
+
+    The limits of the regulator's PID hold for its integral part, without windup, and for its output. v_e_max
+    is the v_e at which v_fe would be v_fe_max: it falls as the field current i_f of the machine rises.
+    Source: IEEE Std 421.5-2005, type AC8B; PSS/E, Model Library, AC8B.
+    """
+
+    states = ("v_m", "x_i", "x_d", "v_r", "v_e")
+    algebraic = ("v_f", "v_e_max")
+    inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
+    optional = {"v_s": 0.0}
+    limits = {"x_i": ("v_pid_min", "v_pid_max"), "v_r": ("v_r_min", "v_r_max"), "v_e": ("v_e_min", "v_e_max")}
+    lags = {"v_m": ("t_r",), "x_d": ("t_dr",), "v_r": ("t_a",)}
+    integrals = {"x_i": "k_ir"}
+
+    t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
+    k_pr = Parameter("pu", "proportional gain of the regulator", nonnegative)
+    k_ir = Parameter("pu/s", "integral gain of the regulator", nonnegative)
+    k_dr = Parameter("pu s", "derivative gain of the regulator", nonnegative)
+    t_dr = Parameter("s", "time constant of the derivative", nonnegative)
+    v_pid_max = Parameter("pu", "upper limit of the PID's output")
+    v_pid_min = Parameter("pu", "lower limit of the PID's output")
+    v_r_max = Parameter("pu", "upper limit of the regulator's output")
+    v_r_min = Parameter("pu", "lower limit of the regulator's output")
+    v_fe_max = Parameter("pu", "upper limit of the exciter's field current", positive)
+    v_e_min = Parameter("pu", "lower limit of the exciter's voltage")
+    t_a = Parameter("s", "time constant of the amplifier", nonnegative)
+    k_a = Parameter("pu", "gain of the amplifier", positive)
+    t_e = Parameter("s", "time constant of the exciter", positive)
+    k_c = Parameter("pu", "regulation of the rectifier", nonnegative)
+    k_d = Parameter("pu", "demagnetisation by the field current", nonnegative)
+    k_e = Parameter("pu", "constant of the exciter (1 where separately excited)", positive)
+    e_1 = Parameter("pu", "first exciter voltage of the saturation curve", nonnegative)
+    se_1 = Parameter("1", "saturation at e_1", nonnegative)
+    e_2 = Parameter("pu", "second exciter voltage of the saturation curve", nonnegative)
+    se_2 = Parameter("1", "saturation at e_2", nonnegative)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a regulator without a gain, a derivative without its lag, crossed limits, saturation."""
+        if p["k_pr"] == 0 == p["k_ir"]:
+            return "k_pr = k_ir = 0: one of them must be > 0"
+        if p["t_dr"] == 0 != p["k_dr"]:
+            return f"t_dr = 0 and k_dr = {p['k_dr']:g}: t_dr must be > 0 where k_dr is not 0"
+        if wrong := crossed(p, ("v_pid_min", "v_pid_max")):
+            return wrong
+        return saturation_conflict(p, p["e_1"], "se_1", p["e_2"], "se_2")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of transducer, PID, amplifier, exciter; field voltage and limit of v_e."""
+        error = v.v_ref + v.v_s - v.v_m
+        washed, d_d = washout(error, v.x_d, p.t_dr)
+        regulated = m.clip(p.k_pr * error + v.x_i + p.k_dr / p.t_dr * washed, p.v_pid_min, p.v_pid_max)
+        derivatives = (
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
+            p.k_ir * error,
+            d_d,
+            lag(p.k_a * regulated, v.v_r, p.t_a),
+            (v.v_r - _field_current(m, v.v_e, v.i_f, p)) / p.t_e,
+        )
+        residuals = (
+            rectified(m, v.v_e, p.k_c * v.i_f) - v.v_f,
+            _field_current(m, v.v_e_max, v.i_f, p) - p.v_fe_max,
+        )
+        return derivatives, residuals, ()
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the field voltage that the machine needs."""
+        v_f, i_f = terminal.signals.get("v_f", 1.0), terminal.signals.get("i_f", 1.0)
+        v_e = unrectified(v_f, p.k_c * i_f)
+        v_r = _field_current(NumericMath, v_e, i_f, p)
+        regulated = v_r / p.k_a
+        error = np.where(p.k_ir > 0, 0.0, regulated / np.where(p.k_ir > 0, 1.0, p.k_pr))
+        v_m = np.abs(terminal.voltage)
+        found = {"v_m": v_m, "x_i": regulated, "x_d": error, "v_r": v_r, "v_e": v_e, "v_f": v_f}
+        return found | {"v_e_max": (p.v_fe_max - p.k_d * i_f) / p.k_e, "v_ref": v_m + error}
+
+
+def _field_current(m: Any, v_e: Any, i_f: Any, p: Any) -> Any:
+    """Return v_fe, the field current that the exciter needs for its voltage v_e."""
+    return p.k_e * v_e + quadratic_saturation(m, v_e, p.e_1, p.se_1, p.e_2, p.se_2) + p.k_d * i_f

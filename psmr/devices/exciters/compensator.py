@@ -1,0 +1,66 @@
+"""The voltage compensator of the standard library."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.declare.component import Component, Parameter, Terms
+from psmr.devices.blocks import machine_to_network
+
+
+class IEEEVC(Component):
+    """Voltage compensator: the exciter regulates the voltage behind, or before, an impedance of the machine.
+
+    ::
+
+        u = v + (r_c + j x_c) i,    and the exciter reads |u| in place of |v|
+
+    i is the current that the machine sends out, per unit on its base. With x_c > 0 the machine shares
+    reactive power with others at its bus, with x_c < 0 it regulates a point in the network, as beyond a part
+    of its transformer. Where the terminal voltage also feeds the exciter, the supply stays |v|. The record
+    COMP is |v - j x_e i|: r_c = 0, x_c = -x_e. Source: IEEE Std 421.5-2005, section 4, load compensator;
+    PSS/E, Model Library, IEEEVC and COMP; for the signs OpenIPSL, STEPS and PowerWorld.
+    """
+
+    algebraic = ("u_re", "u_im")
+    inputs = ("v_re", "v_im", "delta", "i_d", "i_q")
+    together = (("u_re", "u_im"),)
+
+    r_c = Parameter("pu on machine base", "resistance of the compensation")
+    x_c = Parameter("pu on machine base", "reactance of the compensation")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the compensated voltage."""
+        i_re, i_im = machine_to_network(m, v.i_d, v.i_q, v.delta)
+        u_re = v.v_re + p.r_c * i_re - p.x_c * i_im
+        u_im = v.v_im + p.r_c * i_im + p.x_c * i_re
+        return (), (u_re - v.u_re, u_im - v.u_im), ()
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the terminal voltage, from which the compensated one is not far."""
+        voltage = np.asarray(terminal.voltage)
+        return {"u_re": voltage.real, "u_im": voltage.imag}
+
+
+def regulated_voltage(m: Any, v: Any) -> Any:
+    """Return the voltage that an exciter regulates: of its terminals, or the compensated one if it has it."""
+    re, im = (v.u_re, v.u_im) if hasattr(v, "u_re") else (v.v_re, v.v_im)
+    return m.sqrt(re**2 + im**2)
+
+
+@functools.cache
+def compensated(exciter: type[Component]) -> type[Component]:
+    """Return an exciter beside a compensator: it regulates |u|, and what feeds it stays |v|."""
+    attributes: dict[str, Any] = {
+        "__doc__": exciter.__doc__,
+        "__module__": exciter.__module__,
+        "made_by": (compensated, exciter),
+        "inputs": (*exciter.inputs, "u_re", "u_im"),
+    }
+    return type(f"{exciter.__name__}_compensated", (exciter,), attributes)

@@ -1,0 +1,140 @@
+"""The excitation systems with a rotating direct-current exciter of the standard library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.declare.component import Component, Parameter, Terms, improper, nonnegative, positive
+from psmr.dae.declare.mathematics import NumericMath
+from psmr.devices.blocks import lag, lead_lag, quadratic_saturation, saturation_conflict, washout
+from psmr.devices.exciters.compensator import regulated_voltage
+
+
+class DirectCurrent(Component):
+    """Parameters, inputs and limits of the direct-current exciters."""
+
+    inputs = ("v_re", "v_im", "v_s", "v_ref")
+    optional = {"v_s": 0.0}
+    limits = {"v_r": ("v_r_min", "v_r_max")}
+    lags = {"v_m": ("t_r",), "v_r": ("t_a",)}
+
+    t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
+    k_a = Parameter("pu", "gain of the regulator", positive)
+    t_a = Parameter("s", "time constant of the regulator", nonnegative)
+    v_r_max = Parameter("pu", "upper limit of the regulator's output")
+    v_r_min = Parameter("pu", "lower limit of the regulator's output")
+    k_e = Parameter("pu", "constant of the exciter (1 where separately excited; 0: v_r = 0 at the start)")
+    t_e = Parameter("s", "time constant of the exciter", positive)
+    k_f = Parameter("pu", "gain of the rate feedback", nonnegative)
+    t_f = Parameter("s", "time constant of the rate feedback", positive)
+    e_1 = Parameter("pu", "first field voltage of the saturation curve", nonnegative)
+    se_1 = Parameter("1", "saturation at e_1", nonnegative)
+    e_2 = Parameter("pu", "second field voltage of the saturation curve", nonnegative)
+    se_2 = Parameter("1", "saturation at e_2", nonnegative)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to an impossible saturation curve."""
+        return saturation_conflict(p, p["e_1"], "se_1", p["e_2"], "se_2")
+
+    @staticmethod
+    def at_start(v: Mapping[str, float], p: Mapping[str, float]) -> Mapping[str, float]:
+        """Return for k_e = 0 the constant with which the self-excited exciter needs no regulator."""
+        if p["k_e"] != 0 or v["v_f"] == 0:
+            return {}
+        saturated = needed(NumericMath, v["v_f"], SimpleNamespace(**p))
+        return {"k_e": -float(saturated) / v["v_f"]} if saturated else {}
+
+
+def _voltage_error(m: Any, v: Any, p: Any) -> tuple[Any, Any, Any]:
+    """Return (error less rate feedback, derivative of the transducer, derivative of the feedback)."""
+    washed, d_f = washout(v.v_f, v.x_f, p.t_f)
+    error = v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * washed
+    return error, lag(regulated_voltage(m, v), v.v_m, p.t_r), d_f
+
+
+def exciter_slope(m: Any, v: Any, p: Any) -> Any:
+    """Return the derivative of the field voltage that the regulator's voltage v_r drives."""
+    return (v.v_r - needed(m, v.v_f, p)) / p.t_e
+
+
+def needed(m: Any, v_f: Any, p: Any) -> Any:
+    """Return the regulator's voltage that holds the field voltage v_f."""
+    return p.k_e * v_f + quadratic_saturation(m, v_f, p.e_1, p.se_1, p.e_2, p.se_2)
+
+
+def guess_direct_current(terminal: Any, p: Any) -> dict[str, Any]:
+    """Return the equilibrium of transducer, regulator and exciter for the field voltage of the machine."""
+    v_f = terminal.signals.get("v_f", 1.0)
+    v_r, v_m = needed(NumericMath, v_f, p), np.abs(terminal.voltage)
+    return {"v_m": v_m, "v_r": v_r, "v_f": v_f, "x_f": v_f, "v_ref": v_m + v_r / p.k_a}
+
+
+class IEEET1(DirectCurrent):
+    """IEEE type 1 excitation system (1968): regulator, self-excited exciter with saturation, rate feedback.
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m      v_ref + v_s - v_m - feedback -> k_a/(1 + s t_a),
+        limits [v_r_min, v_r_max] -> v_r      v_r -> 1/(k_e + S_E(v_f) + s t_e) -> v_f
+        feedback = s k_f/(1 + s t_f) v_f
+
+    S_E(v_f) v_f = b (v_f - a)^2 above a, through the two given points. Source: IEEE Committee Report,
+    Computer Representation of Excitation Systems (1968), type 1; PSS/E, Model Library, IEEET1.
+    """
+
+    states = ("v_m", "v_r", "v_f", "x_f")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of transducer, regulator, exciter and rate feedback."""
+        error, d_m, d_f = _voltage_error(m, v, p)
+        return (d_m, lag(p.k_a * error, v.v_r, p.t_a), exciter_slope(m, v, p), d_f), (), ()
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the field voltage that the machine needs."""
+        return guess_direct_current(terminal, p)
+
+
+class IEEEX1(DirectCurrent):
+    """IEEE type DC1 excitation system (1981): as `IEEET1`, with a lead-lag before the regulator.
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m
+        v_ref + v_s - v_m - feedback -> (1 + s t_c)/(1 + s t_b) -> k_a/(1 + s t_a),
+        limits [v_r_min, v_r_max] -> v_r      v_r -> 1/(k_e + S_E(v_f) + s t_e) -> v_f
+        feedback = s k_f/(1 + s t_f) v_f
+
+    Source: IEEE Committee Report, Excitation System Models for Power System Stability Studies (1981), type
+    DC1; PSS/E, Model Library, IEEEX1.
+    """
+
+    states = ("v_m", "x_l", "v_r", "v_f", "x_f")
+    lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_r": ("t_a",)}
+
+    t_b = Parameter("s", "lag time constant before the regulator", nonnegative)
+    t_c = Parameter("s", "lead time constant before the regulator", nonnegative)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a lead without its lag and to an impossible saturation curve."""
+        return improper(p, ("t_c", "t_b")) or DirectCurrent.conflict(p)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of transducer, lead-lag, regulator, exciter and rate feedback."""
+        error, d_m, d_f = _voltage_error(m, v, p)
+        led, d_l = lead_lag(error, v.x_l, p.t_c, p.t_b)
+        return (d_m, d_l, lag(p.k_a * led, v.v_r, p.t_a), exciter_slope(m, v, p), d_f), (), ()
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the field voltage that the machine needs."""
+        found = guess_direct_current(terminal, p)
+        return found | {"x_l": found["v_r"] / p.k_a}

@@ -1,0 +1,83 @@
+"""The direct-current exciter with a PID regulator of the standard library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.declare.component import Parameter, Terms, crossed, nonnegative
+from psmr.devices.blocks import lag, washout
+from psmr.devices.exciters.compensator import regulated_voltage
+from psmr.devices.exciters.dc import DirectCurrent, exciter_slope, guess_direct_current
+
+
+class DC4B(DirectCurrent):
+    """Direct-current exciter with a PID regulator fed from the terminals, IEEE type DC4B (2005).
+
+    ::
+
+        |v| -> 1/(1 + s t_r) -> v_m      e = v_ref + v_s - v_m - feedback
+        e -> k_a (k_pr + k_ir/s + s k_dr/(1 + s t_dr)), limits [v_r_min, v_r_max] -> x_r
+        |v| x_r -> 1/(1 + s t_a), limits [|v| v_r_min, |v| v_r_max] -> v_r
+        v_r -> 1/(k_e + S_E(v_f) + s t_e), at least v_f_min -> v_f      feedback = s k_f/(1 + s t_f) v_f
+
+    The limits of the PID hold for its integral part x_i (here with k_a), without windup, and for its output.
+    The gates of over- and underexcitation limiters, which the record's first two numbers place, are left out.
+    Source: IEEE Std 421.5-2005, type DC4B; PSS/E, Model Library, DC4B.
+    """
+
+    states = ("v_m", "x_i", "x_d", "v_r", "v_f", "x_f")
+    algebraic = ("v_r_low", "v_r_high")
+    limits = {
+        "x_i": ("v_r_min", "v_r_max"),
+        "v_r": ("v_r_low", "v_r_high"),
+        "v_f": ("v_f_min", None),
+    }
+    lags = {"v_m": ("t_r",), "x_d": ("t_dr",), "v_r": ("t_a",)}
+    integrals = {"x_i": "k_ir"}
+
+    k_pr = Parameter("pu", "proportional gain of the regulator", nonnegative)
+    k_ir = Parameter("pu/s", "integral gain of the regulator", nonnegative)
+    k_dr = Parameter("pu s", "derivative gain of the regulator", nonnegative)
+    t_dr = Parameter("s", "time constant of the derivative", nonnegative)
+    v_f_min = Parameter("pu", "lower limit of the field voltage", default=0.0)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to a regulator without a gain, a derivative without its lag, crossed limits, saturation."""
+        if p["k_pr"] == 0 == p["k_ir"]:
+            return "k_pr = k_ir = 0: one of them must be > 0"
+        if p["t_dr"] == 0 != p["k_dr"]:
+            return f"t_dr = 0 and k_dr = {p['k_dr']:g}: t_dr must be > 0 where k_dr is not 0"
+        return crossed(p, ("v_r_min", "v_r_max")) or DirectCurrent.conflict(p)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of transducer, PID, regulator, exciter, feedback; the moving limits."""
+        magnitude = m.sqrt(v.v_re**2 + v.v_im**2)
+        fed_back, d_f = washout(v.v_f, v.x_f, p.t_f)
+        error = v.v_ref + v.v_s - v.v_m - p.k_f / p.t_f * fed_back
+        washed, d_d = washout(error, v.x_d, p.t_dr)
+        direct = p.k_a * (p.k_pr * error + p.k_dr / p.t_dr * washed)
+        regulated = m.clip(direct + v.x_i, p.v_r_min, p.v_r_max)
+        derivatives = (
+            lag(regulated_voltage(m, v), v.v_m, p.t_r),
+            p.k_a * p.k_ir * error,
+            d_d,
+            lag(magnitude * regulated, v.v_r, p.t_a),
+            exciter_slope(m, v, p),
+            d_f,
+        )
+        return derivatives, (magnitude * p.v_r_min - v.v_r_low, magnitude * p.v_r_max - v.v_r_high), ()
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium for the field voltage that the machine needs."""
+        found = guess_direct_current(terminal, p)
+        magnitude = found["v_m"]
+        regulated = found["v_r"] / magnitude
+        error = np.where(p.k_ir > 0, 0.0, regulated / np.where(p.k_ir > 0, 1.0, p.k_a * p.k_pr))
+        limits = {"v_r_low": magnitude * p.v_r_min, "v_r_high": magnitude * p.v_r_max}
+        return found | limits | {"x_i": regulated, "x_d": error, "v_ref": magnitude + error}

@@ -1,0 +1,47 @@
+"""The round-rotor machine of the standard library with a saturation that is a power of the flux."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from psmr.dae.declare.component import Terms
+from psmr.devices.blocks import power_saturation
+from psmr.devices.machines.genrou import GENROU, round_rotor, round_rotor_at_rest
+from psmr.devices.machines.subtransient import KNEES, ordered, power_conflict
+
+
+class GENROE(GENROU):
+    """Round-rotor machine as `GENROU`, with the saturation of the total flux as a power of it.
+
+    ::
+
+        S = s_10 psi^n,   psi = sqrt(e_d2^2 + e_q2^2),   n = ln(s_12/s_10) / ln 1.2
+
+    so that S(1.0) = s_10 and S(1.2) = s_12. Source: PSS/E, Model Library, and the WECC list of approved
+    models, GENROE; held against a trace of PSS/E.
+    """
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to reactances in a wrong order and to a saturation curve with one point."""
+        return (
+            ordered(p, "x_d", "x_d1", "x_2", "x_l")
+            or ordered(p, "x_q", "x_q1", "x_2", "x_l")
+            or power_conflict(p)
+        )
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return swing and flux equations, stator and field current, and the current into the bus."""
+        return round_rotor(m, v, p, saturation)
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium: the flux behind x_2 and its saturation follow from the terminals."""
+        return round_rotor_at_rest(terminal, p, saturation)
+
+
+def saturation(m: Any, flux: Any, p: Any) -> Any:
+    """Return the saturation of GENROE and GENSAE."""
+    return power_saturation(m, flux, p.s_10, KNEES[1], p.s_12)

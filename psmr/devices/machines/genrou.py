@@ -1,0 +1,112 @@
+"""The round-rotor machine of the standard library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from psmr.dae.declare.component import Parameter, Terms, positive
+from psmr.devices.blocks import quadratic_saturation, saturation_conflict
+from psmr.devices.machines.subtransient import (
+    KNEES,
+    PU,
+    Saturation,
+    SubtransientMachine,
+    across,
+    behind_subtransient,
+    direct_axis,
+    ordered,
+    stator,
+    turning,
+)
+
+
+class GENROU(SubtransientMachine):
+    """Round-rotor machine: field, one damper in d, two in q, quadratic saturation of the total flux.
+
+    ::
+
+        2 h omega' = t - (e_d2 i_d + e_q2 i_q) - d (omega - 1),   delta' = 2 pi f_n (omega - 1)
+        t_d01 e_q'    = v_f - i_f
+        i_f           = e_q + (x_d - x_d1) (i_d - c_d (psi_1d + (x_d1 - x_l) i_d - e_q)) + S e_q2
+        t_d02 psi_1d' = -psi_1d + e_q - (x_d1 - x_l) i_d
+        t_q01 e_d'    = -e_d + (x_q - x_q1) (i_q - c_q (psi_2q + (x_q1 - x_l) i_q + e_d))
+                        - (x_q - x_l)/(x_d - x_l) S e_d2
+        t_q02 psi_2q' = -psi_2q - e_d - (x_q1 - x_l) i_q
+        e_q2 = g_d e_q + (1 - g_d) psi_1d,   g_d = (x_2 - x_l)/(x_d1 - x_l),   c_d = (1 - g_d)/(x_d1 - x_l)
+        e_d2 = g_q e_d - (1 - g_q) psi_2q,   g_q and c_q likewise with x_q1
+        S = b (psi - a)^2 / psi,   psi = sqrt(e_d2^2 + e_q2^2),   S(1.0) = s_10,   S(1.2) = s_12
+        0 = e_q2 - v_q - r_a i_q - x_2 i_d,   0 = e_d2 - v_d - r_a i_d + x_2 i_q
+
+    i_f is the field current in the unit in which 1 gives rated voltage on the open, unsaturated stator. The
+    stator voltages do not carry the factor omega (Kundur 1994, section 5.1, explains what that neglects).
+    The case says what drives: t = t_m, a torque, or t = t_m / omega, where t_m is a power (mechanical_power =
+    1, the convention of PSS/E). Source: Sauer and Pai (1998), chapter 3, for the windings; PSS/E, Model
+    Library, and the WECC list of approved models, GENROU, for parameters and saturation.
+    """
+
+    states = ("delta", "omega", "e_q", "psi_1d", "e_d", "psi_2q")
+
+    x_q1 = Parameter(PU, "transient reactance x'q", positive)
+    t_q01 = Parameter("s", "open-circuit transient time constant T'q0", positive)
+
+    @staticmethod
+    def conflict(p: Mapping[str, float]) -> str | None:
+        """Object to reactances in a wrong order and to an impossible saturation curve."""
+        return (
+            ordered(p, "x_d", "x_d1", "x_2", "x_l")
+            or ordered(p, "x_q", "x_q1", "x_2", "x_l")
+            or saturation_conflict(p, KNEES[0], "s_10", KNEES[1], "s_12")
+        )
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return swing and flux equations, stator and field current, and the current into the bus."""
+        return round_rotor(m, v, p, _saturation)
+
+    @staticmethod
+    def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
+        """Return the equilibrium: the flux behind x_2 and its saturation follow from the terminals."""
+        return round_rotor_at_rest(terminal, p, _saturation)
+
+
+def _saturation(m: Any, flux: Any, p: Any) -> Any:
+    return quadratic_saturation(m, flux, KNEES[0], p.s_10, KNEES[1], p.s_12) / flux
+
+
+def round_rotor(m: Any, v: Any, p: Any, saturation_of: Saturation) -> tuple[Terms, Terms, Terms]:
+    """Return the equations of a round-rotor machine whose saturation depends on the subtransient flux."""
+    e_q2, i_f, d_1d = direct_axis(v, p)
+    inside = (p.x_2 - p.x_l) / (p.x_q1 - p.x_l)
+    e_d2 = inside * v.e_d - (1 - inside) * v.psi_2q
+    coupling = (p.x_q1 - p.x_2) / (p.x_q1 - p.x_l) ** 2
+    linked = v.psi_2q + (p.x_q1 - p.x_l) * v.i_q + v.e_d
+    saturation = saturation_of(m, m.sqrt(e_d2**2 + e_q2**2), p)
+    d_ed = -v.e_d + (p.x_q - p.x_q1) * (v.i_q - coupling * linked) - across(p) * saturation * e_d2
+    residuals, injection, t_e = stator(m, v, p, e_d2, e_q2)
+    derivatives = (
+        *turning(v, p, t_e),
+        (v.v_f - v.i_f) / p.t_d01,
+        d_1d,
+        d_ed / p.t_q01,
+        -linked / p.t_q02,
+    )
+    return derivatives, (*residuals, i_f + saturation * e_q2 - v.i_f), injection
+
+
+def round_rotor_at_rest(terminal: Any, p: Any, saturation_of: Saturation) -> Mapping[str, Any]:
+    """Return the equilibrium of a round-rotor machine."""
+    rest, saturation, e2 = behind_subtransient(terminal, p, saturation_of)
+    i_d, i_q = rest["i_d"], rest["i_q"]
+    e_q = e2.imag + (p.x_d1 - p.x_2) * i_d
+    e_d = e2.real - (p.x_q1 - p.x_2) * i_q
+    i_f = e_q + (p.x_d - p.x_d1) * i_d + saturation * e2.imag
+    return {
+        **rest,
+        "e_q": e_q,
+        "psi_1d": e_q - (p.x_d1 - p.x_l) * i_d,
+        "e_d": e_d,
+        "psi_2q": -e_d - (p.x_q1 - p.x_l) * i_q,
+        "i_f": i_f,
+        "v_f": i_f,
+    }

@@ -1,0 +1,268 @@
+"""Relays: what they measure is part of the equations; when they act, the run changes what they act on.
+
+A relay picks up when its signal has been beyond the set value for the pick-up time without a break. From then
+on nothing stops it: its breaker opens after the breaker time, and the load or generator that it acts on loses
+a part of its power or goes out of service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from psmr.dae.declare.action import Action
+from psmr.dae.declare.component import Component, Parameter, Terms, fraction, nonnegative, positive
+from psmr.devices.blocks import phasor_frequency
+from psmr.devices.machines import F_N
+
+STAGES = 16
+"""Most stages of a relay that sheds load."""
+
+NO_VOLTAGE = 10.0
+"""Voltage in pu beyond all others: a relay with this upper limit does not see a high one."""
+
+NO_FREQUENCY = 1000.0
+"""Frequency in Hz beyond all others, as `NO_VOLTAGE`."""
+
+
+class Relay(Component):
+    """What every relay reads: the voltage of a bus."""
+
+    inputs = ("v_re", "v_im")
+    measured: ClassVar[str] = ""
+
+
+class _MeasuresFrequency(Relay):
+    """The frequency of a bus: a washout of the phase of its voltage."""
+
+    states = ("angle",)
+    algebraic = ("f",)
+    units = {"angle": "rad", "f": "Hz"}
+    measured = "f"
+
+    f_n = F_N
+    t_f = Parameter("s", "time constant of the measured frequency", positive, default=0.05)
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivative of the measured angle, and the frequency."""
+        deviation, d_angle = phasor_frequency(m, v.v_re, v.v_im, v.angle, p.t_f, p.f_n)
+        return (d_angle,), (p.f_n * (1 + deviation) - v.f,), ()
+
+
+class _MeasuresVoltage(Relay):
+    """The magnitude of a bus voltage."""
+
+    algebraic = ("v",)
+    measured = "v"
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the magnitude of the voltage."""
+        return (), (m.sqrt(v.v_re**2 + v.v_im**2) - v.v,), ()
+
+
+def _stages(unit: str, what: str) -> dict[str, Parameter]:
+    """Return set value, pick-up time, breaker time and fraction of each stage; a stage at 0 is not there."""
+    found: dict[str, Parameter] = {}
+    for k in range(1, STAGES + 1):
+        found |= {
+            f"set_{k}": Parameter(unit, f"{what} of stage {k}, 0 for no stage", nonnegative, 0.0),
+            f"pickup_{k}": Parameter("s", f"pick-up time of stage {k}", nonnegative, 0.0),
+            f"breaker_{k}": Parameter("s", f"breaker time of stage {k}", nonnegative, 0.0),
+            f"shed_{k}": Parameter("1", f"part of the load that stage {k} sheds", fraction, 0.0),
+            f"picked_{k}": Parameter("1", f"whether stage {k} has picked up", default=0.0),
+            f"open_{k}": Parameter("1", f"whether the breaker of stage {k} has opened", default=0.0),
+        }
+    return found
+
+
+def _shedding(what: str, measured: str, unit: str) -> tuple[Action, ...]:
+    """Return the actions of all stages of a relay that sheds load."""
+    return tuple(action for k in range(1, STAGES + 1) for action in _stage(k, what, measured, unit))
+
+
+def _stage(k: int, what: str, measured: str, unit: str) -> tuple[Action, Action]:
+    """Return how stage k picks up, and what its breaker does."""
+
+    def of(p: Any, name: str) -> Any:
+        return getattr(p, f"{name}_{k}")
+
+    def shed(v: Any, p: Any) -> Mapping[str, Any]:
+        return {f"open_{k}": 1.0, "acts_on.shed": min(v.acts_on.shed + of(p, "shed"), 1.0)}
+
+    def words(p: Any, acts_on: str) -> str:
+        return f"{100 * of(p, 'shed'):g} % of {acts_on} shed, {what} below {of(p, 'set'):g} {unit}"
+
+    def used(p: Any) -> Any:
+        return of(p, "set") > 0
+
+    return (
+        Action(
+            "",
+            lambda m, v, p: m.min(of(p, "set") - getattr(v, measured), 0.5 - of(p, "picked")),
+            lambda p: of(p, "pickup"),
+            lambda v, p: {f"picked_{k}": 1.0},
+            used,
+        ),
+        Action(
+            "sheds load",
+            lambda m, v, p: of(p, "picked") - of(p, "open") - 0.5,
+            lambda p: of(p, "breaker"),
+            shed,
+            used,
+            protects=True,
+            words=words,
+        ),
+    )
+
+
+# What only the actions of stages set: no case gives it.
+STAGE_MEMORY = tuple(f"{name}_{k}" for k in range(1, STAGES + 1) for name in ("picked", "open"))
+
+
+def _too_much(p: Mapping[str, float]) -> str | None:
+    """Return the objection to stages that shed more than the load, or that shed nothing."""
+    stages = [k for k in range(1, STAGES + 1) if p[f"set_{k}"]]
+    for k in stages:
+        if p[f"shed_{k}"] == 0:
+            return (
+                f"set_{k} = {p[f'set_{k}']:g} and shed_{k} = 0: shed_{k} must be > 0 where there is a stage"
+            )
+    if not stages:
+        return "set_1 = 0: there is no stage; give one of them a set value above 0"
+    total = sum(p[f"shed_{k}"] for k in stages)
+    # Fractions are written in decimals: their sum is 1 up to their rounding.
+    if total > 1 + 1e-9:
+        return f"shed_1 + ... = {total:g}: the stages must not shed more than the load, 1"
+    return None
+
+
+class UnderFrequencyShedding(_MeasuresFrequency):
+    """Under-frequency load shedding: stages, each with a set value, its times and its part of the load.
+
+    ::
+
+        f = f_n (1 + s/(1 + s t_f) phase of the bus voltage/(2 pi f_n))
+        f < set_k for pickup_k -> breaker_k later: the load loses shed_k of what it had at the start
+
+    Source: PSS/E, Model Library, LDSHBL (three stages, one breaker time) and LDS3BL (five stages); the
+    program STEPS, UFLSBL (with the time constant of the frequency sensor).
+    """
+
+    actions = _shedding("frequency", "f", "Hz")
+    memory = STAGE_MEMORY
+    locals().update(_stages("Hz", "frequency"))
+
+    conflict = staticmethod(_too_much)
+
+
+class UnderVoltageShedding(_MeasuresVoltage):
+    """Under-voltage load shedding: stages, each with a set value, its times and its part of the load.
+
+    ::
+
+        v < set_k for pickup_k -> breaker_k later: the load loses shed_k of what it had at the start
+
+    Source: PSS/E, Model Library, LVSHBL (three stages, one breaker time).
+    """
+
+    actions = _shedding("voltage", "v", "pu")
+    memory = STAGE_MEMORY
+    locals().update(_stages("pu", "voltage"))
+
+    conflict = staticmethod(_too_much)
+
+
+def _tripping(what: str, measured: str, unit: str, nowhere: float) -> tuple[Action, ...]:
+    """Return how a relay with a band picks up below and above it, and what its breaker does.
+
+    A band that ends at `nowhere` or at 0 is open on that side.
+    """
+
+    def picked(v: Any, p: Any) -> Mapping[str, Any]:
+        return {"picked": 1.0}
+
+    def words(p: Any, acts_on: str) -> str:
+        sides = [f"below {p.low:g}"] if p.low > 0 else []
+        sides += [f"above {p.high:g}"] if p.high < nowhere else []
+        return f"{acts_on} tripped, {what} {' or '.join(sides)} {unit}"
+
+    return (
+        Action(
+            "",
+            lambda m, v, p: m.min(p.low - getattr(v, measured), 0.5 - p.picked),
+            lambda p: p.pickup,
+            picked,
+        ),
+        Action(
+            "",
+            lambda m, v, p: m.min(getattr(v, measured) - p.high, 0.5 - p.picked),
+            lambda p: p.pickup,
+            picked,
+        ),
+        Action(
+            "trips",
+            lambda m, v, p: p.picked - p.open - 0.5,
+            lambda p: p.breaker,
+            lambda v, p: {"open": 1.0},
+            trips=True,
+            words=words,
+        ),
+    )
+
+
+def _limits_of(unit: str, what: str) -> dict[str, Parameter]:
+    """Return the parameters of a relay with a band: its ends, its times, and what its actions set."""
+    return {
+        "low": Parameter(unit, f"{what} below which it picks up", nonnegative),
+        "high": Parameter(unit, f"{what} above which it picks up", positive),
+        "pickup": Parameter("s", "pick-up time", nonnegative),
+        "breaker": Parameter("s", "breaker time", nonnegative),
+        "picked": Parameter("1", "whether it has picked up", default=0.0),
+        "open": Parameter("1", "whether its breaker has opened", default=0.0),
+    }
+
+
+def _band(p: Mapping[str, float]) -> str | None:
+    """Return the objection to a band that allows nothing."""
+    if p["low"] >= p["high"]:
+        return f"low = {p['low']:g}: must be below high = {p['high']:g}"
+    return None
+
+
+class FrequencyTrip(_MeasuresFrequency):
+    """Under- and over-frequency relay of a generator.
+
+    ::
+
+        f = f_n (1 + s/(1 + s t_f) phase of the bus voltage/(2 pi f_n))
+        f < low or f > high, each for pickup -> breaker later: the generator trips
+
+    Source: PSS/E, Model Library, FRQTPA.
+    """
+
+    actions = _tripping("frequency", "f", "Hz", NO_FREQUENCY)
+    memory = ("picked", "open")
+
+    locals().update(_limits_of("Hz", "frequency"))
+
+    conflict = staticmethod(_band)
+
+
+class VoltageTrip(_MeasuresVoltage):
+    """Under- and over-voltage relay of a generator.
+
+    ::
+
+        v < low or v > high, each for pickup -> breaker later: the generator trips
+
+    Source: PSS/E, Model Library, VTGTPA.
+    """
+
+    actions = _tripping("voltage", "v", "pu", NO_VOLTAGE)
+    memory = ("picked", "open")
+
+    locals().update(_limits_of("pu", "voltage"))
+
+    conflict = staticmethod(_band)

@@ -1,0 +1,1 @@
+"""Figures and pages of everything that psmr computes."""

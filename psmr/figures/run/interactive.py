@@ -1,0 +1,92 @@
+"""Trajectories to zoom, to hover over and to choose signals in, for a page with scripts.
+
+Drawn by bokeh, whose package brings its own JavaScript; that is put into the page, so that the page still
+needs nothing from elsewhere. The static figures stay: a browser without scripts shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from psmr.base.optional import optional
+from psmr.figures.run.canvas import COLOURS, FAST
+from psmr.figures.run.lines import most_informative, thinned
+from psmr.figures.run.plots import panels_of
+from psmr.study.events import Fault
+from psmr.study.record.recorded import Recorded
+from psmr.study.record.signals import unit_of
+from psmr.study.record.values import values_of
+
+MOST = 40
+"""Lines of a panel; with more the legend is longer than the panel. The most informative ones are drawn."""
+
+POINTS = 2000
+"""Points of a line: what a wide screen resolves at full width."""
+
+
+def require_bokeh() -> None:
+    """Raise PsmrError where interactive figures cannot be drawn."""
+    optional("bokeh", "a page with interactive figures", "psmr[report]", "leave out --interactive")
+
+
+def interactive(run: Recorded, signals: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return the parts of a page: scripts for its head, the panels, and their script.
+
+    Raises
+    ------
+    PsmrError
+        When bokeh is not installed.
+    """
+    require_bokeh()
+    from bokeh.embed import components
+    from bokeh.layouts import column
+    from bokeh.models import Range1d
+    from bokeh.resources import Resources
+
+    shared = Range1d(float(run.t[0]), float(run.t[-1]), bounds="auto")
+    panels = panels_of(run, None if signals is None else list(signals))
+    figures = [_panel(run, panel, shared) for panel in panels]
+    script, panel_html = components(column(figures, sizing_mode="stretch_width"))
+    library = Resources(mode="inline", components=["bokeh"]).render_js()
+    return {"head": Markup(library), "body": Markup(panel_html), "script": Markup(script)}
+
+
+def _panel(run: Recorded, names: Sequence[str], shared: Any) -> Any:
+    from bokeh.models import BoxAnnotation, HoverTool, Span
+    from bokeh.plotting import figure
+
+    values = values_of(run, names, exact=False)
+    unit = unit_of(run.signals, run.units, names[0])
+    kind = names[0].rpartition(".")[2]
+    panel = figure(
+        height=340, sizing_mode="stretch_width", x_range=shared, output_backend="canvas",
+        tools="pan,box_zoom,wheel_zoom,reset,save", active_drag="box_zoom",
+        x_axis_label="time [s]", y_axis_label=f"{kind} [{unit}]",
+    )  # fmt: skip
+    chosen = list(range(len(names)))
+    if len(names) > MOST:
+        swing = values.max(axis=0) - values.min(axis=0)
+        wide = sorted(chosen, key=lambda k: -float(swing[k]))
+        chosen = list(dict.fromkeys([*most_informative(run, names, values), *wide]))[:MOST]
+        panel.title.text = f"{len(chosen)} of {len(names)} signals"
+    for place, k in enumerate(chosen):
+        t, line = thinned(run.t, values[:, [k]], POINTS)
+        drawn = panel.line(
+            t, line[:, 0], color=COLOURS[place % len(COLOURS)], legend_label=names[k], width=1.5
+        )
+        tips = [("", names[k]), ("t", "@x{0.0000} s"), (kind, f"@y{{0.00000}} {unit}")]
+        panel.add_tools(HoverTool(renderers=[drawn], tooltips=tips, visible=place == 0))
+    for event in run.events:
+        if isinstance(event, Fault):
+            panel.add_layout(
+                BoxAnnotation(left=event.start, right=event.clear, fill_color=FAST, fill_alpha=0.15)
+            )
+    for instant, _ in run.instants:
+        panel.add_layout(Span(location=instant, dimension="height", line_dash="dashed", line_color="#6b7280"))
+    panel.legend.click_policy = "hide"
+    panel.legend.label_text_font_size = "8pt"
+    panel.add_layout(panel.legend[0], "right")
+    return panel

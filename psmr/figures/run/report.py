@@ -1,0 +1,304 @@
+"""What a reader gets of a run: a summary for the terminal, one HTML page with its figures inside."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psmr.base.errors import PsmrError
+from psmr.base.files import PAGES, OutputTransaction, require_suffix
+from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.system import System
+from psmr.figures.modes.labels import unbroken
+from psmr.figures.svg.figure import PageFigure
+from psmr.network.topology.network import buses
+from psmr.study.certificate.certificate import Certificate
+from psmr.study.output.files import placed
+from psmr.study.record.recorded import Recorded
+
+# A run of more wall time in s than this is not done again, finer, unless its error is asked for.
+MOST_SECONDS = 1.0
+
+if TYPE_CHECKING:
+    from psmr.pencil.modes.shapes import ModeShape
+
+# Bars beside a compass.
+BARS = 6
+SHAPES = 3
+"""So many modes, the least damped, are shown with their phasors."""
+
+OVERDAMPED = 0.5
+"""A pair with a larger damping ratio has no period that anybody sees."""
+
+BADGES = {"green": "OK", "amber": "Check", "red": "Failed"}
+"""What a colour means, for readers who see no colours."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a run came from: the command that makes it, the study file's text, the case file's name."""
+
+    command: str
+    study: str
+    case: str
+
+
+def run_text(run: Recorded) -> str:
+    """Return outcome, events, certificates and work of a run as lines of text."""
+    judgement = run.judgement
+    head = f"{run.name or 'run'}: {judgement.headline}"
+    parts = [head, *(f"  {line}" for line in run.outcome.lines()[1:])]
+    parts += [f"  note: {reason}" for reason in judgement.reasons]
+    parts += ["", f"Events, {len(run.t)} points", *(f"  t = {t:g} s  {label}" for t, label in run.instants)]
+    for certificate in (run.certificate, run.certificate_after):
+        if certificate is not None:
+            title = heading(certificate)
+            parts += ["", title, *(f"  {line}" for line in certificate.lines())]
+    if words := accuracy(run):
+        parts += ["", "Accuracy", f"  {words}"]
+    parts += ["", "Work", *(f"  {line}" for line in run.stats.lines())]
+    return "\n".join(parts)
+
+
+def heading(certificate: Certificate) -> str:
+    """Return the heading above a certificate."""
+    return f"Numerical accuracy check: {certificate.subject.removeprefix('the ')}"
+
+
+def accuracy(run: Recorded) -> str:
+    """Return the estimated error of a run that followed a tolerance; "" for another one.
+
+    The second run that this takes is left out where the first one took more than a second.
+    """
+    if not run.scheme.dense_output or not run.whole or run.failure:
+        return ""
+    tolerance = np.format_float_scientific(run.scheme.tolerance, trim="-", exp_digits=1)
+    if run.stats.counters.seconds > MOST_SECONDS:
+        return f"Tolerance {tolerance}. For an error estimate (re-runs the case) use run.estimated_error."
+    try:
+        return str(run.estimated_error)
+    except PsmrError as error:
+        return f"Tolerance {tolerance}. The error was not estimated: {error}"
+
+
+def run_page(
+    run: Recorded,
+    system: System | None = None,
+    title: str | None = None,
+    signals: Iterable[str] | None = None,
+    origin: Origin | None = None,
+    interactive: bool = False,
+) -> str:
+    """Return the report on a run as one HTML page.
+
+    Parameters
+    ----------
+    run
+        What to report.
+    system
+        The system it ran on, for the figures of modes and partition; the run's own where left out.
+    title
+        Heading; None: the system's name.
+    signals
+        Signals to draw; None: what is worth seeing.
+    origin
+        What to do to get the same run.
+    interactive
+        Add trajectories to zoom and hover over, by bokeh, beside the static ones.
+
+    Raises
+    ------
+    PsmrError
+        For interactive figures without bokeh.
+    """
+    from psmr.figures.modes.page import Row
+    from psmr.figures.modes.render import render
+
+    system = run.system if system is None else system
+    signals = None if signals is None else tuple(signals)
+    judgement = run.judgement
+    head, rows = run.stats.table()
+    shown = run.instants[: _lettered()]
+    marks = _letters(len(shown))
+    explore = None
+    if interactive:
+        from psmr.figures.run.interactive import interactive as draw
+
+        explore = draw(run, signals)
+    return render(
+        "run.html",
+        "psmr.figures.run",
+        explore=explore,
+        title=title or run.name or "Run",
+        subtitle=unbroken(f"{run.name}: {run.scheme}; {len(run.t)} points to t = {run.t[-1]:g} s"),
+        colour=judgement.colour,
+        badge=BADGES[judgement.colour],
+        headline=unbroken(judgement.headline),
+        reasons=[unbroken(reason) for reason in judgement.reasons],
+        facts=[(what, unbroken(words)) for what, words in run.outcome.facts()],
+        trajectories=_trajectories(run, signals),
+        events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
+        more_events=len(run.instants) - len(shown),
+        certificates=[_entries(c) for c in (run.certificate, run.certificate_after) if c is not None],
+        unaltered=_judged(run.certificate) and bool(run.instants) and run.certificate_after is None,
+        modes=_modes(run, system),
+        partition=_partition(run, system),
+        work={
+            "heads": head,
+            "rows": [Row(row) for row in rows],
+            "notes": [n for n in (*run.stats.notes(), accuracy(run)) if n],
+        },
+        command="" if origin is None else origin.command,
+        study="" if origin is None else origin.study,
+        versions=_versions(origin),
+    )
+
+
+def write_page(path: str | os.PathLike[str], page: str, transaction: OutputTransaction | None = None) -> None:
+    """Write an HTML page, whole or not at all; at once, or with other files.
+
+    Raises
+    ------
+    InputError
+        For a name that ends otherwise, and a file that cannot be written.
+    """
+    require_suffix(path, PAGES)
+    with placed(path, transaction) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _judged(certificate: Certificate | None) -> bool:
+    return certificate is not None and bool(certificate.verdict)
+
+
+def _lettered() -> int:
+    from psmr.figures.run.plots import LETTERED
+
+    return LETTERED
+
+
+def _letters(count: int) -> list[str]:
+    from psmr.figures.run.plots import letters  # with matplotlib, which a terminal report does not need
+
+    return letters(count)
+
+
+def _trajectories(run: Recorded, signals: Iterable[str] | None) -> list[Any]:
+    from psmr.figures.run.angles import angle_figure
+    from psmr.figures.run.named import named_signals, panels_with
+    from psmr.figures.run.plots import panel_figure, panels_of, smooth
+
+    named = named_signals(run)
+    panels = panels_with(panels_of(run, None if signals is None else list(signals)), named)
+    found, run = [], smooth(run)
+    for panel in panels:
+        kind = panel[0].rpartition(".")[2]
+        found.append(_picture(panel_figure(run, panel, named), f"{kind} of {_several(panel)} over time"))
+    angles = angle_figure(run, {name.rpartition(".")[0] for name in named})
+    if angles is not None:
+        found.append(_picture(angles, "Rotor angles against the centre of inertia over time"))
+    return found
+
+
+def _several(names: tuple[str, ...]) -> str:
+    devices = [name.rpartition(".")[0] for name in names]
+    return ", ".join(devices[:9]) + (f" and {len(devices) - 9} more" if len(devices) > 9 else "")
+
+
+def _entries(certificate: Certificate) -> dict[str, Any]:
+    first, *rest = certificate.lines()
+    pairs = [line.partition(": ") for line in rest]
+    return {
+        "heading": heading(certificate),
+        "entries": [("verdict", unbroken(first)), *((key, unbroken(value)) for key, _, value in pairs)],
+    }
+
+
+def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
+    if system is None or run.certificate is None or not run.certificate.verdict:
+        return None
+    from psmr.dae.system.linear import mode_columns
+    from psmr.figures.modes.page import parts
+    from psmr.pencil.deformation.deformation import deformation
+
+    linear = system.linearise()
+    columns = mode_columns(linear)
+    states = {
+        complex(real, imag): f"{name} ({100 * share:.0f}\N{NO-BREAK SPACE}%)"
+        for real, imag, name, share in zip(
+            *(columns[key] for key in ("real", "imag", "dominant_state", "participation")), strict=True
+        )
+    }
+    scheme, subject = run.scheme, run.certificate.subject
+    if run.certificate.at_steps:
+        judged = run.certificate.at_steps[0]
+        scheme = scheme.at_step(judged.h) or scheme
+        subject += f", at {judged.which}, {judged.h:.4g} s"
+    # That of another system than the run's own is not the certificate's.
+    known = run.certificate.report if system is run.system else None
+    report = deformation(linear, scheme) if known is None else known
+    return parts(report, states) | {"subject": subject, "shapes": _shapes(linear, report.columns)}
+
+
+def _shapes(linear: LinearDae, columns: Mapping[str, np.ndarray]) -> list[Any]:
+    """Return pictures of the least damped oscillations: who swings against whom."""
+    from psmr.figures.modes.shape_figures import shape_figure
+    from psmr.pencil.modes.matching import ZERO_MODE
+    from psmr.pencil.modes.shapes import shapes_at
+
+    ratio = columns["damping_ratio"]
+    swings = np.flatnonzero((columns["imag"] > 0) & (ratio < OVERDAMPED) & (columns["status"] != ZERO_MODE))
+    chosen = swings[np.argsort(ratio[swings], kind="stable")[:SHAPES]]
+    return [
+        _picture(
+            shape_figure(shape.title, shape.quantity, shape.parts(), shape.leading(BARS)),
+            f"Phasors and participation at {shape.title}: {_largest(shape)}",
+            tight=False,
+        )
+        for shape in shapes_at(linear, columns["real"][chosen] + 1j * columns["imag"][chosen])
+    ]
+
+
+def _largest(shape: ModeShape) -> str:
+    """Return the four largest phasors of a mode in words."""
+    found = list(zip(*shape.parts(), strict=True))[:4]
+    return ", ".join(f"{name} {abs(p):.2f} at {np.degrees(np.angle(p)):.0f} degrees" for name, p in found)
+
+
+def _partition(run: Recorded, system: System | None) -> Any:
+    split = getattr(run.scheme, "split", None)
+    if split is None or system is None or not buses(system):
+        return None
+    from psmr.figures.run.oneline import one_line_page
+
+    words = "Network with the fast buses and the share of fast states of each plant in red, slow in blue"
+    return _picture(one_line_page(system, split), words)
+
+
+def _picture(figure: PageFigure, words: str, tight: bool = True) -> Any:
+    from psmr.figures.modes.page import Picture
+    from psmr.figures.modes.render import inline_svg
+
+    return Picture(inline_svg(figure, words, tight), words)
+
+
+def _versions(origin: Origin | None) -> list[tuple[str, str]]:
+    import numba
+    import scipy
+
+    from psmr.version import __version__
+
+    own = f"psmr {__version__}, Python {platform.python_version()}"
+    kept = f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}"
+    case = [] if origin is None else [("case", origin.case)]
+    return [
+        *case,
+        ("version", own),
+        ("libraries", kept),
+        ("machine", f"{platform.machine()}, {platform.system()}"),
+    ]

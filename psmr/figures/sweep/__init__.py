@@ -1,0 +1,64 @@
+"""Figures of a sweep, chosen by what was measured and what varied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from psmr.figures.run.canvas import styled
+from psmr.figures.sweep import bars, curves, locus, maps
+from psmr.figures.sweep.laid_out import Layout, layout_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from psmr.sweep.swept import Swept
+
+
+class Drawn(NamedTuple):
+    """A figure, the name of its file, and what it shows in words."""
+
+    name: str
+    figure: Figure
+    words: str
+
+
+def figures_of(swept: Swept) -> list[Drawn]:
+    """Return the figures of a sweep; none where no point was carried out."""
+    laid = layout_of(swept)
+    if not len(laid.table):
+        return []
+    with styled():
+        return [Drawn(*found) for found in _DRAWN[swept.sweep.measure.kind](laid)]
+
+
+def _outcomes(laid: Layout) -> list[tuple[str, Figure, str]]:
+    if laid.over is not None and laid.lines is None and not laid.grid:
+        return [("outcomes", curves.outcomes(laid), "Outcome over what varied")]
+    return [
+        ("angle-spread", maps.spread(laid), "Largest angle spread by what varied; lost synchronism in red")
+    ]
+
+
+def _clearing(laid: Layout) -> list[tuple[str, Figure, str]]:
+    if laid.over is not None:
+        return [("clearing-times", maps.clearing(laid), "Critical clearing times by what varied")]
+    return [("clearing-times", bars.clearing(laid), "Critical clearing times, the shortest first")]
+
+
+def _damping(laid: Layout) -> list[tuple[str, Figure, str]]:
+    if laid.grid:
+        return [("damping", maps.damping(laid), "Damping ratio of the least damped mode by two parameters")]
+    if laid.over is not None and laid.lines is None:
+        return [("root-locus", locus.root_locus(laid), "Modes in the complex plane as one parameter varies")]
+    return [("damping", bars.damping(laid), "Damping ratio of the least damped mode, the smallest first")]
+
+
+def _stability(laid: Layout) -> list[tuple[str, Figure, str]]:
+    if laid.grid:
+        return [
+            ("stability", maps.stability(laid), "Deformation of the dominant mode; unstable steps in red")
+        ]
+    return [("stability", curves.stability(laid), "Spectral radius and deformation over what varied")]
+
+
+_DRAWN = {"outcomes": _outcomes, "clearing-time": _clearing, "damping": _damping, "stability": _stability}

@@ -1,0 +1,222 @@
+"""MATPOWER case files, version 2, as cases.
+
+Read are ``mpc.version``, ``mpc.baseMVA`` and the matrices ``mpc.bus``, ``mpc.gen`` and ``mpc.branch`` of a
+file in which they are written out as numbers; other fields of ``mpc`` are passed over, and any other
+statement is an error, for it could change the numbers. Source: R. D. Zimmerman and C. E. Murillo-Sanchez,
+MATPOWER User's Manual, section 3 and appendix B. What the case does otherwise than the file:
+
+- generators out of service, loads of no power, and isolated buses (type 4) with everything at them are left
+  out;
+- a branch with a ratio or a shift is a transformer; where its charging is not zero, half of it is behind the
+  ratio, and the other half a shunt at the second bus;
+- loads are constant powers.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from psmr.base.errors import CaseError, Mistakes, PsmrWarning
+from psmr.files.matpower.text import Line, read_fields
+from psmr.network.case.case import Case
+from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
+
+_BUS = ["bus_i", "type", "Pd", "Qd", "Gs", "Bs", "area", "Vm", "Va", "baseKV", "zone", "Vmax", "Vmin"]
+_GEN = ["bus", "Pg", "Qg", "Qmax", "Qmin", "Vg", "mBase", "status", "Pmax", "Pmin"]
+_BRANCH = ["fbus", "tbus", "r", "x", "b", "rateA", "rateB", "rateC", "ratio", "angle", "status"]
+
+
+def read_matpower(path: str | Path, frequency_hz: float | None = None) -> Case:
+    """Return the case in a MATPOWER file.
+
+    Parameters
+    ----------
+    path
+        File that ends in ``.m``.
+    frequency_hz
+        Nominal frequency, which the format does not have; 60 Hz, with a warning, when left out.
+
+    Raises
+    ------
+    CaseError
+        For a file of another version, a matrix that is missing or has too few columns, a value that is no
+        finite number or out of its range, a statement that is not understood; names file and line.
+    """
+    found = read_fields(path)
+    scalars, matrices = found
+    base = scalars["baseMVA"]
+    if not base.value > 0:
+        raise CaseError(f"{path}:{base.number} (baseMVA): baseMVA = {base.value!r}: must be > 0")
+    if frequency_hz is None:
+        frequency_hz = 60.0
+        warnings.warn(
+            f"{path}: MATPOWER files give no frequency; 60 Hz is taken, or give frequency_hz",
+            PsmrWarning,
+            stacklevel=2,
+        )
+    mistakes = Mistakes()
+    tables = _Tables(str(path), matrices, base.value, mistakes)
+    mistakes.finish()
+    return Case(
+        name=Path(path).stem,
+        base_mva=base.value,
+        frequency_hz=frequency_hz,
+        buses=tuple(tables.buses),
+        lines=tuple(tables.lines),
+        transformers=tuple(tables.transformers),
+        shunts=tuple(tables.shunts),
+        loads=tuple(tables.loads),
+        generators=tuple(tables.generators),
+        source=str(path),
+    )
+
+
+class _Row:
+    """A row of a matrix: its values by the names of the columns, and its line."""
+
+    def __init__(self, path: str, matrix: str, names: list[str], line: Line) -> None:
+        self.where = f"{path}:{line.number} (mpc.{matrix})"
+        if len(line.values) < len(names):
+            raise CaseError(
+                f"{self.where}: has {len(line.values)} columns; must have at least {len(names)}:"
+                f" {' '.join(names)}"
+            )
+        self.values = dict(zip(names, line.values, strict=False))
+
+    def error(self, name: str, right: str) -> CaseError:
+        return CaseError(f"{self.where}: {name} = {self.values[name]:g}: {right}")
+
+    def __getitem__(self, name: str) -> float:
+        value = self.values[name]
+        if not math.isfinite(value):
+            raise self.error(name, "must be a finite number")
+        return value
+
+    def whole(self, name: str, choices: tuple[int, ...] = ()) -> int:
+        value = self[name]
+        if value != int(value) or abs(value) >= 1e9:
+            raise self.error(name, "must be a whole number of at most nine digits")
+        if choices and int(value) not in choices:
+            raise self.error(name, f"must be one of {', '.join(map(str, choices))}")
+        return int(value)
+
+
+class _Tables:
+    """The rows of a case, filled matrix by matrix."""
+
+    def __init__(
+        self, path: str, matrices: Mapping[str, list[Line]], base: float, mistakes: Mistakes
+    ) -> None:
+        self.base = base
+        self.buses: list[BusRow] = []
+        self.lines: list[LineRow] = []
+        self.transformers: list[TransformerRow] = []
+        self.shunts: list[ShuntRow] = []
+        self.loads: list[LoadRow] = []
+        self.generators: list[GeneratorRow] = []
+        self._bus: dict[int, _Row] = {}
+        self._count: dict[Any, int] = {}
+        for matrix, names, add in (
+            ("bus", _BUS, self._add_bus),
+            ("gen", _GEN, self._add_generator),
+            ("branch", _BRANCH, self._add_branch),
+        ):
+            for line in matrices[matrix]:
+                row = mistakes.attempt(_Row, path, matrix, names, line)
+                if row is not None:
+                    mistakes.attempt(add, row)
+        if mistakes.found:
+            return
+        held = {row.bus for row in self.generators if row.control == "slack"}
+        for number, row in self._bus.items():
+            if row.whole("type") == 3 and number not in held:
+                raise row.error("type", "must not be 3 (reference): no generator is in service at this bus")
+
+    def _next(self, *key: object) -> int:
+        """Count things of one kind at one place: 1 for the first."""
+        self._count[key] = self._count.get(key, 0) + 1
+        return self._count[key]
+
+    def _at(self, row: _Row, name: str) -> _Row | None:
+        """Return the row of a bus that is named; None where it is isolated."""
+        bus = self._bus.get(row.whole(name))
+        if bus is None:
+            raise row.error(name, "there is no bus with this number")
+        return None if bus.whole("type") == 4 else bus
+
+    def _add_bus(self, row: _Row) -> None:
+        number, kind = row.whole("bus_i"), row.whole("type", (1, 2, 3, 4))
+        if number <= 0:
+            raise row.error("bus_i", "must be > 0")
+        if number in self._bus:
+            raise row.error("bus_i", f"is taken by {self._bus[number].where}")
+        self._bus[number] = row
+        if row["baseKV"] < 0:
+            raise row.error("baseKV", "must be >= 0 (0: unknown)")
+        p, q, g, b = (row[name] for name in ("Pd", "Qd", "Gs", "Bs"))
+        if kind == 4:
+            return
+        self.buses.append(BusRow(number, row["baseKV"], where=row.where))
+        power = (0.0, 0.0, 1.0)
+        if p or q:
+            self.loads.append(LoadRow(number, p, q, power, power, where=row.where))
+        if g or b:
+            self.shunts.append(ShuntRow(number, g, b, where=row.where))
+
+    def _add_generator(self, row: _Row) -> None:
+        bus = self._at(row, "bus")
+        number, rating = row.whole("bus"), row["mBase"] or self.base
+        if rating < 0:
+            raise row.error("mBase", "must be > 0 (0: as baseMVA)")
+        count = self._next("generator", number)
+        # MATPOWER: above zero is in service.
+        if bus is None or row["status"] <= 0:
+            return
+        low, high = (row.values[name] for name in ("Qmin", "Qmax"))
+        if not high >= low:
+            raise row.error("Qmax", f"must be at least Qmin = {low:g}")
+        kind = bus.whole("type")
+        if kind != 1 and not row["Vg"] > 0:
+            raise row.error("Vg", "must be > 0")
+        generator = GeneratorRow(
+            name=f"G{number}" if count == 1 else f"G{number}-{count}",
+            bus=number,
+            control={1: "pq", 2: "pv", 3: "slack"}[kind],
+            p_mw=row["Pg"],
+            q_mvar=row["Qg"],
+            v=row["Vg"] if kind != 1 else 1.0,
+            angle_deg=bus["Va"],
+            q_min_mvar=low,
+            q_max_mvar=high,
+            rating_mva=rating,
+            where=row.where,
+        )
+        self.generators.append(generator)
+
+    def _add_branch(self, row: _Row) -> None:
+        ends = [self._at(row, name) for name in ("fbus", "tbus")]
+        i, j, status = row.whole("fbus"), row.whole("tbus"), row.whole("status", (0, 1))
+        r, x, b, ratio, angle = (row[name] for name in ("r", "x", "b", "ratio", "angle"))
+        if x == 0:
+            raise row.error("x", "must not be 0; give it a small value such as 1e-4, or join the buses")
+        if ratio < 0:
+            raise row.error("ratio", "must be >= 0 (0: a line)")
+        line = ratio == 0 and angle == 0
+        circuit = self._next("line" if line else "transformer", i, j)
+        if None in ends:
+            return
+        if line:
+            self.lines.append(LineRow(i, j, x, r, b, 0.0, status, circuit, where=row.where))
+            return
+        tap = ratio or 1.0
+        transformer = TransformerRow(
+            i, j, x, r, b / 2, 0.0, status, circuit, tap=tap, shift_deg=angle, where=row.where
+        )
+        self.transformers.append(transformer)
+        if b:
+            mvar = b / 2 * self.base
+            self.shunts.append(ShuntRow(j, 0.0, mvar, status, f"{transformer.name}-at{j}", where=row.where))

@@ -1,0 +1,261 @@
+"""PSS/E DYR files: the dynamic devices of the plants in a RAW file.
+
+A record is ``bus 'MODEL' id values /`` and goes on over lines up to its slash. It belongs to the generator of
+this bus and identifier; records of generators out of service are passed over. Source: Siemens PTI, PSS/E
+Program Operation Manual, dynamics data input.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from psmr.base.errors import CaseError, Mistakes, PsmrWarning
+from psmr.devices.catalogue import SOURCES
+from psmr.devices.governors import IEEEG1CC
+from psmr.devices.machines import InfiniteBus
+from psmr.files.psse.conventions import NO_MODELS, circuit_number, meant
+from psmr.files.psse.dyr_layout import ALIASES, component_for, names_of, parameters
+from psmr.files.psse.entries import Entry, as_load, entries
+from psmr.files.psse.record import Record, name_part
+from psmr.files.text import WINDOWS, read_text
+from psmr.network.case.tables import DeviceRow, GeneratorRow, device_name
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What dynamic data need of a generator: its row, its base in MVA, and its impedance per unit on it.
+
+    `row` is None for a generator out of service.
+    """
+
+    row: GeneratorRow | None
+    mbase: float
+    zr: float
+    zx: float
+    stepped: bool
+    where: str
+
+
+_LEAVE = "leave it out with a warning (--skip-unknown-models)"
+
+SECOND = 3
+"""Place of the bus of a second machine in a record of IEEEG1."""
+
+
+class _Skip:
+    """Warns of each thing that is left out, or raises CaseError where that was not asked for.
+
+    Records of unknown models are counted by model where they may not be left out: the first, and how many.
+    """
+
+    def __init__(self, allowed: bool) -> None:
+        self.allowed = allowed
+        self.unknown: dict[str, tuple[Entry, int]] = {}
+
+    def __call__(self, what: str, remedy: str) -> None:
+        if not self.allowed:
+            raise CaseError(f"{what}; {remedy}")
+        warnings.warn(f"{what}; left out", PsmrWarning, stacklevel=3)
+
+
+def read_dyr(
+    path: str | Path,
+    units: Mapping[tuple[int, str], Unit],
+    mistakes: Mistakes,
+    skip_unknown_models: bool = False,
+    net_unmodelled: bool = False,
+    others: Mapping[str, Callable[[Entry], None]] | None = None,
+) -> Iterator[GeneratorRow]:
+    """Yield the generators in service with the devices that a DYR file gives them.
+
+    Parameters
+    ----------
+    path
+        The file.
+    units
+        The generators of the RAW file by bus and identifier.
+    mistakes
+        Collects what is wrong with records: an unknown model, a generator that the RAW file does not have,
+        too few or too many values, a value that its parameter forbids, two devices of one role, a generator
+        without a machine, a stabiliser without an exciter; with file and line.
+    skip_unknown_models
+        Leave out devices whose model psmr does not know, with a warning for each. A plant whose machine is
+        left out keeps no controllers either, one whose exciter is left out no stabiliser.
+    net_unmodelled
+        Leave a generator without a machine as it is, without devices.
+    others
+        Models that are not a device of a plant, and what takes their records.
+
+    Raises
+    ------
+    CaseError
+        Where the file cannot be cut into records.
+    """
+    skip = _Skip(skip_unknown_models)
+    found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
+    for record in entries(str(path), read_text(path, WINDOWS)):
+        entry = mistakes.attempt(as_load, record)
+        if entry is None:
+            continue
+        taken = (others or {}).get(entry.model)
+        if taken is not None:
+            mistakes.attempt(taken, entry)
+        else:
+            mistakes.attempt(_place, entry, units, skip, found)
+    for entry, count in skip.unknown.values():
+        also = f" ({count} records of it)" if count > 1 else ""
+        mistakes.attempt(entry.refuse, also)
+    # What a record that could not be read was for is not known.
+    good = not mistakes.found
+    for key, unit in units.items():
+        if unit.row is None:
+            continue
+        plant = found.get(key, {})
+        if not good:
+            continue
+        if not plant.keys() & set(SOURCES):
+            if not net_unmodelled:
+                what = f"{unit.where}: {path} has no machine for generator {key[1]!r} at bus {key[0]}"
+                mistakes.attempt(
+                    skip,
+                    what,
+                    "add its record, net it (--net-unmodelled), or put the generator out of service",
+                )
+            for device in plant.values():
+                warnings.warn(
+                    f"{device.where}: {device.type}: has no machine; left out", PsmrWarning, stacklevel=2
+                )
+            plant = {}
+        elif "machine" in plant and plant["machine"].type == InfiniteBus.__name__:
+            for device in plant.values():
+                if device.role != "machine":
+                    warnings.warn(
+                        f"{device.where}: {device.type}: acts on an infinite bus (GENCLS with H = 0), which"
+                        " nothing moves; left out",
+                        PsmrWarning,
+                        stacklevel=2,
+                    )
+            plant = {"machine": plant["machine"]}
+        elif "stabiliser" in plant and "exciter" not in plant:
+            lone = plant.pop("stabiliser")
+            what = f"{lone.where}: {lone.type}: its generator has no exciter"
+            mistakes.attempt(skip, what, "add one, or take the record out")
+        yield replace(unit.row, devices=tuple(plant.values()))
+
+
+def _place(
+    entry: Entry,
+    units: Mapping[tuple[int, str], Unit],
+    skip: _Skip,
+    found: dict[tuple[int, str], dict[str, DeviceRow]],
+) -> None:
+    """Add the device of a record to the plant that it belongs to."""
+    placed = _device(entry, units, skip)
+    if placed is None:
+        return
+    key, device = placed
+    plant = found.setdefault(key, {})
+    if device.role in plant:
+        raise CaseError(
+            f"{device.where}: {device.type}: {plant[device.role].where} gives this generator a"
+            f" {device.role} already; keep one"
+        )
+    plant[device.role] = device
+
+
+def _device(
+    entry: Entry, units: Mapping[tuple[int, str], Unit], skip: _Skip
+) -> tuple[tuple[int, str], DeviceRow] | None:
+    """Return the device of a record and whose it is; None where it is left out."""
+    head = entry.head()
+    model = entry.model
+    if not model:
+        raise CaseError(f"{entry.where}: must be a record: bus 'MODEL' id values /")
+    if model in NO_MODELS:
+        warnings.warn(f"{entry.where}: {model}: {NO_MODELS[model]}; left out", PsmrWarning, stacklevel=3)
+        return None
+    known = None if model in ALIASES else component_for(model)
+    if known is None and not skip.allowed:
+        first, count = skip.unknown.get(entry.name, (entry, 0))
+        skip.unknown[entry.name] = first, count + 1
+        return None
+    if known is None:
+        skip(f"{entry.where}: psmr has no model {entry.name}", "")
+        return None
+    bus, ident = head.bus("bus"), name_part(head.text("id", "1"))
+    unit = units.get((bus, ident))
+    if unit is None:
+        there = ", ".join(repr(i) for b, i in units if b == bus) or "none"
+        raise CaseError(
+            f"{entry.where}: {model}: there is no generator {ident!r} at bus {bus} in the RAW file"
+            f" (at this bus: {there})"
+        )
+    if model == "IEEEG1" and len(entry.words) > SECOND and entry.words[SECOND][1].strip("0.") != "":
+        model = IEEEG1CC.__name__
+        known = "governor", IEEEG1CC
+    values = _values(entry, model, skip, units)
+    if unit.row is None or values is None:
+        return None
+    if unit.stepped:
+        what = f"{unit.where}: has a step-up transformer of its own (XT), which psmr does not model"
+        skip(what, f"make it a transformer, or {_LEAVE}")
+    role, component = known
+    if model == "GENCLS" and values["h"] == 0:
+        if values["d"]:
+            what = f"D = {values['d']:g} without effect: H = 0 makes it an infinite bus"
+            warnings.warn(f"{entry.where}: {model}: {what}", PsmrWarning, stacklevel=3)
+        component, values = InfiniteBus, {}
+    values |= {name: 0.0 for name in component.buses if values.get(name) == bus}
+    given, notes = meant(model, parameters(component, values, unit.mbase, unit.zr, unit.zx))
+    for note in notes:
+        warnings.warn(f"{entry.where}: {model}: {note}", PsmrWarning, stacklevel=4)
+    name = device_name(unit.row.name, role)
+    return (bus, ident), DeviceRow(name, role, component.__name__, given, where=entry.where)
+
+
+def _place_of(record: Record, bus: float, units: Mapping[tuple[int, str], Unit]) -> float:
+    """Return the place of a machine among those in service at a bus, given by its identifier."""
+    there = [ident for (at, ident), unit in units.items() if at == bus and unit.row is not None]
+    ident = name_part(record.text("unit2", "1"))
+    if ident not in there:
+        known = ", ".join(map(repr, there)) or "none"
+        raise record.error(
+            "unit2", f"there is no generator in service with it at bus {bus:g} (there: {known})"
+        )
+    return there.index(ident) + 1.0
+
+
+def _values(
+    entry: Entry, model: str, skip: _Skip, units: Mapping[tuple[int, str], Unit]
+) -> dict[str, float] | None:
+    """Return the values of a record by the names of its parameters; None where it is left out."""
+    words = entry.words[3:]
+    names = names_of(model, len(words))
+    if len(words) != len(names):
+        plain = " ".join(name.lstrip("-").partition("=")[0] for name in names)
+        raise CaseError(
+            f"{entry.where}: {model}: has {len(words)} values; must have {len(names)}: {plain};"
+            " does the record end with a slash?"
+        )
+    values: dict[str, float] = {}
+    for name, (line, word) in zip(names, words, strict=True):
+        if name.startswith("-"):
+            continue
+        name, _, fixed = name.partition("=")
+        record = Record(entry.path, line, model, (name,), (word,))
+        if name == "circuit":
+            value = float(circuit_number(word))
+        elif name == "unit2":
+            value = _place_of(record, values["bus2"], units)
+        else:
+            value = record.real(name)
+        if not fixed:
+            values[name] = value
+        elif value != float(fixed):
+            what = str(record.error(name, f"psmr has this model only with {fixed}"))
+            skip(what, f"take it out, or {_LEAVE}")
+            return None
+    return values

@@ -1,0 +1,189 @@
+"""Relay records of a PSS/E DYR file.
+
+======== ================================================= =============================================
+record   head                                              values
+======== ================================================= =============================================
+LDSHBL   bus, model, load                                  f1 t1 frac1 f2 t2 frac2 f3 t3 frac3 TB
+LDS3BL   bus, model, load, bus, machine and switch of a    f1 t1 tb1 frac1 ... f5 t5 tb5 frac5 TTB
+         transfer trip
+LVSHBL   bus, model, load, bus that is measured            v1 t1 frac1 v2 t2 frac2 v3 t3 frac3 TB
+UFLSBL   bus, model, load                                  TF TB f1 t1 frac1 f2 t2 frac2 ...
+FRQTPAT  instance, model, bus, bus and machine             FL FU TP TB
+VTGTPAT  instance, model, bus, bus and machine             VL VU TP TB
+======== ================================================= =============================================
+
+Times are in s, frequencies in Hz, fractions parts of the load. Sources: Siemens PTI, PSS/E Model Library; for
+the order of the values the parsers of GridPACK (LVSHBL, FRQTPAT) and InterPSS (LDS3BL, VTGTPAT), and for
+UFLSBL that of STEPS, whose model it is.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from psmr.base.errors import CaseError, PsmrWarning
+from psmr.devices.protection import STAGES
+from psmr.files.psse.dyr_loads import LoadUnit, numbers
+from psmr.files.psse.record import Record, name_part
+from psmr.network.case.tables import DeviceRow, RelayRow
+
+if TYPE_CHECKING:
+    from psmr.files.psse.dyr import Unit
+    from psmr.files.psse.entries import Entry
+
+Values = dict[str, float]
+
+
+RECORDS: Mapping[str, str] = {
+    **dict.fromkeys(("LDSHBL", "LDS3BL", "UFLSBL"), "UnderFrequencyShedding"),
+    "LVSHBL": "UnderVoltageShedding",
+    **dict.fromkeys(("FRQTPAT", "FRQTPA"), "FrequencyTrip"),
+    **dict.fromkeys(("VTGTPAT", "VTGTPA"), "VoltageTrip"),
+}
+"""Model to the component that it becomes."""
+
+
+class RelayRecords:
+    """The relay records of a DYR file and the relays that they are.
+
+    Attributes
+    ----------
+    rows
+        The relays so far.
+    """
+
+    def __init__(self, loads: Sequence[LoadUnit], units: Mapping[tuple[int, str], Unit]) -> None:
+        self.loads, self.units = loads, units
+        self.rows: list[RelayRow] = []
+
+    def takers(self) -> dict[str, Callable[[Entry], None]]:
+        """Return what takes the records of each model."""
+        return {
+            **{
+                "LDSHBL": self._ldshbl,
+                "LDS3BL": self._lds3bl,
+                "LVSHBL": self._lvshbl,
+                "UFLSBL": self._uflsbl,
+            },
+            **dict.fromkeys(("FRQTPAT", "FRQTPA"), self._frqtpa),
+            **dict.fromkeys(("VTGTPAT", "VTGTPA"), self._vtgtpa),
+        }
+
+    def _ldshbl(self, entry: Entry) -> None:
+        names = [f"{name}{k}" for k in (1, 2, 3) for name in ("f", "t", "frac")]
+        given = numbers(entry, [*names, "TB"])
+        stages = [(given[f"f{k}"], given[f"t{k}"], given["TB"], given[f"frac{k}"]) for k in (1, 2, 3)]
+        self._shedding(entry, stages)
+
+    def _lds3bl(self, entry: Entry) -> None:
+        names = [f"{name}{k}" for k in range(1, 6) for name in ("f", "t", "tb", "frac")]
+        given = numbers(entry, ["GBUS", "-GID", "SC", *names, "TTB"])
+        for name in ("GBUS", "SC"):
+            if given[name]:
+                raise CaseError(
+                    f"{entry.where}: {entry.model}: {name} = {given[name]:g}: psmr has this relay only"
+                    " without a transfer trip; make it 0"
+                )
+        stages = [tuple(given[f"{name}{k}"] for name in ("f", "t", "tb", "frac")) for k in range(1, 6)]
+        self._shedding(entry, stages)
+
+    def _lvshbl(self, entry: Entry) -> None:
+        names = [f"{name}{k}" for k in (1, 2, 3) for name in ("v", "t", "frac")]
+        given = numbers(entry, ["JBUS", *names, "TB"])
+        stages = [(given[f"v{k}"], given[f"t{k}"], given["TB"], given[f"frac{k}"]) for k in (1, 2, 3)]
+        self._shedding(entry, stages, int(given["JBUS"]))
+
+    def _uflsbl(self, entry: Entry) -> None:
+        count = max(len(entry.words) - 5, 0) // 3
+        names = [f"{name}{k}" for k in range(1, count + 1) for name in ("f", "t", "frac")]
+        given = numbers(entry, ["TF", "TB", *names])
+        if count > STAGES:
+            raise CaseError(f"{entry.where}: {entry.model}: has {count} stages; psmr has at most {STAGES}")
+        stages = [
+            (given[f"f{k}"], given[f"t{k}"], given["TB"], given[f"frac{k}"]) for k in range(1, count + 1)
+        ]
+        own = {"t_f": given["TF"]} if given["TF"] else {}
+        self._shedding(entry, stages, own=own)
+
+    def _frqtpa(self, entry: Entry) -> None:
+        self._trip(entry, "F")
+
+    def _vtgtpa(self, entry: Entry) -> None:
+        self._trip(entry, "V")
+
+    def _shedding(
+        self,
+        entry: Entry,
+        stages: Sequence[tuple[float, ...]],
+        bus: int = 0,
+        own: Mapping[str, float] | None = None,
+    ) -> None:
+        """Add the relay of a load, one for each row of the load."""
+        head = entry.head()
+        number, ident = head.bus("bus"), name_part(head.text("id", "1"))
+        of = [unit for unit in self.loads if unit.bus == number]
+        mine = [row for unit in of if unit.ident == ident for row in unit.rows]
+        if not any(unit.ident == ident for unit in of):
+            there = ", ".join(repr(unit.ident) for unit in of) or "none"
+            raise CaseError(
+                f"{entry.where}: {entry.model}: there is no load {ident!r} at bus {number} in the RAW file"
+                f" (at this bus: {there})"
+            )
+        given: Values = dict(own or {})
+        used = [stage for stage in stages if stage[0]]
+        if not used:
+            warnings.warn(
+                f"{entry.where}: {entry.model}: has no stage (every set value is 0); left out",
+                PsmrWarning,
+                stacklevel=4,
+            )
+            return
+        for k, (level, pickup, breaker, part) in enumerate(used, start=1):
+            given |= {f"set_{k}": level, f"pickup_{k}": pickup, f"breaker_{k}": breaker, f"shed_{k}": part}
+        for row in mine:
+            self._add(entry, f"shed-{row}", bus or number, row, given)
+
+    def _trip(self, entry: Entry, letter: str) -> None:
+        """Add the relay of a generator; one that is out of service has none."""
+        words = entry.words[2:]
+        names = ("BUS", "GENBUS", "GENID", f"{letter}L", f"{letter}U", "TP", "TB")
+        if len(words) != len(names):
+            raise CaseError(
+                f"{entry.where}: {entry.model}: has {len(words)} values; must have {len(names)}:"
+                f" {' '.join(names)}; does the record end with a slash?"
+            )
+        lines = [line for line, _ in words]
+        record = Record(entry.path, lines[0], entry.model, names, [word for _, word in words])
+        key = record.bus("GENBUS"), name_part(record.text("GENID", "1"))
+        if key not in self.units:
+            there = ", ".join(repr(i) for b, i in self.units if b == key[0]) or "none"
+            raise CaseError(
+                f"{entry.where}: {entry.model}: there is no generator {key[1]!r} at bus {key[0]} in the RAW"
+                f" file (at this bus: {there})"
+            )
+        unit = self.units[key]
+        if unit.row is None:
+            return
+        given = {
+            **{"low": record.real(f"{letter}L"), "high": record.real(f"{letter}U")},
+            **{"pickup": record.real("TP"), "breaker": record.real("TB")},
+        }
+        bus = record.whole("BUS", 0) or key[0]
+        self._add(entry, f"trip-{unit.row.name}", bus, unit.row.name, given)
+
+    def _add(self, entry: Entry, name: str, bus: int, acts_on: str, given: Values) -> None:
+        taken = {row.name for row in self.rows}
+        name = next(label for label in _numbered(name) if label not in taken)
+        device = DeviceRow(name, "relay", RECORDS[entry.model], given, where=entry.where)
+        self.rows.append(RelayRow(name, bus, acts_on, device, where=entry.where))
+
+
+def _numbered(name: str) -> Iterator[str]:
+    """Yield a name, and then the name with numbers."""
+    yield name
+    k = 2
+    while True:
+        yield f"{name}-{k}"
+        k += 1

@@ -1,0 +1,120 @@
+"""The records of a PSS/E DYR file: words up to a slash, over lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from psmr.base.errors import CaseError, nearest
+from psmr.files.psse.dyr_layout import MODELS, component_for
+from psmr.files.psse.load_layout import KINDS, USER_WRITTEN
+from psmr.files.psse.record import Record
+
+COUNTS = slice(4, 11)
+"""Where the counts of a user-written load's record are."""
+
+_OF_A_BUS = "disconnects a bus with all that is on it; FRQTPAT and VTGTPAT trip one generator"
+BESIDE = {
+    **dict.fromkeys(("FRQDCAT", "FRQDCA", "VTGDCAT", "VTGDCA"), _OF_A_BUS),
+    "COMPCC": "compensates for a second machine as well; COMP and IEEEVC for one",
+    "REPCGFMC1": "is the plant control of hybrid plants; REPCA1 is that of plants of one kind",
+}
+"""What a model that psmr has not does, and which others are near: more than a name that is spelled alike."""
+
+_TOKEN = re.compile(r"'([^']*)'|\"([^\"]*)\"|(/)|([^\s,'\"/]+)|[\s,]+")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A record: where it begins, and its words with the line of each."""
+
+    path: str
+    line: int
+    words: tuple[tuple[int, str], ...]
+
+    @property
+    def where(self) -> str:
+        """File and line."""
+        return f"{self.path}:{self.line}"
+
+    @property
+    def model(self) -> str:
+        """Name of the model in capitals."""
+        return self.head().text("model").upper()
+
+    @property
+    def name(self) -> str:
+        """Name of the model, with that of a user-written one behind it, as messages quote it."""
+        if not self.model.startswith("USR"):
+            return repr(self.model)
+        place = 3 if self.model in ("USRMDL", USER_WRITTEN) else 2
+        inner = self.words[place][1] if place < len(self.words) else ""
+        return f"{self.model!r} {inner!r}" if inner else repr(self.model)
+
+    def refuse(self, also: str) -> None:
+        """Raise CaseError for a model that psmr does not have."""
+        near = BESIDE.get(self.model)
+        hint = f": it {near}" if near else nearest(self.model, (*filter(component_for, MODELS), *KINDS))
+        raise CaseError(
+            f"{self.where}: psmr has no model {self.name}{also}{hint}; take it out, or skip unknown models"
+            " with a warning (--skip-unknown-models)"
+        )
+
+    def head(self) -> Record:
+        """Return number, model and identifier."""
+        return Record(self.path, self.line, "dyr", ("bus", "model", "id"), [word for _, word in self.words])
+
+
+def as_load(entry: Entry) -> Entry:
+    """Return the record of a load model that PSS/E has as a user-written one as a record of that model.
+
+    The model's name comes after the identifier, then seven counts, of which the third and fourth say how many
+    whole numbers and values follow. Other records stay as they are.
+
+    Raises
+    ------
+    CaseError
+        Where there are more or fewer of them.
+    """
+    if entry.model != USER_WRITTEN or len(entry.words) < COUNTS.stop:
+        return entry
+    if entry.words[3][1].upper() not in KINDS:
+        return entry
+    words = [word for _, word in entry.words]
+    counts = Record(entry.path, entry.line, words[3], [f"count {k}" for k in range(1, 8)], words[COUNTS])
+    whole, values = counts.whole("count 3"), counts.whole("count 4")
+    given = entry.words[COUNTS.stop + max(whole, 0) :]
+    if len(given) != values:
+        raise CaseError(
+            f"{entry.where}: {words[3]}: its fourth count says {values} values, and there are {len(given)}"
+            f" after {whole} whole numbers; does the record end with a slash?"
+        )
+    return replace(entry, words=(entry.words[0], entry.words[3], entry.words[2], *given))
+
+
+def entries(path: str, lines: list[str]) -> Iterator[Entry]:
+    """Yield the records of a file; a line that begins with ``@!`` is a comment, as in RAW files."""
+    held: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("@!"):
+            continue
+        position = 0
+        while position < len(line):
+            match = _TOKEN.match(line, position)
+            if match is None:
+                raise CaseError(
+                    f"{path}:{number}: a quotation mark at {line[position:][:20]!r} is not closed"
+                )
+            position = match.end()
+            if match[3]:
+                # What follows a slash is a comment.
+                if held:
+                    yield Entry(path, held[0][0], tuple(held))
+                held = []
+                break
+            word = next((part for part in (match[1], match[2], match[4]) if part is not None), None)
+            if word is not None:
+                held.append((number, word.strip()))
+    if held:
+        raise CaseError(f"{path}:{held[0][0]}: the record does not end with a slash; is the file whole?")

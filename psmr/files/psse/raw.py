@@ -1,0 +1,311 @@
+"""PSS/E RAW files, versions 23 and 29 to 36, as cases.
+
+Source: the description of the power flow raw data file in Siemens PTI, PSS/E Program Operation Manual. A
+field that is left out has the default written there. What the case does otherwise than the file:
+
+- devices out of service that have no status in a case (loads, generators) and isolated buses (type 4) with
+  everything at them are left out;
+- a load has its parts of constant power, current and impedance, and its power at a voltage of 1 pu;
+- switched shunts stay at BINIT, taps where they are; those with MODSW or COD above 0 are `regulating`;
+- DC lines are held at their powers, buses that a branch without impedance joins are one;
+- a generator that regulates another bus holds its own at the voltage the file stores, with a warning.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from psmr.base.errors import CaseError, Mistakes, PsmrWarning
+from psmr.files.psse.branches import Lines
+from psmr.files.psse.dc_lines import Drawn, two_terminal, voltage_source
+from psmr.files.psse.dyr import Unit, read_dyr
+from psmr.files.psse.dyr_loads import LoadRecords
+from psmr.files.psse.dyr_relays import RelayRecords
+from psmr.files.psse.joined import Rows, join
+from psmr.files.psse.loads import Loads
+from psmr.files.psse.places import Places, suffix
+from psmr.files.psse.record import Record, name_part
+from psmr.files.psse.sections import RawFile, read_sections, unmodelled
+from psmr.files.psse.transformer import Transformers
+from psmr.network.case.case import Case
+from psmr.network.case.checks import HIGHEST_HZ, LOWEST_HZ
+from psmr.network.case.tables import (
+    POWER,
+    TORQUE,
+    BusRow,
+    GeneratorRow,
+    LoadRow,
+    RelayRow,
+    ShuntRow,
+)
+
+Key = tuple[int, str]
+
+
+def read_raw(
+    path: str | Path,
+    dynamics: str | Path | None = None,
+    skip_unknown_models: bool = False,
+    net_unmodelled: bool = False,
+    mechanical: str | None = None,
+    rawx: bool = False,
+) -> Case:
+    """Return the case in a RAW file, with the plants of a DYR file if one is given.
+
+    Parameters
+    ----------
+    path, dynamics
+        RAW file; DYR file or None.
+    skip_unknown_models
+        Leave out, with a warning for each, devices that psmr has no model of: controllers in the DYR
+        file, DC lines, FACTS devices, induction machines and impedance correction tables in the RAW file.
+    net_unmodelled
+        Leave generators without a machine in the DYR file without devices, for `net_generators`.
+    mechanical
+        What drives GENROU and its family; None: a power where there is a DYR file, as in PSS/E.
+    rawx
+        Whether the file is RAWX, PSS/E's JSON.
+
+    Raises
+    ------
+    CaseError
+        For everything the standard forbids and for what psmr cannot model; names file and line.
+    """
+    raw = read_sections(path, rawx)
+    mistakes = Mistakes()
+    tables = _Tables(raw, skip_unknown_models, mistakes)
+    generators, frequency = tables.generators, _frequency(raw.head)
+    if dynamics is not None:
+        loads = LoadRecords(tables.load_units, mistakes, frequency)
+        relays = RelayRecords(tables.load_units, tables.units)
+        others = dict.fromkeys(loads.models(), loads.take) | relays.takers()
+        generators = list(
+            read_dyr(dynamics, tables.units, mistakes, skip_unknown_models, net_unmodelled, others)
+        )
+        tables.loads = loads.applied(tables.loads)
+        tables.relays = relays.rows + loads.relays
+    mistakes.finish()
+    rows: Rows = {"generators": generators + tables.holding}
+    names = ("buses", "lines", "transformers", "shunts", "loads", "relays")
+    rows |= {name: getattr(tables, name) for name in names}
+    rows = join(rows, tables.zero, tables.base)
+    return Case(
+        name=raw.title or Path(path).stem,
+        base_mva=tables.base,
+        frequency_hz=frequency,
+        source=str(path),
+        mechanical=mechanical or (TORQUE if dynamics is None else POWER),
+        **{name: tuple(table) for name, table in rows.items()},  # type: ignore[arg-type]  # by name
+    )
+
+
+def _frequency(head: Record) -> float:
+    """Return the nominal frequency; 60 Hz with a warning where the file gives none."""
+    if head.has("BASFRQ"):
+        frequency_hz = head.positive("BASFRQ")
+        if not LOWEST_HZ <= frequency_hz <= HIGHEST_HZ:
+            words = f"must be between {LOWEST_HZ:g} (railways) and {HIGHEST_HZ:g} Hz (aircraft)"
+            raise head.error("BASFRQ", words)
+        return frequency_hz
+    warnings.warn(f"{head.where}: gives no frequency; taken as 60 Hz", PsmrWarning, stacklevel=3)
+    return 60.0
+
+
+def _stored(record: Record, bus: Record, remote: int) -> float:
+    """Return the voltage that the file stores for the bus of what regulates another one, with a warning."""
+    stored = bus.positive("VM", 1.0)
+    warnings.warn(
+        f"{record.where}: regulates bus {remote}; psmr holds its own bus at the stored VM = {stored:g}",
+        PsmrWarning,
+        stacklevel=3,
+    )
+    return stored
+
+
+class _Tables:
+    """The rows of a case, filled section by section."""
+
+    def __init__(self, raw: RawFile, skip: bool, mistakes: Mistakes) -> None:
+        self.raw, self.skip, self.mistakes = raw, skip, mistakes
+        self.base = raw.head.positive("SBASE", 100.0)
+        self.shunts: list[ShuntRow] = []
+        self.generators: list[GeneratorRow] = []
+        self.holding: list[GeneratorRow] = []
+        self.relays: list[RelayRow] = []
+        self.units: dict[Key, Unit] = {}
+        self._bus: dict[int, Record] = {}
+        self._places = Places(self._bus)
+        self._loads, self._lines = Loads(self._places), Lines(self.base, self._places)
+        attempt = mistakes.attempt
+        found = [attempt(self._bus_row, record) for record in self._records("bus")]
+        self.buses = [row for row in found if row is not None]
+        for record in unmodelled(raw):
+            name = record.text("NAME") or record.text("I")
+            attempt(self.leave_out, record, f"psmr has no model of {record.section}: {name}")
+        self._windings = Transformers(self.base, self._bus, self.buses, self.leave_out)
+        for section, take in (
+            *(("load", self._loads.add), ("fixed shunt", self._shunt), ("switched shunt", self._shunt)),
+            *(
+                ("generator", self._generator),
+                ("branch", self._lines.add),
+                ("switching device", self._lines.add),
+            ),
+        ):
+            for record in self._records(section):
+                attempt(take, record)
+        self._check_swing()
+        for lines in raw.records.get("transformer", ()):
+            attempt(self._transformer, lines)
+        for section in ("two-terminal dc", "vsc dc"):
+            for lines in raw.records.get(section, ()):
+                attempt(self._dc_line, lines)
+        self.buses += self._windings.stars
+        self.loads, self.load_units = self._loads.rows, self._loads.units
+        self.lines, self.zero = self._lines.rows, self._lines.zero
+        self.shunts += self._lines.shunts
+        self.transformers = self._lines.turned + self._windings.rows
+
+    def _records(self, section: str) -> list[Record]:
+        return [record for (record,) in self.raw.records.get(section, ())]
+
+    def _transformer(self, lines: Sequence[Record]) -> None:
+        ends = sorted(abs(lines[0].whole(name, 0)) for name in ("I", "J", "K"))
+        self._places.once(lines[0], "CKT", "branch", *ends[1 - bool(ends[0]) :])
+        self._windings.add(lines)
+
+    def _dc_line(self, lines: Sequence[Record]) -> None:
+        """Add the powers of a DC line's converters as loads, or as generators where they hold a voltage."""
+        if lines[0].section == "vsc dc":
+            ends = voltage_source(lines)
+        else:
+            ends = two_terminal(lines, {n: bus.positive("VM", 1.0) for n, bus in self._bus.items()})
+        if not ends:
+            return
+        name = name_part(lines[0].text("NAME") or lines[0].text("I"))
+        words = []
+        for k, end in enumerate(ends):
+            bus = self._bus.get(end.bus)
+            field = "IBUS" if lines[0].section == "vsc dc" else "IP"
+            if bus is None:
+                raise end.record.error(field, "there is no bus with this number")
+            end.record.require(bus.whole("IDE", 1) != 4, field, "must be a bus that is not isolated")
+            label = f"dc-{name}-{'rectifier' if k == 0 else 'inverter'}"
+            label = f"vsc-{name}-{k + 1}" if lines[0].section == "vsc dc" else label
+            words.append(f"{end.p_mw:.6g} MW from bus {end.bus}")
+            where = end.record.where
+            if end.q_mvar is not None:
+                whole = (0.0, 0.0, 1.0)
+                row = LoadRow(end.bus, end.p_mw, end.q_mvar, whole, whole, name=label, held=True, where=where)
+                self._loads.rows.append(row)
+                continue
+            self.holding.append(
+                GeneratorRow(
+                    label,
+                    end.bus,
+                    "pv",
+                    -end.p_mw,
+                    v=self._held_by(end, bus),
+                    q_min_mvar=end.q_min_mvar,
+                    q_max_mvar=end.q_max_mvar,
+                    rating_mva=end.rating_mva or self.base,
+                    held=True,
+                    where=where,
+                )
+            )
+        what = "a VSC line" if lines[0].section == "vsc dc" else "a DC line"
+        warnings.warn(
+            f"{lines[0].where}: {name}: {what}, held at its powers in a run: {', '.join(words)}",
+            PsmrWarning,
+            stacklevel=2,
+        )
+
+    def leave_out(self, record: Record, what: str) -> None:
+        """Warn that something is left out, or raise CaseError where that was not asked for."""
+        if not self.skip:
+            remedy = "take it out of the file, or skip it with a warning (--skip-unknown-models)"
+            raise CaseError(f"{record.where}: {what}; {remedy}")
+        warnings.warn(f"{record.where}: {what}; left out", PsmrWarning, stacklevel=2)
+
+    def _bus_row(self, record: Record) -> BusRow | None:
+        number, kind = record.bus("I"), record.one_of("IDE", (1, 2, 3, 4), 1)
+        first = self._bus.setdefault(number, record)
+        record.require(first is record, "I", f"is taken by line {first.line}")
+        kv = record.real("BASKV", 0.0)
+        record.require(kv >= 0, "BASKV", "must be >= 0 (0: unknown)")
+        record.real("VA", 0.0)
+        if kind == 4:
+            return None
+        record.positive("VM", 1.0)
+        self._loads.at_bus(record)
+        g, b = record.real("GL", 0.0), record.real("BL", 0.0)
+        if g or b:
+            self.shunts.append(ShuntRow(number, g, b, 1, f"shunt{number}", where=record.where))
+        return BusRow(number, kv, where=record.where)
+
+    def _shunt(self, record: Record) -> None:
+        kind = "switched" if record.section == "switched shunt" else "shunt"
+        bus, number = self._places.at(record), record.whole("I")
+        ident = self._places.once(record, "ID", record.section, number)
+        status = record.one_of("STATUS" if kind == "shunt" else "STAT", (0, 1), 1)
+        regulating = kind == "switched" and record.whole("MODSW", 1) > 0
+        g, b = record.real("GL", 0.0), record.real("BL" if kind == "shunt" else "BINIT", 0.0)
+        if bus is not None:
+            name = f"{kind}{number}{suffix(ident)}"
+            self.shunts.append(ShuntRow(number, g, b, status, name, regulating, where=record.where))
+
+    def _generator(self, record: Record) -> None:
+        bus, number = self._places.at(record), record.whole("I")
+        ident = self._places.once(record, "ID", "generator", number)
+        status = record.one_of("STAT", (0, 1), 1)
+        mbase = record.positive("MBASE", self.base)
+        zr, zx = record.real("ZR", 0.0), record.real("ZX", 1.0)
+        p, q = record.real("PG", 0.0), record.real("QG", 0.0)
+        stepped = record.real("XT", 0.0) != 0
+        row = None
+        if bus is not None and status:
+            high, low = record.real("QT", 9999.0), record.real("QB", -9999.0)
+            record.require(high >= low, "QT", f"must be at least QB = {low:g}")
+            row = GeneratorRow(
+                name=f"G{number}{suffix(ident)}",
+                bus=number,
+                control={1: "pq", 2: "pv", 3: "slack"}[bus.whole("IDE", 1)],
+                p_mw=p,
+                q_mvar=q,
+                v=self._held(record, bus),
+                angle_deg=bus.real("VA", 0.0),
+                q_min_mvar=low,
+                q_max_mvar=high,
+                rating_mva=mbase,
+                where=record.where,
+            )
+            self.generators.append(row)
+        self.units[number, ident] = Unit(row, mbase, zr, zx, stepped, record.where)
+
+    def _held(self, record: Record, bus: Record) -> float:
+        """Return the voltage that a generator holds at its own bus."""
+        held, remote = record.positive("VS", 1.0), record.whole("IREG", 0)
+        if remote in (0, record.whole("I")) or bus.whole("IDE", 1) == 1:
+            return held
+        return _stored(record, bus, remote)
+
+    def _held_by(self, end: Drawn, bus: Record) -> float:
+        """Return the voltage that a converter of a VSC line holds: that of a generator at its bus, if any."""
+        own = end.v if end.regulated in (0, end.bus) else _stored(end.record, bus, end.regulated)
+        there = [row for row in self.generators if row.bus == end.bus and row.control != "pq"]
+        if there and there[0].v != own:
+            what = f"holds {own:g} pu; {there[0].name} at bus {end.bus} holds {there[0].v:g}, which counts"
+            warnings.warn(f"{end.record.where}: {what}", PsmrWarning, stacklevel=2)
+        return there[0].v if there else own
+
+    def _check_swing(self) -> None:
+        """Keep the mistake of each swing bus where no generator is in service."""
+        held = {row.bus for row in self.generators if row.control == "slack"}
+        if self.mistakes.found:
+            # A generator that could not be read may be the one.
+            return
+        for number, record in self._bus.items():
+            good = record.whole("IDE", 1) != 3 or number in held
+            right = "must not be 3 (swing): no generator is in service at this bus"
+            self.mistakes.attempt(record.require, good, "IDE", right)

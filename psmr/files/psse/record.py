@@ -1,0 +1,135 @@
+"""A record of PSS/E's free format: fields by name, each with the line where it stands.
+
+Fields are separated by commas or blanks, texts are in single or double quotes, two commas in a row leave a
+field out, and a slash ends the record. A field that is left out has the standard's default.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from psmr.base.errors import CaseError, shown
+
+_FIELD = re.compile(r"\s*(?:'([^']*)'|\"([^\"]*)\"|([^,\s'\"/]+))?[ \t]*(,|/|$)?")
+_REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([EeDd][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
+
+
+def split(line: str, place: str) -> list[str | None]:
+    """Return the fields of a line up to its slash; None for a field that is left out.
+
+    Raises
+    ------
+    CaseError
+        For a quotation mark without its partner, naming `place`.
+    """
+    fields: list[str | None] = []
+    position, comma = 0, True
+    while position < len(line):
+        match = _FIELD.match(line, position)
+        if match is None or match.end() == position:
+            raise CaseError(f"{place}: a quotation mark at {line[position:][:20]!r} is not closed")
+        single, double, plain, end = match.groups()
+        value = next((part for part in (single, double, plain) if part is not None), None)
+        if value is not None:
+            fields.append(value)
+        elif end == "," and comma:
+            fields.append(None)
+        if end == "/":
+            break
+        comma = end == ","
+        position = match.end()
+    return fields
+
+
+def name_part(text: str) -> str:
+    """Return an identifier as names can have it: in upper case, without blanks and dots."""
+    return re.sub(r"[\s.]+", "_", text.upper())
+
+
+class Record:
+    """The fields of one record, or of one of its lines, under the names that the format gives them.
+
+    Parameters
+    ----------
+    path, line, section
+        Where it stands, for messages.
+    names
+        Names of the fields in their order.
+    fields
+        Their texts as `split` gives them.
+    """
+
+    def __init__(
+        self, path: str, line: int, section: str, names: Sequence[str], fields: Sequence[str | None]
+    ) -> None:
+        self.path, self.line, self.section = path, line, section
+        self._fields: Mapping[str, str | None] = dict(zip(names, fields, strict=False))
+
+    @property
+    def where(self) -> str:
+        """File, line and section."""
+        return f"{self.path}:{self.line} ({self.section})"
+
+    def error(self, name: str, right: str) -> CaseError:
+        """Return the error for a field whose value is wrong, saying what would be right."""
+        value = self._fields.get(name)
+        return CaseError(f"{self.where}: {name} = {'missing' if value is None else shown(value)}: {right}")
+
+    def require(self, good: bool, name: str, right: str) -> None:
+        """Raise the error for a field unless `good`."""
+        if not good:
+            raise self.error(name, right)
+
+    def has(self, name: str) -> bool:
+        """Say whether a field is given."""
+        return bool((self._fields.get(name) or "").strip())
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a field as text without blanks at its ends."""
+        return (self._fields.get(name) or "").strip() or default
+
+    def real(self, name: str, default: float | None = None) -> float:
+        """Return a field as a finite number; `default` where it is left out, if the standard has one."""
+        text = self.text(name)
+        if not text:
+            if default is None:
+                raise self.error(name, "must be given, as a number")
+            return default
+        if not _REAL.fullmatch(text):
+            raise self.error(name, "must be a finite number")
+        value = float(text.replace("D", "E").replace("d", "e"))
+        if not math.isfinite(value):
+            raise self.error(name, "must be a finite number")
+        return value
+
+    def whole(self, name: str, default: int | None = None) -> int:
+        """Return a field as a whole number; `default` where it is left out, if the standard has one."""
+        text = self.text(name)
+        if not text:
+            if default is None:
+                raise self.error(name, "must be given, as a whole number")
+            return default
+        if not _WHOLE.fullmatch(text):
+            raise self.error(name, "must be a whole number of at most nine digits")
+        return int(text.split(".")[0])
+
+    def positive(self, name: str, default: float | None = None) -> float:
+        """Return a field as a number above zero."""
+        value = self.real(name, default)
+        self.require(value > 0, name, "must be > 0")
+        return value
+
+    def one_of(self, name: str, choices: Sequence[int], default: int | None = None) -> int:
+        """Return a field as one of a few whole numbers."""
+        value = self.whole(name, default)
+        self.require(value in choices, name, f"must be one of {', '.join(map(str, choices))}")
+        return value
+
+    def bus(self, name: str) -> int:
+        """Return a field as a bus number, which is above zero."""
+        value = self.whole(name)
+        self.require(value > 0, name, "must be a bus number > 0")
+        return value

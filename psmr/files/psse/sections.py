@@ -1,0 +1,214 @@
+"""The sections of a PSS/E RAW file as lists of records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from psmr.base.errors import CaseError
+from psmr.files.psse.raw_layout import CASE, COUNTED, LINES, VERSIONS, fields, needed, sections
+from psmr.files.psse.rawx import read_rawx
+from psmr.files.psse.record import Record, split
+from psmr.files.text import WINDOWS, read_text
+
+_ALIASES = {
+    "fixed bus shunt": "fixed shunt",
+    "nontransformer branch": "branch",
+    "non-transformer branch": "branch",
+    "system switching device": "switching device",
+    "area interchange": "area",
+    "transformer impedance correction": "impedance correction",
+    "voltage source converter": "vsc dc",
+    "vsc dc": "vsc dc",
+}
+_LABEL = re.compile(r"\b(END OF|BEGIN)\s+(.+?)\s+DATA\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class RawFile:
+    """A RAW file cut into records.
+
+    Attributes
+    ----------
+    head
+        The case identification, with SBASE, REV and BASFRQ.
+    title
+        The first line of text.
+    version
+        23, or 29 to 36.
+    records
+        Section to its records; a transformer or a DC line is a tuple of its lines, everything else of one.
+    """
+
+    head: Record
+    title: str
+    version: int
+    records: Mapping[str, tuple[tuple[Record, ...], ...]]
+
+
+def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
+    """Cut a RAW file into its sections and records.
+
+    One that begins with a brace is RAWX, whatever it is called.
+
+    Parameters
+    ----------
+    path
+        The file, or ``-`` for standard input.
+    rawx
+        Whether it is declared as RAWX; the error on a file that is none then describes the format.
+
+    Raises
+    ------
+    CaseError
+        For a file that is not a text, a version that is not known, a section that is missing or not ended, a
+        quotation mark that is not closed; with file and line.
+    """
+    if rawx:
+        return RawFile(*read_rawx(path))
+    text = read_text(path, WINDOWS)
+    if "".join(text[:10]).lstrip().startswith("{"):
+        return RawFile(*read_rawx(path))
+    lines = [(i, line) for i, line in enumerate(text, start=1) if not line.startswith("@!")]
+    if not lines:
+        raise CaseError(f"{path}:1: there is nothing but comments")
+    number, line = lines[0]
+    place = f"{path}:{number} (case identification)"
+    head = Record(str(path), number, "case identification", CASE.split(), split(line, place))
+    head.one_of("IC", (0,), 0)
+    version = head.one_of("REV", VERSIONS, _version_of(line))
+    title = lines[1][1].strip() if len(lines) > 1 else ""
+    return RawFile(head, title, version, _cut(str(path), version, lines[3:], len(text)))
+
+
+_WRITER = re.compile(r"PSS.{0,4}E[^0-9]{0,3}([0-9][0-9])\b", re.IGNORECASE)
+
+
+def _version_of(line: str) -> int | None:
+    """Return the version of a file whose first line has no REV: the one in its comment, otherwise 23.
+
+    Up to version 30 PSS/E writes none; from 31 on it must be there.
+    """
+    comment = line.partition("/")[2]
+    named = _WRITER.search(comment)
+    if named:
+        return int(named[1])
+    return None if comment.strip() else 23
+
+
+def _cut(
+    path: str, version: int, lines: Sequence[tuple[int, str]], last: int
+) -> dict[str, tuple[tuple[Record, ...], ...]]:
+    order, names = sections(version), fields(version)
+    found: dict[str, list[tuple[Record, ...]]] = {section: [] for section in order}
+    held: list[Record] = []
+    at, quit_ = 0, False
+    for number, line in lines:
+        if not line.strip():
+            continue
+        section = order[at] if at < len(order) else None
+        place = f"{path}:{number} ({section or 'after the last section'})"
+        kept = section in names
+        values = split(line, place) if kept or _may_end(line) else ["..."]
+        if not values:
+            continue
+        if values[0] in ("Q", "q") and len(values) == 1:
+            quit_, last = True, number
+            break
+        if section == "substation":
+            # Its blocks of nodes, switches and terminals have endings of their own; it is the last section.
+            continue
+        if section is None:
+            raise CaseError(f"{place}: nothing may follow but Q; is a section's 0 written twice?")
+        if values[0] == "0" and (len(values) == 1 or not _number(values[1])):
+            if held:
+                raise CaseError(f"{place}: ends within the {section} of line {held[0].line}")
+            _check_labels(place, line, section, order[at + 1] if at + 1 < len(order) else None, order)
+            at += 1
+        elif section in COUNTED or section in LINES:
+            held.append(Record(path, number, section, names[_kind(section, len(held))], values))
+            if len(held) == _length(held[0]):
+                found[section].append(tuple(held))
+                held = []
+        elif kept:
+            found[section].append((Record(path, number, section, names[section], values),))
+    _check_end(path, last, order, at, needed(version) if quit_ else "switched shunt", bool(held))
+    return {section: tuple(records) for section, records in found.items()}
+
+
+def _kind(section: str, count: int) -> str:
+    """Return the layout of a line of a record after `count` others."""
+    return section if count == 0 else f"{section} {min(count, 2)}"
+
+
+def _length(first: Record) -> int:
+    """Return how many lines a record has.
+
+    A transformer has four with two windings and five with three; a multi-terminal DC line one for itself, and
+    one for each of its converters, DC buses and DC links.
+    """
+    if first.section == "multi-terminal dc":
+        return 1 + sum(max(first.whole(name, 0), 0) for name in ("NCONV", "NDCBS", "NDCLN"))
+    return LINES.get(first.section) or (4 if first.whole("K", 0) == 0 else 5)
+
+
+def _number(text: str | None) -> bool:
+    return bool(re.fullmatch(r"[+-]?[0-9.]+([EeDd][+-]?[0-9]+)?", text or "0"))
+
+
+def _may_end(line: str) -> bool:
+    """Say whether a line of a section that is not read could end it."""
+    return line.lstrip()[:1] in ("0", "Q", "q")
+
+
+def _check_labels(place: str, line: str, section: str, following: str | None, order: Sequence[str]) -> None:
+    """Raise CaseError where the comment of an ending 0 names another section than its place says."""
+    for word, label in _LABEL.findall(line.partition("/")[2]):
+        named = _named(label, order)
+        right = section if word.upper() == "END OF" else following
+        if named and named != right:
+            raise CaseError(
+                f"{place}: {word} {label} DATA stands where the {section} section ends"
+                f" and {following or 'nothing'} follows; is a section or its ending 0 missing or too much?"
+            )
+
+
+def _named(label: str, order: Sequence[str]) -> str | None:
+    """Return the section that a comment names; None where the words are not known."""
+    words = " ".join(label.lower().split())
+    for alias, section in _ALIASES.items():
+        words = section if words.startswith(alias) else words
+    longest = sorted(order, key=len, reverse=True)
+    return next((section for section in longest if re.match(rf"{re.escape(section)}\b", words)), None)
+
+
+def _check_end(path: str, line: int, order: Sequence[str], at: int, last: str, within: bool) -> None:
+    """Raise CaseError where the file ends before everything that a case needs has been read."""
+    if within or at <= order.index(last):
+        section = order[at] if at < len(order) else ""
+        raise CaseError(
+            f"{path}:{line}: the file ends before the {section} section has ended; sections are missing"
+            " (is the file whole? every section ends with a line that begins with 0, the file with Q)"
+        )
+
+
+_STATUS = {
+    "multi-terminal dc": "MDC",
+    "facts": "MODE",
+    "gne": "",
+    "induction machine": "STAT",
+}
+"""The field that is 0 for a device out of service; empty where its first line has none."""
+
+
+def unmodelled(raw: RawFile) -> Iterator[Record]:
+    """Yield the first lines of the devices in service that psmr has no model of."""
+    for section, status in _STATUS.items():
+        for record, *_ in raw.records.get(section, ()):
+            # Lines after a device's first begin with a number, the first with its name.
+            if "NAME" in fields(raw.version)[section] and _number(record.text("NAME")):
+                continue
+            if not status or record.whole(status, 1) != 0:
+                yield record

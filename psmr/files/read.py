@@ -1,0 +1,198 @@
+"""Read a case file of whatever format its suffix says."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import CaseError, PsmrWarning
+from psmr.files.text import STANDARD_INPUT
+from psmr.network.case.case import Case
+from psmr.network.case.checks import unlikely
+from psmr.network.case.tables import MECHANICAL
+
+if TYPE_CHECKING:
+    from psmr.network.start.conversion import LoadShares
+
+FORMATS = ("toml", "raw", "rawx", "m")
+SUFFIXES = tuple(f".{name}" for name in FORMATS)
+
+
+@dataclass(frozen=True)
+class CaseFile:
+    """A case file, how to read it (the arguments of `read_case`), to solve its power flow and to start.
+
+    Attributes
+    ----------
+    path, dynamics, skip_unknown_models, frequency_hz, loads, net_unmodelled, mechanical, format
+        See `read_case`.
+    reactive_limits
+        Whether generators keep to q_min_mvar and q_max_mvar, see `power_flow`.
+    start_at_limits
+        What a start beyond a limit does, see `build`.
+    """
+
+    path: str | Path
+    dynamics: str | Path | None = None
+    skip_unknown_models: bool = False
+    frequency_hz: float | None = None
+    reactive_limits: bool = False
+    loads: str | None = None
+    net_unmodelled: bool = False
+    mechanical: Annotated[str, MECHANICAL] | None = None
+    start_at_limits: str = "refuse"
+    format: str | None = None
+
+    def read(self) -> Case:
+        """Return the case."""
+        case = _read(
+            *(self.path, self.dynamics, self.skip_unknown_models, self.frequency_hz),
+            *(self.net_unmodelled, self.mechanical, self.format),
+        )
+        _warn(case)
+        return _prepared(case, self.loads, self.net_unmodelled, self.reactive_limits)
+
+
+def _warn(case: Case) -> None:
+    """Warn of what is unlikely about a case that was read."""
+    for _, words in unlikely(case):
+        warnings.warn(words, PsmrWarning, stacklevel=3)
+
+
+def read_case(
+    path: str | Path,
+    dynamics: str | Path | None = None,
+    skip_unknown_models: bool = False,
+    frequency_hz: float | None = None,
+    loads: str | Mapping[str, Sequence[float]] | LoadShares | None = None,
+    net_unmodelled: bool = False,
+    mechanical: str | None = None,
+    format: str | None = None,
+) -> Case:
+    """Return the checked case in a file; the suffix says the format.
+
+    Parameters
+    ----------
+    path
+        ``.toml`` (psmr's own), ``.raw`` (PSS/E, versions 23 and 29 to 36), ``.rawx`` (PSS/E's JSON, version
+        35 and 36) or ``.m`` (MATPOWER, version 2). ``-`` is standard input.
+    dynamics
+        DYR file with the plants' devices for a RAW file.
+    skip_unknown_models
+        For RAW and DYR: leave out devices that psmr has no model of, with a warning for each.
+    frequency_hz
+        For MATPOWER, whose files give none: the nominal frequency, 60 Hz with a warning when left out.
+    loads
+        What static loads become, with the power and voltage of the solved power flow: ``"impedance"``,
+        ``"current"``, ``"power"`` or shares of the three for P and Q apart (see `load_shares`), for instance
+        ``"p=0.5,0.3,0.2 q=1,0,0"``; None: as the file says.
+    net_unmodelled
+        Make generators without a dynamic model loads of their power in the solved power flow, with a warning
+        for each.
+    mechanical
+        What drives GENROU and its family, ``"torque"`` or ``"power"``; None: as the TOML file says, and for a
+        RAW file with a DYR file ``"power"``, the convention of PSS/E.
+    format
+        ``"toml"``, ``"raw"``, ``"rawx"`` or ``"m"`` in place of what the suffix says; standard input, which
+        has none, is TOML where this is left out.
+
+    Raises
+    ------
+    CaseError
+        For a suffix that is not known, an option that the format has no use for, and everything the reader
+        and `Case` object to.
+    PowerFlowError
+        Where `loads` or `net_unmodelled` need a power flow that has no solution.
+
+    Warns
+    -----
+    PsmrWarning
+        Of what is left out, netted or taken for something else, and of values that are possible and unlikely
+        (T''d0 above T'd0, an inertia of 1e5 s, a branch of 1e-7 pu).
+    """
+    check_arguments(read_case, locals(), CaseError)
+    case = _read(path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format)
+    _warn(case)
+    return _prepared(case, loads, net_unmodelled)
+
+
+def _read(
+    path: str | Path,
+    dynamics: str | Path | None,
+    skip_unknown_models: bool,
+    frequency_hz: float | None,
+    net_unmodelled: bool,
+    mechanical: str | None,
+    format: str | None,
+) -> Case:
+    for given in (path, *(() if dynamics is None else (dynamics,))):
+        if not os.fspath(given):
+            raise CaseError("the path of a case is empty; name its file")
+    if format is not None and format not in FORMATS:
+        raise CaseError(f"format = {format!r}: must be one of {', '.join(map(repr, FORMATS))}")
+    usual = ".toml" if str(path) == STANDARD_INPUT else Path(path).suffix.lower()
+    suffix = usual if format is None else f".{format}"
+    if str(path) == STANDARD_INPUT and str(dynamics) == STANDARD_INPUT:
+        raise CaseError("-: standard input is one file; give the case or its dynamic data as a file")
+    if suffix not in SUFFIXES:
+        raise CaseError(
+            f"{path}: psmr reads {', '.join(SUFFIXES)} and knows no format {suffix!r}; rename or convert"
+            " the file, or say its format"
+        )
+    psse = suffix in (".raw", ".rawx")
+    if dynamics is not None and not psse:
+        raise CaseError(f"{dynamics}: dynamic data belong to a .raw file; {path} has its own, or none")
+    if frequency_hz is not None and suffix != ".m":
+        raise CaseError(f"{path}: gives its own frequency; frequency_hz is for MATPOWER files")
+    if mechanical is not None and suffix == ".m":
+        raise CaseError(f"{path}: has no machines; mechanical is for cases with dynamic data")
+    if psse:
+        from psmr.files.psse.raw import read_raw
+
+        return read_raw(
+            path, dynamics, skip_unknown_models, net_unmodelled, mechanical, rawx=suffix == ".rawx"
+        )
+    if suffix == ".m":
+        from psmr.files.matpower.read import read_matpower
+
+        return read_matpower(path, frequency_hz)
+    from psmr.files.toml.read_case import read_toml
+
+    try:
+        return read_toml(path, mechanical)
+    except CaseError as error:
+        if str(path) != STANDARD_INPUT or format is not None:
+            raise
+        refusal = CaseError(f"{error}; standard input is taken for TOML unless --format (format=) says else")
+        refusal.mistakes = error.mistakes
+        raise refusal from error
+
+
+def _prepared(
+    case: Case,
+    loads: str | Mapping[str, Sequence[float]] | LoadShares | None,
+    net_unmodelled: bool,
+    reactive_limits: bool = False,
+) -> Case:
+    """Return the case with generators netted and loads converted."""
+    dynamic = any(row.devices for row in case.generators)
+    lines = dynamic and any(row.held and not row.devices for row in case.generators)
+    if loads is None and not net_unmodelled and not lines:
+        return case
+    from psmr.network.powerflow.powerflow import power_flow
+    from psmr.network.start.conversion import convert_loads, load_shares
+    from psmr.network.start.netting import net_generators
+
+    shares = None if loads is None else load_shares(loads)
+    flow = power_flow(case, reactive_limits)
+    if net_unmodelled or lines:
+        netted = net_generators(case, flow, every=net_unmodelled)
+        if netted is not case:
+            # What was held at a reactive limit is held by its own row no more: the limits hold it again.
+            case, flow = netted, power_flow(netted, reactive_limits)
+    return case if shares is None else convert_loads(case, flow, shares)

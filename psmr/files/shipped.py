@@ -1,0 +1,60 @@
+"""The cases that ship with psmr: the folder ``cases`` of a checkout, which a wheel has inside the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import InputError, nearest, shown
+from psmr.network.case.case import Case
+
+FOLDER = Path(__file__).parents[1] / "cases"
+"""In a checkout a symbolic link to the folder at its top."""
+
+
+def case_path(name: str) -> Path:
+    """Return the path of a case, or of another file, that ships with psmr.
+
+    Parameters
+    ----------
+    name
+        Of a case file without its suffix, ``"wscc9"``, or of a file with its folder, ``"wscc9/fault.toml"``.
+
+    Raises
+    ------
+    InputError
+        For a name that none has, with the nearest.
+    """
+    check_arguments(case_path, locals())
+    known = _cases()
+    if name in known:
+        return known[name]
+    files = {file.relative_to(FOLDER).as_posix(): file for file in FOLDER.glob("*/*") if file.is_file()}
+    if name in files:
+        return files[name]
+    if not known:
+        raise InputError(
+            f"there are no cases in {FOLDER}; in a checkout it is a symbolic link to the folder cases"
+            " (git config core.symlinks true, and check out again), in a wheel a folder"
+        )
+    hint = nearest(name, files if "/" in name else known)
+    raise InputError(f"name = {shown(name)}: no case of psmr is called that{hint}; known: {', '.join(known)}")
+
+
+def case(name: str) -> Case:
+    """Return a case that ships with psmr, ``psmr.case("wscc9")``; see `case_path` for names.
+
+    Raises
+    ------
+    InputError
+        For a name that none has, with the nearest.
+    """
+    from psmr.files.read import read_case
+
+    return read_case(case_path(name))
+
+
+def _cases() -> dict[str, Path]:
+    """Return the case files in psmr's own format by name."""
+    files = sorted(FOLDER.glob("*/*.toml"))
+    return {file.stem: file for file in files if 'format = "psmr-case"' in file.read_text(encoding="utf-8")}

@@ -1,0 +1,172 @@
+"""The text of a data file, and the lines that a message names."""
+
+from __future__ import annotations
+
+import functools
+import re
+import stat
+import sys
+import tomllib
+import warnings
+from pathlib import Path
+from typing import Any, TextIO
+
+from psmr.base.errors import CaseError, PsmrWarning
+from psmr.base.files import abridged, unreadable
+
+_CONTROL = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\U0010ffff]")
+
+
+def read_text(path: str | Path, other: str | None = None) -> list[str]:
+    """Return the lines of a text file in UTF-8, without their ends; `other` as in `decoded`.
+
+    Raises
+    ------
+    CaseError
+        For a file that cannot be read, is not in UTF-8, is empty, or has control characters in it; with
+        the line.
+    """
+    # Programs of DOS end a text with Ctrl-Z.
+    text = re.sub(r"\x1a\s*\Z", "", decoded(path, other))
+    found = _CONTROL.search(text)
+    if found:
+        line = text.count("\n", 0, found.start()) + 1
+        raise CaseError(
+            f"{path}:{line}: has the control character {found[0]!r}; is this a text file, and whole?"
+        )
+    # Only these end a line; `splitlines` would also break at characters that a name can have.
+    lines = re.split(r"\r\n|\r|\n", text)
+    if not any(line.strip() for line in lines):
+        raise CaseError(f"{path}:1: the file is empty")
+    return lines
+
+
+STANDARD_INPUT = "-"
+"""The path that means standard input."""
+
+LONGEST = 2**30
+"""Bytes of standard input at most: what is longer may never end."""
+
+WINDOWS = "cp1252"
+"""The encoding of files of programs that write in that of the system, Windows of the West: ISO 8859-1, and
+more."""
+
+
+def decoded(path: str | Path, other: str | None = None) -> str:
+    """Return the text of a regular file, or of standard input (``-``), in UTF-8.
+
+    It may have a byte-order mark. Standard input is read once and remembered: who asks again gets the same.
+    `other` is the encoding of a file that is not in UTF-8, for formats that say nothing of it and whose data
+    are ASCII, so that names for display alone depend on it.
+
+    Warns
+    -----
+    PsmrWarning
+        For a file that is read in the other encoding.
+
+    Raises
+    ------
+    CaseError
+        For a path that leads nowhere, to a folder, a pipe or a device, and for bytes that are not UTF-8.
+    """
+    shown = abridged(path)
+    if str(path) == STANDARD_INPUT:
+        raw = _standard_input(sys.stdin)
+    else:
+        require_file(path)
+        try:
+            raw = Path(path).read_bytes()
+        except OSError as error:
+            raise CaseError(unreadable(path, error)) from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        what = f"{shown}:{line}: is not text in UTF-8 (byte {error.start}, {raw[error.start]:#04x})"
+        text = _in(other, raw)
+        if text is not None:
+            warnings.warn(f"{what}; read as {other}, on which names may depend", PsmrWarning, stacklevel=3)
+            return text
+        raise CaseError(f"{what}; save the file as UTF-8 or ASCII") from error
+
+
+def require_file(path: str | Path) -> None:
+    """Raise CaseError for a path that leads nowhere, or to something that is no regular file.
+
+    A pipe or device is refused before it is opened: it may block, or never end.
+    """
+    shown = abridged(path)
+    try:
+        kind = Path(path).stat().st_mode
+    except (OSError, ValueError) as error:  # of a path with a NUL in it
+        raise CaseError(unreadable(path, error)) from error
+    if not stat.S_ISREG(kind):
+        what = "a folder" if stat.S_ISDIR(kind) else "no regular file (a pipe or device)"
+        raise CaseError(f"{shown}: cannot be read: it is {what}; give a file, or - for standard input")
+
+
+@functools.lru_cache(maxsize=1)
+def _standard_input(stream: TextIO | None) -> bytes:
+    """Return everything that standard input has, up to its end."""
+    if stream is None or stream.closed:
+        raise CaseError("-: standard input is closed; give a file, or pipe one in")
+    try:
+        given = getattr(stream, "buffer", stream).read(LONGEST + 1)
+    except OSError as error:
+        raise CaseError(f"-: standard input cannot be read: {error.strerror}; give a file") from error
+    # A stream in its place, of a notebook or a test, has text alone.
+    raw = given.encode("utf-8") if isinstance(given, str) else given
+    if len(raw) > LONGEST:
+        raise CaseError("-: standard input has more than 1 GiB; is it the right one?")
+    return raw
+
+
+def _in(encoding: str | None, raw: bytes) -> str | None:
+    """Return the text that bytes are in an encoding, None where they are none."""
+    try:
+        return None if encoding is None else raw.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def parsed_toml(path: str | Path, text: str) -> dict[str, Any]:
+    """Return a TOML text as tables.
+
+    Raises
+    ------
+    CaseError
+        For a text that is no TOML (with the line), is nested too deep, or has a number of too many digits.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = f"{path}:{found[1]}" if (found := re.search(r"\(at line (\d+), ", str(error))) else str(path)
+        raise CaseError(f"{place}: is not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise CaseError(f"{path}{deepest(text)}: is not valid TOML: {TOO_DEEP}") from error
+    except ValueError as error:
+        raise CaseError(f"{path}{longest(text)}: is not valid TOML: {TOO_LONG}") from error
+
+
+TOO_DEEP = "brackets are nested too deep; close some of them"
+TOO_LONG = "a number has too many digits; a whole number has at most 19"
+"""What is wrong with a text that Python's readers of TOML and JSON give up on."""
+
+_STRINGS = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
+
+
+def deepest(text: str) -> str:
+    """Return the place, ``":LINE"``, of the bracket that is nested deepest in TOML or JSON."""
+    depth, most, line = 0, 0, 1
+    for number, row in enumerate(text.split("\n"), 1):
+        for sign in re.findall(r"[\[\]{}]", _STRINGS.sub("", row)):
+            depth += 1 if sign in "[{" else -1
+            if depth > most:
+                most, line = depth, number
+    return f":{line}"
+
+
+def longest(text: str) -> str:
+    """Return the place, ``":LINE"``, of the first number of more digits than Python reads, 4,300."""
+    found = re.search(r"[0-9](?:_?[0-9]){4300}", text)
+    return f":{text.count(chr(10), 0, found.start()) + 1}" if found else ""

@@ -1,0 +1,199 @@
+"""A TOML file that is taken apart: every value checked, every message with the line."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from psmr.base.errors import CaseError, InputError, Mistakes, nearest, shown
+from psmr.base.printable import in_line, steers
+from psmr.files.text import decoded, parsed_toml
+from psmr.files.toml.fields import Field, Spec
+from psmr.files.toml.lines import Lines
+from psmr.files.toml.lines import Path as TablePath
+
+_HEAD: Spec = {"format": Field((str,), needed=True), "version": Field((int,), needed=True)}
+"""What every file begins with."""
+
+_READERS = {
+    "psmr-case": "`psmr check` or `psmr modes`",
+    "psmr-study": "`psmr run`",
+    "psmr-sweep": "`psmr sweep`",
+}
+"""Which command reads a file that calls itself so."""
+
+_WHOLE = 2**63
+"""Whole numbers of TOML lie below this in magnitude."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed TOML file that knows where everything stands.
+
+    Attributes
+    ----------
+    path, content, lines, text
+        The file, its tables, where they stand, and its text.
+    error
+        What is raised for anything wrong.
+    finite
+        Whether a number must be finite; otherwise the record says which may be infinite.
+    """
+
+    path: Path
+    content: Mapping[str, Any]
+    lines: Lines
+    error: type[InputError]
+    finite: bool
+    text: str = ""
+
+    def where(self, table: TablePath = (), key: str | None = None) -> str:
+        """Return file, line and table for a message."""
+        line = self.lines.table(table) if key is None else self.lines.key(table, key)
+        names = in_line(".".join(part for part in table if isinstance(part, str)))
+        row = len(table) == 2 and isinstance(table[1], int)
+        return f"{self.path}:{max(line, 1)}" + (f" [[{names}]]" if row else f" [{names}]" if names else "")
+
+    def fail(self, words: str, table: TablePath = (), key: str | None = None) -> NoReturn:
+        """Raise the file's error with the place of a table or key."""
+        raise self.error(f"{self.where(table, key)}: {words}")
+
+    def head(self, format: str, version: int, spec: Spec, tables: Collection[str]) -> dict[str, Any]:
+        """Return the values beside the tables, after a look at what the file says that it is."""
+        found = self.content.get("format")
+        if found != format:
+            kind = format.removeprefix("psmr-")
+            right = f'must be "{format}" for a {kind} file'
+            if not self.content:
+                self.fail(f"the file is empty; {right.replace('must be', 'begin with format =')}")
+            if found is None:
+                self.fail(f"format is missing: {right}")
+            reader = _READERS.get(found) if isinstance(found, str) else None
+            hint = f"; this is a {found.removeprefix('psmr-')} file, try {reader}" if reader else ""
+            self.fail(f"format = {shown(found)}: {right}{hint}", (), "format")
+        given = {key: value for key, value in self.content.items() if key not in tables}
+        values = self.values((), given, {**_HEAD, **spec}, tables)
+        if values["version"] != version:
+            self.fail(
+                f"version = {values['version']}: this psmr reads version {version}; update psmr, or write the"
+                " file in that version",
+                (),
+                "version",
+            )
+        return {key: value for key, value in values.items() if key not in _HEAD}
+
+    def table(self, name: str) -> Mapping[str, Any] | None:
+        """Return the table [name]; None where there is none."""
+        found = self.content.get(name)
+        if found is not None and not isinstance(found, dict):
+            self.fail(f"{name} must be a table; write [{name}]", (), name)
+        return found
+
+    def rows(self, name: str) -> list[Mapping[str, Any]]:
+        """Return the tables [[name]]."""
+        found = self.content.get(name, [])
+        if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+            given = name if isinstance(found, list | dict) else f"{name} = {shown(found)}:"
+            self.fail(f"{given} must be a list of tables; write [[{name}]] for each", (), name)
+        return found
+
+    def choice(self, table: TablePath, given: Mapping[str, Any], known: Collection[str]) -> str:
+        """Return the type that a table says it is of."""
+        types = {key: value for key, value in given.items() if key == "type"}
+        spec = {"type": Field((str,), needed=True, among=tuple(known))}
+        return str(self.values(table, types, spec)["type"])
+
+    def values(
+        self, table: TablePath, given: Mapping[str, Any], spec: Spec, tables: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """Return the values of a table, by the record's names, after checking names, presence and values.
+
+        `tables` are names that may stand beside the fields.
+
+        Raises
+        ------
+        InputError
+            The file's own, for all fields that are unknown, missing, of a wrong type or not among their
+            choices.
+        """
+        mistakes, found = Mistakes(self.error), {}
+        for key, value in given.items():
+            if key in spec:
+                found[spec[key].fills or key] = mistakes.attempt(self._checked, table, key, value, spec[key])
+            else:
+                mistakes.attempt(self._unknown, table, key, (*spec, *tables), bool(tables))
+        for key, field in spec.items():
+            if field.needed and key not in given:
+                words = f"{key} is missing; add it as {field.right(self.finite)}"
+                mistakes.attempt(self.fail, words, table)
+        mistakes.finish()
+        return found
+
+    def _unknown(self, table: TablePath, key: str, known: Collection[str], tables: bool) -> NoReturn:
+        hint = nearest(key, known) or (f"; known: {', '.join(known)}" if known else "; it has none")
+        self.fail(f"there is no {'field or table' if tables else 'field'} {shown(key)}{hint}", table, key)
+
+    def _checked(self, table: TablePath, key: str, value: Any, field: Field) -> Any:
+        texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        if Path not in field.kinds and any(isinstance(text, str) and steers(text) for text in texts):
+            self.fail(f"{key} = {shown(value)}: has a character that cannot be printed", table, key)
+        for kind in field.kinds:
+            if kind == list[float] and isinstance(value, list):
+                return tuple(self._checked(table, key, part, Field((float,))) for part in value)
+            if _fits(value, kind, field.among, self.finite):
+                return _taken(value, kind, self.path.parent)
+        hint = nearest(value, field.among) if isinstance(value, str) else ""
+        if isinstance(value, list) and not value and {list[str], list[float]} & set(field.kinds):
+            hint = f"; this one is empty: name at least one, or leave {key} out"
+        if isinstance(value, int) and abs(value) >= _WHOLE and {int, float} & set(field.kinds):
+            hint = "; this one has too many digits"
+        if field.kinds == (Path,) and isinstance(value, str):
+            hint = "; this one has a NUL character in it"
+        self.fail(f"{key} = {shown(value)}: must be {field.right(self.finite)}{hint}", table, key)
+
+
+def _fits(value: Any, kind: Any, among: Collection[str], finite: bool) -> bool:
+    """Return whether a value is of a kind; a whole number may stand for a real one."""
+    if kind is float:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if isinstance(value, int):
+            return number and value.bit_length() < sys.float_info.max_exp
+        return number and (not finite or math.isfinite(value))
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool) and -_WHOLE <= value < _WHOLE
+    if kind == list[str]:
+        return isinstance(value, list) and bool(value) and all(isinstance(part, str) for part in value)
+    if kind is str and among:
+        return isinstance(value, str) and value in among
+    if kind is Path:
+        return isinstance(value, str) and "\0" not in value
+    return kind in (str, bool, dict) and isinstance(value, kind)
+
+
+def _taken(value: Any, kind: Any, folder: Path) -> Any:
+    if kind is float:
+        return float(value)
+    if kind is Path:
+        return folder / value
+    return tuple(value) if isinstance(value, list) else value
+
+
+def read_document(path: str | os.PathLike[str], error: type[InputError], finite: bool = True) -> Document:
+    """Return a parsed TOML file.
+
+    Raises
+    ------
+    InputError
+        Of the type `error`, when it cannot be read, or is no TOML (with the line).
+    """
+    place = Path(path)
+    try:
+        text = decoded(place)
+        return Document(place, parsed_toml(place, text), Lines(text), error, finite, text)
+    except CaseError as wrong:
+        raise error(str(wrong)) from wrong

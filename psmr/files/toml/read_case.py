@@ -1,0 +1,244 @@
+"""Case files in TOML: ``format = "psmr-case"``, ``version = 1``.
+
+The head gives name, base and nominal frequency; then comes an array of tables for each kind of row. Powers
+are in MW and Mvar, impedances per unit on the system base, angles in degrees, parameters of devices in the
+units their component declares (mostly per unit on the device's own base ``s_n``)::
+
+    format = "psmr-case"
+    version = 1
+    name = "two buses"
+    base_mva = 100.0
+    frequency_hz = 60.0
+    mechanical = "torque"      # what drives GENROU, GENSAL, GENROE, GENSAE: "torque" (also when left out),
+                               # or "power", PSS/E's convention
+
+    [[bus]]                    # number; base_kv (label only), name (default "bus<number>")
+    number = 1
+
+    [[line]]                   # from, to, x; r, b, g (totals), status (1 or 0), circuit,
+    from = 1                   # name (default "line<from>-<to>")
+    to = 2
+    x = 0.1
+
+    [[transformer]]            # as a line, without the halving of b and g; tap and shift_deg at the from bus
+    [[shunt]]                  # bus; g_mw, b_mvar at 1 pu, status, name (default "shunt<bus>")
+                               # regulating = true for both: a control that stands still during a run, a note
+
+    [[load]]                   # bus, p_mw, q_mvar, model; v_0, v_min, name (default "load<bus>");
+                               # with v_0 the powers are those at that voltage, otherwise at the power flow's
+    bus = 2
+    p_mw = 50.0
+    q_mvar = 10.0
+    model = "impedance"        # or "current", "power"; or p_zip and q_zip = [impedance, current, power];
+                               # or "exponential" with exponent_p and exponent_q: P = p_mw (V/V_0)^exponent_p;
+                               # or "motor" with [load.motor]: type = "InductionMotor", its parameters;
+                               # or "composite" with [load.composite]: type = "CMLD", its parameters;
+                               # or "characteristic" with [load.characteristic]: type, parameters
+
+    [[generator]]              # name, bus, control; v and angle_deg (slack), p_mw and v (pv),
+    name = "G1"                # p_mw and q_mvar (pq); q_min_mvar, q_max_mvar, rating_mva
+    bus = 1
+    control = "slack"
+    v = 1.0
+
+    [generator.machine]        # roles: machine or converter, exciter, governor, stabiliser,
+    type = "ClassicalMachine"  # electrical_control, plant_control; type, name, parameters
+    s_n = 100.0
+    h = 5.0
+    d = 0.0
+    x_d1 = 0.3
+
+    [[relay]]                  # name, bus (whose voltage it measures), acts_on (a load or generator)
+    name = "shed-2"
+    bus = 2
+    acts_on = "load2"
+
+    [relay.device]             # type, parameters
+    type = "UnderFrequencyShedding"
+    set_1 = 49.0
+    pickup_1 = 0.1
+    shed_1 = 0.2
+
+Devices of a plant are wired by name: the exciter's ``v_f`` goes to the machine that reads ``v_f``. Unless
+named, they are called G1, AVR1, GOV1, PSS1, EC1, PPC1 for the generator G1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from psmr.base.errors import CaseError, Mistakes, nearest, shown
+from psmr.dae.declare.component import Component
+from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES
+from psmr.files.toml.document import Document, read_document
+from psmr.files.toml.fields import Field, Spec, specification
+from psmr.files.toml.lines import Path as TablePath
+from psmr.network.case.case import Case
+from psmr.network.case.frames import CALLED
+from psmr.network.case.tables import (
+    BusRow,
+    DeviceRow,
+    GeneratorRow,
+    LineRow,
+    LoadRow,
+    RelayRow,
+    ShuntRow,
+    TransformerRow,
+    device_name,
+)
+
+FORMAT, VERSION = "psmr-case", 1
+
+ROWS: Mapping[str, tuple[str, type]] = {
+    "bus": ("buses", BusRow),
+    "line": ("lines", LineRow),
+    "transformer": ("transformers", TransformerRow),
+    "shunt": ("shunts", ShuntRow),
+    "load": ("loads", LoadRow),
+    "generator": ("generators", GeneratorRow),
+    "relay": ("relays", RelayRow),
+}
+"""The tables, the part of the case that each fills, and its record."""
+
+_BESIDE: Mapping[str, Spec] = {
+    "load": {"model": Field((str,)), **dict.fromkeys(LOAD_ROLES, Field((dict,)))},
+    "generator": dict.fromkeys(ROLES, Field((dict,))),
+    "relay": {"device": Field((dict,), needed=True)},
+}
+"""What a table has in place of its record's devices, and the short way to say the parts of a load."""
+
+_HEAD = specification(Case, without=("source", *(part for part, _ in ROWS.values())))
+TABLES: Mapping[str, Spec] = {
+    name: specification(row, without=("where", "devices", "device", *LOAD_ROLES), called=CALLED)
+    | dict(_BESIDE.get(name, {}))
+    for name, (_, row) in ROWS.items()
+}
+"""The fields of each table."""
+
+NEEDED: Mapping[str, tuple[str, ...]] = {"slack": ("v",), "pv": ("p_mw", "v"), "pq": ("p_mw", "q_mvar")}
+"""What a generator of each control must say."""
+
+MODELS = {"impedance": (1.0, 0.0, 0.0), "current": (0.0, 1.0, 0.0), "power": (0.0, 0.0, 1.0)}
+"""Loads of one part, as fractions of impedance, current and power."""
+
+_LOAD_FIELDS = ("p_zip", "q_zip", "exponent_p", "exponent_q", *LOAD_ROLES)
+_LOAD_MODELS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(MODELS, ()),
+    "exponential": ("exponent_p", "exponent_q"),
+    **{role: (role,) for role in LOAD_ROLES},
+}
+
+
+def read_toml(path: str | Path, mechanical: str | None = None) -> Case:
+    """Return the case in a TOML file; `mechanical` stands in for what its head says.
+
+    Raises
+    ------
+    CaseError
+        For a file that cannot be read or is no TOML (with the line), for a missing, misspelt or mistyped
+        field, and for everything that `Case` objects to; the message names file, line, table, field and
+        value.
+    """
+    return case_of(read_document(path, CaseError, finite=False), mechanical, source=str(path))
+
+
+def case_of(document: Document, mechanical: str | None = None, source: str = "") -> Case:
+    """Return the case in a document; see `read_toml`."""
+    head = document.head(FORMAT, VERSION, _HEAD, ROWS)
+    if mechanical:
+        head["mechanical"] = mechanical
+    mistakes = Mistakes()
+    rows: dict[str, Any] = {part: _rows(document, name, mistakes) for name, (part, _) in ROWS.items()}
+    mistakes.finish()
+    return Case(**head, **rows, source=source)
+
+
+def _rows(document: Document, name: str, mistakes: Mistakes) -> tuple[Any, ...]:
+    """Return the rows of a table, and keep what is wrong with the others."""
+    tables = enumerate(mistakes.attempt(document.rows, name) or ())
+    found = [mistakes.attempt(_row, document, (name, i), given) for i, given in tables]
+    return tuple(row for row in found if row is not None)
+
+
+def _row(document: Document, table: tuple[str, int], given: Mapping[str, Any]) -> Any:
+    name = table[0]
+    values = document.values(table, given, TABLES[name])
+    if name in _FINISH:
+        values = _FINISH[name](document, table, values)
+    return ROWS[name][1](**values, where=document.where(table))
+
+
+def _load(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
+    model = row.pop("model", None)
+    given = [key for key in _LOAD_FIELDS if key in row]
+    if model is None and not set(given) & {"p_zip", "q_zip"}:
+        known = " | ".join(map(repr, _LOAD_MODELS))
+        words = f"model is missing; give model = {known}, or p_zip and q_zip = [impedance, current, power]"
+        document.fail(words, table)
+    if model is not None and model not in _LOAD_MODELS:
+        right = f"{', '.join(_LOAD_MODELS)}{nearest(model, _LOAD_MODELS)}"
+        document.fail(f"model = {shown(model)}: must be {right}", table, "model")
+    needed = _LOAD_MODELS.get(model, ("p_zip", "q_zip"))
+    what = f"model = {model!r}" if model else "a load by its parts"
+    for key in needed:
+        if key not in given:
+            named = f"a table [load.{key}]" if key in LOAD_ROLES else " and ".join(needed)
+            document.fail(f"{key} is missing; {what} needs {named}", table)
+    for key in given:
+        if key not in needed:
+            document.fail(f"{key} has no place beside {what}; keep one of them", table, key)
+    if model in MODELS:
+        row["p_zip"] = row["q_zip"] = MODELS[model]
+    for role in [key for key in row if key in LOAD_ROLES]:
+        name = row.get("name", f"load{row['bus']}")
+        row[role] = _device(document, table, role, LOAD_ROLES[role], row[role], name)
+    return row
+
+
+def _device(
+    document: Document,
+    table: TablePath,
+    role: str,
+    kinds: Sequence[type[Component]],
+    given: Mapping[str, Any],
+    name: str,
+    key: str = "",
+) -> DeviceRow:
+    """Return the device in a table below a generator, load or relay; `key` is its name there."""
+    place: TablePath = (*table, key or role)
+    if "type" not in given:
+        known = ", ".join(component.__name__ for component in kinds)
+        document.fail(f"type is missing; a {role} can be: {known}", place)
+    own = ("type", "name") if role in ROLES else ("type",)
+    texts = {key: value for key, value in given.items() if key in own}
+    values = {"name": name} | document.values(place, texts, dict.fromkeys(own, Field((str,))))
+    parameters = {key: value for key, value in given.items() if key not in own}
+    # What the row says of a wrong parameter says more, but a whole number may be longer than it can take.
+    whole = {key: value for key, value in parameters.items() if type(value) is int}
+    parameters |= document.values(place, whole, dict.fromkeys(whole, Field((float,))))
+    return DeviceRow(role=role, parameters=parameters, where=document.where(place), **values)
+
+
+def _generator(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
+    for key in NEEDED.get(row["control"], ()):
+        if key not in row:
+            document.fail(f"{key} is missing; control = {row['control']!r} needs it", table)
+    devices = tuple(
+        _device(document, table, role, ROLES[role], row.pop(role), device_name(row["name"], role))
+        for role in [key for key in row if key in ROLES]
+    )
+    return row | {"devices": devices}
+
+
+def _relay(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:
+    kinds = RELAY_ROLES["relay"]
+    return row | {"device": _device(document, table, "relay", kinds, row["device"], row["name"], "device")}
+
+
+_FINISH: Mapping[str, Callable[[Document, TablePath, dict[str, Any]], dict[str, Any]]] = {
+    "load": _load,
+    "generator": _generator,
+    "relay": _relay,
+}

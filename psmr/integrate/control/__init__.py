@@ -1,0 +1,1 @@
+"""Steps that follow an error: its estimate, the controller, limits and corners."""

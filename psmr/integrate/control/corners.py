@@ -1,0 +1,432 @@
+"""Corners of the equations within a step: a limiter that is met, a comparison that turns; compiled.
+
+An equation with a corner is smooth on each side of it, and a method of high order over it is one of low
+order. A step sees the margins of all devices (`psmr.dae.compile.switches`) at its start, its stages and its
+end, those of a stage as soon as it is solved: what is behind a corner that ends the step need not be. Of
+those that change their signs it asks what they make of the step: the shares D of the rows, which are what the
+rows are less what they would be with the sides of the start, change the rates of the states by what the
+Newton matrix makes of them, and a quadrature over the corner misses a part of h times that. Where it is more
+than the error allows, the step ends at the first corner that matters.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from psmr.dae.compile.decorators import lean
+from psmr.dae.compile.kernels import residual
+from psmr.dae.compile.switch_tables import SwitchTables
+from psmr.integrate.control.estimate import largest_error
+from psmr.integrate.solve.lu import solve
+from psmr.integrate.solve.records import (
+    LOWER_AT,
+    STATE,
+    UPPER_AT,
+    limits_of,
+    lu_of,
+    matrix_of,
+    work_of,
+)
+from psmr.integrate.solve.vector_kernels import VECTOR_CHUNK, largest_size
+from psmr.integrate.step.encoded import AT_START
+from psmr.integrate.tableaux.tableaux import Tableau
+
+# Corners that make this much of the tolerance of a step together are left to the error control, and where one
+# ends a step, that much of it is left behind the corner, so that the step does not end before it. With 0.1
+# left the largest error on Kundur's system at 1e-4 is a third larger, at no less cost (measured).
+MATTERS, LEFT = 0.3, 0.05
+
+# Shares below this part of the tolerance are rounding: margins that rest at a corner change their signs in
+# nearly every step of WECC's cases, with shares below 1e-10 tolerances. On those and NPCC's corners make of a
+# step at most six times the largest entry (measured), so that nothing near `MATTERS` is left out.
+ROUNDING = 1e-6
+
+# A corner nearer than this part of the step to its start is passed as it is, unless the step before it was to
+# end there and was too short. What still matters that near to its end jumps: the step ends ahead of it, and a
+# short one leads over it.
+LEAST_PART = 1e-3
+
+# Halvings of the interval in which a margin changes its sign.
+HALVINGS = 30
+
+
+class Corners(NamedTuple):
+    """What a step needs to see corners.
+
+    Attributes
+    ----------
+    margins, shares
+        See `psmr.dae.compile.switch_tables.SwitchTables`.
+    stages, parts
+        Places of the points, and at which part of the step they are, ascending: the start, 0, the stages
+        within the step, the end, 1, and a stage behind it.
+    middle, end
+        Which of them is nearest to the middle, and which is the end.
+    middle_stage
+        The stage nearest to the middle, counted from 0.
+    values, seen
+        (points, M) margins, and at which points they are those of the step that is tried; see `look_anew`.
+    place, at
+        (M,) margins that change their signs, and at which part of the step.
+    listed
+        How many margins had changed their signs where it was last asked whether they matter.
+    room
+        Buffer with the margins that decide behind it.
+    rows
+        Shares of the rows; one entry longer than needed.
+    follows
+        Whether the step before was ended at a corner, which may lie a little ahead then.
+    gamma
+        Of the method: the coefficient of the rate at a stage, relative to the step.
+    missed, behind
+        Part of h D that the method misses, see `largest_miss`, and what a stage behind the end adds to it:
+        its weight.
+    """
+
+    margins: np.ndarray
+    shares: np.ndarray
+    stages: np.ndarray
+    parts: np.ndarray
+    middle: int
+    end: int
+    middle_stage: int
+    values: np.ndarray
+    seen: np.ndarray
+    place: np.ndarray
+    at: np.ndarray
+    listed: np.ndarray
+    room: np.ndarray
+    rows: np.ndarray
+    follows: np.ndarray
+    gamma: float
+    missed: float
+    behind: float
+
+
+def corners_for(
+    tables: SwitchTables, tableau: Tableau, places: Mapping[str, int], size: int, rows: int
+) -> Corners:
+    """Return what is needed for a method whose program keeps its stages at `places`.
+
+    `size` is that of the buffer, `rows` the number of equations.
+    """
+    order, parts, end = _points_of(tableau)
+    names = [f"stage {i + 1}" for i in order]
+    names[end - 1] = "now"  # the end is in the buffer
+    middle = int(np.abs(parts - 0.5).argmin())
+    return Corners(
+        margins=tables.margins,
+        shares=tables.shares,
+        stages=np.array([places[name] for name in ("now", *names)]),
+        parts=parts,
+        middle=middle,
+        end=end,
+        middle_stage=order[middle - 1],
+        values=np.zeros((parts.size, tables.count)),
+        seen=np.zeros(parts.size, np.uint8),
+        place=np.zeros(tables.count, np.int64),
+        at=np.zeros(tables.count),
+        listed=np.zeros(1, np.int64),
+        room=np.zeros(size + tables.count),
+        rows=np.zeros(rows + 1),
+        follows=np.zeros(1, np.uint8),
+        gamma=float(tableau.gamma),
+        missed=largest_miss(tableau),
+        behind=float(np.abs(tableau.b[:-1][tableau.c[:-1] > 1.0]).sum()),
+    )
+
+
+@functools.cache
+def _points_of(tableau: Tableau) -> tuple[tuple[int, ...], np.ndarray, int]:
+    """Return the stages behind the start in their order, `Corners.parts` and `Corners.end`."""
+    c = np.append(tableau.c[:-1], 1.0)  # rational numbers: the last one is 1 to rounding
+    order = tuple(int(i) for i in np.argsort(c, kind="stable") if c[i] > 0.0)
+    return order, np.array([0.0, *c[list(order)]]), 1 + order.index(len(c) - 1)
+
+
+@functools.cache
+def largest_miss(tableau: Tableau) -> float:
+    """Return the largest error of the quadrature of a rate with a corner, relative to h times D at the end.
+
+    A corner at the part s of the step adds S (c - s) to the rate from there on: the method makes
+    sum_j b_j (c_j - s)_+ of it in place of (1 - s)^2 / 2. A stage behind the end is taken to be there.
+    """
+    s = np.linspace(0.0, 1.0, 1001)[:-1, None]
+    found = np.maximum(np.minimum(tableau.c, 1.0) - s, 0.0) @ tableau.b
+    return float(np.max(np.abs(found - (1.0 - s[:, 0]) ** 2 / 2.0) / (1.0 - s[:, 0])))
+
+
+@lean
+def look_anew(corners):  # type: ignore[no-untyped-def]
+    """Begin with a step that is tried: none of its margins are known."""
+    corners.listed[0] = 0
+    for j in range(corners.seen.size):
+        corners.seen[j] = 0
+
+
+@lean
+def _see(machine, corners, point, w):  # type: ignore[no-untyped-def]
+    """Evaluate the margins at a point of the step, the present one in w, unless they are known."""
+    if corners.seen[point] == 0:
+        residual(corners.margins, w, corners.values[point])
+        corners.seen[point] = 1
+
+
+@lean
+def _crossing(corners, point, k):  # type: ignore[no-untyped-def]
+    """Return at which part of the step margin k changes its sign: before `point`, behind the one seen before.
+
+    It is the parabola through both and the one before them or, where there is none, behind them; a straight
+    line where no other was seen yet.
+    """
+    parts, values, seen = corners.parts, corners.values, corners.seen
+    before = point - 1
+    while seen[before] == 0:
+        before -= 1
+    third = before - 1
+    while third >= 0 and seen[third] == 0:
+        third -= 1
+    if third < 0:
+        third = point + 1
+        while third < parts.size and seen[third] == 0:
+            third += 1
+    left, right, low, high = parts[before], parts[point], values[before, k], values[point, k]
+    slope, bend = (high - low) / (right - left), 0.0
+    if third < parts.size:
+        bend = (values[third, k] - low) / (parts[third] - left) - slope
+        bend /= parts[third] - right
+    begin, end, side = left, right, low >= 0.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (begin + end)
+        if (low + (middle - left) * (slope + (middle - right) * bend) >= 0.0) == side:
+            begin = middle
+        else:
+            end = middle
+    return end
+
+
+@lean
+def _with_other_signs(start, there, place):  # type: ignore[no-untyped-def]
+    """List the margins that have another sign there; return how many. Most have not, many at a time."""
+    count = 0
+    for first in range(0, start.size, VECTOR_CHUNK):
+        begin, end, changed = start[first : first + VECTOR_CHUNK], there[first : first + VECTOR_CHUNK], 0
+        for k in range(begin.size):
+            changed |= (begin[k] >= 0.0) != (end[k] >= 0.0)
+        if changed != 0:
+            for k in range(begin.size):
+                if (begin[k] >= 0.0) != (end[k] >= 0.0):
+                    place[count] = first + k
+                    count += 1
+    return count
+
+
+@lean
+def _changed(corners, point, least):  # type: ignore[no-untyped-def]
+    """List the margins that have another sign at a point than at the start; return how many.
+
+    They ascend in time, from the part `least` of the step on. For a stage they are those only that have at
+    the end, where that is known, the sign of the start.
+    """
+    values, place, at, end = corners.values, corners.place, corners.at, corners.end
+    seen = corners.seen
+    count = 0
+    for c in range(_with_other_signs(values[0], values[point], place)):
+        k = place[c]  # what is listed of the first c takes c places at most
+        side = values[0, k] >= 0.0
+        if point != end and seen[end] != 0 and (values[end, k] >= 0.0) != side:
+            continue
+        if not np.isfinite(values[0, k] + values[point, k]):
+            continue
+        first = 1
+        while seen[first] == 0 or (values[first, k] >= 0.0) == side:
+            first += 1
+        part = _crossing(corners, first, k)
+        if part < least:
+            continue
+        q = count
+        while q > 0 and at[q - 1] > part:
+            place[q], at[q] = place[q - 1], at[q - 1]
+            q -= 1
+        place[q], at[q] = k, part
+        count += 1
+    return count
+
+
+@lean
+def _made_of(machine, corners, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return what the first `count` corners listed make of the step, in units of the tolerance.
+
+    `room` holds the point. With `of_limits` it is what they make of the limits that states leave.
+    """
+    block = machine.blocks[0]
+    values, rows, room = corners.values, corners.rows, corners.room
+    first = w.size
+    for k in range(values.shape[1]):
+        room[first + k] = values[point, k]
+    for q in range(count):
+        room[first + corners.place[q]] = values[0, corners.place[q]]
+    residual(corners.shares, room, rows)
+    work, limits = work_of(block), limits_of(block)
+    defect, update, n = work.defect, work.update, work.known.size
+    # By so much the residual of a stage, x - K - a f and g, differs with the sides of the start.
+    for i in range(n):
+        defect[i] = corners.gamma * h * rows[i]
+    for i in range(n, defect.size):
+        defect[i] = -rows[i]
+    for b in range(limits.bounded.size):
+        if limits.held[b] != 0:
+            defect[limits.bounded[b]] = 0.0
+    if largest_size(defect) < ROUNDING * tolerance:
+        return 0.0
+    missed = corners.missed if point <= corners.end else corners.behind
+    for turn in range(2):  # the rates that follow from the shares, and the error that follows from those
+        if turn == 1:
+            for i in range(n):
+                defect[i] = missed / corners.gamma * update[i]
+            for i in range(n, defect.size):
+                defect[i] = 0.0
+            for b in range(limits.bounded.size):
+                if limits.held[b] != 0:  # it is where its limit is, whatever led there
+                    defect[limits.bounded[b]] = 0.0
+        solve(lu_of(block), defect, update)
+        if of_limits:
+            return _moved_at_limits(machine, corners, True, tolerance, w)
+    return largest_error(block, w, tolerance)
+
+
+@lean
+def _moved_at_limits(machine, corners, changed, tolerance, w):  # type: ignore[no-untyped-def]
+    """Return how far a state at a limit that moves moves in the step, in units of its tolerance.
+
+    Of several it is the largest; where a limit has `changed`, by what stands in `update`, it is that.
+    """
+    block, start, largest = machine.blocks[0], machine.points[AT_START], 0.0
+    matrix, limits, update = matrix_of(block), limits_of(block), work_of(block).update
+    for k in range(limits.moving.shape[0]):
+        row = limits.moving[k]
+        i = row[STATE]
+        at = matrix.variables[i]
+        least = tolerance * max(1.0, abs(start[at]))
+        moved = abs(w[at] - start[at])
+        if not moved > least:
+            continue
+        for place in (row[LOWER_AT], row[UPPER_AT]):
+            if place >= 0 and abs(start[place] - start[at]) <= least:
+                largest = max(largest, (abs(update[place]) if changed else moved) / least)
+    return largest
+
+
+@lean
+def _first_that_matter(machine, corners, point, count, of_limits, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return the fewest of the corners listed that matter together, and what they make of the step.
+
+    They are in their order in time; none where all of them do not matter.
+    """
+    source = w if point == corners.end else machine.points[corners.stages[point]]
+    for i in range(w.size):
+        corners.room[i] = source[i]
+    below, middle, made = 0, count, 0.0
+    while count > 0:
+        found = _made_of(machine, corners, point, middle, of_limits, tolerance, h, w)
+        if found > MATTERS:
+            count, made = middle, found
+        elif middle == count:
+            return 0, 0.0
+        else:
+            below = middle
+        if count - below == 1:
+            break
+        middle = (below + count) // 2
+    return count, made
+
+
+@lean
+def _first_at(machine, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return where the step should end for the corners before a point, 1 where they do not matter."""
+    count = _changed(corners, point, 0.0 if corners.follows[0] != 0 else LEAST_PART)
+    # What did not matter at an earlier stage is asked for again at the end: that takes two solves.
+    if count == 0 or (corners.seen[corners.end] == 0 and count <= corners.listed[0]):
+        return 1.0
+    corners.listed[0] = count
+    count, made = _first_that_matter(machine, corners, point, count, False, tolerance, h, w)
+    if count == 0:
+        return 1.0
+    part, parts = corners.at[count - 1], corners.parts
+    further = parts[parts.size - 1] - 1.0
+    if part > 1.0:
+        return part / (1.0 + further)
+    if part > 1.0 - LEAST_PART:
+        return part - LEAST_PART
+    # A step that ends at the corner has its stage behind the end beyond it.
+    if corners.behind / corners.missed * made * further * part * part > MATTERS * (parts[point] - part):
+        return part / (1.0 + further)
+    # The shares grow from the corner on, and what they make of a step is its length times that: of one to q
+    # made q (q - part) / (parts[point] - part), which is LEFT.
+    room = LEFT / made * (parts[point] - part)
+    return part + room / (0.5 * part + np.sqrt(0.25 * part * part + room))
+
+
+@lean
+def _first_release(machine, corners, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return where the step should end for the corner of a limit that lets a state go, 1 for none.
+
+    A limit that moves holds the state up to there, and the step lets it go at its start, or holds it to its
+    end though the limit is the faster one behind the corner. Behind the corner so little is left that the
+    limit still holds the state; a limit that jumps is met ahead of it, until what the state moves in the step
+    that leads over it is below the tolerance.
+    """
+    if _moved_at_limits(machine, corners, False, tolerance, w) == 0.0:
+        return 1.0
+    count = _changed(corners, corners.end, 0.0)
+    count, made = _first_that_matter(machine, corners, corners.end, count, True, tolerance, h, w)
+    if count == 0:
+        return 1.0
+    part = corners.at[count - 1]
+    return part - LEAST_PART if part > 1.0 - LEAST_PART else part + LEFT / made * (1.0 - part)
+
+
+@lean
+def _may_turn(corners, middle):  # type: ignore[no-untyped-def]
+    """Return whether a margin turns, or comes as near to it as it moves between start, middle and end."""
+    start, halfway, last = corners.values[0], corners.values[middle], corners.values[corners.end]
+    turns = 0
+    for k in range(start.size):
+        moves = abs(halfway[k] - start[k]) + abs(last[k] - halfway[k])
+        least = min(abs(start[k]), abs(halfway[k]), abs(last[k]))
+        turns |= (moves > 0.0) & (not least > moves)
+    return turns != 0
+
+
+@lean
+def first_switch(machine, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
+    """Return at which part of the step it should end for a corner before a point of it, 1 if none matters.
+
+    The point is in w, and was solved last. At the end the margins at all stages decide; they are asked for
+    only where one may turn. The block's `update` is lost.
+    """
+    part, points, middle = 1.0, corners.parts.size, corners.middle
+    if corners.values.shape[1] == 0:
+        return part
+    _see(machine, corners, 0, machine.points[AT_START])
+    _see(machine, corners, point, w)
+    if point != corners.end:
+        return _first_at(machine, corners, point, tolerance, h, w)
+    _see(machine, corners, middle, machine.points[corners.stages[middle]])
+    if not _may_turn(corners, middle):
+        return part
+    for j in range(points):
+        _see(machine, corners, j, machine.points[corners.stages[j]])
+    for j in range(1, points):
+        part = min(part, _first_at(machine, corners, j, tolerance, h, w))
+    return min(part, _first_release(machine, corners, tolerance, h, w))
+
+
+@lean
+def accepted(corners, cut):  # type: ignore[no-untyped-def]
+    """Go on to the next step; `cut` says that this one was ended at a corner."""
+    corners.follows[0] = cut

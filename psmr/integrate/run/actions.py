@@ -1,0 +1,177 @@
+"""Devices that act by themselves in a run: which are due, and what they change.
+
+Relays, trips and holds act when a condition has held for a time (`psmr.integrate.run.timers`). A step ends
+where a timer does, or where a condition is to be looked at (`psmr.integrate.run.integrate`); what is changed
+then are parameters and devices in service, as by an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.declare.component import parameters_of
+from psmr.dae.system.system import System
+from psmr.integrate.run.timers import Timers
+from psmr.integrate.run.trajectory import Change
+
+Reals = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+MOST_AT_ONCE = 100
+"""Actions at one instant after which devices are taken to switch each other to and fro."""
+
+
+class Actions:
+    """The actions of a system's devices in a run.
+
+    Parameters
+    ----------
+    system
+        The DAE.
+    lost_with
+        Returns the names of the devices that go out of service with one that trips.
+
+    Attributes
+    ----------
+    acted
+        Changes that were made, in order of time.
+    sought
+        Where a condition is to be looked at next to find its zero, inf for nowhere.
+    """
+
+    def __init__(self, system: System, lost_with: Callable[[str], tuple[str, ...]]) -> None:
+        self.system, self.lost_with = system, lost_with
+        self.acted: list[Change] = []
+        self.parameters: Sequence[Reals] = system.parameters
+        self.watched = [
+            timers
+            for place, group in enumerate(system.groups)
+            for action in group.compiled.component.actions
+            if (timers := Timers(system, place, action)).used(system.parameters).any()
+        ]
+        self.t = 0.0
+        self.tail: Reals = np.empty(0)
+        self.before: Reals = system.w0[None, :]
+        self.small = 0.0
+        self.sought = np.inf
+
+    def __bool__(self) -> bool:
+        return bool(self.watched)
+
+    def start(self, parameters: Sequence[Reals], small: float) -> None:
+        """Take the matrices of parameters as they change, and a time in s below which instants are one."""
+        self.parameters, self.small = parameters, small
+
+    @property
+    def due(self) -> float:
+        """When the next action is due, or a point is needed, in s; inf for never."""
+        return min(self.sought, *(float(w.due.min()) for w in self.watched), np.inf)
+
+    def begin(self, t: float, w: Reals) -> None:
+        """Take note of the point w, at which a span begins: conditions change at once."""
+        self.t, self.tail = t, w[self.system.n + self.system.m :].copy()
+        for timers in self.watched:
+            timers.begin(t, w[None, :], self.parameters)
+
+    def look(self, t: Reals, points: Reals) -> int | None:
+        """Return how many of (K,) times and (K, n + m) points come before an action, None for all.
+
+        The points after those are not looked at.
+        """
+        self.sought = np.inf
+        if not len(t):
+            return None
+        rows = np.hstack([points, np.tile(self.tail, (len(points), 1))])
+        rows[:, -1] = t
+        values = [timers.condition(rows, self.parameters) for timers in self.watched]
+        for k in self._of_interest(t, values):
+            before = self.t if k == 0 else float(t[k - 1])
+            for timers, value in zip(self.watched, values, strict=True):
+                last = timers.last if k == 0 else value[k - 1]
+                sought = timers.cross(last, value[k], (before, float(t[k])), self.parameters, self.small)
+                self.sought = min(self.sought, sought)
+            if self.due < t[k] - self.small:
+                self._keep(values, rows, k - 1)
+                return k
+        self._keep(values, rows, len(t) - 1)
+        return None
+
+    def _keep(self, values: Sequence[Reals], rows: Reals, k: int) -> None:
+        """Take note of the last point that counts; k = -1: none of these."""
+        if k < 0:
+            return
+        self.t, self.before = float(rows[k, -1]), rows[k : k + 1].copy()
+        for timers, value in zip(self.watched, values, strict=True):
+            timers.last = value[k]
+
+    def _of_interest(self, t: Reals, values: Sequence[Reals]) -> Iterator[int]:
+        """Yield the points at which a condition may change or an action may be overdue."""
+        k = 0
+        while k < len(t):
+            late = np.searchsorted(t, self.due + self.small)
+            places = [int(late)] if late < len(t) else []
+            for timers, value in zip(self.watched, values, strict=True):
+                changed = np.flatnonzero(((value[k:] > 0) != timers.running).any(axis=1))
+                places += [k + int(changed[0])] if changed.size else []
+            if not places:
+                return
+            k = max(k, min(places))
+            yield k
+            k += 1
+
+    def act(self, t: float, w: Reals) -> Change:
+        """Return what the devices change that are due at t in s, at the point w."""
+        parameters: dict[tuple[str, str], float] = {}
+        out: list[str] = []
+        words: list[str] = []
+        protects = False
+        for timers in self.watched:
+            for device in map(int, np.flatnonzero(timers.due <= t + self.small)):
+                name, action = timers.names[device], timers.action
+                timers.due[device] = np.inf
+                timers.running[device] &= not action.again
+                v, p = timers.read(w[None, :], device), timers.given(self.parameters, device)
+                v.before = timers.read(self.before, device)
+                other = timers.acts_on[device]
+                v.acts_on = self._parameters_of(other, parameters) if other else None
+                for key, value in action.effect(v, p).items():
+                    owner, _, parameter = key.rpartition(".")
+                    owner = other if owner == "acts_on" else owner or name
+                    parameters[owner, parameter] = float(np.ravel(value)[0])
+                out += self.lost_with(other or name) if action.trips else ()
+                protects |= action.trips or action.protects
+                said = action.name if action.words is None else action.words(p, other)
+                words += [f"{name}: {said}"] if said else []
+        values = tuple((owner, parameter, value) for (owner, parameter), value in parameters.items())
+        gone = tuple(dict.fromkeys(out))
+        change = Change(t, values, label="; ".join(words), out=gone, protects=protects)
+        self.acted.append(change)
+        self.lose(out)
+        return change
+
+    def lose(self, out: Sequence[str]) -> None:
+        """Take note of devices that go out of service: they do not act any more, nor what acts on them."""
+        for timers in self.watched if out else ():
+            gone = np.isin(timers.names, out) | np.isin(timers.acts_on, out)
+            timers.out |= gone
+            timers.due[gone] = np.inf
+
+    def _parameters_of(self, name: str, made: Mapping[tuple[str, str], float]) -> SimpleNamespace:
+        """Return the parameters of a device by name, with those that are `made` at this instant already."""
+        device = next(d for d in self.system.devices if d.name == name)
+        names = tuple(parameters_of(device.component))
+        place, row, _ = self.system.parameter_place(name, names[0])
+        known = dict(zip(names, self.parameters[place][row].tolist(), strict=True))
+        known |= {parameter: value for (owner, parameter), value in made.items() if owner == name}
+        return SimpleNamespace(**known)
+
+    def problem(self, t: float) -> str | None:
+        """Return what is wrong where devices act without end at one instant."""
+        here = [change for change in self.acted if abs(change.t - t) <= self.small]
+        if len(here) <= MOST_AT_ONCE:
+            return None
+        return f"{here[-1].label or here[-1].parameters[0][0]}: acts to and fro without end at t = {t:.6g} s"

@@ -1,0 +1,300 @@
+"""The loop over time: spans between discontinuities run compiled, events solve g = 0 anew."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from psmr.base.errors import InputError, SimulationError, SingularError
+from psmr.dae.compile.cache.code_cache import seconds_compiling
+from psmr.dae.system.system import System
+from psmr.integrate.run.actions import Actions
+from psmr.integrate.run.changes import Now, apply_changes, autonomous, instants_of
+from psmr.integrate.run.counters import Counters
+from psmr.integrate.run.flow_through import flow_through
+from psmr.integrate.run.recorder import Piece, Recorder
+from psmr.integrate.run.trajectory import Change, Follower, Trajectory
+from psmr.integrate.schemes.scheme import GridEngine, Scheme
+from psmr.integrate.solve.algebraic_solve import algebraic_block, algebraic_solve, other_solutions
+from psmr.integrate.solve.block import Block
+from psmr.integrate.solve.failure import step_failure
+from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
+from psmr.integrate.step.time_grid import ROUNDING, TimeGrid, missed
+
+Reals = NDArray[np.float64]
+
+__all__ = ["Change", "Trajectory", "integrate"]
+
+# Wall time of a compiled chunk in s: short enough for a smooth progress bar and a prompt Ctrl-C.
+CHUNK = 0.1
+
+# Changes closer than this part of the run are simultaneous, where no fixed step bounds it.
+SIMULTANEOUS = 1e-12
+
+# Bytes of the points that stand in memory before they are recorded: some chunks of a large system.
+ROOM = 2**25
+
+
+def integrate(
+    system: System,
+    scheme: Scheme,
+    t_end: float,
+    changes: Sequence[Change] = (),
+    start: tuple[ArrayLike, ArrayLike] | None = None,
+    every: bool = False,
+    progress: Callable[[float], None] | None = None,
+    partial: bool = False,
+    followers: Sequence[Follower] = (),
+    keep: bool = True,
+    acting: Actions | None = None,
+    stops: Reals | None = None,
+) -> Trajectory:
+    """Integrate a system from its starting time to t_end.
+
+    Parameters
+    ----------
+    system
+        The DAE at its starting point.
+    scheme
+        Any scheme.
+    t_end
+        End in s; the last step is shortened where it is no multiple of the step.
+    changes
+        New parameter and input values at their instants, in any order. The step before an instant is
+        shortened to reach it. At the instant the algebraic equations are solved again, f is evaluated anew
+        and history is dropped.
+    start
+        (x, y) in place of the system's starting values; y is a guess and is made consistent.
+    every
+        Record the fast points of a multirate scheme too.
+    progress
+        Called with the time reached, about ten times a second.
+    partial
+        Keep the points up to a failure: they are `partial` of the error.
+    followers
+        See the points as they come, one after another, and may end the run at one of them.
+    keep
+        Whether the trajectory has all points; otherwise the first one alone, so that memory does not grow
+        with the length of the run.
+    acting
+        The devices that act by themselves; None where none does.
+    stops
+        Times in s, in ascending order, at which a step ends, of a scheme that chooses its steps.
+
+    Raises
+    ------
+    InputError
+        For an end before the start, a starting value that is not finite or beyond its limit, and stops of a
+        scheme whose steps are fixed.
+    EventError
+        For a change outside the run, or of a parameter or input that is not there.
+    SimulationError
+        For a step or a change that does not converge, with time, variable and what to try.
+    SingularError
+        For a singular matrix, naming the variable.
+    """
+    w = _starting_buffer(system, start)
+    t_start = float(w[-1])
+    if not math.isfinite(t_end) or t_end <= t_start:
+        raise InputError(f"t_end = {t_end!r}: must be a finite time after the start at {t_start:g} s")
+    if stops is not None and not scheme.chooses_steps:
+        raise InputError(f"stops: {scheme} has fixed steps, which end where they do")
+    parameters = [matrix.copy() for matrix in system.parameters]
+    same = SIMULTANEOUS * (t_end - t_start)
+    if not scheme.chooses_steps:
+        same = ROUNDING * min(scheme.step, t_end - t_start)
+    instants = instants_of(system, changes, t_start, t_end, same)
+    event = algebraic_block(system, parameters, w)
+    algebraic_solve(event, w, "start")
+    _require_within_limits(system, w)
+    engine: Any = scheme.engine(system, parameters, w, every)
+    engine.forget(autonomous(system, parameters))
+    blocks = [*engine.blocks.values(), event]
+    began, compiling = time.perf_counter(), seconds_compiling()
+    now = Now()
+    expected = 0
+    if not scheme.chooses_steps:
+        per_step = _points(scheme, every)
+        # At each instant a step is shortened, and the point stands twice; at the rows of a course once.
+        expected = per_step * (math.ceil((t_end - t_start) / scheme.step) + len(instants) + 1)
+        expected += len(instants) + 1 + sum(len(c.t) for change in changes for _, c in change.courses)
+    if acting is not None:
+        acting.start(parameters, same)
+    recorder = Recorder(
+        system.n, system.n + system.m, followers, keep, expected, acting, (*system.names_x, *system.names_y)
+    )
+    recorder.begin(t_start, w)
+
+    def trajectory() -> Trajectory:
+        counters = Counters.of(
+            blocks,
+            steps=recorder.steps,
+            macro_steps=recorder.macro_steps,
+            divided_at=recorder.divided_at,
+            jumped_at=recorder.jumped_at,
+            seconds=time.perf_counter() - began - (seconds_compiling() - compiling),
+            **engine.counted(),
+        )
+        found = recorder.trajectory(counters, scheme.step)
+        return found if acting is None else replace(found, acted=tuple(acting.acted))
+
+    def cross(end: float) -> None:
+        rows = now.rows(float(w[-1]), end, same)
+        if stops is not None:
+            rows = np.union1d(rows, stops[(stops > w[-1]) & (stops < end)])
+        if rows.size and scheme.ratio > 1 and not engine.read_slowly(now.inputs, now.parameters):
+            rows = missed(float(w[-1]), rows, scheme.step / scheme.ratio)
+        if scheme.chooses_steps:
+            flow_through(engine, end, w, rows, recorder, progress)
+        else:
+            most = _most_steps(scheme, recorder, every)
+            for grid in TimeGrid.windows(float(w[-1]), end, scheme.step, most, rows):
+                _cross(engine, event, scheme, grid, w, every, recorder, progress)
+                if recorder.stopped() or recorder.paused():
+                    break
+
+    def act() -> None:
+        """Let devices act that are due here, and those that act on what they changed."""
+        while acting is not None and acting.due <= w[-1] + same and not recorder.stopped():
+            at = recorder.instant(float(w[-1]), same)
+            change = acting.act(at, w)
+            if wrong := acting.problem(at):
+                raise SimulationError(f"{system.name}: {wrong}")
+            recorder.change(change)
+            if recorder.stopped():
+                return
+            apply_changes(system, [change], parameters, engine, event, w, now)
+            recorder.begin(at, w)
+
+    def back() -> None:
+        """Go back to the last point before an action."""
+        w[-1], w[: recorder.size] = recorder.go_on()
+        now.put(w, parameters)
+        engine.forget(autonomous(system, parameters) and not now.moves)
+
+    ends = sorted({t_start, *instants, float(t_end)})
+    try:
+        for begin, end in zip(ends, [*ends[1:], None], strict=True):
+            w[-1] = begin
+            if begin in instants:
+                if acting is not None:
+                    acting.lose([name for change in instants[begin] for name in change.out])
+                apply_changes(system, instants[begin], parameters, engine, event, w, now)
+                recorder.begin(recorder.instant(begin, same), w)
+            if end is None or recorder.stopped():
+                break
+            act()
+            while w[-1] < end - same and not recorder.stopped():
+                cross(end if acting is None else min(end, acting.due))
+                if recorder.paused():
+                    back()
+                act()
+            if recorder.stopped():
+                break
+    except (SimulationError, SingularError) as error:
+        if partial:
+            error.partial = trajectory()
+        raise
+    return trajectory()
+
+
+def _most_steps(scheme: Scheme, recorder: Recorder, every: bool) -> int:
+    """Return how many steps are taken into one room for their points."""
+    return max(16, ROOM // (8 * recorder.size * _points(scheme, every)))
+
+
+def _points(scheme: Scheme, every: bool) -> int:
+    """Return how many points of a step are recorded."""
+    return scheme.within(scheme.step).size if every else 1
+
+
+def _cross(
+    engine: GridEngine,
+    event: Block,
+    scheme: Scheme,
+    grid: TimeGrid,
+    w: Reals,
+    every: bool,
+    recorder: Recorder,
+    progress: Callable[[float], None] | None,
+) -> None:
+    """Run through the steps of one window in chunks, each recorded.
+
+    Where no part of a step has a solution near the last point, the algebraic equations have come to the end
+    of the solution that was followed: they jump to another one, if there is one.
+    """
+    t, ends = grid.rows(scheme.within if every else None)
+    piece = Piece(t, np.empty((t.size, recorder.size)), ends)
+    total, ratios = len(grid.steps), grid.points(scheme.within)
+    done, chunk = 0, recorder.chunk(16)
+    while done < total:
+        first = done
+        began = time.perf_counter()
+        done, status = engine.advance(grid, ends, done, min(total, done + chunk), w, piece.rows)
+        elapsed = time.perf_counter() - began
+        recorder.add_piece(piece, ratios, engine.divided(first, done), first, done)
+        if recorder.stopped() or recorder.paused():
+            return
+        if done > first:
+            timed = max(1, min(4 * chunk, int((done - first) * CHUNK / max(elapsed, 1e-6))))
+            chunk = recorder.chunk(timed)
+        if status == NO_ROOM:
+            engine.failed()[0].make_room()
+        elif status != DONE:
+            block, least, difference = engine.failed()
+            h = float(grid.steps[done])
+            failure = step_failure(block, status, w, h, min(h, least), difference)
+            if status not in (NOT_CONVERGED, NOT_FINITE):
+                raise failure
+            if not _jump(engine, event, float(t[ends[done + 1]]), w, recorder):
+                raise failure
+            if recorder.stopped() or recorder.paused():
+                return
+            done += 1
+        elif progress is not None:
+            progress(float(grid.times[done]) if done < total else grid.end)
+
+
+def _jump(engine: GridEngine, event: Block, end: float, w: Reals, recorder: Recorder) -> bool:
+    """Take the rest of a step, to t = end in s, from another solution of the algebraic equations at w.
+
+    Returns whether there is one from which the step can be ended; w then is its end, otherwise as it was.
+    """
+    for there in other_solutions(event, w):
+        begin, rows, status = there.copy(), np.empty((2, recorder.size)), NO_ROOM
+        grid = TimeGrid(there[-1:].copy(), np.array([end - there[-1]]), end)
+        engine.forget(False)
+        while status == NO_ROOM:
+            _, status = engine.advance(grid, np.arange(2), 0, 1, there, rows)
+            if status == NO_ROOM:
+                engine.failed()[0].make_room()
+        if status == DONE:
+            recorder.jump(begin)
+            if not recorder.stopped():
+                recorder.add(np.array([end]), rows[1:], 1)
+            w[:] = there
+            return True
+    return False
+
+
+def _starting_buffer(system: System, start: tuple[ArrayLike, ArrayLike] | None) -> Reals:
+    w = system.w0.copy() if start is None else system.buffer(*start, t=float(system.w0[-1]))
+    names = (*system.names_x, *system.names_y, *system.names_u, "t")
+    for i in np.flatnonzero(~np.isfinite(w)):
+        raise InputError(f"start: {names[i]} = {w[i]}; it must be finite")
+    return w
+
+
+def _require_within_limits(system: System, w: Reals) -> None:
+    x, (lower, upper) = w[: system.n], system.limits(w)
+    slack = 1e-9 * np.maximum(1.0, np.abs(x))  # an equilibrium at a limit is found to rounding only
+    for i in np.flatnonzero((x > upper + slack) | (x < lower - slack)):
+        raise InputError(
+            f"start: {system.names_x[i]} = {x[i]:g} is outside its limits [{lower[i]:g}, {upper[i]:g}]"
+        )

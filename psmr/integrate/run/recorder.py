@@ -1,0 +1,214 @@
+"""The points of a run, gathered piece by piece and watched as they come."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.base.errors import SimulationError
+from psmr.integrate.run.actions import Actions
+from psmr.integrate.run.counters import Counters
+from psmr.integrate.run.table import Table
+from psmr.integrate.run.trajectory import Change, Follower, Trajectory
+
+Reals = NDArray[np.float64]
+
+# No quantity of a power system, in whatever unit, is larger.
+LARGEST = 1e30
+
+
+class Piece(NamedTuple):
+    """Room for the points of a stretch of steps.
+
+    Attributes
+    ----------
+    t, rows
+        (K,) times in s and (K, n + m) points; row 0 is the point before the first step.
+    ends
+        (steps + 1,) row of the point that each step ends with, 0 before the first.
+    """
+
+    t: Reals
+    rows: Reals
+    ends: NDArray[np.int64]
+
+
+class Recorder:
+    """Points in the order of time, and how many steps made them.
+
+    Parameters
+    ----------
+    states, size
+        See below.
+    followers
+        What sees the points as they come, one after another.
+    keep
+        Whether all points are kept; otherwise the first one alone.
+    expected
+        About how many there will be.
+    acting
+        The devices that act by themselves; None where none does.
+    names
+        Of the variables, for messages.
+
+    Attributes
+    ----------
+    states, size
+        Number of states n, and of states and algebraic variables n + m.
+    steps, macro_steps, divided_at, jumped_at
+        As in `Counters`.
+    """
+
+    def __init__(
+        self,
+        states: int,
+        size: int,
+        followers: Sequence[Follower] = (),
+        keep: bool = True,
+        expected: int = 0,
+        acting: Actions | None = None,
+        names: Sequence[str] = (),
+    ) -> None:
+        self.states, self.size = states, size
+        self.steps = self.macro_steps = 0
+        self.divided_at: tuple[float, ...] = ()
+        self.jumped_at: tuple[float, ...] = ()
+        self._stopped = False
+        self._paused = False
+        self._followers = tuple(followers)
+        self._whole = keep
+        self._table = Table(size, expected=expected if keep else 1)
+        self._acting = acting
+        self._names = names
+        self._last: tuple[float, Reals] = (math.nan, np.empty(0))
+        self._until = math.nan
+
+    def stopped(self) -> bool:
+        """Return whether a follower has ended the integration; the last point is the one at which it did."""
+        return self._stopped
+
+    def instant(self, t: float, same: float) -> float:
+        """Return t, or the time of the last point where they are one: an instant stands twice, exactly."""
+        return self._until if abs(t - self._until) <= same else t
+
+    def paused(self) -> bool:
+        """Return whether an action falls between the last point and the next, which is dropped."""
+        return self._paused
+
+    def go_on(self) -> tuple[float, Reals]:
+        """Return the time in s and the (n + m,) values of the last point, from which it goes on."""
+        self._paused = False
+        return self._last
+
+    def chunk(self, by_the_clock: int) -> int:
+        """Return how many steps to take before they are looked at.
+
+        Where that may end the run, not as many as the clock suggests but always as many: the work of the
+        steps beyond the end is counted too, and a run repeated must count the same.
+        """
+        if self._acting is None and not any(follower.ends for follower in self._followers):
+            return by_the_clock
+        return max(16, min(256, 2**16 // self.size))
+
+    def begin(self, t: float, w: Reals) -> None:
+        """Take the point in w at which a span begins."""
+        for follower in self._followers:
+            follower.begin(t)
+        if self._acting is not None:
+            self._acting.begin(t, w)
+        self.add(np.array([t]), w[None, : self.size], 0)
+
+    def jump(self, w: Reals) -> None:
+        """Take the point in w, at which the algebraic variables have jumped to another solution."""
+        self.jumped_at += (float(w[-1]),)
+        self.begin(float(w[-1]), w)
+
+    def change(self, change: Change) -> None:
+        """Tell the followers what devices change by themselves; one of them may end the integration."""
+        for follower in self._followers:
+            self._stopped |= bool(follower.change(change))
+
+    def add(self, times: Reals, rows: Reals, steps: int) -> None:
+        """Take (K,) times and (K, n + m) points, a step each where there were any."""
+        kept = self._before_action(times, rows)
+        self._keep(times[:kept], rows[:kept], np.arange(1, len(times) + 1)[:kept], min(steps, 1))
+
+    def add_piece(
+        self, piece: Piece, ratios: NDArray[np.int64], divided: NDArray[np.intp], first: int, done: int
+    ) -> None:
+        """Take the points of the steps first..done-1, of which ratios[k] were fast steps each.
+
+        Of the steps in `divided`, which were taken in parts, only the end is a point at its time.
+        """
+        at = piece.ends[first + 1 : done + 1]
+        kept = self._before_action(piece.t[at], piece.rows[at])
+        if kept is not None:
+            done = first + kept
+        places = np.arange(piece.ends[first] + 1, piece.ends[done] + 1)
+        inner = [np.arange(piece.ends[k] + 1, piece.ends[k + 1]) for k in divided if k < done]
+        rows: slice | NDArray[np.intp] = slice(piece.ends[first] + 1, piece.ends[done] + 1)
+        if any(part.size for part in inner):
+            rows = places = np.setdiff1d(places, np.concatenate(inner))
+        # Steps that are complete at each point.
+        complete = np.searchsorted(piece.ends[first + 1 : done + 1], places, side="right")
+        number = self._keep(piece.t[rows], piece.rows[rows], complete, 1)
+        self.steps += int(ratios[first : first + number].sum()) - number
+        self.divided_at += tuple(float(piece.t[piece.ends[k]]) for k in divided if k < first + number)
+
+    def _before_action(self, times: Reals, rows: Reals) -> int | None:
+        """Return how many of the points come before an action of a device, None for all."""
+        kept = self._acting.look(times, rows) if self._acting is not None else None
+        self._paused = kept is not None
+        return kept
+
+    def _keep(self, times: Reals, rows: Reals, complete: NDArray[np.int64], each: int) -> int:
+        """Keep points until a follower ends the run; return how many steps they complete.
+
+        `complete` has how many steps are complete at each point, of which `each` counts.
+        """
+        beyond = 0
+        if rows.size and not (rows.max() < LARGEST and rows.min() > -LARGEST):
+            beyond = len(times) - int(np.argmax(~(np.abs(rows) < LARGEST).all(axis=1)))
+        wrong, good = len(times) - beyond, slice(len(times) - beyond)
+        number = self._follow(times[good], rows[good], complete[good], each)
+        if beyond and not self._stopped:
+            self._refuse(float(times[wrong]), rows[wrong])
+        return number
+
+    def _follow(self, times: Reals, rows: Reals, complete: NDArray[np.int64], each: int) -> int:
+        if not len(times):
+            return 0
+        for follower in self._followers:
+            last = follower.points(times, rows)
+            if last is not None:
+                self._stopped = True
+                times, rows, complete = times[: last + 1], rows[: last + 1], complete[: last + 1]
+        self._until = float(times[-1])
+        if self._acting is not None:
+            self._last = self._until, rows[-1].copy()
+        if self._whole or self._table.count == 0:
+            kept = slice(None if self._whole else 1)
+            self._table.append(times[kept], rows[kept])
+        number = int(complete[-1])
+        self.steps += each * number
+        self.macro_steps += each * number
+        return number
+
+    def _refuse(self, t: float, row: Reals) -> None:
+        """Raise the error of a point whose values no quantity has."""
+        worst = int(np.argmax(np.where(np.isfinite(row), np.abs(row), np.inf)))
+        name = self._names[worst] if self._names else f"variable {worst + 1}"
+        raise SimulationError(
+            f"t = {t:.6g} s: {name} = {row[worst]:.3g}, and no quantity is beyond {LARGEST:g}: the scheme is "
+            "unstable on this system, or the system itself is; take a smaller step or an implicit scheme"
+        )
+
+    def trajectory(self, counters: Counters, h: float) -> Trajectory:
+        """Return everything so far; of one that keeps none the first point alone."""
+        rows = self._table.rows()
+        states = 1 + self.states
+        return Trajectory(rows[:, 0].copy(), rows[:, 1:states], rows[:, states:], counters, h)

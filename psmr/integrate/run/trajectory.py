@@ -1,0 +1,130 @@
+"""What goes into an integration beside system and scheme, and what comes out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.base.errors import EventError
+from psmr.integrate.solve.ramps import Course
+
+if TYPE_CHECKING:
+    from psmr.integrate.run.counters import Counters
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Change:
+    """New values of parameters and held inputs, and devices that go out of service, from an instant on.
+
+    Attributes
+    ----------
+    t
+        Instant in s.
+    parameters
+        (device, parameter, value) triples.
+    inputs
+        (full name of a held input, value) pairs.
+    label
+        Words for messages and plots.
+    out
+        Names of devices that go out of service for the rest of the run: they inject nothing, and their own
+        variables keep their last values.
+    rates
+        (full name of a held input, rate per second) pairs: the input changes linearly from here on, until a
+        change gives it another rate. One that is set (`inputs`) and has no rate here stands still.
+    protects
+        Whether it is protection that acted.
+    courses
+        (full name of a held input or of a parameter with a rate, course) pairs: it follows the course from
+        here on, until a change sets it.
+
+    Raises
+    ------
+    EventError
+        For a time or value that is not finite.
+    """
+
+    t: float
+    parameters: tuple[tuple[str, str, float], ...] = ()
+    inputs: tuple[tuple[str, float], ...] = ()
+    label: str = ""
+    out: tuple[str, ...] = ()
+    rates: tuple[tuple[str, float], ...] = ()
+    protects: bool = False
+    courses: tuple[tuple[str, Course], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.t):
+            raise EventError(f"{self}: t = {self.t!r}; it must be a finite time in s")
+        named = [(f"{device}.{name}", value) for device, name, value in self.parameters] + [
+            *self.inputs,
+            *((f"rate of {name}", rate) for name, rate in self.rates),
+        ]
+        for name, value in named:
+            if not math.isfinite(value):
+                raise EventError(f"{self}: {name} = {value!r}; it must be finite")
+        for name, course in self.courses:
+            if not (
+                np.isfinite([course.t, course.value, course.rate]).all() and (np.diff(course.t) > 0).all()
+            ):
+                raise EventError(f"{self}: the course of {name} must be finite, its times ascending")
+
+    @property
+    def until(self) -> float:
+        """Time in s at which the last of its courses ends; its own without any."""
+        return max([self.t, *(course.end for _, course in self.courses)])
+
+    def __str__(self) -> str:
+        return self.label or f"change at t = {self.t:g} s"
+
+
+class Follower(Protocol):
+    """What follows an integration: it sees every recorded point, and may end it."""
+
+    @property
+    def ends(self) -> bool:
+        """Whether it may end the integration."""
+
+    def begin(self, t: float) -> None:
+        """Start a span at t in s: the changes up to there, if any, are made."""
+
+    def change(self, change: Change) -> bool:
+        """Take what devices change by themselves; return whether the run ends before it."""
+
+    def points(self, t: Reals, points: Reals) -> int | None:
+        """Take (K,) times in s and (K, n + m) points, and copy what is kept of them.
+
+        Returns which of them is the last one of the run, None to go on.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """The result of an integration: a row per accepted step, and two at the instant of a change.
+
+    Attributes
+    ----------
+    t
+        (K,) times in s.
+    x, y
+        (K, n) states and (K, m) algebraic variables.
+    counters
+        Work done.
+    h
+        Step size of the scheme in s (the macro step of a multirate one).
+    acted
+        What devices changed by themselves, in order of time.
+    """
+
+    t: Reals
+    x: Reals
+    y: Reals
+    counters: Counters
+    h: float
+    acted: tuple[Change, ...] = ()

@@ -1,0 +1,319 @@
+"""What a scheme is to everything else: a frozen record that yields the program of its step.
+
+Nothing outside a scheme asks for its type. What the simulator, the pencil, the cost model and the
+explanation need of a scheme stands here; a scheme whose step is no program (matrix exponentials, steps that
+the error or the arc chooses) brings an engine and, where it has one, a step operator of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import Field, fields
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.base.errors import PsmrError, SchemeError
+
+if TYPE_CHECKING:
+    from partitioning import Partition
+    from psmr.dae.system.linear import LinearDae
+    from psmr.dae.system.system import System
+    from psmr.integrate.solve.block import Block
+    from psmr.integrate.step.program import Program
+    from psmr.integrate.step.time_grid import TimeGrid
+
+Reals = NDArray[np.float64]
+
+
+class Scheme:
+    """A scheme of integration; the base of every record of choices.
+
+    Attributes
+    ----------
+    newton, tolerance
+        How stages are solved.
+    split
+        Partition into fast and slow variables; None for a scheme without one.
+    ratio
+        Fast steps in a step.
+    chooses_steps
+        Whether the times of its points are found in the run.
+    dense_output
+        Whether its steps are as long as the error allows, so that between two points of a run its dense
+        output is wanted (`psmr.study.record.dense`), and no straight line.
+    follows_error
+        Whether its steps follow an estimated error and Newton's accuracy its tolerance, so that the algebraic
+        variables are solved anew where they are shown.
+    step_name, has_ratio
+        Name of the field that is its step, and whether `ratio` can be chosen.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def newton(self) -> str: ...  # noqa: D102
+        @property
+        def tolerance(self) -> float: ...  # noqa: D102
+        @property
+        def split(self) -> Partition | None: ...  # noqa: D102
+        @property
+        def ratio(self) -> int: ...  # noqa: D102
+
+    chooses_steps: ClassVar[bool] = False
+    dense_output: ClassVar[bool] = False
+    follows_error: ClassVar[bool] = False
+    step_name: ClassVar[str] = "h"
+    has_ratio: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        """Return the call that makes the scheme, without what has its default."""
+        shown = (f"{f.name}={getattr(self, f.name)!r}" for f in self._fields() if not self._is_default(f))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        left = "style='text-align:left'"
+        rows = "".join(
+            f"<tr><td {left}>{f.name}</td><td {left}>{escape(str(getattr(self, f.name)))}</td>"
+            f"<td {left}>{'default' if self._is_default(f) else ''}</td></tr>"
+            for f in self._fields()
+        )
+        return f"<p><strong>{escape(str(self))}</strong></p><table>{rows}</table>"
+
+    def _fields(self) -> tuple[Field[Any], ...]:
+        return fields(self)  # type: ignore[arg-type]
+
+    def _is_default(self, field: Field[Any]) -> bool:
+        return bool(getattr(self, field.name) == field.default)
+
+    @classmethod
+    def makers(cls) -> tuple[Callable[..., Scheme], ...]:
+        """Return the functions whose arguments a study file's table may hold, `linear` and `split` aside."""
+        return (cls,)
+
+    @classmethod
+    def chosen(cls, choices: Mapping[str, Any], linear: LinearDae) -> Self:
+        """Return the scheme of the choices in a study file, `split` included, for a linearised DAE.
+
+        Raises
+        ------
+        SchemeError
+            For choices that are out of range, do not fit together, or cannot be had on this system.
+        """
+        return cls(**choices)
+
+    @classmethod
+    def check_choices(cls, choices: Mapping[str, Any]) -> None:
+        """Raise SchemeError for choices in a study file that no system would make right."""
+        cls(**choices)
+
+    @property
+    def step(self) -> float:
+        """Time between two accepted points in s; NaN where it is found in the run."""
+        if self.chooses_steps:
+            return math.nan
+        raise NotImplementedError
+
+    @property
+    def longest_step(self) -> float:
+        """Longest time between two accepted points in s, as far as it is known before a run; may be inf."""
+        return self.step
+
+    @property
+    def h_fast(self) -> float:
+        """Smallest step in s."""
+        return self.step / self.ratio
+
+    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
+        """Return the program of a step of h in s.
+
+        Parameters
+        ----------
+        h
+            Step in s; the usual one or a shortened one.
+        before
+            Distances in s from the start of the step back to the accepted points that are there.
+
+        Raises
+        ------
+        SchemeError
+            For a scheme whose step is no program.
+        """
+        raise SchemeError(
+            f"{self}: its step is no program of stages, so it has no equations to show and no step map:"
+            " only a dense operator, of every mode of at most 2000 variables (leave out modes=)"
+        )
+
+    def steady_program(self) -> Program:
+        """Return the program of a usual step with all the history that it uses.
+
+        Raises
+        ------
+        SchemeError
+            For a scheme whose step is no program.
+        """
+        if not math.isfinite(self.step):
+            raise SchemeError(f"{self}: chooses its own steps, so that there is no one step to show")
+        program = self.program(self.step)
+        if not program.memory:
+            return program
+        return self.program(self.step, tuple((k + 1) * self.step for k in range(program.memory)))
+
+    @property
+    def kind(self) -> Hashable:
+        """What the work of a step depends on, step sizes and corrections aside."""
+        return str(self)
+
+    @property
+    def passes(self) -> int:
+        """How often a step is done over, with every correction made."""
+        return 1
+
+    def within(self, h: float) -> Reals:
+        """Return the times in s of the points within a step of h in s; the last one is h."""
+        return np.array([h])
+
+    def engine(self, system: System, parameters: Sequence[Reals], w: Reals, every: bool) -> Engine:
+        """Return the scheme on a system, ready to run.
+
+        Raises
+        ------
+        SchemeError
+            For a partition of another system, or a system that the scheme cannot integrate.
+        """
+        from psmr.integrate.step.engine import Choices, ProgramEngine
+
+        choices = Choices(self.newton, self.tolerance)
+        engine = ProgramEngine(system, self.program, self.step, choices, self.split, parameters, w, every)
+        return engine.compiled(w)
+
+    def operator(self, linear: LinearDae) -> Reals | None:
+        """Return the step operator (n + m, n + m) of a scheme whose step is no program; None where it is one.
+
+        Raises
+        ------
+        SchemeError
+            For a scheme that has none, or that does not fit the system.
+        """
+        return None
+
+    @property
+    def operator_step(self) -> float:
+        """Time in s that one application of the step operator spans."""
+        return self.step
+
+    @property
+    def shortest_step(self) -> float:
+        """Step in s above which the scheme is defined."""
+        return 0.0
+
+    def with_step(self, h: float) -> Scheme:
+        """Return the scheme with a step operator that spans h in s; all else stays.
+
+        Raises
+        ------
+        SchemeError
+            For a method that chooses its own steps, where no operator has a step to set.
+        """
+        if self.chooses_steps:
+            raise SchemeError(f"{self}: a method that chooses its own steps has none to set")
+        raise NotImplementedError
+
+    def at_step(self, h: float) -> Scheme | None:
+        """Return a scheme that chooses its steps with every step of h in s; None where it has none.
+
+        What the pencil says of it holds for the steps of that size which a run took.
+        """
+        return None
+
+    def with_ratio(self, ratio: int) -> Scheme:
+        """Return the scheme with another ratio at the same smallest step.
+
+        Raises
+        ------
+        SchemeError
+            For a scheme that has one step size.
+        """
+        raise SchemeError(f"{self}: has one step size and no ratio")
+
+    def converged(self) -> Scheme:
+        """Return the scheme with corrections until prediction and result agree.
+
+        Raises
+        ------
+        SchemeError
+            For a scheme that predicts nothing.
+        """
+        raise SchemeError(f"a {type(self).__name__} scheme has no corrections; pass a Multirate scheme")
+
+    def predicting_implicitly(self) -> Scheme | None:
+        """Return the scheme with an implicit prediction; None where it has no explicit one that decides."""
+        return None
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what a report on the scheme must say besides its figures."""
+        return ()
+
+    def limit(self, linear: LinearDae) -> str:
+        """Say up to which step the scheme is stable and what sets that; "" where there is nothing to say."""
+        return ""
+
+
+class Engine(Protocol):
+    """A scheme on a system, ready to run."""
+
+    blocks: dict[int, Block]
+
+    def forget(self, autonomous: bool) -> None:
+        """Drop history, since w is about to jump; `autonomous` holds from here on."""
+
+    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+        """Make the blocks anew with the devices in `out` out of service."""
+
+    def counted(self) -> dict[str, Any]:
+        """Return what `Counters` has beside the work of the blocks."""
+
+
+class GridEngine(Engine, Protocol):
+    """An engine whose points lie on a grid that is known before."""
+
+    def advance(
+        self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
+    ) -> tuple[int, int]:
+        """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
+
+    def divided(self, first: int, last: int) -> NDArray[np.intp]:
+        """Return which of the steps first..last-1 were taken in parts."""
+
+    def failed(self) -> tuple[Block, float, float]:
+        """Return the block in which the last step failed, the least part tried in s, the last difference."""
+
+
+class FlowEngine(Engine, Protocol):
+    """An engine that finds its points as it goes.
+
+    Attributes
+    ----------
+    lands
+        Whether its steps end at the `stops` of a span. Otherwise a span ends at each.
+    """
+
+    lands: bool
+
+    def begin(self, end: float, w: Reals, stops: Reals) -> int:
+        """Start a span at the point in w; `stops` are times in s before its end; return a status."""
+
+    def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
+        """Step until t = end or `rows` is full; return (rows filled, status)."""
+
+    def failed(self) -> tuple[Block, float]:
+        """Return the block in which the last step failed, and that step."""
+
+    def failure(self, status: int, end: float, w: Reals) -> PsmrError:
+        """Return the error for a run that did not reach its end."""
+
+
+Progress = Callable[[float], Any]

@@ -1,0 +1,166 @@
+"""One step size for all variables: a one-step method by its tableau."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import SchemeError
+from psmr.integrate.schemes.choices import (
+    NEWTON_WORDS,
+    NEWTONS,
+    Newton,
+    choice,
+    newton_tolerance,
+    positive,
+)
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.step.program import BEFORE, NEW, NOW, Instruction, Program, Rate, Stage
+from psmr.integrate.tableaux.tableaux import TABLEAUX, Tableau
+
+if TYPE_CHECKING:
+    from psmr.dae.system.linear import LinearDae
+
+ONE_STEP_METHODS = tuple(TABLEAUX)
+
+
+@dataclass(frozen=True, repr=False)
+class SingleRate(Scheme):
+    r"""Advance every variable with one step size.
+
+    Parameters
+    ----------
+    method
+        ``"FEM"`` forward Euler, ``"TM"`` trapezoidal, ``"BEM"`` backward Euler, ``"RK4"`` classical
+        Runge-Kutta, ``"SDIRK2"`` two-stage stiffly accurate SDIRK of order 2, gamma = 1 - 1/sqrt(2).
+    h
+        Step size in s.
+    newton
+        When the Jacobian is refreshed: ``"honest"`` at every iteration, ``"dishonest"`` once per time step,
+        ``"very dishonest"`` when the convergence rate asks for it.
+    tolerance
+        Newton stops when the estimated error of w = (x, y), relative to max(1, \|w\|), is below this.
+
+    Raises
+    ------
+    SchemeError
+        For an unknown choice or a value out of range.
+    """
+
+    method: Annotated[str, ONE_STEP_METHODS]
+    h: float
+    newton: Newton = "dishonest"
+    tolerance: float = 1e-10
+
+    split: ClassVar[None] = None
+    ratio: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        settle_fields(self, SchemeError)
+        choice("method", self.method, ONE_STEP_METHODS)
+        choice("newton", self.newton, NEWTONS)
+        positive("h", self.h, "s")
+        newton_tolerance(self.tolerance)
+
+    @property
+    def step(self) -> float:
+        """Time between two accepted points in s."""
+        return self.h
+
+    @property
+    def kind(self) -> Hashable:
+        """See `Scheme`."""
+        return self.method
+
+    def with_step(self, h: float) -> SingleRate:
+        """See `Scheme`."""
+        return replace(self, h=h)
+
+    def limit(self, linear: LinearDae) -> str:
+        """See `Scheme`: for the explicit methods."""
+        from psmr.integrate.schemes.stability import explicit_limit
+
+        return explicit_limit(linear, self.method)
+
+    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
+        """See `Scheme`: a stage for each row of the tableau, and one that puts the step together."""
+        return tableau_program(TABLEAUX[self.method])
+
+    def __str__(self) -> str:
+        return f"single rate {self.method}, h = {self.h:g} s, {NEWTON_WORDS[self.newton]}"
+
+
+def tableau_program(
+    tableau: Tableau, keep_last: bool = False, starts: Mapping[int, tuple[str, ...]] | None = None
+) -> Program:
+    """Return the program of a method: a stage for each row, and one that puts the step together.
+
+    Parameters
+    ----------
+    tableau
+        The method.
+    keep_last
+        Whether the rate of a last stage that is the new point is kept too, for an error estimate.
+    starts
+        Points, of this step or of the one before it, from which Newton's start of a stage (counted from 1)
+        is extrapolated; None to start from the point before.
+    """
+    starts = starts or {}
+    instructions: list[Instruction] = []
+
+    def rates(weights: tuple[float, ...]) -> tuple[tuple[str, float], ...]:
+        return tuple((f"k{j + 1}", weight) for j, weight in enumerate(weights) if weight)
+
+    for i in range(tableau.stages):
+        row, last = tuple(map(float, tableau.A[i])), i == tableau.stages - 1
+        if i == 0 and tableau.first_explicit:
+            instructions.append(Rate("k1", "step"))
+            continue
+        instructions.append(
+            Stage(
+                "step",
+                "all",
+                NEW if last and tableau.stiffly_accurate else f"stage {i + 1}",
+                NOW,
+                rates(row[:i]),
+                row[i],
+                at=(float(tableau.c[i]),),
+                # Implicit stages of a method share one matrix, and so do the explicit ones.
+                matrix="new" if i == int(tableau.first_explicit) else "kept",
+                rate=None if last and tableau.stiffly_accurate and not keep_last else f"k{i + 1}",
+                guess=starts.get(i + 1),
+                cubes=_cubes(tableau, i, starts.get(i + 1, ())),
+            )
+        )
+    if not tableau.stiffly_accurate:
+        weights = rates(tuple(map(float, tableau.b)))
+        matrix: Literal["new", "kept"] = "new" if tableau.stages == 1 else "kept"
+        instructions.append(Stage("step", "all", NEW, NOW, weights, matrix=matrix))
+    outliving = {
+        name[len(BEFORE) :] for names in starts.values() for name in names if name.startswith(BEFORE)
+    }
+    return Program(tuple(instructions), kept=tuple(sorted(outliving)))
+
+
+def _cubes(tableau: Tableau, stage: int, points: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the third-order terms of a stage and of the points from which it is extrapolated.
+
+    See `psmr.integrate.step.extrapolation.extrapolate`. A stage of order 2 is right up to h^2; stage i has
+    (A c^2)_i / 2 where the solution has c_i^3 / 6, and the end of a step b c^2 / 2. Seen from there the
+    stages of that step are at c - 1.
+    """
+    c, third = tableau.c, tableau.A @ tableau.c**2 / 2.0
+    end = float(tableau.b @ c**2) / 2.0 - 1.0 / 6.0
+
+    def cube(i: int, before: bool) -> float:
+        s = float(c[i]) - before
+        off = float(third[i] - c[i] ** 3 / 6.0) - end * before
+        return 1.0 / 6.0 + off / s**3 if s else 0.0
+
+    def of(name: str) -> float:
+        own = name.removeprefix(BEFORE)
+        return cube(0 if own == NOW else int(own.removeprefix("stage ")) - 1, name != own)
+
+    return (cube(stage, False), *map(of, points)) if points else ()

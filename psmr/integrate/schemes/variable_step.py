@@ -1,0 +1,154 @@
+"""One step for all variables, chosen by the estimated error."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
+
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import SchemeError
+from psmr.integrate.schemes.choices import MOST_STEPS, choice, positive, whole_steps
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.single_rate import SingleRate, tableau_program
+from psmr.integrate.step.program import Program
+from psmr.integrate.tableaux.implicit_pairs import LEAST_TOLERANCE, PAIRS, ImplicitPair
+
+if TYPE_CHECKING:
+    from psmr.dae.system.linear import LinearDae
+    from psmr.dae.system.system import System
+
+AUTO = "auto"
+VARIABLE_METHODS = (AUTO, *PAIRS)
+
+# From this tolerance on ESDIRK32 costs less than ESDIRK43 at equal error (benchmarks/equal_error).
+LOOSE = 1e-4
+
+
+@dataclass(frozen=True, repr=False)
+class VariableStep(Scheme):
+    r"""Advance every variable implicitly, with steps that keep the estimated error below a tolerance.
+
+    Each method is stiffly accurate, L-stable, has one Newton matrix for all its stages and estimates its own
+    error: TR-BDF2 of order 2 (Hosea and Shampine, Applied Numerical Mathematics 20, 1996), ESDIRK32 of order
+    3 and ESDIRK43 of order 4 (ESDIRK3(2)5L[2]SA and ESDIRK4(3)6L[2]SA of Kennedy and Carpenter,
+    NASA/TM-2016-219173, 2016). The estimate is filtered through the Newton matrix, so that it holds for stiff
+    states and gives that of the algebraic variables; that of ESDIRK32 has differences of higher order of the
+    rates as well, which see the layers of stiff states behind corners. The steps follow a
+    proportional-integral controller (Gustafsson, ACM Trans. Math. Software 17, 1991); a step that is rejected
+    is taken again. Every event is met exactly, and the step begins anew behind it. The error of the run is
+    proportional to the tolerance.
+
+    Parameters
+    ----------
+    tolerance
+        Largest estimated error of any state or algebraic variable in a step, relative to max(1, \|value\|)
+        and to the size of the disturbance. That is the largest deviation so far of any variable from where it
+        was before the last event, relative to max(1, \|value\|), at least 0.001 and at most 1: what moves the
+        system little is followed as accurately, relative to what it does, as a fault, which has the size 1.
+        Angles, and real and imaginary parts, deviate from their own mean over the last 0.2 s, so that a
+        common frequency that is off does not make the disturbance large.
+        TR-BDF2, whose error would go with the 2/3 power of that, takes its steps to a tolerance of
+        5 tolerance^(3/2) instead; ESDIRK43, whose estimate is a third of its error, to 0.33 tolerance.
+    method
+        ``"ESDIRK32"``, ``"ESDIRK43"``, ``"TR-BDF2"``; ``"auto"``: ESDIRK32 from a tolerance of 1e-4 on,
+        ESDIRK43 below, as each costs less there at equal error.
+    h_max
+        Longest step in s; None for no limit but the next event.
+    most_steps
+        Steps after which a run that has not reached its end fails.
+
+    Raises
+    ------
+    SchemeError
+        For an unknown choice, or a tolerance that is not a number in (0, 1) or below what double precision
+        allows the method; it says the least.
+    """
+
+    tolerance: float = 1e-4
+    method: Annotated[str, VARIABLE_METHODS] = AUTO
+    h_max: float | None = None
+    most_steps: int = MOST_STEPS
+
+    newton: ClassVar[str] = "very dishonest"
+    split: ClassVar[None] = None
+    ratio: ClassVar[int] = 1
+    chooses_steps: ClassVar[bool] = True
+    dense_output: ClassVar[bool] = True
+    follows_error: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        settle_fields(self, SchemeError)
+        choice("method", self.method, VARIABLE_METHODS)
+        number = isinstance(self.tolerance, int | float) and not isinstance(self.tolerance, bool)
+        if not number or not 0.0 < self.tolerance < 1.0:
+            raise SchemeError(
+                f"tolerance = {self.tolerance!r}: must be a number above 0 and below 1, the error allowed "
+                "relative to max(1, |value|) and to the size of the disturbance; 1e-3 is usual"
+            )
+        if self.tolerance < self.least_tolerance * (1.0 - 1e-9):
+            raise SchemeError(
+                f"tolerance = {self.tolerance!r}: below what double precision allows {self.name}; the least "
+                f"is {self.least_tolerance:.2g}"
+            )
+        if self.h_max is not None:
+            positive("h_max", self.h_max, "s")
+        whole_steps(self.most_steps)
+
+    @property
+    def name(self) -> str:
+        """The method, also where it is chosen by the tolerance."""
+        if self.method != AUTO:
+            return self.method
+        return "ESDIRK32" if self.tolerance >= LOOSE else "ESDIRK43"
+
+    @property
+    def pair(self) -> ImplicitPair:
+        """Coefficients of the method and of its estimate."""
+        return PAIRS[self.name]
+
+    @property
+    def least_tolerance(self) -> float:
+        """The least tolerance that double precision allows the method."""
+        return self.pair.least_tolerance(LEAST_TOLERANCE)
+
+    @property
+    def longest_step(self) -> float:
+        """See `Scheme`."""
+        return math.inf if self.h_max is None else self.h_max
+
+    def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
+        """See `Scheme`: the step that is tried, with the rates that the estimate needs."""
+        return _program(self.name)
+
+    def at_step(self, h: float) -> SingleRate:
+        """See `Scheme`: the method with a fixed step."""
+        return SingleRate(self.name, h, newton="very dishonest")
+
+    def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
+        """See `Scheme`: the program, with steps that are found as it goes."""
+        from psmr.integrate.control.variable import VariableEngine
+
+        return VariableEngine(
+            system, self.program(1.0), self.pair, self.pair.tolerance_of_step(self.tolerance), self.h_max,
+            self.most_steps, parameters, w,
+        )  # fmt: skip
+
+    def operator(self, linear: LinearDae) -> NoReturn:
+        """See `Scheme`: there is none, but one for each step (`at_step`)."""
+        raise SchemeError(
+            f"{self}: a method that chooses its own steps has no one step operator; scheme.at_step(h) has "
+            "that of a step of h, and the certificate of a run those of the steps that it took"
+        )
+
+    def __str__(self) -> str:
+        longest = "" if self.h_max is None else f", steps up to {self.h_max:g} s"
+        return f"variable step {self.name}, tolerance {self.tolerance:g}{longest}"
+
+
+@functools.cache
+def _program(name: str) -> Program:
+    pair = PAIRS[name]
+    return tableau_program(pair.tableau, keep_last=True, starts=pair.starts)

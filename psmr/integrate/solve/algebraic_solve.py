@@ -1,0 +1,200 @@
+"""Algebraic equations far from their solution: consistent values at the start and after an event."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from psmr.base.errors import PsmrError, SingularError
+from psmr.dae.compile.kernels import residual
+from psmr.dae.system.system import System
+from psmr.integrate.solve.block import Block, make_block
+from psmr.integrate.solve.failure import algebraic_failure
+from psmr.integrate.solve.impasse import matrix_at, singular_direction
+from psmr.integrate.solve.newton import HONEST
+from psmr.integrate.solve.records import KEPT
+from psmr.integrate.solve.solver import ALL, DAMPED
+from psmr.integrate.solve.status import DONE, NO_ROOM, SINGULAR
+
+Reals = NDArray[np.float64]
+
+# A hundredth of the default Newton tolerance of a step: an event is no place to save an iteration.
+TOLERANCE = 1e-12
+
+# Two solutions are apart when a variable differs by more. At a fold two solutions meet: one that is nearer
+# than this is the twin of the one that was followed, and ends with it.
+APART = 1e-2
+
+# By which shares the last values are disturbed in search of another solution.
+SPREADS = (0.1, 0.1, 0.5, 0.5, 1.0, 1.0)
+
+# How far along the singular direction, in the variable that moves most, another solution is looked for.
+ALONG = (0.05, -0.05, 0.1, -0.1, 0.2, -0.2, 0.5, -0.5)
+
+# Continuation: the first step of its parameter, the least one, and the steps allowed. A path that needs steps
+# below the least one turns back, so that it does not lead to a solution.
+FIRST, LEAST, MOST_STEPS = 0.1, 1e-4, 200
+
+
+def consistent(
+    system: System,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    t: float = 0.0,
+) -> Reals:
+    """Return the y (m,) that solves g(x, y) = 0, from the given guess (the system's own where left out).
+
+    Raises
+    ------
+    SimulationError
+        When no solution is found.
+    SingularError
+        When g_y is singular.
+    """
+    w = system.buffer(x, y, u, t)
+    algebraic_solve(algebraic_block(system, system.parameters, w), w, "consistent values")
+    return w[system.n : system.n + system.m]
+
+
+def algebraic_solve(block: Block, w: Reals, what: str) -> None:
+    """Solve F(w) = 0 for the block's variables in w, from a guess that may be far off: what w has.
+
+    The values at the end of a fault may be too far from those after it. Where damped Newton fails from them
+    it begins again at the block's first solution, that of the undisturbed system (devices out of service
+    aside, whose variables stay); where that fails too, a continuation leads from the last values to the
+    solution: F(w) = (1 - s) F(last), with s from 0 to 1. Full steps from where damping ended come last, since
+    they may lead to another solution, of low voltages.
+
+    Raises
+    ------
+    SimulationError
+        When none of these finds a solution; `what` is the occasion in the message.
+    SingularError
+        When the matrix is singular; names the variable.
+    """
+    if block.size == 0:
+        return
+    last = w.copy()
+    failure = _solve_from(block, last, w, what)
+    if failure is not None:
+        ends = [w.copy()]
+        if not (
+            _begun_again(block, last, w, ends) or _continued(block, last, w) or _undamped(block, ends, w)
+        ):
+            raise failure
+    if block.first is None:
+        block.first = w.copy()
+    block.forget()
+
+
+def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
+    """Yield buffers that solve F(w) = 0 for the block's variables otherwise than w does.
+
+    Where the solution that a run follows ends (a fold), the network may have another one. It is looked for
+    from the block's first solution, that of the undisturbed system; from the last values moved along the
+    direction in which the matrix is singular at the fold, beyond the twin with which the solution ends; and
+    from the last values, disturbed.
+    """
+    if block.size == 0 or block.first is None:
+        return
+    solved = block.records.matrix.variables
+    draw = np.random.default_rng(0).standard_normal
+    starts = [block.first[solved]]
+    direction = singular_direction(matrix_at(block, w))
+    starts += [w[solved] + size * direction for size in ALONG]
+    starts += [w[solved] * (1.0 + spread * draw(solved.size)) for spread in SPREADS]
+    known = [w.copy()]
+    # Damped steps keep to the valley of the solution that ends; full ones leave it.
+    for start, effort in itertools.product(starts, (DAMPED, ALL)):
+        there = w.copy()
+        there[solved] = start
+        block.forget()
+        if _solve(block, there, effort) != DONE:
+            continue
+        if all(np.abs(there[solved] - other[solved]).max() > APART for other in known):
+            known.append(there)
+            yield there.copy()
+
+
+def _solve(block: Block, w: Reals, effort: int = DAMPED) -> int:
+    while (status := block.solve(w, 0.0, HONEST, TOLERANCE, effort)) == NO_ROOM:
+        block.make_room()
+    return status
+
+
+def _solve_from(block: Block, guess: Reals, w: Reals, what: str) -> PsmrError | None:
+    """Solve from a guess; return the error to raise if that fails."""
+    w[:] = guess
+    status = _solve(block, w)
+    if status == DONE:
+        return None
+    if status == SINGULAR:
+        return SingularError(f"{what} (t = {w[-1]:.6g} s): {block.singular(status)}")
+    return algebraic_failure(block, status, guess, w, what)
+
+
+def _begun_again(block: Block, last: Reals, w: Reals, ends: list[Reals]) -> bool:
+    """Solve from the block's first solution; return whether that leads on, and add where it ended if not."""
+    if block.first is None:
+        return False
+    solved = block.records.matrix.variables
+    w[:] = last
+    w[solved] = block.first[solved]
+    if _solve(block, w) == DONE:
+        return True
+    ends.append(w.copy())
+    return False
+
+
+def _undamped(block: Block, ends: Sequence[Reals], w: Reals) -> bool:
+    """Take full steps from where damped Newton ended; return whether they lead to a solution.
+
+    Near a root without a derivative (what a converter's limit leaves, where that is nothing) damping takes a
+    part of the way for ever; full steps from there, each limiter on its side, are exact.
+    """
+    for ended in ends:
+        w[:] = ended
+        if np.isfinite(ended).all() and _solve(block, w, ALL) == DONE:
+            return True
+    return False
+
+
+def _continued(block: Block, last: Reals, w: Reals) -> bool:
+    """Follow the solution of F(w) = kept F(last) from kept = 1 to kept = 0; return whether it leads there."""
+    records = block.records
+    shift = np.empty(block.size + 1)
+    residual(records.matrix.table, last, shift)
+    if not np.isfinite(shift[:-1]).all():
+        return False
+    w[:] = last
+    kept, step, direction = 1.0, FIRST, None
+    for _ in range(MOST_STEPS):
+        before = w.copy()
+        target = max(0.0, kept - step)
+        if direction is not None:
+            w += (target - kept) * direction
+        block.records.work.shift[:] = shift[:-1]
+        block.records.newton.memory[KEPT] = target
+        status = _solve(block, w)
+        block.records.newton.memory[KEPT] = 0.0
+        if status == DONE and target == 0.0:
+            return True
+        if status == DONE:
+            direction = (w - before) / (target - kept)
+            kept, step = target, 2.0 * step
+        else:
+            w[:] = before
+            step *= 0.5
+            if step < LEAST:
+                return False
+    return False
+
+
+def algebraic_block(system: System, parameters: Sequence[Reals], w: Reals) -> Block:
+    """Return the block of all algebraic equations and variables."""
+    rows = np.arange(system.n, system.n + system.m)
+    return make_block(system, "event", parameters, w, rows, rows)

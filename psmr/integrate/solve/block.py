@@ -1,0 +1,298 @@
+"""A block: rows and variables that are solved together, with their Newton matrix and its factors.
+
+The whole system is a block, and so are its algebraic equations and the fast and the slow side of a partition.
+Compiled code opens all of them alike, so that one compiled Newton serves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.base.errors import SingularError
+from psmr.dae.compile.address import address_of
+from psmr.dae.compile.kernels import Kernels
+from psmr.dae.compile.restrict import restrict
+from psmr.dae.system.system import System
+from psmr.integrate.solve.evaluate import evaluate
+from psmr.integrate.solve.lu import make_lu, order_and_room, why_singular, with_room
+from psmr.integrate.solve.ramps import NOTHING, Following
+from psmr.integrate.solve.records import (
+    KEPT,
+    RATE,
+    SCALE,
+    VALID,
+    Limits,
+    Matrix,
+    Records,
+    Work,
+    initial_newton_state,
+    row_of,
+)
+from psmr.integrate.solve.solver import solve, solve_block
+
+Reals = NDArray[np.float64]
+
+_PURPOSE = {
+    "step": "the step",
+    "algebraic": "the algebraic equations of an explicit stage",
+    "predictor": "the prediction of the macro step",
+    "fast": "the fast step",
+    "slow": "the slow step",
+    "event": "the algebraic equations",
+    "linearisation": "the linearisation",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What depends on the kernels of a block alone: all blocks with them share it, and none writes into it.
+
+    Attributes
+    ----------
+    columns, rows
+        Names of variables and equations.
+    state_slots, diagonal
+        See `Matrix`.
+    moving, slots, ends
+        See `Limits`.
+    order, room
+        See `psmr.integrate.solve.lu.order_and_room`.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    state_slots: NDArray[np.uint32]
+    diagonal: NDArray[np.uint32]
+    moving: NDArray[np.int64]
+    slots: NDArray[np.uint32]
+    ends: NDArray[np.uint32]
+    order: NDArray[np.uint32]
+    room: int
+
+
+@dataclass
+class Block:
+    """A block with its names, on the Python side.
+
+    Attributes
+    ----------
+    role
+        What it is solved for: ``"step"``, ``"algebraic"``, ``"predictor"``, ``"fast"``, ``"slow"``.
+    kernels
+        Its kernels and pattern.
+    columns, rows
+        Names of its variables and equations.
+    records
+        What compiled code opens; replaced as a whole when an array changes its size.
+    first
+        Buffer at the first solution of the block's equations without limits; None before it.
+    address
+        Where compiled code opens it; changes with `records`.
+    """
+
+    role: str
+    kernels: Kernels
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    records: Records
+    first: Reals | None = None
+    address: int = field(init=False)
+    _row: NDArray[np.int64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._keep(self.records)
+
+    def _keep(self, records: Records) -> None:
+        self.records, self._row = records, row_of(records, solve_block.address)
+        self.address = address_of(self._row)
+
+    @property
+    def purpose(self) -> str:
+        """Words for the role."""
+        return _PURPOSE[self.role]
+
+    @property
+    def size(self) -> int:
+        """Order of the matrix."""
+        return self.kernels.rows
+
+    def solve(self, w: Reals, a: float, policy: int, tolerance: float, effort: int) -> int:
+        """Solve for the block's variables in w; see `psmr.integrate.solve.solver`. Return a status."""
+        return int(solve(self.address, w, a, policy, tolerance, effort))
+
+    def evaluate(self, w: Reals) -> None:
+        """Write the raw residual at w into F."""
+        self.records.newton.memory[VALID] = 0.0
+        evaluate(self.address, w)
+
+    def load(
+        self,
+        parameters: Sequence[Reals],
+        lower: Reals,
+        upper: Reals,
+        following: Following,
+        w: Reals,
+        before: int = 0,
+    ) -> None:
+        """Take new parameters, constant limits and what follows a course; the old ones are forgotten.
+
+        `before` is the number of groups that the block has before those of the system.
+        """
+        self.kernels.load(parameters)
+        states = self.kernels.row_indices[: self.kernels.states]
+        self.records.limits.lower[:] = lower[states]
+        self.records.limits.upper[:] = upper[states]
+        if following or len(self.records.ramps.ends):
+            self._keep(self.records._replace(ramps=following.in_block(self.kernels, before)))
+        self.kernels.write_constant(w, self.records.matrix.constant)
+        self.forget()
+
+    def take_out(
+        self,
+        system: System,
+        parameters: Sequence[Reals],
+        w: Reals,
+        out: Collection[str],
+        places: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    ) -> None:
+        """Make the block anew without the devices in `out`, with other rows and variables where given.
+
+        Their algebraic variables leave the block and keep their values, as their states do. What was counted
+        stays; pivots are chosen at the next solve.
+        """
+        rows, variables = places or (self.kernels.row_indices, self.kernels.variables)
+        new = make_block(system, self.role, parameters, w, rows, variables, out)
+        new.records.newton.counts[:] = self.records.newton.counts
+        self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows
+        self._keep(new.records)
+
+    def forget(self) -> None:
+        """Let the next Newton solve begin with a new matrix."""
+        memory = self.records.newton.memory
+        memory[SCALE], memory[RATE], memory[VALID], memory[KEPT] = np.nan, 1.0, 0.0, 0.0
+
+    def make_room(self) -> None:
+        """Double the room for the factors; pivots are chosen at the next solve."""
+        lu, search = with_room(self.records.lu)
+        self._keep(self.records._replace(lu=lu, search=search))
+        self.records.newton.memory[SCALE] = np.nan
+
+    def singular(self, status: int) -> SingularError:
+        """Return the error for a matrix without pivots; names the variable."""
+        records = self.records
+        why = why_singular(records.lu, records.search, status, records.matrix.J, self.columns, self.rows)
+        return SingularError(why)
+
+
+def _moving(kernels: Kernels) -> NDArray[np.int64]:
+    """Return `Limits.moving`."""
+    states = np.flatnonzero((kernels.lower_at >= 0) | (kernels.upper_at >= 0))
+    places = (kernels.lower_at, kernels.upper_at, kernels.lower_slot, kernels.upper_slot)
+    columns = [states, np.searchsorted(kernels.bounded, states), *(place[states] for place in places)]
+    return np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.int64)
+
+
+def column_indices(kernels: Kernels) -> NDArray[np.intp]:
+    """Return the column of each Jacobian entry."""
+    indptr = kernels.indptr.astype(np.intp)
+    return np.repeat(np.arange(kernels.rows), indptr[1:] - indptr[:-1])
+
+
+def make_block(
+    system: System,
+    role: str,
+    parameters: Sequence[Reals],
+    w: Reals,
+    rows: NDArray[Any],
+    variables: NDArray[Any],
+    out: Collection[str] = (),
+) -> Block:
+    """Return the block of a system with the given rows and variables.
+
+    Parameters
+    ----------
+    system, parameters
+        The whole, and its parameter matrices.
+    role
+        Name for counters and messages.
+    w
+        Buffer at which constant entries are evaluated (they depend on parameters only).
+    rows, variables
+        Positions in the residual and in w, states first and equal on both sides.
+    out
+        Names of devices out of service; see `psmr.dae.compile.restrict.restrict`.
+    """
+    kernels = restrict(system, parameters, rows, variables, out)
+    layout = kernels.shared_by_all("layout", lambda: _layout(system, kernels))
+    lu, search = make_lu(kernels.indptr, kernels.indices, layout.order, layout.room)
+    records = Records(
+        matrix=_matrix(kernels, layout, w),
+        limits=_limits(kernels, layout),
+        ramps=NOTHING.in_block(kernels, 0),
+        work=Work(np.zeros(kernels.states), *(np.zeros(kernels.rows) for _ in range(6))),
+        lu=lu,
+        search=search,
+        newton=initial_newton_state(),
+    )
+    return Block(role, kernels, layout.columns, layout.rows, records)
+
+
+def _layout(system: System, kernels: Kernels) -> Layout:
+    """Return what the blocks with these kernels share."""
+    names_w = (*system.names_x, *system.names_y, *system.names_u)
+    names_r = (*system.names_x, *system.names_g)
+    indices = kernels.indices.astype(np.int64)
+    of_state = indices < kernels.states
+    bounded = np.zeros(kernels.rows, dtype=bool)
+    bounded[kernels.bounded] = True
+    slots = np.flatnonzero(bounded[indices])
+    slots = slots[np.argsort(indices[slots], kind="stable")]
+    order, room = order_and_room(kernels.indptr, kernels.indices)
+    return Layout(
+        columns=tuple(names_w[i] for i in kernels.variables),
+        rows=tuple(names_r[i] for i in kernels.row_indices),
+        state_slots=_index(np.flatnonzero(of_state)),
+        diagonal=_index(np.flatnonzero((indices == column_indices(kernels)) & of_state)),
+        moving=_moving(kernels),
+        slots=_index(slots),
+        ends=_index(np.searchsorted(indices[slots], kernels.bounded, side="right")),
+        order=order,
+        room=room,
+    )
+
+
+def _index(values: Any) -> NDArray[np.uint32]:
+    return np.ascontiguousarray(values, dtype=np.uint32)
+
+
+def _matrix(kernels: Kernels, layout: Layout, w: Reals) -> Matrix:
+    constant = np.empty(kernels.nnz + 1)
+    kernels.write_constant(w, constant)
+    return Matrix(
+        table=kernels.table,
+        variables=kernels.variables,
+        constant=constant,
+        J=np.zeros(kernels.nnz + 1),
+        F=np.zeros(kernels.rows + 1),
+        state_slots=layout.state_slots,
+        diagonal=layout.diagonal,
+    )
+
+
+def _limits(kernels: Kernels, layout: Layout) -> Limits:
+    count = len(kernels.bounded)
+    return Limits(
+        lower=np.array(kernels.lower),
+        upper=np.array(kernels.upper),
+        bounded=kernels.bounded,
+        moving=layout.moving,
+        slots=layout.slots,
+        ends=layout.ends,
+        held=np.zeros(count, np.int64),
+        held_in_matrix=np.zeros(count, np.int64),
+    )

@@ -1,0 +1,276 @@
+r"""Newton's method for one implicit stage, on one block.
+
+A stage with known part K (n,) and coefficient a = h gamma solves, for the block's variables,
+
+    x - clip(K + a u(w), lower, upper) = 0,    0 = g(w)
+
+with u the raw derivatives. The matrix is E - a [f_w; 0] and g_w, but for the rows that a limit holds
+(`psmr.integrate.solve.limits`).
+With a = 0 and no states this is the solution of the algebraic equations alone.
+
+The matrix is kept as the policy says. An update dw is final when theta / (1 - theta) \|dw\| < tolerance,
+with theta the measured contraction (Hairer and Wanner, Solving Ordinary Differential Equations II, section
+IV.8); \|.\| is the largest component relative to max(1, \|w\|).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psmr.dae.compile.decorators import lean
+from psmr.dae.compile.kernels import jacobian
+from psmr.integrate.solve.evaluate import evaluate
+from psmr.integrate.solve.limits import clip, hold_defect, hold_matrix
+from psmr.integrate.solve.lu import refactor, solve, suit
+from psmr.integrate.solve.pivots import READY, first_factors
+from psmr.integrate.solve.records import (
+    DAMPED_SOLVES,
+    FACTORISATIONS,
+    FALL,
+    ITERATIONS,
+    KEPT,
+    RATE,
+    REFRESHES,
+    REPIVOTS,
+    SCALE,
+    SOLVES,
+    UNSEEN,
+    VALID,
+    WORST,
+    WORST_AT,
+    kept_of,
+    lu_of,
+    matrix_of,
+    places_of,
+    search_of,
+    work_of,
+)
+from psmr.integrate.solve.status import DONE, NOT_CONVERGED, NOT_FINITE
+from psmr.integrate.solve.vector_kernels import copy, largest_part, largest_size, position, real_of, whole_of
+
+# Policies: at every iteration, once per time step, when the convergence rate asks for it.
+HONEST, DISHONEST, VERY_DISHONEST = 0, 1, 2
+POLICIES = {"honest": HONEST, "dishonest": DISHONEST, "very dishonest": VERY_DISHONEST}
+
+# A Newton iteration that has not converged by then does not converge: even theta = 1/2 gains 9 decades in 30.
+MOST_ITERATIONS = 30
+
+# A residual beyond this is of an iterate that has run away; far out updates are small beside the values, so
+# that it would seem to converge. Currents of bolted faults are below 1e10 pu.
+WILD = 1e20
+
+# Above this contraction a kept matrix is renewed: six further iterations would gain fewer than the four
+# decades that one or two with a new matrix gain, at the price of about three.
+SLOW = 0.25
+
+# The power of an earlier rate that is trusted now (Hairer and Wanner, section IV.8: a starting value of
+# eta^0.8). Where all angles drift together, in quiet steps of seconds, the whole of it left 46 tolerances.
+TRUST = 0.8
+
+# A kept matrix that took more iterations than this is renewed at the next step: that costs two (measured).
+FEW = 4
+OUTWORN = -1.0
+
+# A look at what the first update of a solve left of the residual costs a residual. With a kept matrix so many
+# solves after it go without, those of the stages between the first and the last one of ESDIRK32, where the
+# fall that was seen then, taken for no smaller than the least and so many times as large, leaves no more than
+# is allowed. That saves a tenth of the cost of `VariableStep` and changes no error (measured: Kundur, New
+# England, NPCC, WECC, 1,354 buses); without the least what is left adds up in quiet minutes.
+BLIND, CARE, LEAST_FALL = 2, 4.0, 0.01
+
+# Ten halvings: where a thousandth of the step does not help, none will (Deuflhard, section 3.3).
+LEAST_DAMPING = 1e-3
+
+# Steps of a damped solve that need not make it better: as many corners of limiters may lie on the way.
+MOST_LAPSES = 8
+
+
+@lean
+def defect_at(block, w, a):  # type: ignore[no-untyped-def]
+    """Write the Newton residual (F is evaluated); return whether the matrix has other rows held at limits."""
+    work, places = work_of(block), places_of(block)
+    defect, known, F = work.defect, work.known, matrix_of(block).F
+    for i in range(known.size):
+        defect[i] = w[position(places, i)] - known[i] - a * F[i]
+    copy(F[known.size :], defect[known.size :])
+    return hold_defect(block, w, a)
+
+
+@lean
+def renew(block, w, a):  # type: ignore[no-untyped-def]
+    """Evaluate and factorise the Newton matrix at w, with new pivots where the old ones do not suit it."""
+    matrix, lu, search, kept = matrix_of(block), lu_of(block), search_of(block), kept_of(block)
+    J = matrix.J
+    jacobian(matrix.table, matrix.constant, w, J)
+    for slot in matrix.state_slots:
+        J[slot] *= -a
+    for slot in matrix.diagonal:
+        J[slot] += 1.0
+    hold_matrix(block)
+    kept.memory[SCALE] = np.nan
+    kept.counts[FACTORISATIONS] += 1
+    if lu.state[READY] == 0 or not (refactor(lu, J) or suit(lu, search, J)):
+        kept.counts[REPIVOTS] += 1
+        status = first_factors(lu, search, J)
+        if status != DONE:
+            return status
+    kept.memory[SCALE] = a
+    return DONE
+
+
+@lean
+def improve(block, w):  # type: ignore[no-untyped-def]
+    """Solve for the update and add it to w; return its norm."""
+    work, places, kept = work_of(block), places_of(block), kept_of(block)
+    update, largest = work.update, 0
+    solve(lu_of(block), work.defect, update)
+    kept.counts[SOLVES] += 1
+    for i in range(update.size):
+        at = position(places, i)
+        value = w[at] - update[i]
+        w[at] = value
+        largest = max(largest, whole_of(abs(update[i]) / max(1.0, abs(value))))
+    kept.memory[WORST] = real_of(largest)
+    kept.memory[VALID] = 0.0
+    return kept.memory[WORST]
+
+
+@lean
+def find_worst(block, w):  # type: ignore[no-untyped-def]
+    """Keep which variable the last update in w changed most, for the words on a failure."""
+    _, kept_of(block).counts[WORST_AT] = largest_part(work_of(block).update, places_of(block), w, 1.0)
+
+
+@lean
+def _done(block, w):  # type: ignore[no-untyped-def]
+    """Remove the rounding by which a state at a limit may have passed it."""
+    clip(block, w)
+    return DONE
+
+
+@lean
+def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
+    """Solve one stage from the guess in w; `known` holds K, w[-1] the time of the stage; return a status."""
+    kept, defect = kept_of(block), work_of(block).defect
+    memory, count = kept.memory, kept.counts
+    due = memory[SCALE] != a
+    planned, last, fresh = due and memory[SCALE] != OUTWORN, 0.0, False
+    evaluate(block, w)
+    changed = defect_at(block, w, a)
+    before = largest_size(defect)
+    for step in range(1, MOST_ITERATIONS + 1):
+        if due or changed or policy == HONEST:
+            status = renew(block, w, a)
+            if status != DONE:
+                return status
+            memory[UNSEEN] = 0.0
+            if policy != HONEST:
+                if not planned:
+                    count[REFRESHES] += 1
+                last = 0.0
+            due = planned = False
+            fresh = True
+        if before >= WILD:  # NaN goes on to the update, which says of what
+            return NOT_FINITE
+        norm = improve(block, w)
+        count[ITERATIONS] += 1
+        if not np.isfinite(norm):
+            return NOT_FINITE
+        if last > 0.0:
+            theta = norm / last
+            if theta < 1.0:
+                memory[RATE] = theta / (1.0 - theta)
+                if memory[RATE] * norm < tolerance:
+                    if policy == VERY_DISHONEST and step > FEW:
+                        memory[SCALE] = OUTWORN
+                    return _done(block, w)
+            due = theta > SLOW
+        elif fresh and norm < tolerance:
+            return _done(block, w)
+        last = norm
+        blind = policy == VERY_DISHONEST and step == 1 and memory[UNSEEN] > 0.0
+        if blind and CARE * max(memory[FALL], LEAST_FALL) * norm < tolerance:
+            memory[UNSEEN] -= 1.0
+            return _done(block, w)
+        evaluate(block, w)
+        changed = defect_at(block, w, a)
+        # An earlier rate promises enough and the residual at the new point confirms it: nothing left to gain.
+        # A residual that hardly falls says that a kept matrix has outlived its equations.
+        after = largest_size(defect)
+        falls = after <= 0.5 * before or before < tolerance
+        sure = memory[RATE] ** TRUST * norm < tolerance and after * norm < tolerance * before
+        if falls and (sure or norm < tolerance) and not changed:
+            memory[FALL], memory[UNSEEN] = after / before if before > 0.0 else 1.0, BLIND
+            return _done(block, w)
+        before = after
+    return NOT_CONVERGED
+
+
+@lean
+def _shifted_defect(block, w, a):  # type: ignore[no-untyped-def]
+    """Write the Newton residual at w, less what a continuation keeps of its first one."""
+    evaluate(block, w)
+    defect_at(block, w, a)
+    share, work = kept_of(block).memory[KEPT], work_of(block)
+    if share != 0.0:
+        for i in range(work.defect.size):
+            work.defect[i] -= share * work.shift[i]
+
+
+@lean
+def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
+    """Solve one stage from a guess that may be far off; return a status.
+
+    Newton with a new matrix at each iteration and the restricted monotonicity test (Deuflhard, Newton Methods
+    for Nonlinear Problems, section 3.3): a damped step is taken when the update that the same matrix would
+    make from there is smaller by a quarter of the damping. Which limits hold is looked at anew at each trial
+    point, but the matrix keeps those of the iterate within a search, so that a set of limits that swaps back
+    and forth is damped out.
+    """
+    variables, work, kept = matrix_of(block).variables, work_of(block), kept_of(block)
+    memory, count, start, full = kept.memory, kept.counts, work.start, work.full
+    count[DAMPED_SOLVES] += 1
+    lapses = 0
+    for _ in range(MOST_ITERATIONS):
+        memory[VALID] = 0.0
+        _shifted_defect(block, w, a)
+        status = renew(block, w, a)
+        if status != DONE:
+            return status
+        for i in range(variables.size):
+            start[i] = w[variables[i]]
+        norm = improve(block, w)
+        count[ITERATIONS] += 1
+        if not np.isfinite(norm):
+            return NOT_FINITE
+        for i in range(variables.size):
+            full[i] = work.update[i]
+        damping, best, best_damping = 1.0, np.inf, LEAST_DAMPING
+        while True:
+            for i in range(variables.size):
+                w[variables[i]] = start[i] - damping * full[i]
+            memory[VALID] = 0.0
+            _shifted_defect(block, w, a)
+            after = improve(block, w)
+            if after <= (1.0 - 0.5 * damping) * norm or after < tolerance:
+                break
+            if after < best:
+                best, best_damping = after, damping
+            damping *= 0.5
+            if damping < LEAST_DAMPING:
+                # At the corner of a limiter no step along the update need be better: the best one leads past.
+                lapses += 1
+                damping = best_damping
+                if lapses > MOST_LAPSES:
+                    memory[WORST] = norm
+                    for i in range(variables.size):
+                        w[variables[i]] = start[i]
+                    memory[VALID] = 0.0
+                    return NOT_CONVERGED
+                break
+        if damping == 1.0 and after < tolerance:
+            return _done(block, w)
+        for i in range(variables.size):
+            w[variables[i]] = start[i] - damping * full[i]
+    memory[VALID] = 0.0
+    return NOT_CONVERGED

@@ -1,0 +1,121 @@
+"""Courses over time that held inputs and parameters follow, so that a span need not end at their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from psmr.dae.compile.address import address_of
+from psmr.dae.compile.kernels import Kernels
+from psmr.integrate.solve.records import Ramps
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What a held input or a parameter is over time: a line from each row to the next one.
+
+    Attributes
+    ----------
+    t
+        (K,) times of the rows in s, ascending.
+    value, rate
+        (K,) value at each row, and its rate in 1/s from there on. Before the first row its line holds.
+    """
+
+    t: Reals
+    value: Reals
+    rate: Reals
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Course) and self._bytes() == other._bytes()
+
+    def __hash__(self) -> int:
+        return hash(self._bytes())
+
+    def _bytes(self) -> tuple[bytes, ...]:
+        return self.t.tobytes(), self.value.tobytes(), self.rate.tobytes()
+
+    @classmethod
+    def line(cls, t: float, value: float, rate: float) -> Course:
+        """Return the line with a value at t in s and a rate in 1/s."""
+        return cls(np.array([t]), np.array([value]), np.array([rate]))
+
+    @classmethod
+    def through(cls, t: ArrayLike, value: ArrayLike) -> Course:
+        """Return the lines through (K,) points, and the last value from there on."""
+        t, value = np.array(t, dtype=float), np.array(value, dtype=float)
+        with np.errstate(over="ignore"):  # infinite: refused by who reads it
+            return cls(t, value, np.append(np.diff(value) / np.diff(t), 0.0))
+
+    @property
+    def end(self) -> float:
+        """Time of the last row in s."""
+        return float(self.t[-1])
+
+    def rows(self, t: ArrayLike) -> NDArray[np.intp]:
+        """Return the row whose line holds at each time in s."""
+        return np.maximum(np.searchsorted(self.t, t, side="right") - 1, 0)
+
+    def at(self, t: ArrayLike) -> Reals:
+        """Return the values at times in s."""
+        k = self.rows(t)
+        return np.asarray(self.value[k] + self.rate[k] * (np.asarray(t) - self.t[k]))
+
+    def rate_at(self, t: ArrayLike) -> Reals:
+        """Return the rates in 1/s at times in s."""
+        return np.asarray(self.rate[self.rows(t)])
+
+
+Place = tuple[int, int, int]
+"""Parameter matrix, device and column of a parameter."""
+
+
+class Following:
+    """All that follows a course in a span of a run, in the form that compiled code reads.
+
+    Parameters
+    ----------
+    inputs
+        Courses of held inputs, by their positions in w.
+    parameters
+        Courses of parameters, by their places.
+    """
+
+    def __init__(
+        self, inputs: Mapping[int, Course] | None = None, parameters: Mapping[Place, Course] | None = None
+    ) -> None:
+        inputs, parameters = inputs or {}, parameters or {}
+        self.at = np.array(list(inputs), dtype=np.uint32)
+        self.parameters = tuple(parameters)
+        courses = (*inputs.values(), *parameters.values())
+        lines = [np.column_stack([course.t, course.value, course.rate]) for course in courses]
+        self.rows = np.concatenate(lines) if lines else np.zeros((0, 3))
+        self.ends = np.cumsum([len(own) for own in lines], dtype=np.int64)
+        self.cursor = self.ends - np.array([len(own) for own in lines], dtype=np.int64)
+
+        self.until = np.full(1, np.inf)
+
+    def __bool__(self) -> bool:
+        return bool(self.ends.size)
+
+    def in_block(self, kernels: Kernels, before: int) -> Ramps:
+        """Return what a block reads; `before` groups stand before those of the system in its kernels.
+
+        All blocks share the rows and the places in them.
+        """
+        places = np.zeros(len(self.parameters), np.int64)
+        for k, (group, row, column) in enumerate(self.parameters):
+            devices, own = kernels.selected[group + before], kernels.parameters[group + before]
+            at = int(np.searchsorted(devices, row))
+            if at < devices.size and devices[at] == row:
+                places[k] = address_of(own) + own.itemsize * (own.shape[1] * at + column)
+        return Ramps(self.at, self.rows, self.ends, self.cursor, self.until, places)
+
+
+NOTHING = Following()
+"""Nothing follows a course."""

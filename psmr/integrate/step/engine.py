@@ -1,0 +1,389 @@
+"""A scheme whose step is a program, on a system, ready to run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partitioning import Partition
+from psmr.dae.system.system import System
+from psmr.integrate.solve.block import Block, make_block
+from psmr.integrate.solve.newton import POLICIES
+from psmr.integrate.solve.ramps import Place
+from psmr.integrate.solve.sides import Sides, read_by, sides_of, sides_within
+from psmr.integrate.solve.status import DONE, STALE
+from psmr.integrate.step.encoded import Encoded, blocks_of, encode
+from psmr.integrate.step.loop import advance
+from psmr.integrate.step.machine import (
+    AGE,
+    AUTONOMOUS,
+    CORRECTIONS,
+    DIFFERENCE,
+    DIVIDED,
+    DUE,
+    FAILED,
+    LEAST,
+    PARTS,
+    REMEMBER,
+    VALID_OF,
+    Machine,
+)
+from psmr.integrate.step.network_response import (
+    NetworkResponse,
+    ResponseBlock,
+    no_response,
+    probe_of,
+    response_at,
+    response_block,
+)
+from psmr.integrate.step.past import Past, forget, no_past
+from psmr.integrate.step.program import Program
+from psmr.integrate.step.time_grid import TimeGrid
+from psmr.integrate.step.validity import EVERY, MOST_GAIN, MOST_ROUNDS, Probe, no_probe
+
+Reals = NDArray[np.float64]
+
+Programs = Callable[[float, tuple[float, ...]], Program]
+"""The program of a step of h in s, given the distances in s to the accepted points before it."""
+
+_NO_POINTS = np.zeros((0, 0))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Settings of an engine, in addition to the program.
+
+    Attributes
+    ----------
+    newton, tolerance
+        Newton's policy and tolerance.
+    drifts_from
+        Coefficient h gamma of a stage in s from which on the tolerance falls with it; inf for none.
+    """
+
+    newton: str
+    tolerance: float
+    drifts_from: float = math.inf
+
+
+class ProgramEngine:
+    """See `psmr.integrate.schemes.scheme.Engine`.
+
+    Parameters
+    ----------
+    system
+        The DAE.
+    programs
+        Yields the program of a step.
+    step
+        Usual step in s.
+    choices
+        Newton's.
+    split
+        Partition of the system, for programs with a fast and a slow side.
+    parameters, w
+        Parameter matrices, and the buffer at the start.
+    every
+        Whether the points within a step are recorded.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        programs: Programs,
+        step: float,
+        choices: Choices,
+        split: Partition | None,
+        parameters: Sequence[Reals],
+        w: Reals,
+        every: bool,
+    ) -> None:
+        self.programs, self.every = programs, every
+        self._size = system.n + system.m
+        program = programs(step, ())
+        steady = programs(step, _uniform(step, program.memory))
+        self.sides = sides_of(system, split)
+        places = [("step", "all"), *blocks_of(program), *blocks_of(steady)]
+        self.places = {place: k for k, place in enumerate(dict.fromkeys(places))}
+        self.blocks: dict[int, Block] = {}
+        for (role, side), number in self.places.items():
+            rows, variables = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
+            self.blocks[number] = make_block(system, role, parameters, w, rows, variables)
+        self.system, self._late = system, False
+        self._out: tuple[str, ...] = ()
+        # Twice the fast steps of a macro step: solves of the trapezoidal rule are of half a step.
+        rounds = max((2 * times for stage, times in steady.stages() if stage.with_response), default=0)
+        self.with_response, self._rounds = rounds > 0, min(rounds, MOST_ROUNDS)
+        self._state, self._measured = np.zeros(DUE + 1, np.int64), np.array([0.0, 0.0, 1.0])
+        self._parameters = parameters
+        self._outdated_at: list[float] = []
+        if self.with_response:
+            self._form_response(w)
+        self.memory = program.memory
+        self.before: tuple[float, ...] = ()
+        self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
+        part, usual = self._program(step, ()), self._program(step, _uniform(step, self.memory))
+        self.encoded, self.outliving = part, part.outliving
+        self._depths = np.zeros(max(part.depths.size, usual.depths.size), np.int64)
+        for encoded in (part, usual):
+            depths = self._depths[: encoded.depths.size]
+            np.maximum(depths, encoded.depths, out=depths)
+        self._state[REMEMBER] = int(self.memory > 0)
+        self.machine = Machine(
+            code=part.code,
+            numbers=part.numbers,
+            part_code=part.code,
+            part_numbers=part.numbers,
+            blocks=np.zeros(len(self.blocks), np.int64),
+            points=np.zeros((max(part.points, usual.points), w.size)),
+            rates=np.zeros((max(1, part.rates, usual.rates), system.n)),
+            loops=np.zeros((max(1, part.loops, usual.loops), 2), np.int64),
+            fast=self.sides.fast.astype(np.uint32),
+            slow=self.sides.slow.astype(np.uint32),
+            read=self._read(),
+            response=self._response(),
+            probe=self._probe(w),
+            past=self._past(),
+            within=_NO_POINTS,
+            divided=np.zeros(0, np.int64),
+            state=self._state,
+            measured=self._measured,
+            policy=POLICIES[choices.newton],
+            tolerance=float(choices.tolerance),
+            drifts_from=float(choices.drifts_from),
+        )
+        self.forget(False)
+
+    def _past(self) -> Past:
+        """Return room for the last results of all stages."""
+        sizes = np.array([block.records.work.update.size for block in self.blocks.values()])
+        return no_past(self._depths, sizes[np.arange(self._depths.size) % sizes.size])
+
+    def _program(self, h: float, before: tuple[float, ...]) -> Encoded:
+        key = (h, before)
+        if key not in self._encoded:
+            self._encoded[key] = encode(self.programs(h, before), tuple(self.places.items()))
+        return self._encoded[key]
+
+    def _wanted(self) -> NDArray[Any]:
+        """Return the slow variables that fast points have: all that are recorded, or that fast rows read."""
+        return self.sides.slow if self.every else self._read_by_fast()
+
+    def _read_by_fast(self) -> NDArray[Any]:
+        """Return the slow variables that fast rows read; all of them where there are no such rows."""
+        fast = [block for (_, side), n in self.places.items() if side == "fast" for block in [self.blocks[n]]]
+        if not fast:
+            return self.sides.slow
+        rows = fast[0].kernels.row_indices
+        return read_by(self.blocks[0], rows[rows < self._size], self.sides.slow)
+
+    def _read(self) -> NDArray[np.uint32]:
+        """Return those of them that are interpolated."""
+        wanted = self._wanted()
+        if self.with_response:
+            wanted = wanted[wanted < self.system.n]
+        return wanted.astype(np.uint32)
+
+    def _responding(self) -> NDArray[Any]:
+        """Return those of them that the network's response gives."""
+        wanted = self._wanted()
+        return wanted[wanted >= self.system.n]
+
+    def _response(self) -> NetworkResponse:
+        block = self.blocks[self.places["fast", "fast"]] if self.with_response else None
+        return block.response if isinstance(block, ResponseBlock) else no_response()
+
+    def _probe(self, w: Reals) -> Probe:
+        """Return what tries the network's response at macro points."""
+        if not self.with_response:
+            return no_probe()
+        fast = self.places["fast", "fast"]
+        slow = self.places.get(("algebraic", "slow"), self.places["slow", "slow"])
+        of_fast, of_slow = (fast, self.blocks[fast]), (slow, self.blocks[slow])
+        read = self._read_by_fast()
+        read = read[read >= self.system.n]
+        most = MOST_GAIN[min(self.memory, 2)]
+        return probe_of(self._response(), of_fast, of_slow, read, self._rounds, most, w.size)
+
+    def _form_response(self, w: Reals, between: bool = False) -> bool:
+        """Form the network's response as it is at w; return whether the block of the fast equations is new.
+
+        `between` events, the entries of S that there were stay, so that soon only their values change.
+        """
+        number, whole = self.places["fast", "fast"], self.blocks[0]
+        old, size = self.blocks[number], self._size
+        rows = old.kernels.row_indices.astype(np.intp)
+        rows = rows[rows < size]
+        slow_rows = np.setdiff1d(whole.kernels.row_indices, rows)
+        self._state[AGE] = -1
+        if not between:
+            self._state[DUE] = EVERY
+        fast, slow = self.sides.fast, (slow_rows, self.sides.slow)
+        earlier, read = None, self.machine.response.at if between else self._responding()
+        if between and isinstance(old, ResponseBlock):
+            earlier = old.gains
+        found = response_at(self.system, w, whole, fast, slow, read, earlier)
+        if isinstance(old, ResponseBlock) and earlier is not None and old.renew(found, w):
+            return False
+        block = response_block(self.system, self._parameters, w, found, (rows, fast), read, self._out)
+        if isinstance(old, ResponseBlock):
+            old.become(block)
+            if old.loaded is not None:
+                old.load(*old.loaded, w)
+        else:
+            self.blocks[number] = block
+        return True
+
+    def _without_response(self, parameters: Sequence[Reals], w: Reals) -> None:
+        """Make the block of the fast equations anew, with what they read of others held."""
+        number, size = self.places["fast", "fast"], self._size
+        old = self.blocks[number]
+        rows = old.kernels.row_indices.astype(np.intp)
+        rows, variables = rows[rows < size], self.sides.fast
+        if isinstance(old, ResponseBlock):
+            old.become(make_block(self.system, "fast", parameters, w, rows, variables, self._out))
+
+    def _form_after_event(self, w: Reals) -> None:
+        """Form the network's response anew where an event has loaded other values."""
+        block = self.blocks[self.places["fast", "fast"]]
+        if isinstance(block, ResponseBlock) and block.loaded is not None:
+            self._form_anew(w)
+        self._late = False
+
+    def _form_anew(self, w: Reals, between: bool = False) -> None:
+        """Form the network's response anew: after an event, or `between` events since it no longer holds."""
+        if self._form_response(w, between):
+            self.machine = self.machine._replace(
+                response=self._response(), probe=self._probe(w), past=self._past()
+            )
+
+    def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:
+        """Return whether slow equations read one of the held inputs (positions in w) or of the parameters."""
+        slow = np.zeros(self._size + 1, bool)
+        slow[self.sides.slow_rows] = True
+        for g, group in enumerate(self.system.groups):
+            own = [row for group_of, row, _ in parameters if group_of == g]
+            row, column = np.array(group.compiled.entries, np.intp).reshape(-1, 2).T
+            followed = np.isin(group.index[:, column], list(inputs))
+            if slow[group.row[own]].any() or slow[group.row[:, row][followed]].any():
+                return True
+        return False
+
+    def compiled(self, w: Reals) -> Self:
+        """Compile or load the loop over steps, before the clock of a run begins; return the engine.
+
+        `VariableStep` has a loop of its own and does not need it.
+        """
+        none = np.zeros(1, np.int64)
+        advance(self.machine, 1.0, np.zeros(1), none, 0, 0, w, np.zeros((1, self._size)))
+        return self
+
+    def ready(self) -> Machine:
+        """Return the machine with the addresses of the blocks as they are."""
+        self.machine.blocks[:] = [block.address for block in self.blocks.values()]
+        return self.machine
+
+    def advance(
+        self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
+    ) -> tuple[int, int]:
+        """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
+        if self._late:
+            self._form_after_event(w)
+        self.ready()
+        status = 0
+        if self.machine.divided.size != len(grid.steps):
+            self.machine = self.machine._replace(divided=np.zeros(len(grid.steps), np.int64))
+        while first < last and status == 0:
+            h = float(grid.steps[first])
+            encoded, plain = self._program(h, self.before), self._program(h, ())
+            stop = first + 1
+            if len(self.before) == self.memory and self.before == _uniform(h, self.memory):
+                same = np.flatnonzero(grid.steps[first:last] != h)
+                stop = first + int(same[0]) if same.size else last
+            inner = int(ends[first + 1] - ends[first])
+            within = np.empty((inner, self._size)) if self.every else _NO_POINTS
+            machine = self.machine._replace(
+                code=encoded.code,
+                numbers=encoded.numbers,
+                part_code=plain.code,
+                part_numbers=plain.numbers,
+                within=within,
+            )
+            done, status = advance(machine, h, grid.times, ends, first, stop, w, record)
+            for _ in range(min(done - first, self.memory)):
+                self.before = (h, *(h + back for back in self.before))[: self.memory]
+            first = done
+            if status == STALE:
+                self._outdated_at.append(float(w[-1]))
+                self._form_anew(w, between=True)
+                self.ready()
+                status = DONE
+        return first, int(status)
+
+    def divided(self, first: int, last: int) -> NDArray[np.intp]:
+        """Return which of the steps first..last-1 were taken in parts."""
+        return first + np.flatnonzero(self.machine.divided[first:last])
+
+    def forget(self, autonomous: bool) -> None:
+        """Drop history, since w is about to jump; `autonomous` holds from here on."""
+        self.before, self._late = (), self.with_response
+        forget(self.machine.past)
+        self._state[VALID_OF], self._state[AUTONOMOUS] = -1, int(autonomous)
+
+    @property
+    def autonomous(self) -> bool:
+        """Whether no equation reads the time."""
+        return bool(self._state[AUTONOMOUS])
+
+    def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
+        """Make the blocks anew with the devices in `out` out of service."""
+        whole, self._parameters = self.blocks[0], parameters
+        if self.with_response:
+            self._without_response(parameters, w)
+        whole.take_out(system, parameters, w, out)
+        self.system, self._out, self.sides = system, tuple(out), sides_within(self.sides, whole, w)
+        for (role, side), number in self.places.items():
+            if number:
+                places = self.sides.of(side, algebraic_from=system.n if role == "algebraic" else None)
+                self.blocks[number].take_out(system, parameters, w, out, places)
+        if self.with_response:
+            self._form_response(w)
+        self.machine = self.machine._replace(
+            fast=self.sides.fast.astype(np.uint32),
+            slow=self.sides.slow.astype(np.uint32),
+            read=self._read(),
+            response=self._response(),
+            probe=self._probe(w),
+            past=self._past(),
+        )
+
+    def failed(self) -> tuple[Block, float, float]:
+        """Return the block in which the last step failed, the least part tried in s, the last difference."""
+        measured = self._measured
+        return self.blocks[int(self._state[FAILED])], float(measured[LEAST]), float(measured[DIFFERENCE])
+
+    def counted(self) -> dict[str, Any]:
+        """Return what `Counters` has beside the work of the blocks."""
+        state = self._state
+        return {
+            "corrections": int(state[CORRECTIONS]),
+            "divided": int(state[DIVIDED]),
+            "parts": int(state[PARTS]),
+            "outdated_at": tuple(self._outdated_at),
+        }
+
+
+def _uniform(h: float, memory: int) -> tuple[float, ...]:
+    """Return the distances of the points before a step when the steps before it had the same size."""
+    distances: tuple[float, ...] = ()
+    for _ in range(memory):
+        distances = (h, *(h + back for back in distances))
+    return distances
+
+
+__all__ = ["Choices", "ProgramEngine", "Sides"]

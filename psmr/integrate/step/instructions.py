@@ -1,0 +1,312 @@
+"""What each instruction of a program does, in compiled code: stages, combinations of points, agreement."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psmr.dae.compile.decorators import lean
+from psmr.integrate.solve.explicit import place, project
+from psmr.integrate.solve.limits import follow_limits
+from psmr.integrate.solve.newton import DISHONEST
+from psmr.integrate.solve.records import (
+    ITERATIONS,
+    RATE,
+    RESIDUALS,
+    SCALE,
+    VALID,
+    WORST_AT,
+    kept_of,
+    matrix_of,
+    places_of,
+    work_of,
+)
+from psmr.integrate.solve.solver import PLAIN, solve
+from psmr.integrate.solve.status import (
+    DONE,
+    NO_ROOM,
+    NOT_AGREED,
+    NOT_FINITE,
+    NOT_SETTLED,
+    SLOW_TO_AGREE,
+)
+from psmr.integrate.solve.vector_kernels import copy, position
+from psmr.integrate.step.encoded import (
+    ALGEBRAIC,
+    ANEW,
+    BASE,
+    BLOCK,
+    COUNT,
+    KEEP,
+    LIST,
+    LOOP,
+    MATRIX,
+    MOST,
+    NUMBERS,
+    PASS,
+    POINTS,
+    PRESENT,
+    SHOWN,
+    SIDE,
+    SLOT,
+    STRIDE,
+    TARGET,
+)
+from psmr.integrate.step.machine import (
+    AUTONOMOUS,
+    CORRECTIONS,
+    DIFFERENCE,
+    EFFORT,
+    FAILED,
+    GROWTHS,
+    ROUND,
+    SHARPER,
+    SOLVING,
+    VALID_OF,
+)
+from psmr.integrate.step.past import HERE, keep, learn, start, taken_back
+
+# Rounds in which explicit states and the limits that move with them settle: enough for a contraction of 3/4.
+MOST_ROUNDS = 100
+
+# No stage is asked for more than this because it is long: some ten thousand times the rounding of its values.
+MOST_ACCURATE = 1e-12
+
+# A stage that is continued from its last results is solved to this part of the tolerance: what Newton leaves
+# has one sign then, step after step, and adds up where all angles drift together. With a kept matrix the
+# whole of it left 290 to 2,900 tolerances on Kundur's system, a tenth 80 to 810; the present point leaves 85
+# to 1,020.
+ONE_SIGN = 0.1
+
+# Corrections "to convergence" give up after so many, and after so many in a row that made the difference
+# larger.
+MOST_CORRECTIONS = 100
+MOST_GROWTHS = 8
+
+
+@lean
+def close(algebraic, block, w, policy, tolerance, effort):  # type: ignore[no-untyped-def]
+    """Solve g(x, y) = 0 for y at the x and t in w, where x is the limited `known` of the block.
+
+    Where y moves limits of x, both are repeated until they agree.
+    """
+    for _ in range(MOST_ROUNDS):
+        kept_of(block).memory[VALID] = 0.0
+        kept_of(algebraic).memory[VALID] = 0.0
+        if work_of(algebraic).update.size > 0:
+            status = solve(algebraic, w, 0.0, policy, tolerance, effort)
+            if status != DONE:
+                return status
+        if not follow_limits(block, w, tolerance):
+            return DONE
+    return NOT_SETTLED
+
+
+@lean
+def _due(row, loops):  # type: ignore[no-untyped-def]
+    """Return whether a dishonest Newton makes a new matrix for this stage."""
+    first = row[LOOP] < 0 or loops[row[LOOP], ROUND] == 0
+    return row[MATRIX] == 1 or (row[MATRIX] == 2 and first)
+
+
+@lean
+def _tolerance(machine, a, tolerance):  # type: ignore[no-untyped-def]
+    """Return Newton's tolerance for a stage with the coefficient a = h gamma in s."""
+    if a <= machine.drifts_from:
+        return tolerance
+    return max(tolerance * machine.drifts_from / a, min(tolerance, MOST_ACCURATE))
+
+
+@lean
+def _implicit(machine, row, block, a, w, tolerance, effort):  # type: ignore[no-untyped-def]
+    """Solve the block's rows together."""
+    state, number = machine.state, row[BLOCK]
+    if state[VALID_OF] != number or state[AUTONOMOUS] == 0:
+        kept_of(block).memory[VALID] = 0.0
+    if machine.policy == DISHONEST and _due(row, machine.loops):
+        kept_of(block).memory[SCALE] = np.nan
+    status = solve(block, w, a, machine.policy, tolerance, effort)
+    state[VALID_OF] = state[FAILED] = number
+    if status != DONE:
+        state[SOLVING] = 1
+        return status
+    if row[KEEP] >= 0:
+        rate, known, places = machine.rates[row[KEEP]], work_of(block).known, places_of(block)
+        for q in range(known.size):
+            at = position(places, q)
+            rate[at] = (w[at] - known[q]) / a
+    return DONE
+
+
+@lean
+def _explicit(machine, row, block, w, tolerance, effort):  # type: ignore[no-untyped-def]
+    """Write the states, and solve the algebraic rows."""
+    state, variables = machine.state, matrix_of(block).variables
+    place(block, w)
+    state[VALID_OF] = -1
+    for q in range(work_of(block).known.size):
+        if not np.isfinite(w[variables[q]]):  # no Newton update would notice
+            kept_of(block).counts[WORST_AT] = q
+            state[FAILED], state[SOLVING] = row[BLOCK], 0
+            return NOT_FINITE
+    algebraic = machine.blocks[row[ALGEBRAIC]]
+    if machine.policy == DISHONEST and _due(row, machine.loops):
+        kept_of(algebraic).memory[SCALE] = np.nan
+    status = close(algebraic, block, w, machine.policy, tolerance, effort)
+    if status != DONE:
+        state[FAILED], state[SOLVING] = row[ALGEBRAIC], 1
+        return status
+    if row[KEEP] >= 0:
+        project(block, w, machine.rates[row[KEEP]])
+        state[VALID_OF] = row[BLOCK]
+    return DONE
+
+
+@lean
+def _solved(machine, row, block, a, w, tolerance, effort):  # type: ignore[no-untyped-def]
+    """Solve a stage whose states have the known part; return a status."""
+    if a != 0.0:
+        return _implicit(machine, row, block, a, w, _tolerance(machine, a, tolerance), effort)
+    return _explicit(machine, row, block, w, tolerance, effort)
+
+
+@lean
+def _attempt(machine, row, block, a, w):  # type: ignore[no-untyped-def]
+    """Solve a stage: from its last results, and where these do not serve from the present point."""
+    past, slot, state, tolerance = (
+        machine.past,
+        row[SLOT],
+        machine.state,
+        machine.tolerance * machine.measured[SHARPER],
+    )
+    kept = kept_of(block if a != 0.0 else machine.blocks[row[ALGEBRAIC]])
+    before = kept.counts[ITERATIONS] + kept.counts[RESIDUALS]
+    kind = start(past, slot, row[PASS], block, w) if slot >= 0 else HERE
+    first = kind != HERE
+    while True:  # twice at most
+        asked, effort = tolerance, state[EFFORT]
+        if first:
+            state[VALID_OF] = -1
+            asked, effort = max(ONE_SIGN * tolerance, min(tolerance, MOST_ACCURATE)), PLAIN
+        status = _solved(machine, row, block, a, w, asked, effort)
+        if not first or status in (DONE, NO_ROOM):
+            break
+        taken_back(block, w)
+        kept.memory[RATE], state[VALID_OF], first = 1.0, -1, False
+    if slot >= 0 and status == DONE:
+        learn(past, slot, kind, float(kept.counts[ITERATIONS] + kept.counts[RESIDUALS] - before))
+        keep(past, slot, row[PASS], block, w)
+    return status
+
+
+@lean
+def stage(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
+    """Do a `Stage`; return a status."""
+    block = machine.blocks[row[BLOCK]]
+    known, places = work_of(block).known, places_of(block)
+    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    first = row[NUMBERS] + time_round * row[STRIDE]
+    base = w if row[BASE] == PRESENT else machine.points[row[BASE]]
+    j = row[COUNT] % 2
+    if j == 1:
+        weight, rate = h * numbers[first + 2], machine.rates[row[LIST]]
+        for q in range(known.size):
+            at = position(places, q)
+            known[q] = base[at] + weight * rate[at]
+    else:
+        for q in range(known.size):
+            known[q] = base[position(places, q)]
+    while j < row[COUNT]:  # two at a time: reading and writing is all there is to do
+        one, two = machine.rates[row[LIST + j]], machine.rates[row[LIST + j + 1]]
+        u, v = h * numbers[first + 2 + j], h * numbers[first + 3 + j]
+        j += 2
+        for q in range(known.size):
+            at = position(places, q)
+            known[q] += u * one[at] + v * two[at]
+    w[w.size - 1] = t + h * numbers[first]
+    a = h * numbers[first + 1]
+    status = _attempt(machine, row, block, a, w)
+    if row[SHOWN] != 0 and machine.within.shape[0] > time_round:
+        copy(w, machine.within[time_round])
+    return status
+
+
+@lean
+def mix(machine, row, numbers, w):  # type: ignore[no-untyped-def]
+    """Write the combination of points into a set of variables."""
+    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    first = row[NUMBERS] + time_round * row[STRIDE]
+    points = machine.points
+    places = machine.read
+    if row[SIDE] == 2:
+        places = machine.slow
+    elif row[SIDE] == 1:
+        places = machine.fast
+    if row[POINTS] == 1 and numbers[first] == 1.0:
+        for at in places:
+            w[at] = points[row[LIST], at]
+    elif row[POINTS] == 2:
+        one, other = numbers[first], numbers[first + 1]
+        for at in places:
+            w[at] = one * points[row[LIST], at] + other * points[row[LIST + 1], at]
+    else:
+        for at in places:
+            value = 0.0
+            for k in range(row[POINTS]):
+                value += numbers[first + k] * points[row[LIST + k], at]
+            w[at] = value
+    machine.state[VALID_OF] = -1
+
+
+@lean
+def add(machine, row, numbers, w):  # type: ignore[no-untyped-def]
+    """Add the present point, with a weight, to another one."""
+    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    weight, point = numbers[row[NUMBERS] + time_round * row[STRIDE]], machine.points[row[TARGET]]
+    places = machine.fast if row[SIDE] == 1 else machine.slow
+    if row[ANEW] != 0:
+        for at in places:
+            point[at] = weight * w[at]
+    else:
+        for at in places:
+            point[at] += weight * w[at]
+
+
+@lean
+def levels(machine, row, numbers):  # type: ignore[no-untyped-def]
+    """Write the combination of what points have of the levels of the responding variables."""
+    time_round = machine.loops[row[LOOP], ROUND] if row[LOOP] >= 0 else 0
+    first, response, points = row[NUMBERS] + time_round * row[STRIDE], machine.response, machine.points
+    for j in range(response.at.size):
+        level = 0.0
+        for k in range(row[POINTS]):
+            point = points[row[LIST + k]]
+            value = point[response.at[j]]
+            for q in range(response.ends[j], response.ends[j + 1]):
+                value -= response.gains[q] * point[response.of[q]]
+            level += numbers[first + k] * value
+        response.level[j] = level
+
+
+@lean
+def agree(machine, row, numbers, w):  # type: ignore[no-untyped-def]
+    """Compare the present point with the prediction, and replace that; return (go round again, status)."""
+    loops, loop, measured = machine.loops, row[LOOP], machine.measured
+    if loops[loop, ROUND] == row[MOST]:
+        return False, DONE
+    predicted, difference = machine.points[row[KEEP]], 0.0
+    for at in machine.slow:
+        difference = max(difference, abs(w[at] - predicted[at]))
+        predicted[at] = w[at]
+    if difference <= numbers[row[NUMBERS]]:
+        measured[DIFFERENCE] = difference
+        return False, DONE
+    grew = loops[loop, ROUND] > 0 and difference >= measured[DIFFERENCE]
+    measured[DIFFERENCE] = difference
+    loops[loop, GROWTHS] = loops[loop, GROWTHS] + 1 if grew else 0
+    if row[MOST] < 0 and loops[loop, GROWTHS] == MOST_GROWTHS:
+        return False, NOT_AGREED
+    if row[MOST] < 0 and loops[loop, ROUND] == MOST_CORRECTIONS:
+        return False, SLOW_TO_AGREE
+    loops[loop, ROUND] += 1
+    machine.state[CORRECTIONS] += 1
+    return True, DONE

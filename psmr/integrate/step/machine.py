@@ -1,0 +1,80 @@
+"""The machine: what the compiled loop needs of a scheme on a system.
+
+`psmr.integrate.step.instructions` has what each instruction does, `psmr.integrate.step.loop` the loop.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from psmr.integrate.step.network_response import NetworkResponse
+from psmr.integrate.step.past import Past
+from psmr.integrate.step.validity import Probe
+
+# Places in `Machine.state`.
+AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, REMEMBER, EFFORT = range(9)
+# Macro steps since the first trial of the network's response, -1 before it, and those of the next trial.
+AGE, DUE = 9, 10
+# Places in `Machine.measured`.
+DIFFERENCE, LEAST, SHARPER = range(3)
+# Columns of `Machine.loops`: times round, and corrections in a row that made the difference larger.
+ROUND, GROWTHS = range(2)
+
+
+class Machine(NamedTuple):
+    """What the loop needs of a scheme on a system.
+
+    Attributes
+    ----------
+    code, numbers
+        The program; see `psmr.integrate.step.encoded`.
+    part_code, part_numbers
+        The program of a part of a step: without history.
+    blocks
+        Addresses of the blocks.
+    points, rates
+        Values of w and of f by place.
+    loops
+        (loops, 2) counters.
+    fast, slow, read
+        Positions in w of fast and slow variables, and of the slow ones that the fast equations read and that
+        are interpolated.
+    response
+        See `psmr.integrate.step.network_response.NetworkResponse`.
+    probe
+        See `psmr.integrate.step.validity.Probe`.
+    past
+        See `psmr.integrate.step.past.Past`.
+    within
+        Points of the trajectory within a step, where they are recorded.
+    divided
+        For each step of the span, whether it was taken in parts.
+    state, measured
+        Whole and real numbers that outlive a step; see the names above.
+    policy, tolerance, drifts_from
+        Newton's; see `psmr.integrate.step.engine.Choices`.
+    """
+
+    code: np.ndarray
+    numbers: np.ndarray
+    part_code: np.ndarray
+    part_numbers: np.ndarray
+    blocks: np.ndarray
+    points: np.ndarray
+    rates: np.ndarray
+    loops: np.ndarray
+    fast: np.ndarray
+    slow: np.ndarray
+    read: np.ndarray
+    response: NetworkResponse
+    probe: Probe
+    past: Past
+    within: np.ndarray
+    divided: np.ndarray
+    state: np.ndarray
+    measured: np.ndarray
+    policy: int
+    tolerance: float
+    drifts_from: float

@@ -1,0 +1,209 @@
+"""Where Newton begins: a stage continued from what it was when it was last solved; compiled.
+
+What is continued has its first iterations behind it, but the residual at the present point, which often is
+known, is of no use to it; where a solution has corners, rings or is not resolved, it is no nearer. Each stage
+finds out for itself which start costs less.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.compile.decorators import lean
+from psmr.integrate.solve.records import places_of, work_of
+from psmr.integrate.solve.vector_kernels import copy, position
+
+# Results that are kept of a stage.
+DEPTH = 4
+
+# One solve in so many has the start that seemed to cost more, and its cost is believed; each of the others
+# has such a share in what the usual start costs.
+PROBE, SHARE = 16, 0.2
+
+# A continuation has to save what it costs to keep and write it, half of a residual (measured: 0.6 of one on
+# WSCC-9, 0.3 on Kundur's system and 1,354 buses).
+# What takes one iteration and one residual from the present point takes no less from elsewhere.
+MARGIN, LEAST = 0.5, 2.0
+
+# A continuation over more than so many of the last distances is none.
+REACH = 4.0
+
+# Columns of `Past.rings`.
+VALUES, TIMES, KEEPS, YOUNGEST, TURN = range(5)
+
+# Where Newton starts: the present point, a continuation of the last results, or the pass before.
+HERE, CONTINUED, REPEATED = range(3)
+
+
+class Past(NamedTuple):
+    """What stages were when they were last solved, in a ring for each.
+
+    Attributes
+    ----------
+    values, times
+        Variables of the stages' blocks, one result after the other, and their times in s; NaN where there is
+        none.
+    rings
+        (slots, 5) for each stage where its values and its times begin, how many results it keeps, the place
+        of the youngest, and how often it had a choice.
+    costs
+        (slots, 2) residuals and updates of a solve from the present point and from a continuation; 0 where it
+        is not known.
+    """
+
+    values: np.ndarray
+    times: np.ndarray
+    rings: np.ndarray
+    costs: np.ndarray
+
+
+def no_past(depths: NDArray[np.int64], sizes: NDArray[np.int64]) -> Past:
+    """Return room for so many results of so many variables of each stage, with none."""
+    rings = np.zeros((depths.size, 5), np.int64)
+    rings[:, VALUES], rings[:, TIMES] = np.cumsum(depths * sizes) - depths * sizes, np.cumsum(depths) - depths
+    rings[:, KEEPS] = depths
+    values, times = np.empty(int((depths * sizes).sum())), np.full(int(depths.sum()), np.nan)
+    return Past(values, times, rings, np.zeros((depths.size, 2)))
+
+
+@lean
+def forget(past):  # type: ignore[no-untyped-def]
+    """Drop all results and what starts cost."""
+    for k in range(past.times.size):
+        past.times[k] = np.nan
+    for k in range(past.rings.shape[0]):
+        past.rings[k, TURN] = 0
+        past.costs[k, HERE] = past.costs[k, CONTINUED] = 0.0
+
+
+@lean
+def _back(ring, k):  # type: ignore[no-untyped-def]
+    """Return the place of the result k before the youngest."""
+    return (ring[YOUNGEST] + ring[KEEPS] - k) % ring[KEEPS]
+
+
+@lean
+def _serves(past, slot):  # type: ignore[no-untyped-def]
+    """Return whether a continuation costs less, as far as it is known."""
+    return past.costs[slot, HERE] > max(LEAST, past.costs[slot, CONTINUED] + MARGIN)
+
+
+@lean
+def _due(past, slot, ahead):  # type: ignore[no-untyped-def]
+    """Return whether the start that seems to cost more is tried in at most `ahead` solves."""
+    turn = past.rings[slot, TURN] % PROBE
+    return past.costs[slot, HERE] > LEAST and (turn == 0 or turn >= PROBE - ahead)
+
+
+@lean
+def keep(past, slot, count, block, w):  # type: ignore[no-untyped-def]
+    """Take the block's variables as the youngest result of a stage, where they are soon asked for.
+
+    That is in corrections, where a continuation serves, and in the last solves before it is tried again.
+    """
+    ring = past.rings[slot]
+    if count == 0 and not _serves(past, slot) and not _due(past, slot, DEPTH):
+        past.times[ring[TIMES] + ring[YOUNGEST]] = np.nan  # what comes next does not go on from there
+        return
+    places, size = places_of(block), work_of(block).update.size
+    at = (ring[YOUNGEST] + 1) % ring[KEEPS]
+    first = ring[VALUES] + at * size
+    own = past.values[first : first + size]
+    for q in range(size):
+        own[q] = w[position(places, q)]
+    past.times[ring[TIMES] + at], ring[YOUNGEST] = w[w.size - 1], at
+
+
+@lean
+def _continue(zero, one, two, three, factors, into):  # type: ignore[no-untyped-def]
+    """Write Newton's interpolation formula, for each variable with as many terms as become smaller."""
+    linear, ratio, square, back, earlier, cube = factors
+    for q in range(into.size):
+        first, middle = zero[q] - one[q], one[q] - two[q]
+        bend = first - ratio * middle
+        second = square * bend
+        third = cube * (bend - back * (middle - earlier * (two[q] - three[q])))
+        first *= linear
+        third = third if abs(third) < abs(second) else 0.0
+        into[q] = zero[q] + (first + second + third if abs(second) < abs(first) else 0.0)
+
+
+@lean
+def _continued(past, ring, t, into):  # type: ignore[no-untyped-def]
+    """Write the continuation of the last results to t; return whether there is one."""
+    values, times, size = past.values[ring[VALUES] :], past.times[ring[TIMES] :], into.size
+    a, b, c, d = _back(ring, 0), _back(ring, 1), _back(ring, 2), _back(ring, 3)
+    t0, t1, t2, t3 = times[a], times[b], times[c], times[d]
+    if not (t > t0 and t0 > t1 and t1 > t2 and t2 > t3) or t - t0 > REACH * (t0 - t1):
+        return False
+    linear, ratio, earlier = (t - t0) / (t0 - t1), (t0 - t1) / (t1 - t2), (t1 - t2) / (t2 - t3)
+    square, back = linear * (t - t1) / (t0 - t2), ratio * (t0 - t2) / (t1 - t3)
+    factors = (linear, ratio, square, back, earlier, square * (t - t2) / (t0 - t3))
+    a, b, c, d = a * size, b * size, c * size, d * size
+    zero, one, two, three = (
+        values[a : a + size],
+        values[b : b + size],
+        values[c : c + size],
+        values[d : d + size],
+    )
+    _continue(zero, one, two, three, factors, into)
+    return True
+
+
+@lean
+def _wanted(past, slot, count, t):  # type: ignore[no-untyped-def]
+    """Return which start a solve at t is to have."""
+    ring = past.rings[slot]
+    if count > 0 and past.times[ring[TIMES] + _back(ring, count - 1)] == t:
+        return REPEATED
+    ring[TURN] += 1
+    return CONTINUED if _serves(past, slot) != _due(past, slot, 0) else HERE
+
+
+@lean
+def start(past, slot, count, block, w):  # type: ignore[no-untyped-def]
+    """Write where Newton starts into the block's variables; return which start it is.
+
+    In a correction, where each pass solves a stage `count` times, it is the result of the pass before.
+    Otherwise, where that costs less, its last results are continued to the time in w by Newton's
+    interpolation formula, for each variable with as many of its terms as become smaller: what rings, or has
+    met a limit, is held. What was there before is kept in `Work.start`.
+    """
+    kind = _wanted(past, slot, count, w[w.size - 1])
+    if kind == HERE:
+        return HERE
+    ring, places, before, found = (
+        past.rings[slot],
+        places_of(block),
+        work_of(block).start,
+        work_of(block).update,
+    )
+    if kind == REPEATED:
+        first = ring[VALUES] + _back(ring, count - 1) * found.size
+        copy(past.values[first : first + found.size], found)
+    elif not _continued(past, ring, w[w.size - 1], found):
+        return HERE
+    for q in range(found.size):
+        before[q] = w[position(places, q)]
+    for q in range(found.size):
+        w[position(places, q)] = found[q]
+    return kind
+
+
+@lean
+def learn(past, slot, kind, cost):  # type: ignore[no-untyped-def]
+    """Take in what a solve cost, if it had a choice."""
+    costs, tried = past.costs[slot], past.rings[slot, TURN] % PROBE == 0
+    if kind != REPEATED:
+        costs[kind] = cost if tried or costs[kind] == 0.0 else costs[kind] + SHARE * (cost - costs[kind])
+
+
+@lean
+def taken_back(block, w):  # type: ignore[no-untyped-def]
+    """Write what was there before the continuation."""
+    places, before = places_of(block), work_of(block).start
+    for q in range(before.size):
+        w[position(places, q)] = before[q]

@@ -1,0 +1,1 @@
+"""One-step methods as coefficient data."""

@@ -1,0 +1,254 @@
+"""What must hold between the rows of a case."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from psmr.base.errors import CaseError, nearest, shown
+from psmr.devices.catalogue import HOLDING_VOLTAGE, SHEDDING, SOURCES, TRIPPING, component_named
+from psmr.network.case.connected import connected_parts
+from psmr.network.case.monitored import branch_read
+from psmr.network.case.tables import LARGEST, MECHANICAL, GeneratorRow, Row, Tables
+
+
+def check_case(case: Tables) -> None:
+    """Raise CaseError for the first contradiction between the rows of a case."""
+    place = case.source or case.name
+    for name in ("base_mva", "frequency_hz"):
+        value = getattr(case, name)
+        if type(value) is not float or not (math.isfinite(value) and value > 0):
+            raise CaseError(f"{place}: {name} = {shown(value)}: must be a finite number > 0")
+    if case.base_mva > LARGEST:
+        raise CaseError(f"{place}: base_mva = {case.base_mva:g}: must be at most {LARGEST:g}; is it in MVA?")
+    if case.mechanical not in MECHANICAL:
+        known = " or ".join(map(repr, MECHANICAL))
+        raise CaseError(f"{place}: mechanical = {case.mechanical!r}: must be {known}")
+    if not case.name.isprintable():
+        raise CaseError(f"{place}: name = {case.name!r}: has a character that cannot be printed")
+    if not case.buses:
+        raise CaseError(f"{place}: there is no bus; add a [[bus]] table for each")
+    if not LOWEST_HZ <= case.frequency_hz <= HIGHEST_HZ:
+        raise CaseError(
+            f"{place}: frequency_hz = {case.frequency_hz:g}: must be between {LOWEST_HZ:g} (railways) and"
+            f" {HIGHEST_HZ:g} Hz (aircraft)"
+        )
+    check_unique(case)
+    check_references(case)
+    check_relays(case)
+    check_plants(case)
+    check_islands(case)
+
+
+LOWEST_HZ, HIGHEST_HZ = 16.0, 400.0
+"""Nominal frequencies of networks: railways have 16.7 Hz, aircraft 400 Hz."""
+
+INERTIA = (0.01, 1e4)
+"""Inertia constants in s that a machine can have; those of all machines lie between 0.5 and 20."""
+
+IMPEDANCE = 1e-6
+"""Impedance of a branch in pu below which it is a joint; on 100 MVA and 400 kV it is 1.6 mOhm."""
+
+
+def unlikely(case: Tables) -> Iterator[tuple[str, str]]:
+    """Yield (name, words) for values that are possible and unlikely: of a wrong unit or a wrong column."""
+    for branch in case.branches:
+        size = math.hypot(branch.r, branch.x)
+        if size < IMPEDANCE:
+            words = (
+                f"the impedance is {size:.3g} pu: is it in another unit? Below {IMPEDANCE:g}, join the buses"
+            )
+            yield branch.name, f"{branch.place}: {words}"
+    for generator in case.generators:
+        for device in generator.devices:
+            for words in _unlikely(device.parameters):
+                yield device.name, f"{device.place}: {device.type}: {words}"
+
+
+def _unlikely(p: Mapping[str, float]) -> Iterator[str]:
+    """Yield what is unlikely about the parameters of a device."""
+    h = p.get("h")
+    if h is not None and not INERTIA[0] <= h <= INERTIA[1]:
+        yield f"h = {h:g} s: an inertia constant is between {INERTIA[0]:g} and {INERTIA[1]:g} s; is it in s?"
+    for short, long, words in (
+        ("t_d02", "t_d01", "T''d0 is above T'd0"),
+        ("t_q02", "t_q01", "T''q0 is above T'q0"),
+        ("s_12", "s_10", "S(1.2) is below S(1.0)"),
+    ):
+        if short in p and long in p:
+            wrong = p[short] < p[long] if short == "s_12" else p[short] > p[long]
+            if wrong:
+                yield f"{words}: {short} = {p[short]:g}, {long} = {p[long]:g}; are columns swapped?"
+
+
+def check_unique(case: Tables) -> None:
+    """Raise CaseError where two buses have one number or two devices one name."""
+    numbers: dict[int, Row] = {}
+    for bus in case.buses:
+        if bus.number in numbers:
+            raise CaseError(f"{bus.place}: number = {bus.number}: taken by {numbers[bus.number].place}")
+        numbers[bus.number] = bus
+    names: dict[str, Row] = {}
+    for name, row in _named(case):
+        if not name.isprintable():
+            raise CaseError(f"{row.place}: name = {name!r}: has a character that cannot be printed")
+        if name in names:
+            raise CaseError(
+                f"{row.place}: name = {name!r}: taken by {names[name].place}; give one of them another name"
+                " (or another `circuit`, for a parallel branch)"
+            )
+        names[name] = row
+
+
+def _named(case: Tables) -> Iterator[tuple[str, Row]]:
+    for table in (case.buses, case.branches, case.shunts, case.loads, case.relays):
+        for row in table:
+            yield row.name, row
+    for generator in case.generators:
+        for device in generator.devices:
+            yield device.name, device
+    seen: dict[str, Row] = {}
+    for generator in case.generators:
+        if generator.name in seen:
+            raise CaseError(
+                f"{generator.place}: name = {generator.name!r}: taken by {seen[generator.name].place}"
+            )
+        seen[generator.name] = generator
+
+
+def check_references(case: Tables) -> None:
+    """Raise CaseError where a row names a bus that is not there."""
+    numbers = {bus.number for bus in case.buses}
+    columns: list[tuple[Any, str, int]] = [
+        (row, key, getattr(row, key)) for row in case.branches for key in ("from_bus", "to_bus")
+    ]
+    columns += [
+        (row, "bus", row.bus)
+        for table in (case.shunts, case.loads, case.generators, case.relays)
+        for row in table
+    ]
+    columns += [
+        (device, key, int(device.parameters[key]))
+        for generator in case.generators
+        for device in generator.devices
+        for key in component_named(device.role, device.type).buses
+        if device.parameters.get(key)
+    ]
+    for generator in case.generators:
+        for device in generator.devices:
+            branch_read(case, device)
+    for row, key, number in columns:
+        if number not in numbers:
+            hint = nearest(str(number), map(str, sorted(numbers)))
+            raise CaseError(f"{row.place}: {key} = {number}: there is no bus with this number{hint}")
+
+
+def check_relays(case: Tables) -> None:
+    """Raise CaseError where a relay acts on nothing, or on something that it cannot act on."""
+    motors = {row.name for row in case.loads if row.motor is not None}
+    static = {row.name for row in case.loads} - motors
+    trips = {row.name for row in case.generators} | {row.name for row in case.loads if row.solved is not None}
+    known = {
+        **dict.fromkeys((kind.__name__ for kind in SHEDDING), ("load that is no motor", static)),
+        **dict.fromkeys((kind.__name__ for kind in TRIPPING), ("generator, motor or composite load", trips)),
+    }
+    for row in case.relays:
+        what, there = known[row.device.type]
+        if row.acts_on not in there:
+            hint = nearest(row.acts_on, sorted(there))
+            raise CaseError(
+                f"{row.place}: acts_on = {row.acts_on!r}: {row.device.type} acts on a {what}, and there is"
+                f" none with this name{hint}"
+            )
+
+
+def check_plants(case: Tables) -> None:
+    """Raise CaseError where a plant has two devices of one role, or controls with nothing to control."""
+    for generator in case.generators:
+        roles = [device.role for device in generator.devices]
+        for device in generator.devices:
+            if roles.count(device.role) > 1:
+                raise CaseError(f"{device.place}: {generator.name} has more than one {device.role}; keep one")
+        _check_asked_of_control(generator)
+        sources = [role for role in roles if role in SOURCES]
+        if roles and len(sources) != 1:
+            found = " and a ".join(sources) or "neither"
+            raise CaseError(
+                f"{generator.place}: a plant needs one machine or one converter; {generator.name} has "
+                f"{'a ' if sources else ''}{found}"
+            )
+    at_bus: dict[int, list] = {}
+    for generator in case.generators:
+        at_bus.setdefault(generator.bus, []).append(generator)
+    for number, group in at_bus.items():
+        _check_voltage_integrators(number, group)
+        held = [g for g in group if g.control != "pq"]
+        for g in held[1:]:
+            if g.v != held[0].v:
+                raise CaseError(
+                    f"{g.place}: v = {g.v:g}: {held[0].name} holds bus {number} at {held[0].v:g}; one"
+                    " voltage for a bus"
+                )
+        for g in group:
+            if len(held) > 1 and g.control != "pq" and g.rating_mva == 0:
+                raise CaseError(
+                    f"{g.place}: rating_mva is missing; {len(held)} generators share the power of bus"
+                    f" {number}"
+                )
+
+
+def _check_asked_of_control(generator: GeneratorRow) -> None:
+    """Raise CaseError where a plant control gives a reactive power to a control of the power factor."""
+    if "plant_control" not in [device.role for device in generator.devices]:
+        return
+    for device in generator.devices:
+        if device.parameters.get("pf_flag"):
+            raise CaseError(
+                f"{device.place}: pf_flag = 1: the plant control of {generator.name} asks for reactive power,"
+                " which a control of the power factor does not take; set pf_flag = 0, or remove the plant"
+                " control"
+            )
+
+
+def _check_voltage_integrators(number: int, group: Sequence[GeneratorRow]) -> None:
+    """Raise CaseError where two converters integrate the error of one voltage: any split of Q serves both."""
+    types = {component.__name__ for component in HOLDING_VOLTAGE}
+    found = [(g, d) for g in group for d in g.devices if d.type in types]
+    if len(found) > 1:
+        (first, _), (second, device) = found[:2]
+        raise CaseError(
+            f"{device.place}: type = {device.type!r}: {first.name} and {second.name} both integrate the"
+            f" error of the voltage at bus {number}, and nothing says how they share reactive power; make one"
+            " of them a GridFollowingConverter, or join them into one"
+        )
+
+
+def check_islands(case: Tables) -> None:
+    """Raise CaseError where an island has no slack bus, or two."""
+    lines = [(row.from_bus, row.to_bus) for row in case.branches if row.status]
+    slacks = {g.bus: g for g in case.generators if g.control == "slack"}
+    where = {bus.number: bus.where for bus in case.buses}
+    for island in connected_parts((bus.number for bus in case.buses), lines):
+        found = sorted(island & slacks.keys())
+        buses = _enumerate(sorted(island))
+        if not found:
+            first = where[min(island)] or case.source or case.name
+            raise CaseError(
+                f'{first}: the island of {buses} has no slack; set control = "slack"'
+                " on one of its generators, or connect it (a branch out of service has status = 0)"
+            )
+        if len(found) > 1:
+            second = slacks[found[1]]
+            raise CaseError(
+                f"{second.place}: control = 'slack': the island of {buses} has a slack at bus {found[0]}"
+                f' ({slacks[found[0]].name}) already; make one of them "pv"'
+            )
+
+
+def _enumerate(numbers: list[int]) -> str:
+    """Return "bus 4" or "buses 1, 2, 3, ... (9 in all)"."""
+    if len(numbers) == 1:
+        return f"bus {numbers[0]}"
+    shown = ", ".join(map(str, numbers[:5]))
+    return f"buses {shown}" + (f", ... ({len(numbers)} in all)" if len(numbers) > 5 else "")

@@ -1,0 +1,134 @@
+"""The balance of power at every bus and its solution by Newton, in polar coordinates on sparse matrices.
+
+Source of the Jacobian: R. D. Zimmerman, AC Power Flows, Generalized OPF Costs and their Derivatives using
+Complex Matrix Notation, MATPOWER Technical Note 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from psmr.base.errors import PowerFlowError
+from psmr.network.case.case import Case
+from psmr.network.powerflow.load_power import LoadPower
+
+Reals = NDArray[np.float64]
+Complexes = NDArray[np.complex128]
+
+DEAD = 1e-3
+"""A bus below this voltage in pu is dead: at zero volts every power balance holds, whatever the network."""
+
+
+ROUNDING = 8 * float(np.finfo(float).eps)
+"""What rounding leaves of a bus's balance, per sum of the terms that cancel in it."""
+
+
+@dataclass
+class Balance:
+    """What the power flow prescribes at each bus; reactive limits change `pv` and `q`."""
+
+    case: Case
+    loads: LoadPower
+    y: sparse.csc_matrix
+    at: NDArray[np.intp]
+    p: Reals
+    q: Reals
+    slack: NDArray[np.bool_]
+    pv: NDArray[np.bool_]
+    v_set: Reals
+
+
+def demand(balance: Balance, v: Reals, angle: Reals) -> Complexes:
+    """Return what generators have to inject at each bus, for the network and the loads."""
+    voltage = v * np.exp(1j * angle)
+    return voltage * np.conj(balance.y @ voltage) + balance.loads.drawn(v)[0]
+
+
+def solve(
+    balance: Balance, v: Reals, angle: Reals, tolerance: float, iterations: int
+) -> tuple[Reals, Reals, float, int]:
+    """Return (v, angle, largest mismatch, iterations) for the bus types the balance has now.
+
+    A line of 1e-7 pu carries the difference of two powers of 1e7 pu: its buses need only be balanced to what
+    rounding leaves of that.
+    """
+    v, angle = np.where(balance.pv | balance.slack, balance.v_set, v), angle.copy()
+    free_angle, free_v = np.flatnonzero(~balance.slack), np.flatnonzero(~(balance.slack | balance.pv))
+
+    def mismatch(v: Reals, angle: Reals) -> Reals:
+        s = demand(balance, v, angle)
+        return np.concatenate([(s.real - balance.p)[free_angle], (s.imag - balance.q)[free_v]])
+
+    strength = np.abs(balance.y)
+    error = mismatch(v, angle)
+    last = False
+    for count in range(iterations + 1):
+        largest = float(np.abs(error).max(initial=0.0))
+        if last or error.size == 0:
+            if v[free_v].min(initial=1.0) < DEAD:
+                raise PowerFlowError(_complaint(balance, v, error, count, "a voltage collapsed"))
+            return v, angle, largest, count
+        powers = v * (strength @ v)
+        rounding = ROUNDING * np.concatenate([powers[free_angle], powers[free_v]])
+        last = bool((np.abs(error) <= np.maximum(tolerance, rounding)).all())
+        if count == iterations and not last:
+            break
+        try:
+            step = splu(_jacobian(balance, v, angle, free_angle, free_v)).solve(-error)
+        except RuntimeError:
+            step = np.full(error.size, np.nan)
+        if not np.isfinite(step).all():
+            raise PowerFlowError(_complaint(balance, v, error, count, "the Jacobian is singular"))
+        # No voltage more than halves in a step: at zero volts every power balance holds.
+        dv = step[free_angle.size :]
+        most = float(np.min(0.5 * v[free_v] / np.maximum(-dv, 1e-30), initial=1.0))
+        # Halve the step while it makes things worse: far from the solution a full one can leave for good.
+        for scale in most * 0.5 ** np.arange(8):
+            new_v, new_angle = v.copy(), angle.copy()
+            new_angle[free_angle] += scale * step[: free_angle.size]
+            new_v[free_v] += scale * dv
+            new_error = mismatch(new_v, new_angle)
+            if last or np.linalg.norm(new_error) < np.linalg.norm(error):
+                break
+        v, angle, error = new_v, new_angle, new_error
+    raise PowerFlowError(_complaint(balance, v, error, iterations, "no convergence"))
+
+
+def _jacobian(
+    balance: Balance, v: Reals, angle: Reals, free_angle: NDArray[np.intp], free_v: NDArray[np.intp]
+) -> sparse.csc_matrix:
+    unit = np.exp(1j * angle)
+    voltage = v * unit
+    current = balance.y @ voltage
+    by_v = sparse.diags(voltage) @ (balance.y @ sparse.diags(unit)).conj() + sparse.diags(
+        current.conj() * unit + balance.loads.drawn(v)[1]
+    )
+    by_angle = 1j * sparse.diags(voltage) @ (sparse.diags(current) - balance.y @ sparse.diags(voltage)).conj()
+    by_v, by_angle = by_v.tocsr(), by_angle.tocsr()
+    return sparse.bmat(
+        [
+            [by_angle.real[free_angle][:, free_angle], by_v.real[free_angle][:, free_v]],
+            [by_angle.imag[free_v][:, free_angle], by_v.imag[free_v][:, free_v]],
+        ],
+        format="csc",
+    )
+
+
+def _complaint(balance: Balance, v: Reals, error: Reals, count: int, what: str) -> str:
+    """Return where the iteration stands when it gives up, and what to look at."""
+    case, slack, held = balance.case, balance.slack, balance.slack | balance.pv
+    at = np.concatenate([np.flatnonzero(~slack), np.flatnonzero(~held)])
+    worst = int(np.argmax(np.where(np.isfinite(error), np.abs(error), np.inf)))
+    unit = "MW" if worst < np.count_nonzero(~slack) else "Mvar"
+    low = int(np.argmin(v))
+    return (
+        f"{case.source or case.name}: power flow: {what} after {count} iterations; largest"
+        f" mismatch {abs(error[worst]) * case.base_mva:.4g} {unit} at {case.buses[at[worst]].name}, lowest"
+        f" voltage {v[low]:.3g} pu at {case.buses[low].name}; check the loads and branches there, or reduce"
+        " the loading"
+    )

@@ -1,0 +1,137 @@
+"""Loads converted with the power that a solved power flow gives them, as PSS/E users do before a run."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from psmr.base.errors import InputError, nearest, shown
+from psmr.base.numbers import plain, real_in
+from psmr.network.case.case import Case
+from psmr.network.case.tables import LoadRow
+from psmr.network.powerflow.powerflow import PowerFlow
+
+Triple = tuple[float, float, float]
+Loads = "str | Mapping[str, Sequence[float]] | LoadShares"
+
+_NAMED: Mapping[str, Triple] = {
+    "impedance": (1.0, 0.0, 0.0),
+    "current": (0.0, 1.0, 0.0),
+    "power": (0.0, 0.0, 1.0),
+}
+_PART = re.compile(r"([pq])\s*=\s*([^pq]*)")
+_RIGHT = (
+    "must be impedance, current or power, or shares of (impedance, current, power) for P and Q, for instance"
+    " 'p=0.5,0.3,0.2 q=1,0,0'"
+)
+
+
+@dataclass(frozen=True)
+class LoadShares:
+    """What loads become: the shares of constant impedance, current and power of P and of Q.
+
+    Raises
+    ------
+    InputError
+        For shares that are no three fractions which add up to 1.
+    """
+
+    p: Triple
+    q: Triple
+
+    def __post_init__(self) -> None:
+        for name in ("p", "q"):
+            shares = tuple(map(plain, getattr(self, name)))
+            good = len(shares) == 3 and all(
+                isinstance(x, int | float) and math.isfinite(x) and 0 <= x <= 1 for x in shares
+            )
+            # Fractions are written in decimals: their sum is 1 up to their rounding.
+            if not good or abs(sum(shares) - 1) >= 1e-9:
+                sums = f"; these add up to {sum(shares):g}" if good else ""
+                raise InputError(
+                    f"loads: {name} = {shown(shares)}: must be three fractions from 0 to 1 (impedance, "
+                    f"current, power) that add up to 1{sums}"
+                )
+            object.__setattr__(self, name, tuple(map(float, shares)))
+
+    def __str__(self) -> str:
+        for name, shares in _NAMED.items():
+            if self.p == self.q == shares:
+                return name
+        return " ".join(f"{k}={','.join(map(repr, getattr(self, k)))}" for k in ("p", "q"))
+
+
+def load_shares(loads: str | Mapping[str, Sequence[float]] | LoadShares) -> LoadShares:
+    """Return what `loads` asks for.
+
+    Parameters
+    ----------
+    loads
+        ``"impedance"``, ``"current"``, ``"power"``; a text such as ``"p=0.5,0.3,0.2 q=1,0,0"``; or a mapping
+        of ``"p"`` and ``"q"`` to three shares.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    if isinstance(loads, LoadShares):
+        return loads
+    if isinstance(loads, Mapping):
+        if set(loads) != {"p", "q"}:
+            raise InputError(f"loads = {shown(loads)}: {_RIGHT}")
+        return LoadShares(tuple(loads["p"]), tuple(loads["q"]))  # type: ignore[arg-type]
+    if not isinstance(loads, str):
+        raise InputError(f"loads = {shown(loads)}: {_RIGHT}")
+    if loads in _NAMED:
+        return LoadShares(_NAMED[loads], _NAMED[loads])
+    parts = dict(_PART.findall(loads))
+    if set(parts) != {"p", "q"}:
+        missing = "".join(f"; {k} is missing" for k in ("p", "q") if parts and k not in parts)
+        raise InputError(f"loads = {shown(loads)}: {_RIGHT}{missing or nearest(loads, _NAMED)}")
+    try:
+        p, q = (tuple(real_in(x) for x in re.split(r"[\s,]+", parts[k].strip(" ,"))) for k in ("p", "q"))
+    except ValueError as error:
+        raise InputError(f"loads = {shown(loads)}: {_RIGHT}") from error
+    return LoadShares(p, q)  # type: ignore[arg-type]
+
+
+def convert_loads(
+    case: Case, flow: PowerFlow, loads: str | Mapping[str, Sequence[float]] | LoadShares
+) -> Case:
+    """Return the case with every static load as shares of what it draws in its power flow.
+
+    The powers become those of the solution and belong to its voltages, so that the power flow of the new case
+    is the same. Motors and characteristics stay, and so do DC lines. This is what PSS/E's CONL does, for the
+    whole of a load.
+
+    Parameters
+    ----------
+    case, flow
+        The case and its solved power flow.
+    loads
+        See `load_shares`.
+    """
+    shares = load_shares(loads)
+    rows = tuple(
+        row
+        if row.device is not None or row.held
+        else _converted(row, shares, p * case.base_mva, q * case.base_mva)
+        for row, p, q in zip(case.loads, flow.load_p, flow.load_q, strict=True)
+    )
+    return replace(case, loads=rows)
+
+
+def _converted(row: LoadRow, shares: LoadShares, p_mw: float, q_mvar: float) -> LoadRow:
+    return replace(
+        row,
+        p_mw=float(p_mw),
+        q_mvar=float(q_mvar),
+        p_zip=shares.p,
+        q_zip=shares.q,
+        exponent_p=None,
+        exponent_q=None,
+        v_0=None,
+    )

@@ -1,0 +1,232 @@
+"""From a case to a system at its equilibrium."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import numpy as np
+from scipy.sparse.linalg import splu
+
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import InitialisationError, PsmrWarning
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
+from psmr.dae.system.system import System
+from psmr.network.case.case import Case
+from psmr.network.equilibrium.beyond import CHOICES, HOLD, REFUSE, widened
+from psmr.network.equilibrium.decided import decide
+from psmr.network.equilibrium.equilibrium import ROUNDING, Reals, solve_plants
+from psmr.network.equilibrium.margins import margins, placed, settle
+from psmr.network.powerflow.powerflow import PowerFlow, power_flow
+from psmr.network.start.conversion import LoadShares, convert_loads
+from psmr.network.start.plants import bus_start, check_load, generator_plant, motor_plant
+from psmr.network.start.second_machines import coupled
+from psmr.network.start.wiring import network_devices
+
+RESIDUAL = 1e-10
+"""Largest residual of the whole system at its start."""
+
+# Patterns of signs in which rounding is tried, and the several roundings that one equation adds up.
+PATTERNS, MARGIN = 8, 8.0
+
+ROUNDS = 10
+"""Most limiters in a row between a regulator's input and its output."""
+
+
+def build(
+    case: Case,
+    flow: PowerFlow | None = None,
+    loads: str | Mapping[str, Sequence[float]] | LoadShares | None = None,
+    start_at_limits: Annotated[str, CHOICES] = REFUSE,
+) -> System:
+    """Return the system of a case at the equilibrium that belongs to its power flow.
+
+    Devices are numbered in the order buses, branches, shunts, loads, plants. States, algebraic variables and
+    set-points of a plant, or of a motor, are solved jointly on its components' own equations.
+
+    Parameters
+    ----------
+    case
+        The case; every generator has a machine or a converter.
+    flow
+        A power flow of this case, solved with other options; by default the plain one.
+    loads
+        What static loads become, with the power and voltage of the power flow: ``"impedance"``,
+        ``"current"``, ``"power"`` or shares (see `load_shares`); None: they stay as the case has them.
+    start_at_limits
+        What is done where a device starts beyond a limit: ``"refuse"`` raises, ``"adjust"`` moves the limit
+        to the start, ``"hold"`` keeps the limit, so that the system does not start at rest. The last two warn
+        with a list of what is beyond and what was done.
+
+    Warns
+    -----
+    PsmrWarning
+        Where devices start at their limits (the linearisation there is that of the inside) or beyond them,
+        and where a parameter stands for what holds the start.
+
+    Raises
+    ------
+    PowerFlowError
+        Where the power flow has no solution.
+    InitialisationError
+        Where a plant has no equilibrium, or devices start outside their limits (by how much, with
+        ``"refuse"``), or the whole system keeps a residual (device, variable, value).
+    CaseError
+        Where a generator has no dynamic devices, a load's voltage is below its v_min, or a motor cannot take
+        its power.
+    """
+    check_arguments(build, locals())
+    flow = power_flow(case) if flow is None else flow
+    if loads is not None:
+        case = convert_loads(case, flow, loads)
+    voltage = flow.by_number()
+    for load in case.loads:
+        check_load(load, voltage[load.bus])
+    plants = [
+        generator_plant(case, row, voltage, complex(p, q))
+        for row, p, q in zip(case.generators, flow.p, flow.q, strict=True)
+    ]
+    motors = [motor_plant(case, row, voltage[row.bus]) for row in case.loads if row.solved is not None]
+    start = solve_plants([*motors, *plants])
+    before, plants = plants, decide(plants, start)
+    start |= solve_plants([new for new, old in zip(plants, before, strict=True) if new != old])
+    plants, start = coupled(case, plants, start)
+    start |= bus_start(case, flow)
+    dynamic = [device for plant in plants for device in plant.devices]
+    network = list(network_devices(case, flow))
+    found = polish(assemble([*network, *dynamic], start, name=case.name))
+    if start_at_limits != REFUSE and any(margin.outside for margin in margins(found, dynamic)):
+        if start_at_limits == HOLD:
+            return held(found, dynamic)
+        found, dynamic = adjusted(found, network, dynamic, start)
+    system = settle(found, dynamic)
+    if (system.x0 != found.x0).any():
+        system = polish(system)
+    check_residual(system)
+    return system
+
+
+def adjusted(
+    system: System, network: Sequence[Device], dynamic: Sequence[Device], start: Mapping[str, float]
+) -> tuple[System, list[Device]]:
+    """Return the system and the devices of its plants with the limits that its start exceeds moved there.
+
+    Warns (PsmrWarning) of each of them.
+
+    Raises
+    ------
+    InitialisationError
+        Where no parameter moves a limit.
+    """
+    devices, words = list(dynamic), []
+    # What one limiter passes on may exceed the next: as many rounds as there can be limiters in a row.
+    for _ in range(ROUNDS):
+        devices, more, stuck = widened(system, devices)
+        if stuck:
+            raise InitialisationError(
+                f"a limit that is exceeded at the start cannot be moved there: {'; '.join(map(str, stuck))}."
+                ' Take start_at_limits = "hold", or change the dispatch'
+            )
+        words += more
+        system = polish(assemble([*network, *devices], start, name=system.name))
+        if not any(margin.outside for margin in margins(system, devices)):
+            break
+    warnings.warn(
+        f"{len(words)} limits moved to the start, which exceeds them: {'; '.join(words)}",
+        PsmrWarning,
+        stacklevel=3,
+    )
+    return system, devices
+
+
+def held(system: System, dynamic: Sequence[Device]) -> System:
+    """Return the system with states at the limits that its start exceeds: it does not start at rest.
+
+    Warns (PsmrWarning) of what is beyond, and of the fastest change at the start.
+    """
+    outside = [str(margin) for margin in margins(system, dynamic) if margin.outside]
+    found = polish(placed(system))
+    rate = found.f(found.x0, found.y0)
+    fastest = int(np.argmax(np.abs(rate)))
+    warnings.warn(
+        f"{len(outside)} limits are exceeded at the start and held: {'; '.join(outside)}. The system does not"
+        f" start at rest: {found.names_x[fastest]} changes by {rate[fastest]:.3g} per second",
+        PsmrWarning,
+        stacklevel=3,
+    )
+    check_residual(found, at_rest=False)
+    return found
+
+
+def polish(system: System) -> System:
+    """Return the system with its algebraic variables solved once more, all together.
+
+    Raises
+    ------
+    InitialisationError
+        Where they are not determined.
+    """
+    x, y = system.x0, system.y0
+    # Two Newton steps: the start is good to 1e-11, the first squares that, the second confirms.
+    for _ in range(2):
+        w = system.buffer(x, y)
+        try:
+            lu = splu(system.jacobian(w)[system.n :, system.n :].tocsc())
+        except RuntimeError as error:
+            raise InitialisationError(
+                f"{system.name}: the algebraic equations are singular at the start; does a bus"
+                " have nothing that fixes its voltage, or a device a variable that nothing determines?"
+            ) from error
+        y = y - lu.solve(system.residual(w)[system.n :])
+    return system.with_start(x, y)
+
+
+def allowed_residual(system: System, error: Reals | None = None) -> Reals:
+    """Return (n + m,) residuals allowed at the start: `RESIDUAL`, or what rounding leaves.
+
+    That is the rounding of a very fast state and, looked at where `error`, the (n + m,) residuals there are,
+    exceeds this, that of the algebraic equations.
+    """
+    rate = abs(system.jacobian(system.w0)).max(axis=1).toarray().ravel()
+    allowed = np.maximum(RESIDUAL, ROUNDING * rate)
+    if error is None or not (error > allowed).any() or system.m == 0:
+        return allowed
+    return np.maximum(allowed, _rounding_of_algebraic(system))
+
+
+def _rounding_of_algebraic(system: System) -> Reals:
+    """Return (n + m,) how far residuals move when the algebraic variables move as rounding lets them.
+
+    A line of 1e-5 pu carries the difference of two terms of 1e5, each known to 16 digits; what that leaves of
+    the voltages stands in every equation that reads one. The worst of some patterns of signs stands for all.
+    """
+    n, jacobian = system.n, system.jacobian(system.w0).tocsr()
+    terms = (abs(jacobian) @ np.abs(system.w0[: n + system.m]))[n:]
+    signs = np.random.default_rng(0).choice((-1.0, 1.0), (system.m, PATTERNS))
+    try:
+        moved = splu(jacobian[n:, n:].tocsc()).solve(np.finfo(float).eps * terms[:, None] * signs)
+    except RuntimeError:  # singular: nothing is known of what rounding does
+        return np.zeros(n + system.m)
+    return np.asarray(MARGIN * abs(jacobian[:, n:] @ moved).max(axis=1))
+
+
+def check_residual(system: System, at_rest: bool = True) -> None:
+    """Raise InitialisationError naming the worst equation where that is above what is allowed.
+
+    Without `at_rest` only the algebraic equations are looked at.
+    """
+    residual = np.concatenate([system.f(system.x0, system.y0), system.g(system.x0, system.y0)])
+    if not at_rest:
+        residual[: system.n] = 0.0
+    names = (*system.names_x, *system.names_g)
+    error = np.where(np.isfinite(residual), np.abs(residual), np.inf)
+    allowed = allowed_residual(system, error)
+    worst = int(np.argmax(error / allowed))
+    if error[worst] > allowed[worst]:
+        raise InitialisationError(
+            f"{system.name}: {names[worst]} has the residual {error[worst]:.3g} at the start, above"
+            f" {allowed[worst]:g}; the power flow"
+            " and the devices do not describe one equilibrium"
+        )

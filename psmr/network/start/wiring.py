@@ -1,0 +1,168 @@
+"""From a case and its power flow to devices: names, parameters, and the connections within plants by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from psmr.base.errors import CaseError
+from psmr.dae.declare.component import Component, parameters_of
+from psmr.dae.declare.device import Device
+from psmr.devices.catalogue import SOURCES
+from psmr.devices.exciters.compensator import compensated
+from psmr.devices.network import Bus, Shunt
+from psmr.network.case.case import Case
+from psmr.network.case.monitored import branch_read, monitored_branches
+from psmr.network.case.rows import (
+    branch_component,
+    branch_parameters,
+    component_of,
+    device_parameters,
+    load_component,
+    load_parameters,
+    shunt_parameters,
+)
+from psmr.network.case.tables import DeviceRow, GeneratorRow, LoadRow
+from psmr.network.powerflow.powerflow import PowerFlow
+
+
+def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
+    """Yield buses, lines, transformers, shunts and loads, wired by bus name."""
+    names = {bus.number: bus.name for bus in case.buses}
+    voltage = flow.by_number()
+    for bus in case.buses:
+        yield Device(bus.name, Bus, {})
+    monitored = monitored_branches(case)
+    for branch in case.branches:
+        ends = {"i": names[branch.from_bus], "j": names[branch.to_bus]}
+        wires = {
+            f"{q}_{end}": f"{bus}.{q}" for end, bus in ends.items() for q in ("v_re", "v_im", "i_re", "i_im")
+        }
+        component = branch_component(branch, branch.name in monitored)
+        yield Device(branch.name, component, branch_parameters(branch), wires)
+    for shunt in case.shunts:
+        yield Device(
+            shunt.name, Shunt, shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus])
+        )
+    for load in case.loads:
+        yield load_device(case, load, voltage[load.bus], names[load.bus])
+    for relay in case.relays:
+        component = component_of(relay.device)
+        values = device_parameters(relay.device, case, abs(voltage[relay.bus]))
+        wires = terminal_wires(names[relay.bus], component)
+        yield Device(relay.name, component, values, wires, acts_on=relay.acts_on)
+
+
+def load_device(case: Case, row: LoadRow, voltage: complex, bus: str | None = None) -> Device:
+    """Return the device of a load at the power flow's voltage, wired to its bus."""
+    values = load_parameters(row, case, abs(voltage))
+    return Device(row.name, load_component(row), values, terminal_wires(bus or case.bus(row.bus).name))
+
+
+def terminal_wires(bus: str, component: type[Component] | None = None) -> dict[str, str]:
+    """Return the connections of a device's voltage inputs and current outputs to its bus."""
+    ports: tuple[str, ...] = ("v_re", "v_im", "i_re", "i_im")
+    if component is not None:
+        ports = tuple(port for port in ports if port in (*component.inputs, *component.outputs))
+    return {port: f"{bus}.{port}" for port in ports}
+
+
+def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: complex) -> list[Device]:
+    """Return the devices of a plant, wired to each other and to their bus by name.
+
+    An input takes the variable of that name that another device of the plant offers, or the bus; otherwise it
+    is held. A stabiliser has no set-points: it also reads what the machine holds. `voltage` and
+    `power` (into the bus) are the power flow's, in pu.
+
+    Raises
+    ------
+    CaseError
+        Where two devices offer one name, a device gives a signal that nothing reads, or nothing gives what a
+        stabiliser reads.
+    """
+    bus = case.bus(generator.bus).name
+    kinds = {row.name: component_of(row) for row in generator.devices}
+    if any(row.role == "compensator" for row in generator.devices):
+        for row in generator.devices:
+            if row.role == "exciter":
+                kinds[row.name] = compensated(kinds[row.name])  # type: ignore[arg-type]  # a class is hashable
+    takes_power = any(
+        row.role in SOURCES and "mechanical_power" in parameters_of(kinds[row.name])
+        for row in generator.devices
+    )
+    devices = []
+    for row in generator.devices:
+        component = kinds[row.name]
+        wires = terminal_wires(bus, component) | _measured_at(case, row, component, bus)
+        for port in component.inputs:
+            offering = [name for name, kind in kinds.items() if name != row.name and port in _offered(kind)]
+            if len(offering) > 1:
+                raise CaseError(
+                    f"{row.place}: {port} is offered by {' and '.join(offering)}; keep one of them"
+                )
+            if offering:
+                wires[port] = f"{offering[0]}.{port}"
+            elif row.role == "stabiliser" and port not in wires:
+                wires[port] = f"{_holding(generator, row, port)}.{port}"
+        values = device_parameters(row, case, abs(voltage), power.imag)
+        if not takes_power and "mechanical_power" in values:
+            values["mechanical_power"] = 0.0
+        devices.append(Device(row.name, component, values, wires))
+    _check_used(generator, kinds)
+    return devices
+
+
+def _measured_at(case: Case, row: DeviceRow, component: type[Component], own: str) -> dict[str, str]:
+    """Return the connections of a device to the buses and the branch that its parameters number."""
+    wires: dict[str, str] = {}
+    for name, (re, im) in component.buses.items():
+        number = int(row.parameters.get(name, 0))
+        bus = case.bus(number).name if number else own
+        wires |= {re: f"{bus}.v_re", im: f"{bus}.v_im"}
+    if read := branch_read(case, row):
+        branch, end = read
+        bus = case.bus(branch.from_bus if end == "i" else branch.to_bus).name
+        read_at = (f"{branch.name}.m_re_{end}", f"{branch.name}.m_im_{end}", f"{bus}.v_re", f"{bus}.v_im")
+        wires |= dict(zip(component.branch[3:], read_at, strict=True))
+    return wires
+
+
+def _offered(component: type[Component]) -> tuple[str, ...]:
+    return (*component.states, *component.algebraic)
+
+
+def _holding(generator: GeneratorRow, row: DeviceRow, port: str) -> str:
+    """Return the machine that holds what a stabiliser reads."""
+    source = next(device for device in generator.devices if device.role in SOURCES)
+    if port not in component_of(source).inputs:
+        raise CaseError(
+            f"{row.place}: {row.type} reads {port}, which no device of {generator.name} gives; choose another"
+            f" input code, or a machine that has {port} instead of {source.type}"
+        )
+    return source.name
+
+
+def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -> None:
+    """Raise CaseError where an exciter, governor or stabiliser acts on nothing: it would change nothing.
+
+    A plant control has two references, and both must be taken.
+    """
+    for row in generator.devices:
+        component = kinds[row.name]
+        if component.outputs:
+            continue
+        read = {port for name, kind in kinds.items() if name != row.name for port in kind.inputs}
+        if not read & set(_offered(component)):
+            raise CaseError(
+                f"{row.place}: no device of {generator.name} reads the output of {row.type}; remove it, or"
+                " choose a"
+                " machine (or exciter) that has this input"
+            )
+        if row.role == "plant_control" and (lost := [n for n in component.algebraic if n not in read]):
+            source = next(device for device in generator.devices if device.role in SOURCES)
+            own = kinds[source.name].inputs
+            takes = ", ".join(port for port in own if port not in terminal_wires(""))
+            raise CaseError(
+                f"{row.place}: nothing in {generator.name} takes the {' and '.join(lost)} of {row.type};"
+                f" {source.type} as it is set takes {takes}: choose another mode of it, or take {row.type}"
+                " out"
+            )

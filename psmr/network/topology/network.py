@@ -1,0 +1,206 @@
+"""What is connected to what: buses, branches and loads of a system, read from the wiring of its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.base.errors import EventError, nearest
+from psmr.dae.declare.component import parameters_of
+from psmr.dae.declare.device import Device
+from psmr.devices.catalogue import MOTORS
+from psmr.devices.loads.composite.cmld import CMLD
+from psmr.devices.loads.zip import StaticLoad
+from psmr.devices.network import Bus, Shunt
+from psmr.network.topology.remembered import of_devices
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A line or transformer and the two buses it joins."""
+
+    name: str
+    kind: str
+    ends: tuple[str, str]
+
+
+@of_devices
+def buses(system: System) -> tuple[str, ...]:
+    """Return the device names of the buses."""
+    return tuple(d.name for d in system.devices if issubclass(d.component, Bus))
+
+
+@of_devices
+def voltage_places(system: System) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the positions in w of the real and of the imaginary part of each bus voltage."""
+    re, im = ([system.index(f"{bus}.{part}") for bus in buses(system)] for part in ("v_re", "v_im"))
+    return np.array(re, dtype=np.intp), np.array(im, dtype=np.intp)
+
+
+@of_devices
+def branches(system: System) -> tuple[Branch, ...]:
+    """Return the devices that join two buses."""
+    found = []
+    for device in system.devices:
+        if "v_re_i" in device.connections and "v_re_j" in device.connections:
+            ends = (_owner(device, "v_re_i"), _owner(device, "v_re_j"))
+            found.append(Branch(device.name, device.component.__name__, ends))
+    return tuple(found)
+
+
+@of_devices
+def at_buses(system: System) -> Mapping[str, Sequence[Device]]:
+    """Return, for each bus, the devices that inject current into it, branches left out."""
+    found: dict[str, list[Device]] = {bus: [] for bus in buses(system)}
+    for device in system.devices:
+        bus = _owner(device, "i_re")
+        if bus in found:
+            found[bus].append(device)
+    return found
+
+
+def find_loads(system: System, bus: str, what: str) -> tuple[Device, ...]:
+    """Return the loads at a bus, motors included.
+
+    Raises
+    ------
+    EventError
+        When there are none, with the buses that have some.
+    """
+    there = {name: [d for d in devices if is_load(d)] for name, devices in at_buses(system).items()}
+    if not there[bus]:
+        loaded = [name for name, loads in there.items() if loads]
+        raise EventError(f"{what}: {bus} has no load; there are loads at {', '.join(loaded) or 'no bus'}")
+    return tuple(there[bus])
+
+
+def is_load(device: Device) -> bool:
+    """Return whether a device is a load: a static one, whose p and q a trip takes away, or a motor."""
+    return issubclass(device.component, StaticLoad) or is_motor(device)
+
+
+def is_motor(device: Device) -> bool:
+    """Return whether a device is a load with states of its own, which has no p and q."""
+    return issubclass(device.component, (*MOTORS, CMLD))
+
+
+def shunts(system: System) -> tuple[str, ...]:
+    """Return the device names of the shunts."""
+    return tuple(d.name for d in system.devices if issubclass(d.component, Shunt))
+
+
+def out_of_service(system: System, parameters: Sequence[NDArray[np.float64]] | None = None) -> frozenset[str]:
+    """Return the names of the devices whose status is 0, by a system's own parameter matrices or others."""
+    found: list[str] = []
+    for number, column in _with_status(system):
+        status = (system.parameters if parameters is None else parameters)[number][:, column]
+        if np.count_nonzero(status) < len(status):
+            found += [system.groups[number].names[row] for row in np.flatnonzero(status == 0)]
+    return frozenset(found)
+
+
+@of_devices
+def _with_status(system: System) -> tuple[tuple[int, int], ...]:
+    """Return the groups of devices with a status, and the column of it in their parameters."""
+    declared = [tuple(parameters_of(group.compiled.component)) for group in system.groups]
+    return tuple(
+        (number, names.index("status")) for number, names in enumerate(declared) if "status" in names
+    )
+
+
+def branches_in_service(system: System, out: Iterable[str] = ()) -> list[Branch]:
+    """Return the branches without those in `out` and those out of service."""
+    left_out = out_of_service(system) | set(out)
+    return [branch for branch in branches(system) if branch.name not in left_out]
+
+
+def find_bus(system: System, bus: int | str, what: str) -> str:
+    """Return the device name of a bus given as ``5``, ``"5"`` or ``"bus5"``.
+
+    Raises
+    ------
+    EventError
+        When it is not there, with the nearest known one.
+    """
+    known = buses(system)
+    if str(bus) in known:
+        return str(bus)
+    if f"bus{bus}" in known:
+        return f"bus{bus}"
+    raise EventError(
+        f"{what}: there is no bus {bus!r} in "
+        f"{_title(system)}{nearest(str(bus), known) or nearest(f'bus{bus}', known)}"
+        f"{_listing('buses', known)}"
+    )
+
+
+def find_branch(system: System, line: str, what: str) -> Branch:
+    """Return the branch given by its device name (``"line5-7"``) or by its buses (``"5-7"``).
+
+    Raises
+    ------
+    EventError
+        When it is not there, with the nearest known one, or when several branches join the two buses.
+    """
+    every = branches(system)
+    for branch in every:
+        if branch.name == line:
+            return branch
+    wanted = [sorted(pair) for pair in _pairs(str(line), buses(system))]
+    found = [branch for branch in every if sorted(branch.ends) in wanted]
+    if len(found) == 1:
+        return found[0]
+    names = tuple(branch.name for branch in every)
+    if found:
+        raise EventError(
+            f"{what}: {len(found)} branches join the buses of {line!r}; name one of "
+            f"{', '.join(branch.name for branch in found)}"
+        )
+    raise EventError(
+        f"{what}: there is no line or transformer {line!r} in {_title(system)}"
+        f"{nearest(str(line), names) or nearest(f'line{line}', names)}{_listing('branches', names)}"
+    )
+
+
+def _pairs(text: str, known: Sequence[str]) -> list[tuple[str, str]]:
+    """Read ``"5-7"`` as a pair of bus names; a bus name may itself contain the dash."""
+
+    def full(part: str) -> str:
+        return part.strip() if part.strip() in known else f"bus{part.strip()}"
+
+    cuts = [i for i, letter in enumerate(text) if letter == "-"]
+    return [(full(text[:cut]), full(text[cut + 1 :])) for cut in cuts]
+
+
+def power_base(system: System) -> float | None:
+    """Return the base of per-unit powers in MVA, None where no device says it."""
+    return _first(system, "s_base")
+
+
+def nominal_frequency(system: System) -> float | None:
+    """Return the nominal frequency in Hz, None where no device says it."""
+    return _first(system, "f_n")
+
+
+def _first(system: System, name: str) -> float | None:
+    return next((d.parameters[name] for d in system.devices if name in d.parameters), None)
+
+
+def _owner(device: Device, port: str) -> str:
+    return device.connections.get(port, "").rpartition(".")[0]
+
+
+def _title(system: System) -> str:
+    return repr(system.name) if system.name else "the system"
+
+
+def _listing(noun: str, names: Sequence[str]) -> str:
+    """Name what there is, as long as a reader would read it."""
+    return f"; {noun}: {', '.join(names)}" if 0 < len(names) <= 20 else ""

@@ -1,0 +1,205 @@
+"""The deformation report as a record: what a scheme does to each mode, and how to write it down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from psmr.base.arguments import check_arguments
+from psmr.base.drawing import draw
+from psmr.base.files import PAGES, TABLES, require_suffix, write_texts
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.pencil.deformation.text import terminal_report
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Pencil = Literal["exact", "published"]
+Columns = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Glance:
+    """What a scheme does to a system in short.
+
+    Attributes
+    ----------
+    stable
+        As in `Deformation`.
+    mode_numerical
+        What the scheme makes of the least damped oscillatory mode in 1/s and rad/s; None where there is none
+        or the scheme cannot represent it.
+    deformation
+        Relative deformation of that mode, a fraction; None where there is none.
+    hidden
+        As in `Deformation`.
+    """
+
+    stable: bool
+    mode_numerical: complex | None = None
+    deformation: float | None = None
+    hidden: tuple[complex, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Deformation:
+    """What one scheme does to the modes of one linearised system.
+
+    Attributes
+    ----------
+    scheme
+        The scheme that is judged.
+    pencil
+        ``"exact"`` or ``"published"``.
+    step
+        Time in s over which a multiplier acts: the (macro) step; the fast step for the published pencil.
+    columns, spurious_columns
+        The columns of `table` and of `spurious`.
+    dominant_at
+        Position in the table of the least-damped oscillatory mode, None for a system without oscillation.
+    table
+        A row per mode by descending real part; of a conjugate pair the one with positive imaginary part, and
+        a row for every zero mode. Columns: ``real`` (1/s), ``imag`` (rad/s), ``frequency_hz``,
+        ``damping_ratio`` of the system; ``real_numerical``, ``imag_numerical``, ``frequency_hz_numerical``,
+        ``damping_ratio_numerical`` of the mode as the scheme shows it; ``relative_deformation`` = |s_hat - s|
+        / |s|, ``real_deformation`` = Re(s_hat - s) / |s|
+        (above 0: less damped than the system) and ``imag_deformation`` = Im(s_hat - s) / |s|, all fractions;
+        ``damping_error``, the damping ratio of s_hat less that of s (0.01: one percentage point), and
+        ``frequency_error``, the relative change of the frequency (NaN for a real mode);
+        ``status``: ``"represented"``, ``"zero mode"`` (|s| is 0 within rounding, so that a relative figure
+        has no meaning and is NaN), or ``"not represented: <why>, |z| = ..."`` (no s_hat). With chosen modes
+        also ``residual`` = |T v - z v| / |v| of each pair of the scheme, and ``mode_residual`` of that of the
+        system, relative to the terms of J w = s E w.
+    multipliers
+        (rows,) complex, the z of each row of the table; NaN where none is left.
+    dominant
+        The row of the least-damped oscillatory mode, None for a system without oscillation.
+    stable
+        Whether no multiplier lies outside the unit circle beyond its rounding error (and corrections that are
+        to be converged do converge).
+    spectral_radius
+        Largest |z|; one that differs from 1 by no more than its rounding error counts as 1.
+    spurious
+        A row per multiplier that belongs to no mode: ``real_z``, ``imag_z``, ``magnitude``,
+        ``real_numerical``, ``imag_numerical`` (principal logarithm), ``dominant_variable``.
+    verdict
+        One sentence.
+    warnings
+        What the reader must know besides.
+    prediction
+        A sentence on an explicit prediction that breaks down, also among the `warnings`; "" where none does.
+    growing
+        Modes of the system that grow, in 1/s and rad/s, one of each pair.
+    hidden
+        Those of them that the scheme damps, or does not show: an instability that the run hides.
+    """
+
+    scheme: Scheme
+    pencil: Pencil
+    step: float
+    columns: Columns = field(repr=False)
+    multipliers: np.ndarray = field(repr=False)
+    dominant_at: int | None = field(repr=False)
+    stable: bool
+    spectral_radius: float
+    spurious_columns: Columns = field(repr=False)
+    verdict: str
+    warnings: tuple[str, ...] = ()
+    prediction: str = ""
+    growing: tuple[complex, ...] = ()
+    hidden: tuple[complex, ...] = ()
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row per mode; see above."""
+        return _frame(self.columns)
+
+    @property
+    def dominant(self) -> pd.Series | None:
+        """The row of the least-damped oscillatory mode; see above."""
+        return None if self.dominant_at is None else self.table.iloc[self.dominant_at]
+
+    @cached_property
+    def spurious(self) -> pd.DataFrame:
+        """A row per multiplier that belongs to no mode; see above."""
+        return _frame(self.spurious_columns)
+
+    def glance(self) -> Glance:
+        """Return the report in short."""
+        columns, k = self.columns, self.dominant_at
+        if k is None or not np.isfinite(columns["relative_deformation"][k]):
+            return Glance(bool(self.stable), hidden=self.hidden)
+        s_hat = complex(columns["real_numerical"][k], columns["imag_numerical"][k])
+        return Glance(bool(self.stable), s_hat, float(columns["relative_deformation"][k]), self.hidden)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as CSV in full precision.
+
+        Raises
+        ------
+        InputError
+            When the file cannot be written, or its name ends otherwise.
+        """
+        check_arguments(Deformation.to_csv, locals())
+        require_suffix(path, TABLES)
+        write_texts({Path(path): self.table.to_csv(index=False)}, parents=False)
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write one self-contained HTML page: verdict, both figures, both tables.
+
+        Raises
+        ------
+        InputError
+            When the file cannot be written, or its name ends otherwise.
+        """
+        check_arguments(Deformation.to_html, locals())
+        require_suffix(path, PAGES)
+        write_texts({Path(path): draw("modes.page.page", self)}, parents=False)
+
+    def plot_modes(self, ax: Axes | None = None) -> Figure:
+        """Return the eigenvalue map; see `psmr.figures.modes.figures.eigenvalue_map`."""
+        check_arguments(Deformation.plot_modes, locals())
+        figure: Figure = draw("modes.figures.eigenvalue_map", self, ax)
+        return figure
+
+    def plot_bars(self, ax: Axes | None = None) -> Figure:
+        """Return a bar for each mode; see `psmr.figures.modes.figures.deformation_bars`."""
+        check_arguments(Deformation.plot_bars, locals())
+        figure: Figure = draw("modes.figures.deformation_bars", self, ax)
+        return figure
+
+    def __str__(self) -> str:
+        return terminal_report(self)
+
+    def __repr__(self) -> str:
+        return f"Deformation({self.verdict!r}, {len(self.multipliers)} modes, {self.pencil} pencil)"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings)
+        head = f"<p><strong>{escape(self.verdict)}</strong><br>{escape(str(self.scheme))}</p><ul>{notes}</ul>"
+        return head + str(
+            self.table.to_html(index=False, na_rep="", max_rows=40, float_format="{:.4g}".format)
+        )
+
+
+def _frame(columns: Columns) -> pd.DataFrame:
+    import pandas as pd  # slow to import, for tables alone
+
+    return pd.DataFrame(dict(columns))
+
+
+def dominant_position(columns: Columns) -> int | None:
+    """Return the position of the least damped oscillatory mode, None where nothing oscillates."""
+    oscillating = np.flatnonzero(columns["imag"] > 0.0)
+    if not len(oscillating):
+        return None
+    return int(oscillating[np.argmin(columns["damping_ratio"][oscillating])])

@@ -1,0 +1,1 @@
+"""What a scheme does to the modes of a run's system."""

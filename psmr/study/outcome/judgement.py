@@ -1,0 +1,133 @@
+"""Red, amber or green: what outcome and certificates together say of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from psmr.pencil.modes.damping import sentences_on
+from psmr.pencil.modes.verdict import mode_text
+from psmr.study.certificate.certificate import Certificate
+from psmr.study.outcome.outcome import Outcome
+
+Colour = Literal["red", "amber", "green"]
+
+# Findings of which the headline speaks.
+HEADLINES = ("angle spread", "loop angle")
+
+
+GROWTH = 0.02
+"""Part by which a mode without an oscillation grows over a run, below which that is no reason.
+
+A frequency that drifts for minutes without a governor is no instability of a run of ten seconds.
+"""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A colour and the reasons for it.
+
+    Red: synchronism was lost (of machines, or of a converter and its bus), the run failed or a monitor
+    stopped it, a finding of the outcome is red, or the scheme is unstable on a system that is not. Amber: the
+    scheme hides an instability of the system, before the events or after the last one, changes the damping
+    ratio of an oscillation by more than a limit in either direction, or has an explicit prediction that
+    breaks down; the system itself is unstable; there is no certificate; a finding is amber; protection acted.
+    Limits are those of `psmr.Criteria`. Green otherwise.
+
+    Attributes
+    ----------
+    colour
+        ``"red"``, ``"amber"`` or ``"green"``.
+    headline
+        The outcome in one sentence.
+    reasons
+        A sentence for each thing that makes the run not green, the gravest first: of the outcome and of the
+        scheme what is red; of the scheme, of the system and of the outcome what is amber.
+    """
+
+    colour: Colour
+    headline: str
+    reasons: tuple[str, ...]
+
+
+def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate | None) -> Judgement:
+    """Return colour and reasons for a run.
+
+    Parameters
+    ----------
+    outcome
+        What happened, and the criteria by which it is judged.
+    before, after
+        Certificates on the pre-disturbance and on the post-disturbance system; None where there is none.
+    """
+    certificates = [certificate for certificate in (before, after) if certificate is not None]
+    limit = outcome.criteria.damping
+    out_of_step = outcome.lost is not None or bool(outcome.slips)
+    found = [finding for finding in outcome.findings if finding.what not in HEADLINES]
+    red = [finding.sentence for finding in found if finding.colour == "red"]
+    red += [
+        f"The scheme is unstable on {certificate.subject}: {certificate.verdict}"
+        for certificate in certificates
+        if certificate.blames_scheme
+    ]
+    amber = [sentence for certificate in certificates for sentence in _hidden(certificate, outcome.t_end)]
+    for certificate in certificates:
+        amber += sentences_on(certificate.changed_damping(limit), limit, _short(certificate))
+    broken = next((certificate for certificate in certificates if certificate.prediction), None)
+    if broken is not None:
+        amber.append(f"{broken.prediction} This is said of {broken.subject}.")
+    amber += [sentence for certificate in certificates for sentence in _on_system(certificate, outcome.t_end)]
+    if before is None:
+        amber.append("There is no certificate: none was requested.")
+    amber += [finding.sentence for finding in found if finding.colour == "amber"]
+    if outcome.acted:
+        listed = "; ".join(f"{words} at t = {t:.4g} s" for t, words in outcome.acted[:3])
+        more = f" and {len(outcome.acted) - 3} more" if len(outcome.acted) > 3 else ""
+        amber.append(f"Protection acted: {listed}{more}.")
+    failed = out_of_step or outcome.stopped is not None or bool(outcome.failed)
+    colour: Colour = "red" if failed or red else "amber" if amber else "green"
+    if out_of_step and any(certificate.stable for certificate in certificates):
+        amber.append(
+            "A certificate is a statement about small motions around an equilibrium, which this run left: a "
+            "stable one does not contradict the loss of synchronism."
+        )
+    return Judgement(colour, outcome.headline, (*red, *amber))
+
+
+def _grown(modes: Sequence[complex], t_end: float) -> list[complex]:
+    """Return those of some modes that oscillate, or grow by a part that shows over a run to t_end in s."""
+    return [mode for mode in modes if mode.imag or mode.real * t_end > GROWTH]
+
+
+def _hidden(certificate: Certificate, t_end: float) -> list[str]:
+    """Return a sentence on an instability of the system that the scheme hides; nothing without one."""
+    hidden = _grown(certificate.hidden, t_end)
+    if not hidden:
+        return []
+    mode = hidden[0]
+    hertz = f" ({mode.imag / (2.0 * math.pi):.3g} Hz)" if mode.imag else ""
+    step = next((step for step in certificate.at_steps if step.hidden), None)
+    at = "" if step is None else f" at {step.which}, {step.h:.4g} s"
+    return [
+        f"The scheme hides an instability of the {_short(certificate)}{at}: mode "
+        f"{mode_text(mode)}{hertz} grows in the system and decays in this run. Take smaller steps, or the "
+        "method TM."
+    ]
+
+
+def _short(certificate: Certificate) -> str:
+    """Return which system a certificate is of, without where it was linearised."""
+    return certificate.subject.partition(",")[0].removeprefix("the ")
+
+
+def _on_system(certificate: Certificate, t_end: float) -> list[str]:
+    """Return what is wrong with a system itself, and where nothing is known of it."""
+    subject = f"The {_short(certificate)}"
+    shown = [mode for mode in _grown(certificate.growing, t_end) if mode not in certificate.hidden]
+    if shown:
+        return [f"{subject} is itself unstable: mode {mode_text(shown[0])} grows."]
+    if certificate.stable is False and not certificate.blames_scheme and not certificate.growing:
+        return [f"{subject} is itself unstable: {certificate.verdict}"]
+    return [] if certificate.verdict else [f"No certificate for {certificate.subject}: {certificate.note}."]

@@ -1,0 +1,89 @@
+"""The modes of the system at each point, and the least damped one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import StudyError
+from psmr.dae.system.linear import modes
+from psmr.study.run.run import Run
+from psmr.sweep.measures.measure import Column, Start, refuses_events
+
+if TYPE_CHECKING:
+    from psmr.study.file.study import Study
+
+
+@dataclass(frozen=True)
+class Damping:
+    """The least damped oscillatory mode of a band, and all others of it, of the linearised system.
+
+    Parameters
+    ----------
+    from_hz, up_to_hz
+        Frequencies that count.
+
+    Raises
+    ------
+    StudyError
+        For a band that cannot be.
+    """
+
+    from_hz: float = 0.05
+    up_to_hz: float = 5.0
+
+    kind: ClassVar[str] = "damping"
+    longest_fault: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        settle_fields(self, StudyError, numbers=True)
+        if not (0 <= self.from_hz < self.up_to_hz < math.inf):
+            raise StudyError(
+                f"{self.kind}: from_hz = {self.from_hz!r}, up_to_hz = {self.up_to_hz!r}: must be a band of "
+                "frequencies, the first >= 0 and below the second"
+            )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """See `Measure`."""
+        return COLUMNS
+
+    def check(self, study: Study, events: bool) -> None:
+        """See `Measure`."""
+        refuses_events(self.kind, study, events)
+
+    def of(self, start: Start) -> tuple[Mapping[str, Any], Run | None]:
+        """See `Measure`."""
+        table = modes(start.system.linearise())
+        within = table["pair"] & table["frequency_hz"].between(self.from_hz, self.up_to_hz)
+        band = table[within].sort_values("damping_ratio", kind="stable")
+        values: dict[str, Any] = {
+            "real": band["real"].tolist(),
+            "imag": band["imag"].tolist(),
+            "growing": int(table["grows"].sum()),
+        }
+        if len(band):
+            least = band.iloc[0]
+            values |= {
+                "damping_ratio": float(least["damping_ratio"]),
+                "frequency": float(least["frequency_hz"]),
+                "mode_real": float(least["real"]),
+                "mode_imag": float(least["imag"]),
+                "dominant_state": str(least["dominant_state"]),
+            }
+        return values, None
+
+
+COLUMNS = (
+    Column("damping_ratio", "number", "", "of the least damped oscillatory mode in the band"),
+    Column("frequency", "number", "Hz", "of that mode"),
+    Column("mode_real", "number", "1/s", "that mode"),
+    Column("mode_imag", "number", "rad/s", "that mode"),
+    Column("dominant_state", "text", "", "state of the largest participation factor in it"),
+    Column("growing", "count", "", "modes of any frequency that grow"),
+    Column("real", "numbers", "1/s", "all modes in the band, the least damped first"),
+    Column("imag", "numbers", "rad/s", "all modes in the band, the least damped first"),
+)

@@ -1,0 +1,206 @@
+"""What one process needs to carry out the points of a sweep, and what it keeps from one to the next."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from psmr.base.errors import PsmrError, PsmrWarning
+from psmr.dae.system.system import System
+from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.network.case.case import Case
+from psmr.network.powerflow.powerflow import PowerFlow, power_flow
+from psmr.network.start.initialise import build
+from psmr.pencil.deformation.one_step import OneStepModes
+from psmr.study.certificate.certificate import LARGEST, Certificate, Scheme, certify
+from psmr.study.certificate.step_sizes import judged_steps
+from psmr.study.run.run import Run
+from psmr.sweep.alter import altered
+from psmr.sweep.axes import Base
+from psmr.sweep.axes.scheme import recipe_with
+from psmr.sweep.measures import Start
+from psmr.sweep.plan import Plan, plan_of
+from psmr.sweep.rows import row_table, schema_of, signal_table
+from psmr.sweep.sweep import Sweep
+from psmr.sweep.variation import Setting, Value, Variation
+
+if TYPE_CHECKING:
+    import pyarrow
+
+# Systems at other parameters that are kept.
+KEPT = 8
+
+# Time in s and bytes of signals after which a batch ends early. Handing one over and writing its file costs
+# about 8 ms: one for each of 540 points of 8 ms doubled the processor time of a sweep.
+MOST_SECONDS, MOST_BYTES = 1.0, 64_000_000
+
+DONE, FAILED = "done", "failed"
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Finished points: their numbers, rows, and signals where asked for."""
+
+    numbers: tuple[int, ...]
+    rows: pyarrow.Table
+    signals: pyarrow.Table | None
+
+
+class PointRunner:
+    """Carries out points of a sweep, one after the other.
+
+    Cases are read once. Power flow and equilibrium are solved anew where a parameter changes, the power flow
+    only if it must be; compiled kernels, index tables and topology are shared by all points.
+
+    Parameters
+    ----------
+    sweep
+        What to do.
+    cases
+        The cases of the sweep, read.
+    """
+
+    def __init__(self, sweep: Sweep, cases: Sequence[Case]) -> None:
+        self.sweep, self.cases = sweep, tuple(cases)
+        self._clear()
+        self.plan: Plan = plan_of(sweep, [Base(sweep.study, self.system(k, ())) for k in range(len(cases))])
+        self.schema = schema_of(self.plan, sweep.measure)
+
+    def _clear(self) -> None:
+        self._flows: dict[int, PowerFlow] = {}
+        self._systems: OrderedDict[Any, System] = OrderedDict()
+        self._schemes: OrderedDict[Any, Scheme] = OrderedDict()
+        self._certificates: OrderedDict[Any, Certificate] = OrderedDict()
+        self._modes: OrderedDict[Any, OneStepModes] = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is solved is solved again where it is needed: it is larger than what it follows from.
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._clear()
+
+    def system(self, case: int, settings: tuple[Setting, ...]) -> System:
+        """Return a case's system at its start with parameters set."""
+        return _kept(self._systems, (case, settings), lambda: self._started(case, settings))
+
+    def _started(self, case: int, settings: tuple[Setting, ...]) -> System:
+        file = self.sweep.cases[case]
+        if case not in self._flows:
+            self._flows[case] = power_flow(self.cases[case], file.reactive_limits)
+        base, flow = self.cases[case], self._flows[case]
+        if not settings:
+            return build(base, flow, start_at_limits=file.start_at_limits)
+        changed, same_flow = altered(base, settings)
+        flow = replace(flow, case=changed) if same_flow else power_flow(changed, file.reactive_limits)
+        system = build(changed, flow, start_at_limits=file.start_at_limits)
+        return _on_tables_of(self.system(case, ()), system)
+
+    def start(self, number: int) -> tuple[Start, Variation]:
+        """Return what a measure needs at a point, and what varies there."""
+        case, variation = self.plan.point(number)
+        key = case, variation.settings, variation.choices
+        study = self.sweep.study
+        system = self.system(case, variation.settings)
+        scheme = _kept(self._schemes, key, lambda: self._scheme(system, variation.choices))
+        events = variation.events
+        if events is None or variation.beside:
+            events = (*study.events, *(events or ()))
+        start = Start(
+            system=system,
+            scheme=scheme,
+            events=events,
+            monitors=study.monitors,
+            criteria=study.criteria,
+            t_end=study.t_end,
+            certify=lambda run: self._certified(key, system, scheme, run),
+        )
+        return start, variation
+
+    def _certified(self, key: Any, system: System, scheme: Scheme, run: Run | None) -> Certificate:
+        """Return the certificate of a scheme, at the steps of a run where it has chosen them."""
+        small = system.n + system.m <= LARGEST and system.n > 0
+        if run is None or not small or not isinstance(scheme.at_step(1.0), SingleRate):
+            return _kept(self._certificates, key, lambda: certify(system, scheme, warn=False, any_size=False))
+        # One eigenvalue problem for all runs: what any step makes of the modes follows from them.
+        modes = _kept(self._modes, key[:2], lambda: OneStepModes.of(system.linearise()))
+        steps = judged_steps(run.t, [change.t for change in run.changes if change.t < run.t[-1]])
+        return certify(system, scheme, warn=False, steps=steps, judge=modes)
+
+    def _scheme(self, system: System, choices: tuple[tuple[str, Value], ...]) -> Scheme:
+        return recipe_with(self.sweep.study.recipe, choices).scheme(system.linearise())
+
+    def point(self, number: int) -> tuple[dict[str, Any], Run | None]:
+        """Return the row of a point, and its run where there is one; what goes wrong is in the row."""
+        labels = dict(self.plan.point(number)[1].labels)
+        row: dict[str, Any] = {"run": number, **labels, "status": DONE, "message": None}
+        run = None
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", PsmrWarning)
+            try:
+                start, _ = self.start(number)
+                values, run = self.sweep.measure.of(start)
+                row |= values
+            except PsmrError as error:
+                row |= {"status": FAILED, "message": str(error)}
+            except Exception as error:  # one run that meets a defect must not end ten thousand others
+                row |= {"status": FAILED, "message": f"{type(error).__name__}: {error}"}
+        words = [str(w.message) for w in said if issubclass(w.category, PsmrWarning)]
+        row["warnings"] = "; ".join(dict.fromkeys(words)) or None
+        return row, run
+
+    def batch(self, numbers: Sequence[int]) -> Batch:
+        """Carry out points until all are done, the time is over, or signals fill the memory of a batch."""
+        end = time.perf_counter() + MOST_SECONDS
+        rows, tables, size = [], [], 0
+        for number in numbers:
+            row, run = self.point(number)
+            rows.append(row)
+            if run is not None and self.sweep.signals is not None:
+                tables.append(signal_table(number, run, self.sweep.signals))
+                size += tables[-1].nbytes
+            if size > MOST_BYTES or time.perf_counter() > end:
+                break
+        signals = None
+        if tables:
+            import pyarrow
+
+            signals = pyarrow.concat_tables(tables, promote_options="default")
+        done = tuple(numbers[: len(rows)])
+        return Batch(done, row_table(rows, self.schema), signals)
+
+    def failed(self, numbers: Sequence[int], message: str) -> Batch:
+        """Return rows of points that could not be carried out."""
+        rows = [
+            {"run": n, **dict(self.plan.point(n)[1].labels), "status": FAILED, "message": message}
+            for n in numbers
+        ]
+        return Batch(tuple(numbers), row_table(rows, self.schema), None)
+
+
+def _kept(kept: OrderedDict[Any, Any], key: Any, make: Any) -> Any:
+    """Return what is kept under a key, made where it is not; the oldest goes."""
+    if key in kept:
+        kept.move_to_end(key)
+        return kept[key]
+    made = make()
+    kept[key] = made
+    while len(kept) > KEPT:
+        kept.popitem(last=False)
+    return made
+
+
+def _on_tables_of(base: System, system: System) -> System:
+    """Return a system with the index tables of another one of equal structure, which others share."""
+    if len(base.groups) != len(system.groups):
+        return system
+    for old, new in zip(base.groups, system.groups, strict=True):
+        same = old.compiled.component is new.compiled.component and old.names == new.names
+        if not same or (old.index != new.index).any() or (old.row != new.row).any():
+            return system
+    return replace(system, groups=base.groups)

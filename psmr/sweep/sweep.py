@@ -1,0 +1,176 @@
+"""A sweep: a base study, axes, what is found out at each point, and where it goes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import InputError, StudyError, nearest, placed, shown
+from psmr.files.read import CaseFile
+from psmr.study.file.study import Study
+from psmr.sweep.axes import Axis, CaseAxis
+from psmr.sweep.axes.axis import EVENT
+from psmr.sweep.measures import Measure, Outcomes
+
+
+@dataclass(frozen=True)
+class Places:
+    """File, line and table of what a sweep consists of, for messages; empty where it was given in Python."""
+
+    axes: tuple[str, ...] = ()
+    measure: str = ""
+    signals: str = ""
+    worst: str = ""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A checked sweep; the cases are not read yet.
+
+    Attributes
+    ----------
+    study
+        The base: case, scheme, length of a run, events and monitors. Its outputs are not written.
+    axes
+        What varies. All combinations are run, but for axes that advance together.
+    measure
+        What is found out at each point.
+    signals
+        Names or patterns of signals that are kept of every run; None: none.
+    worst
+        Number of runs of which reports are written.
+    name
+        Title.
+    folder
+        Where the results go; None: ``results/NAME``.
+    places
+        Where in its file all this stands; of the axes of the first ones.
+    """
+
+    study: Study
+    axes: tuple[Axis, ...]
+    measure: Measure = field(default_factory=Outcomes)
+    signals: tuple[str, ...] | None = None
+    worst: int = 5
+    name: str = ""
+    folder: str | None = None
+    places: Places = field(default=Places(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        signals: object = self.signals
+        if isinstance(signals, str):
+            object.__setattr__(self, "signals", (signals,))
+        settle_fields(self, StudyError, numbers=True)
+        measure: object = self.measure
+        if not _is_made(measure, "of"):
+            raise StudyError(
+                f"measure is of the type {type(measure).__name__}: must be psmr.Outcomes(), "
+                "ClearingTime(), Damping() or Stability()"
+            )
+        for axis in self.axes:
+            if not _is_made(axis, "points"):
+                raise StudyError(
+                    f"axes: {shown(axis)} is no axis; use psmr.ParameterAxis, SampleAxis, SchemeAxis, "
+                    "CaseAxis, BranchOutages, BusFaults, GeneratorTrips or ListedEvents"
+                )
+        try:
+            self.measure.check(self.study, self.has_events)
+        except InputError as error:
+            raise placed(error, StudyError, self.places.measure) from error
+        for axis in self.axes:
+            if isinstance(axis, CaseAxis):
+                self._check_cases(axis)
+            clearing = getattr(axis, "clearing", None)
+            if self.finds_clearing and clearing is not None:
+                raise StudyError(
+                    f"{self.place_of(axis)}{axis.kind}: clearing = {shown(list(clearing))}: "
+                    f"{self.measure.kind} finds the clearing time itself; leave clearing out (longest, of "
+                    "the measure, is the longest that is tried)"
+                )
+        if self.worst < 0:
+            words = StudyError(f"worst = {self.worst}: must be >= 0")
+            raise placed(words, StudyError, self.places.worst)
+
+    def _check_cases(self, axis: CaseAxis) -> None:
+        """Raise StudyError for a case that is not there."""
+        for case in axis.cases:
+            place = self._beside(case)
+            if not os.path.isfile(place):
+                there = [p.name for p in place.parent.glob("*") if p.is_file()]
+                raise StudyError(
+                    f"{self.place_of(axis)}{axis.kind}: {shown(case)}: there is no such file in "
+                    f"{place.parent}{nearest(place.name, there)}"
+                )
+
+    @property
+    def cases(self) -> tuple[CaseFile, ...]:
+        """The cases, the study's own where no axis has others."""
+        for axis in self.axes:
+            if isinstance(axis, CaseAxis):
+                return tuple(replace(self.study.case, path=self._beside(case)) for case in axis.cases)
+        return (self.study.case,)
+
+    def _beside(self, case: str) -> Path:
+        """Return where a case of an axis is: beside the study's own."""
+        return Path(self.study.case.path).parent / case
+
+    def place_of(self, axis: Axis) -> str:
+        """Return what a message about an axis begins with: its place in the file and a colon, or nothing."""
+        k = next(k for k, other in enumerate(self.axes) if other is axis)
+        return f"{self.places.axes[k]}: " if k < len(self.places.axes) else ""
+
+    @property
+    def finds_clearing(self) -> bool:
+        """Whether the measure finds the clearing time of its faults itself."""
+        return self.measure.longest_fault is not None
+
+    @property
+    def has_events(self) -> bool:
+        """Whether an axis is one of events."""
+        return any(axis.rank == EVENT for axis in self.axes)
+
+    def definition(self) -> dict[str, Any]:
+        """Return what determines the rows, as plain values; two sweeps with equal ones have equal rows."""
+        study = self.study
+        return {
+            "case": plain(study.case),
+            "scheme": {
+                "type": study.recipe.kind,
+                **plain(study.recipe.choices),
+                "split": plain(study.recipe.split),
+            },
+            "t_end": study.t_end,
+            "event": [named(event) for event in study.events],
+            "monitor": [named(monitor) for monitor in study.monitors],
+            "criteria": plain(study.criteria),
+            "axis": [named(axis) for axis in self.axes],
+            "measure": named(self.measure),
+            "signals": plain(self.signals),
+        }
+
+
+def _is_made(record: object, method: str) -> bool:
+    """Return whether something has a method and is not the class that declares it."""
+    return not isinstance(record, type) and callable(getattr(record, method, None))
+
+
+def named(record: Any) -> dict[str, Any]:
+    """Return a record as plain values, with its type."""
+    return {"type": type(record).__name__, **plain(record)}
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON would give it back."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.compare}
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, Path):
+        return value.as_posix()
+    return value

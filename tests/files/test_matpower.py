@@ -1,0 +1,116 @@
+"""MATPOWER case files: what is read, and the message for everything that can be wrong."""
+
+import re
+
+import numpy as np
+import pytest
+
+from psmr.base.errors import CaseError, PsmrWarning
+from psmr.files.read import read_case
+from psmr.network.case.rows import admittance
+
+GOOD = """\
+function mpc = small
+%SMALL  a case; with brackets [ and ' in its comments
+mpc.version = '2';
+mpc.baseMVA = 100;
+mpc.bus = [ % bus_i type Pd Qd Gs Bs area Vm Va baseKV zone Vmax Vmin
+\t1\t3\t0\t0\t0\t0\t1\t1.0\t5\t100\t1\t1.1\t0.9;
+\t2\t2\t10\t5\t1\t2\t1\t1.0\t0\t100\t1\t1.1\t0.9;
+\t3, 1, 20, -5, 0, 0, 1, 1.0, 0, 20, 1, 1.1, 0.9
+\t4\t4\t20\t5\t0\t0\t1\t1.0\t0\t20\t1\t1.1\t0.9; ];
+mpc.gen = [
+\t1\t0\t0\tInf\t-Inf\t1.02\t0\t1\t200\t0\t0;
+\t2\t30\t0\t50\t-50\t1.01\t100\t1\t200\t0\t0;
+\t2\t30\t0\t50\t-50\t1.01\t100\t0\t200\t0\t0;
+\t3\t5\t2\t50\t-50\t1.01\t100\t1\t200\t0\t0;
+];
+mpc.branch = [
+\t1\t2\t0.01\t0.1\t0.02\t0\t0\t0\t0\t0\t1;
+\t1\t2\t0.01\t0.1\t0.02\t0\t0\t0\t0\t0\t0;
+\t2\t3\t0.01\t0.1\t0.04\t0\t0\t0\t0.95\t-10\t1;
+\t3\t4\t0.01\t0.1\t0.04\t0\t0\t0\t0.95\t0\t1;
+];
+mpc.gencost = [2 0 0 3 0.1 5 150];
+mpc.bus_name = {
+\t'one; [';
+\t'two';
+};
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text, **options):
+        path = tmp_path / "small.m"
+        path.write_text(text)
+        return read_case(path, **({"frequency_hz": 50.0} | options))
+
+    return read
+
+
+def test_what_is_read(read):
+    case = read(GOOD)
+    assert (case.name, case.base_mva, case.frequency_hz) == ("small", 100.0, 50.0)
+    assert [bus.number for bus in case.buses] == [1, 2, 3]
+    assert [(load.bus, load.p_mw, load.q_mvar) for load in case.loads] == [(2, 10, 5), (3, 20, -5)]
+    assert [(g.name, g.control, g.rating_mva) for g in case.generators] == [
+        ("G1", "slack", 100.0),
+        ("G2", "pv", 100.0),
+        ("G3", "pq", 100.0),
+    ]
+    assert (case.generators[0].v, case.generators[0].angle_deg) == (1.02, 5.0)
+    assert [(line.name, line.status) for line in case.lines] == [("line1-2", 1), ("line1-2-2", 0)]
+    assert [row.name for row in case.transformers] == ["transformer2-3"]
+
+
+def test_branch_is_the_manual_s(read):
+    """MATPOWER User's Manual, equation (3.2): charging on both sides of the impedance, behind the tap."""
+    case = read(GOOD.replace("\t2\t2\t10\t5\t1\t2", "\t2\t2\t10\t5\t0\t0").replace("0.1\t0.02", "1e9\t0"))
+    y, tap = 1 / (0.01 + 0.1j), 0.95 * np.exp(-1j * np.radians(10))
+    expected = [
+        [(y + 0.02j) / 0.95**2, -y / tap.conjugate()],
+        [-y / tap, y + 0.02j],
+    ]
+    np.testing.assert_allclose(admittance(case).toarray()[1:, 1:], expected, rtol=0, atol=1e-8)
+
+
+def test_frequency_is_said_or_warned_about(read):
+    with pytest.warns(PsmrWarning, match="no frequency; 60 Hz"):
+        assert read(GOOD, frequency_hz=None).frequency_hz == 60.0
+
+
+def test_dynamics_belong_to_raw(read, tmp_path):
+    with pytest.raises(CaseError, match=r"dynamic data belong to a \.raw file"):
+        read(GOOD, dynamics=tmp_path / "x.dyr", frequency_hz=None)
+
+
+WRONG = {
+    "version": ("'2'", "'1'", 3, "psmr reads version '2'"),
+    "base": ("= 100;", "= 0;", 4, "baseMVA = 0.0: must be > 0"),
+    "expression": ("= 100;", "= 10 * 10;", 4, "'10 * 10' is not a number"),
+    "statement": ("mpc.gencost = ", "mpc.gen(1, 2) = ", 22, "is not understood"),
+    "twice": ("mpc.gencost", "mpc.gen", 22, "mpc.gen is given twice"),
+    "type": ("2\t2\t10", "2\t5\t10", 7, "type = 5: must be one of 1, 2, 3, 4"),
+    "number": ("2\t2\t10", "1\t2\t10", 7, "bus_i = 1: is taken by"),
+    "fraction": ("2\t2\t10", "2.5\t2\t10", 7, "bus_i = 2.5: must be a whole number"),
+    "nan": ("2\t2\t10", "2\t2\tNaN", 7, "'NaN' is not a number"),
+    "infinite": ("2\t2\t10", "2\t2\tInf", 7, "Pd = inf: must be a finite number"),
+    "columns": ("\t0.9;\n\t2", ";\n\t2", 6, "has 12 columns; must have at least 13"),
+    "limits": ("30\t0\t50\t-50", "30\t0\t-60\t-50", 12, "Qmax = -60: must be at least Qmin = -50"),
+    "bus": ("\t2\t3\t0.01", "\t2\t9\t0.01", 19, "tbus = 9: there is no bus"),
+    "impedance": ("0.01\t0.1\t0.04", "0.01\t0\t0.04", 19, "x = 0: must not be 0"),
+    "ratio": ("0.95\t-10", "-0.95\t-10", 19, "ratio = -0.95: must be >= 0"),
+    "voltage": ("-50\t1.01", "-50\t0", 12, "Vg = 0: must be > 0"),
+    "no generator": ("1.02\t0\t1", "1.02\t0\t0", 6, "type = 3: must not be 3"),
+    "bracket": ("\n];\nmpc.branch", "\nmpc.branch", 10, "not closed"),
+    "missing": ("mpc.gen = [", "mpc.other = [", 23, "mpc.gen is missing"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_named_with_its_line(read, name):
+    old, new, line, message = WRONG[name]
+    assert old in GOOD
+    with pytest.raises(CaseError, match=rf"small\.m:{line}\b.*{re.escape(message)}"):
+        read(GOOD.replace(old, new, 1))

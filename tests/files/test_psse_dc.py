@@ -1,0 +1,186 @@
+"""DC lines of RAW files: what their converters take, by the circuit's own equations, and held in a run."""
+
+import numpy as np
+import pytest
+
+from psmr.base.errors import CaseError, PsmrWarning
+from psmr.files.read import read_case
+from psmr.files.write import write_case
+from psmr.network.powerflow.powerflow import power_flow
+from psmr.network.start.initialise import build
+from tests.files.raw import raw_text
+
+ENDS = "2,2,20,10,0,5,100,0.2,1.0\n3,2,20,15,0,5,20,1.0,1.0"
+DYR = "1 'GENCLS' 1 4 0 /\n2 'GENCLS' 'G1' 4 0 /\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(dyr=None, version=33, **sections):
+        changed = {key.replace("_", " "): text for key, text in sections.items()}
+        changed = {key.replace("two ", "two-"): text for key, text in changed.items()}
+        (tmp_path / "case.raw").write_text(raw_text(version, **changed))
+        (tmp_path / "case.dyr").write_text(dyr or "")
+        return read_case(tmp_path / "case.raw", tmp_path / "case.dyr" if dyr else None)
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("mode", "set_point", "compounded"),
+    [(1, 30.0, 0.0), (1, 30.0, 2.0), (1, -30.0, 0.0), (1, -30.0, 2.0), (2, 1200.0, 2.0)],
+)
+def test_two_terminal(read, mode, set_point, compounded):
+    """Powers and power factors solve the circuit: V_r = V_i + I R, VSCHD = V_i + I RCOMP, cos = V / V_0."""
+    first = f"'LINE 1',{mode},5.0,{set_point},25.0,0,{compounded},0.1,R"
+    with pytest.warns(PsmrWarning, match=r"case\.raw:\d+ .*LINE_1: a DC line, held at its powers in a run: "):
+        case = read(two_terminal_dc=f"{first}\n{ENDS}")
+    rectifier, inverter = (load for load in case.loads if load.held)
+    assert (rectifier.bus, inverter.bus) == (2, 3)
+    assert (rectifier.name, inverter.name) == ("dc-LINE_1-rectifier", "dc-LINE_1-inverter")
+    p_r, p_i = rectifier.p_mw, -inverter.p_mw
+    # The losses are I^2 R.
+    current = np.sqrt((p_r - p_i) / 5.0)
+    v_i = p_i / current
+    assert v_i + current * compounded == pytest.approx(25.0)
+    if mode == 2:
+        assert current == pytest.approx(1.2)
+    else:
+        assert (p_r if set_point > 0 else p_i) == pytest.approx(30.0)
+    # Two bridges behind 100 kV * 1.02 pu * 0.2 and 20 kV * 1.0 pu.
+    for load, volts, ac in ((rectifier, v_i + 5 * current, 20.4), (inverter, v_i, 20.0)):
+        factor = volts / (2 * 3 * np.sqrt(2) / np.pi * ac)
+        assert load.q_mvar == pytest.approx(abs(load.p_mw) * np.tan(np.arccos(factor)))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "'LINE 1' 'CDC4T' 5 15 0.05 0.05 0.6 0.65 0.1 0.6 0.65 0.1 15 .1 .2 .2 .1 .2 .5 .6 .9 1 1.1 .1 /",
+        "1 'VSCDCT' 0 0 0 0 0 0.05 0.05 /",
+    ],
+)
+def test_the_control_of_a_line_is_left_out(read, record):
+    """The line is held, which its own warning says; its record has nothing to act on."""
+    first = "'LINE 1',1,5.0,30.0,25.0,0,0.0,0.1,R"
+    model = record.split("'")[-2]
+    with pytest.warns(PsmrWarning) as warned:
+        case = read(f"{DYR}{record}\n", two_terminal_dc=f"{first}\n{ENDS}")
+    assert len([load for load in case.loads if load.held]) == 2
+    words = [str(warning.message) for warning in warned]
+    assert any("a DC line, held at its powers in a run" in word for word in words)
+    assert any(f"case.dyr:3: {model}: the control of a DC line" in word for word in words)
+
+
+def test_blocked(read):
+    case = read(two_terminal_dc=f"'LINE 1',0,5.0,30.0,25.0,0,0.0,0.1,R\n{ENDS}")
+    assert not any(load.held for load in case.loads)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("2,2,20", "77,2,20", r"IP = '77': there is no bus"),
+        ("3,2,20", "5,2,20", r"IP = '5': must be a bus that is not isolated"),
+        ("3,2,20", "3,0,20", r"NB = '0': must be > 0"),
+        (",20,1.0,1.0", ",2,1.0,1.0", r"EBAS = '2': must give a no-load voltage of at least the 22\.87 kV"),
+        ("1,5.0,30.0", "3,5.0,30.0", r"MDC = '3': must be one of 0, 1, 2"),
+        ("1,5.0,30.0", "1,5.0,-900.0", r"SETVL = '-900.0': must be a power that VSCHD = 25 kV"),
+    ],
+)
+def test_impossible_lines(read, old, new, message):
+    text = f"'LINE 1',1,5.0,30.0,25.0,0,2.0,0.1,R\n{ENDS}"
+    assert old in text
+    with pytest.raises(CaseError, match=rf"case\.raw:\d+ \(two-terminal dc\): {message}"):
+        read(two_terminal_dc=text.replace(old, new))
+
+
+def test_held_in_a_run(read):
+    """Loads are converted, the DC line is not; its powers are those of the file in the equilibrium."""
+    first = "'LINE 1',1,5.0,30.0,25.0,0,0.0,0.1,R"
+    with pytest.warns(PsmrWarning):
+        case = read(DYR, two_terminal_dc=f"{first}\n{ENDS}")
+    system = build(case, loads="impedance")
+    kinds = {d.name: d.parameters for d in system.devices if d.name.startswith(("load", "dc-"))}
+    assert all(p["p_z"] == (0.0 if name.startswith("dc-") else 1.0) for name, p in kinds.items())
+
+
+VSC = "'V 1',1,2.0\n2,2,1,-20.0,1.01,10.0,0.1,5.0\n3,1,2,50.0,0.9,10.0,0.1,5.0"
+
+
+def test_voltage_source(read):
+    """The end that holds the DC voltage gives 20 MW less the losses of both ends and of the line."""
+    with pytest.warns(
+        PsmrWarning, match=r"V_1: a VSC line, held .*: 20 MW from bus 2, -19\.\d+ MW from bus 3"
+    ):
+        case = read(vsc_dc=VSC)
+    holding = case.generators[-1]
+    assert (holding.name, holding.bus, holding.control, holding.p_mw) == ("vsc-V_1-1", 2, "pv", -20.0)
+    # A bus has one voltage: that of the generator which is there.
+    assert holding.v == 1.02
+    other = next(load for load in case.loads if load.held)
+    # In kW: 10 + 0.1 a ampere at each end, and the current's 2 ohm.
+    into_line = 20.0 - (10.0 + 0.1 * 20.0 / 50.0 * 1000) / 1000
+    current = np.roots([-2.0, -50.0, into_line]).real
+    current = current[current > 0][0]
+    at_other = 50.0 * current
+    given = at_other - (10.0 + 0.1 * at_other / 50.0 * 1000) / 1000
+    assert other.p_mw == pytest.approx(-given, rel=1e-9)
+    assert other.q_mvar == pytest.approx(given * np.tan(np.arccos(0.9)))
+    assert power_flow(case).mismatch < 1e-10
+
+
+def test_voltage_source_in_a_run(read):
+    """A converter that holds a voltage is held at its power and at what its voltage asked for."""
+    with pytest.warns(PsmrWarning, match=r"vsc-V_1-1\): has no dynamic model; netted"):
+        case = read(DYR, vsc_dc=VSC)
+    assert [g.name for g in case.generators] == ["G1", "G2-G1"]
+    assert sum(load.held for load in case.loads) == 2
+    build(case, loads="impedance")
+
+
+def test_held_is_kept_in_toml(read, tmp_path):
+    with pytest.warns(PsmrWarning):
+        case = read(vsc_dc=VSC)
+    write_case(case, tmp_path / "case.toml")
+    assert read_case(tmp_path / "case.toml") == case
+
+
+def test_limits_of_a_voltage_source(read):
+    """The end at bus 3 asks for more than MAXQ: with limits it is held there; SMAX is its rating."""
+    ends = "2,1,2,50.0,0.9,10.0,0.1,5.0\n3,2,1,-20.0,1.05,10.0,0.1,5.0,45.0,900.0,0.1,4.0,-3.0,0,100.0"
+    with pytest.warns(PsmrWarning):
+        case = read(vsc_dc=f"'V 1',1,2.0\n{ends}")
+    row = case.generators[-1]
+    assert (row.name, row.v, row.rating_mva, row.q_min_mvar, row.q_max_mvar) == ("vsc-V_1-2", 1.05, 45, -3, 4)
+    free, limited = power_flow(case), power_flow(case, reactive_limits=True)
+    assert free.q[-1] > 0.04
+    assert limited.q[-1] == pytest.approx(0.04)
+    with pytest.raises(CaseError, match=r"MAXQ = '4\.0': must be at least MINQ = 5"):
+        read(vsc_dc=f"'V 1',1,2.0\n{ends.replace('4.0,-3.0', '4.0,5.0')}")
+
+
+@pytest.mark.parametrize("version", [33, 35])
+def test_a_voltage_source_that_regulates_another_bus(read, version):
+    """It holds its own bus at the stored voltage, as a generator does; without SMAX its rating is unknown."""
+    ends = "2,1,2,50.0,0.9,10.0,0.1,5.0\n3,2,1,-20.0,1.05,10.0,0.1,5.0,0,0,1,40,-30,4,100.0"
+    with pytest.warns(
+        PsmrWarning, match=r"vsc dc\): regulates bus 4; psmr holds its own bus at the stored VM = 1$"
+    ):
+        case = read(version=version, vsc_dc=f"'V 1',1,2.0\n{ends}")
+    assert (case.generators[-1].v, case.generators[-1].rating_mva) == (1.0, case.base_mva)
+
+
+def test_a_voltage_that_a_generator_holds_otherwise(read):
+    with pytest.warns(PsmrWarning, match=r"holds 1\.01 pu; G2-G1 at bus 2 holds 1\.02, which counts"):
+        read(vsc_dc=VSC)
+
+
+def test_written_as_raw_it_is_said_that_a_line_is_no_longer_held(read, tmp_path):
+    """A load or generator of a RAW file is converted or netted as any other; the warning names each end."""
+    with pytest.warns(PsmrWarning):
+        case = read(vsc_dc=VSC)
+    with pytest.warns(
+        PsmrWarning, match="vsc-V_1-2, vsc-V_1-1: ends of DC lines become loads and generators"
+    ):
+        write_case(case, tmp_path / "again.raw")

@@ -1,0 +1,88 @@
+"""The cases that ship with psmr, in a checkout and in a wheel."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import psmr
+from psmr.base.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+
+WHAT_A_WHEEL_HAS = """
+import psmr
+from psmr.papers.huang_tzounas.setting import settings
+
+print(psmr.__file__)
+print(len(psmr.case("wscc9").buses), len(psmr.case("new-england").buses), len(settings().sets))
+"""
+
+
+def test_a_case_by_name():
+    """The name is that of the file, or file and folder."""
+    path = ROOT / "cases" / "wscc9" / "wscc9-gfm.toml"
+    assert psmr.case_path("wscc9-gfm").resolve() == path
+    assert psmr.case_path("wscc9/wscc9-gfm.toml").resolve() == path
+    assert psmr.case_path("wscc9/SOURCE.md").resolve() == path.with_name("SOURCE.md")
+    ours, read = psmr.case("wscc9-gfm"), psmr.read_case(path)
+    assert [g.name for g in ours.generators] == [g.name for g in read.generators]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("wssc9", r"name = 'wssc9': no case of psmr is called that; did you mean 'wscc9'\?; known: dc, "),
+        ("wscc9/falt.toml", r"did you mean 'wscc9/fault.toml'\?"),
+        ("../pyproject.toml", "no case of psmr is called that"),
+        (9, "name = 9: must be a text"),
+    ],
+)
+def test_a_name_that_none_has(name, words):
+    with pytest.raises(InputError, match=words):
+        psmr.case(name)
+
+
+def test_a_checkout_without_symbolic_links_is_said(tmp_path, monkeypatch):
+    """git on Windows writes a file in place of a link unless it is asked for links."""
+    monkeypatch.setattr("psmr.files.shipped.FOLDER", tmp_path / "cases")
+    (tmp_path / "cases").write_text("../cases")
+    with pytest.raises(InputError, match=r"there are no cases in .*core.symlinks true"):
+        psmr.case("wscc9")
+
+
+def test_a_wheel_has_the_cases(tmp_path):
+    """A wheel of this tree, put elsewhere: its cases are those of the folder, and a paper finds its own."""
+    pytest.importorskip("setuptools", "77")  # older ones do not read this pyproject.toml
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for name in ("psmr", "partitioning", "cases"):
+        shutil.copytree(ROOT / name, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, tree)
+    (tree / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "LICENSE", tree / "docs")
+    build = "from setuptools.build_meta import build_wheel; print(build_wheel('..'))"
+    done = subprocess.run([sys.executable, "-c", build], cwd=tree, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    wheel = tmp_path / done.stdout.split()[-1]
+    elsewhere = tmp_path / "elsewhere"
+    shutil.unpack_archive(wheel, elsewhere, "zip")
+    shutil.rmtree(tree)
+    shipped = {p.relative_to(elsewhere / "psmr/cases") for p in elsewhere.glob("psmr/cases/*/*")}
+    assert shipped == {p.relative_to(ROOT / "cases") for p in ROOT.glob("cases/*/*") if p.is_file()}
+    done = subprocess.run(
+        [sys.executable, "-c", WHAT_A_WHEEL_HAS],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(elsewhere)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        str(elsewhere / "psmr" / "__init__.py"),
+        "9 39 6",
+    ]  # six sets in wscc9-static-sets.csv

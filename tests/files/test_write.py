@@ -1,0 +1,130 @@
+"""Cases written as PSS/E and MATPOWER files: read again they are the same network with the same dynamics."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from psmr.base.errors import CaseError, PsmrWarning
+from psmr.cli import main
+from psmr.files.read import read_case
+from psmr.files.write import write_case
+from psmr.network.case.case import Case
+from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, TransformerRow
+from psmr.network.powerflow.powerflow import power_flow
+from psmr.network.start.initialise import build
+from tests.files.raw import raw_text
+from tests.files.test_psse_dyr import GOOD
+
+
+@pytest.fixture
+def everything(tmp_path):
+    """The case of the readers' tests: every kind of record, and plants."""
+    (tmp_path / "case.raw").write_text(raw_text())
+    (tmp_path / "case.dyr").write_text(GOOD)
+    return read_case(tmp_path / "case.raw", tmp_path / "case.dyr")
+
+
+def same_flow(case, again):
+    ours, theirs = power_flow(case), power_flow(again)
+    for name in ("voltage", "p", "q"):
+        np.testing.assert_allclose(getattr(theirs, name), getattr(ours, name), rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*RAW and DYR files cannot keep:psmr.errors.PsmrWarning")
+def test_psse_and_back(everything, tmp_path):
+    raw, dyr = write_case(everything, tmp_path / "out.raw")
+    again = read_case(raw, dyr)
+    same_flow(everything, again)
+    systems = [build(case) for case in (everything, again)]
+    assert systems[0].names_x == systems[1].names_x
+    eigenvalues = [np.linalg.eigvals(system.linearise().state_matrix()) for system in systems]
+    np.testing.assert_allclose(*(np.sort_complex(s) for s in eigenvalues), rtol=1e-9, atol=1e-9)
+    # Once written in the format's own terms, no digit of the plants changes any more.
+    write_case(again, tmp_path / "twice.raw")
+    assert (tmp_path / "twice.dyr").read_text() == dyr.read_text()
+
+
+def test_matpower_and_back(everything, tmp_path):
+    with pytest.warns(
+        PsmrWarning, match=r"cannot keep 4 dynamic devices, 2 loads that depend on the voltage"
+    ):
+        (path,) = write_case(everything, tmp_path / "out.m")
+    same_flow(everything, read_case(path, frequency_hz=60.0))
+
+
+def test_shunt_parts_of_branches(tmp_path):
+    case = Case(
+        name="two buses",
+        base_mva=50.0,
+        frequency_hz=50.0,
+        buses=(BusRow(1), BusRow(2), BusRow(3)),
+        lines=(LineRow(1, 2, 0.1, 0.01, 0.2, 0.03), LineRow(2, 1, 0.2, 0.01, 0.2, 0.03, status=0)),
+        transformers=(
+            TransformerRow(2, 3, 0.1, 0.01, -0.02, 0.01, tap=0.9, shift_deg=30.0),
+            TransformerRow(3, 2, 0.1, 0.01, -0.02, 0.01, tap=1.1, shift_deg=-30.0, name="second"),
+        ),
+        loads=(
+            LoadRow(3, 10.0, 5.0, (0.2, 0.3, 0.5), (0.5, 0.2, 0.3)),
+            LoadRow(3, -5.0, 2.0, (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), name="other"),
+            LoadRow(2, 3.0, 1.0, (0.5, 0.5, 0.0), (0.0, 1.0, 0.0), v_0=1.1),
+        ),
+        generators=(
+            GeneratorRow("G1", 1, "slack", v=1.02, angle_deg=10.0),
+            GeneratorRow("B", 3, "pq", p_mw=4.0, q_mvar=1.0),
+        ),
+    )
+    with pytest.warns(PsmrWarning, match="4 of its names and values: other becomes load3-2; B becomes G3"):
+        (raw,) = write_case(case, tmp_path / "out.raw")
+    again = read_case(raw)
+    assert [row.name for row in again.branches] == [
+        *("line1-2", "line2-1-2", "transformer2-3", "transformer3-2-2")
+    ]
+    same_flow(case, again)
+    # The load keeps its parts, not only its power: those at the solution's voltage are now those at 1 pu.
+    load, v = again.loads[0], power_flow(case).v[2]
+    parts = np.array(load.p_zip) * load.p_mw * (v**2, v, 1)
+    np.testing.assert_allclose(parts, (2.0, 3.0, 5.0))
+    with pytest.warns(PsmrWarning, match="1 admittances to ground of branches out of service"):
+        (m,) = write_case(case, tmp_path / "out.m")
+    same_flow(case, read_case(m, frequency_hz=50.0))
+
+
+def test_what_psse_cannot_say(wscc9, everything, tmp_path):
+    with pytest.raises(CaseError, match=r"PSS/E has no model of TwoAxisMachine.*keep the case as \.toml"):
+        write_case(read_case(wscc9 / "wscc9.toml"), tmp_path / "out.raw")
+    second = replace(everything.generators[1], name="other", control="pq", devices=())
+    mixed = replace(everything, generators=(*everything.generators, second))
+    with pytest.raises(CaseError, match=r"G2-G1\): control = 'pv': another generator at bus 2 has another"):
+        write_case(mixed, tmp_path / "out.raw")
+    with pytest.raises(CaseError, match=r"out\.csv: must end in \.toml, \.raw or \.m"):
+        write_case(everything, tmp_path / "out.csv")
+    assert not list(tmp_path.glob("out.*"))
+
+
+def test_a_parameter_without_a_place_in_the_record(everything, tmp_path):
+    one, *others = everything.generators
+    machine = replace(one.devices[0], parameters={**one.devices[0].parameters, "r_a": 0.01})
+    case = replace(everything, generators=(replace(one, devices=(machine, *one.devices[1:])), *others))
+    # The stator resistance has its place in the RAW file.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PsmrWarning)
+        files = write_case(case, tmp_path / "out.raw")
+    assert read_case(*files).generators[0].devices[0].parameters["r_a"] == 0.01
+
+
+@pytest.mark.filterwarnings("ignore:.*RAW and DYR files cannot keep:psmr.errors.PsmrWarning")
+def test_all_or_nothing(everything, tmp_path):
+    (tmp_path / "out.dyr").mkdir()
+    with pytest.raises(CaseError, match=r"cannot write to .*out\.dyr: it is a folder"):
+        write_case(everything, tmp_path / "out.raw")
+    assert not (tmp_path / "out.raw").exists()
+    assert not list(tmp_path.glob(".out*"))
+
+
+def test_command(wscc9, tmp_path, capsys):
+    target = tmp_path / "wscc9.m"
+    assert main(["convert", str(wscc9 / "wscc9.raw"), str(target)]) == 0
+    assert f"Written {target}" in capsys.readouterr().out
+    same_flow(read_case(wscc9 / "wscc9.raw"), read_case(target, frequency_hz=60.0))

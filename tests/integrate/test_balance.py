@@ -1,0 +1,52 @@
+"""Algebraic equations after an event, from values that are far from their solution."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.base.errors import SimulationError
+from psmr.dae.declare.device import Device
+from psmr.dae.system.assemble import assemble
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.solve.algebraic_solve import consistent
+from tests import systems
+
+
+def with_constant_powers(wscc9):
+    case = psmr.read_case(wscc9 / "wscc9.toml")
+    power = {"p_zip": (0.0, 0.0, 1.0), "q_zip": (0.0, 0.0, 1.0), "v_min": 0.3}
+    loads = tuple(dataclasses.replace(row, **power) for row in case.loads)
+    return psmr.build(dataclasses.replace(case, loads=loads))
+
+
+def test_clearing_begins_again_from_the_undisturbed_system(wscc9):
+    """Constant powers: from the voltages of the fault Newton finds nothing, from those before it it does."""
+    system = with_constant_powers(wscc9)
+    changes = psmr.Fault(bus=4, start=1.0, clear=1.1, x=0.01).changes(system)
+    run = integrate(system, SingleRate("TM", 5e-3), 1.1, changes)
+    before, after = np.flatnonzero(np.isclose(run.t, 1.1))
+    with pytest.raises(SimulationError, match="no solution near the last values"):
+        consistent(system, run.x[before], run.y[before])
+    np.testing.assert_allclose(run.y[after], consistent(system, run.x[after], system.y0), atol=1e-12)
+
+
+def test_devices_out_of_service_stay_where_newton_begins_again(wscc9):
+    """A device beside the network leaves with the clearing: its variable stays, the network begins again."""
+    network = with_constant_powers(wscc9)
+    start = dict(zip((*network.names_x, *network.names_y, *network.names_u), network.w0[:-1], strict=True))
+    beside = Device("D", systems.Quadratic, {})
+    system = assemble([*network.devices, beside], {**start, "D.x": 1.0, "D.y": 1.0})
+    fault = psmr.Fault(bus=4, start=1.0, clear=1.1, x=0.01).changes(system)
+    run = integrate(system, SingleRate("TM", 5e-3), 1.1, [*fault, Change(1.1, out=("D",))])
+    before, after = np.flatnonzero(np.isclose(run.t, 1.1))
+    own = system.names_y.index("D.y")
+    # x' = -y, y = x^2 from 1: y = 1 / (1 + t)^2
+    assert run.y[before, own] == pytest.approx(1 / 2.1**2, rel=1e-4)
+    assert run.y[after, own] == run.y[before, own]
+    without = integrate(system, SingleRate("TM", 5e-3), 1.1, fault)
+    others = [i for i in range(system.m) if i != own]
+    np.testing.assert_allclose(run.y[after, others], without.y[after, others], atol=1e-9)

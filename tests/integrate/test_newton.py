@@ -1,0 +1,129 @@
+"""Newton's method: few iterations where few are needed, and messages that name the culprit otherwise."""
+
+import numpy as np
+import pytest
+
+from psmr.base.errors import SimulationError, SingularError
+from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.schemes.single_rate import SingleRate
+from psmr.integrate.solve.algebraic_solve import consistent
+from tests import systems
+
+
+@pytest.mark.parametrize("newton", ["honest", "dishonest", "very dishonest"])
+@pytest.mark.parametrize("method", ["TM", "BEM", "SDIRK2"])
+def test_a_linear_problem_takes_one_iteration_a_stage(method, newton):
+    system = systems.one(systems.Spring, {"x": 1.0, "force": -4.0})
+    counters = integrate(system, SingleRate(method, 0.01, newton=newton), 1.0).counters
+    stages = 100 * (2 if method == "SDIRK2" else 1)
+    # The very first stage does not know the rate yet and needs a second one to see it.
+    assert counters.newton_iterations["step"] == stages + 1
+    assert counters.refreshes == 0
+
+
+def test_one_residual_and_one_solve_an_iteration():
+    system = systems.two_rates()
+    counters = integrate(system, SingleRate("TM", 0.002), 1.0).counters
+    assert counters.solves["step"] == counters.newton_iterations["step"]
+    # f at the end of a step serves the next one where that starts from there; where it is continued from
+    # earlier results, its first residual is one more.
+    assert counters.residuals["step"] <= counters.newton_iterations["step"] + counters.steps + 1
+
+
+def test_a_step_without_a_solution_names_time_variable_and_remedy():
+    # BEM on x' = x^2: x - h x^2 = x_t has no real solution for h > 1 / (4 x_t), and x(t) = 1 / (1 - t).
+    system = systems.one(systems.Blowup, {"x": 1.0})
+    with pytest.raises(SimulationError) as caught:
+        integrate(system, SingleRate("BEM", 0.3), 2.0)
+    message = str(caught.value)
+    for part in (
+        "s, step 0.3 s",
+        "the step (1 unknowns)",
+        "in parts down to 0.000293 s",
+        "No solution was found",
+        "D.x",
+        "smaller step",
+    ):
+        assert part in message
+
+
+@pytest.mark.parametrize("newton", ["honest", "dishonest", "very dishonest"])
+def test_no_step_ends_where_an_equation_is_not_a_number(newton):
+    # The update that leads there is small and finite: only the residual at the new point is not.
+    system = systems.one(systems.EndOfRoot, {"x": 0.0, "y": 1.0})
+    with pytest.raises(SimulationError, match=r"It is D\.y\. The equation of D\.y has no value") as caught:
+        integrate(system, SingleRate("TM", 0.15, newton=newton), 2.0)
+    assert 0.999 < float(str(caught.value).split()[2]) < 1.0
+
+
+def test_a_step_that_is_too_long_is_taken_in_parts_and_said():
+    # From 1 the step of 0.3 s has no solution, two of 0.15 s have: x = (1 - sqrt(1 - 4 h x_t)) / (2 h).
+    system = systems.one(systems.Blowup, {"x": 1.0})
+    run = integrate(system, SingleRate("BEM", 0.3), 0.3)
+    expected = 1.0
+    for _ in range(2):
+        expected = (1 - np.sqrt(1 - 4 * 0.15 * expected)) / (2 * 0.15)
+    np.testing.assert_allclose(run.x[:, 0], [1.0, expected], rtol=1e-9)
+    counters = run.counters
+    assert (counters.divided, counters.parts, counters.divided_at) == (1, 2, (0.0,))
+
+
+def test_a_later_failure_names_its_own_time():
+    system = systems.one(systems.Blowup, {"x": 1.0})
+    with pytest.raises(SimulationError, match=r"t = (0\.9\d*|1) s, step 0.01 s"):
+        integrate(system, SingleRate("BEM", 0.01), 2.0)
+
+
+def test_numbers_that_overflow_are_named():
+    system = systems.one(systems.Blowup, {"x": 1.0})
+    with pytest.raises(SimulationError, match=r"D\.x = .*, and no quantity is beyond"):
+        integrate(system, SingleRate("FEM", 0.1), 10.0)
+
+
+def test_a_jump_without_a_solution_names_change_and_variable():
+    system = systems.one(systems.NoRoot, {"x": 1.0, "y": 1.0})
+    change = Change(0.5, (("D", "level", 0.5),), label="level raised")
+    with pytest.raises(
+        SimulationError, match=r"level raised \(t = 0.5 s\): .*D\.y.*residual at first D\.y = 1\.5"
+    ):
+        integrate(system, SingleRate("TM", 0.1), 1.0, [change])
+
+
+def test_a_far_jump_is_found_with_damping():
+    # 0 = atan(y - target): undamped Newton diverges from more than 1.39 away.
+    system = systems.one(systems.Arctangent, {"x": 1.0, "y": 0.0})
+    trajectory = integrate(system, SingleRate("TM", 0.1), 1.0, [Change(0.5, (("D", "target", 8.0),))])
+    np.testing.assert_allclose(trajectory.y[trajectory.t > 0.5], 8.0, rtol=1e-11)
+    at = np.flatnonzero(trajectory.t == 0.5)
+    np.testing.assert_allclose(trajectory.y[at, 0], [0.0, 8.0], atol=1e-11)
+
+
+def test_a_singular_g_y_names_the_variable():
+    system = systems.one(systems.NoRoot, {"x": 1.0, "y": 0.0})
+    with pytest.raises(SingularError, match=r"start \(t = 0 s\): the matrix is singular: D\.y"):
+        integrate(system, SingleRate("TM", 0.1), 1.0)
+
+
+def test_consistent_values():
+    system = systems.quadratic().system
+    np.testing.assert_allclose(consistent(system, x=[3.0], y=[0.0]), [9.0], rtol=1e-14)
+
+
+def test_pivots_are_chosen_anew_when_the_old_ones_do_not_suit():
+    # [[s, 1], [1, s]] with s = cos(t): pivots on the diagonal at first, off it where s passes zero.
+    system = systems.one(systems.Turning, {"x": 0.0, "y_a": 1.0, "y_b": 0.0})
+    trajectory = integrate(system, SingleRate("TM", np.pi / 200), np.pi)
+    assert trajectory.counters.repivots > 1
+    s = 2 * np.cos(trajectory.t)
+    np.testing.assert_allclose(trajectory.y[:, 0], (s - 0.5) / (s**2 - 1), rtol=1e-9, atol=1e-9)
+
+
+def test_a_kept_matrix_is_renewed_when_it_slows_down_and_that_is_counted():
+    system = systems.quadratic().system
+    kept = integrate(system, SingleRate("TM", 0.02, newton="very dishonest"), 5.0)
+    fresh = integrate(system, SingleRate("TM", 0.02, newton="honest"), 5.0)
+    counters = kept.counters
+    assert 0 < counters.refreshes < 0.5 * counters.steps
+    assert counters.factorisations_by_role["step"] == 1 + counters.refreshes
+    np.testing.assert_allclose(kept.x, fresh.x, atol=250 * 1e-10)  # the tolerance of each of 250 steps

@@ -1,0 +1,112 @@
+"""Static loads: the published law, what becomes of it below v_min, their way through files and studies."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.base.errors import CaseError, PsmrWarning
+from psmr.dae.declare.mathematics import NumericMath
+from psmr.devices.loads.exponential import ExponentialLoad
+from psmr.devices.loads.zip import ZipLoad
+from psmr.files.read import read_case
+from psmr.files.write import write_case
+from psmr.network.case.tables import LoadRow
+from tests.network.library import PARAMETERS
+
+
+def power(component, voltage, t=2.0, **changes):
+    """Complex power that a load takes at a voltage phasor."""
+    values = {"v_min": 0.7, "shed": 0.0} | PARAMETERS[component] | changes
+    v = SimpleNamespace(v_re=np.real(voltage), v_im=np.imag(voltage), t=t)
+    i_re, i_im = component.equations(NumericMath, v, SimpleNamespace(**values))[2]
+    return -voltage * np.conj(i_re + 1j * i_im)
+
+
+@pytest.mark.parametrize("v", [0.71, 0.9, 0.98, 1.1])
+def test_exponential_load_follows_its_law(v):
+    p = PARAMETERS[ExponentialLoad]
+    expected = complex(p["p"] * (v / 0.98) ** p["exponent_p"], p["q"] * (v / 0.98) ** p["exponent_q"])
+    assert power(ExponentialLoad, v * np.exp(0.4j)) == pytest.approx(expected, rel=1e-14)
+
+
+def test_exponential_load_ramps():
+    grown = power(ExponentialLoad, 0.9 + 0.2j, t=3.5)
+    whole = power(ExponentialLoad, 0.9 + 0.2j, p=1.25 + 0.2 * 1.5, q=0.5 - 0.1 * 1.5)
+    assert grown == pytest.approx(whole, rel=1e-14)
+
+
+@pytest.mark.parametrize("v", [0.69, 0.3, 1e-6])
+def test_exponential_load_is_an_impedance_below_v_min(v):
+    at_v_min = power(ExponentialLoad, 0.7 + 0j)
+    assert power(ExponentialLoad, v * np.exp(-1j)) == pytest.approx(at_v_min * (v / 0.7) ** 2, rel=1e-13)
+
+
+@pytest.mark.parametrize(("exponent", "part"), [(2, "z"), (1, "i"), (0, "p")])
+@pytest.mark.parametrize("v", [0.4, 0.95])
+def test_exponents_0_1_2_are_the_parts_of_a_zip_load(exponent, part, v):
+    one = {f"{s}_{k}": float(k == part) for s in "pq" for k in "zip"}
+    expected = power(ZipLoad, v + 0.1j, **one)
+    assert power(ExponentialLoad, v + 0.1j, exponent_p=exponent, exponent_q=exponent) == pytest.approx(
+        expected, rel=1e-14
+    )
+
+
+@pytest.fixture(scope="module")
+def case():
+    from tests.conftest import ROOT
+
+    case = read_case(ROOT / "cases" / "wscc9" / "wscc9.toml")
+    first = LoadRow(5, 125.0, 50.0, exponent_p=1.3, exponent_q=2.6, v_min=0.6)
+    return replace(case, loads=(first, *case.loads[1:]))
+
+
+def test_exponential_load_in_a_file(case, tmp_path):
+    write_case(case, tmp_path / "out.toml")
+    assert read_case(tmp_path / "out.toml") == case
+    assert 'model = "exponential"' in (tmp_path / "out.toml").read_text()
+
+
+def test_other_formats_do_not_lose_an_exponential_load_silently(case, tmp_path):
+    static = replace(case, generators=tuple(replace(row, devices=()) for row in case.generators))
+    write_case(static, tmp_path / "out.raw")
+    assert "IEELBL" in (tmp_path / "out.dyr").read_text()
+    with pytest.warns(PsmrWarning, match="3 loads that depend on the voltage"):
+        write_case(case, tmp_path / "out.m")
+    constant = replace(case.loads[0], exponent_p=0.0, exponent_q=0.0)
+    with pytest.warns(PsmrWarning, match="2 loads that depend on the voltage"):
+        write_case(replace(case, loads=(constant, *case.loads[1:])), tmp_path / "out.m")
+
+
+def test_exponential_load_trips_and_comes_back(case):
+    system = psmr.build(case)
+    off, on = psmr.LoadTrip(5, 1.0, 0.25, reconnect=1.2).changes(system)
+    assert {key: value for _, key, value in off.parameters} == {"p": 0.9375, "q": 0.375}
+    assert {key: value for _, key, value in on.parameters} == {"p": 1.25, "q": 0.5}
+
+
+def test_exponential_load_below_its_v_min_is_named(case):
+    low = replace(case.loads[0], v_min=1.2)
+    with pytest.raises(CaseError, match=r"\(load5\): v_min = 1\.2: the power flow's voltage there is 0\.99"):
+        psmr.build(replace(case, loads=(low, *case.loads[1:])))
+    # An impedance at every voltage has no v_min.
+    psmr.build(replace(case, loads=(replace(low, exponent_p=2.0, exponent_q=2.0), *case.loads[1:])))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"exponent_p": 1.0}, r"exponent_q = None: must be given: both exponents, or neither"),
+        ({"exponent_p": 1.0, "exponent_q": float("nan")}, "exponent_q = nan: must be finite"),
+        (
+            {"exponent_p": 1.0, "exponent_q": 1.0, "p_zip": (1.0, 0.0, 0.0)},
+            r"p_zip = .*: must be left out beside exponent_p and exponent_q",
+        ),
+        ({}, r"p_zip = \(\): must be three fractions"),
+    ],
+)
+def test_wrong_row_is_named(given, message):
+    with pytest.raises(CaseError, match=message):
+        LoadRow(5, 1.0, 1.0, **given)
