@@ -9,7 +9,7 @@ import psmr
 from psmr.base.errors import CaseError
 from psmr.dae.declare.mathematics import NumericMath as M
 from psmr.devices.catalogue import defaults
-from psmr.devices.loads.composite import air_conditioner, rest
+from psmr.devices.loads.composite import air_conditioner, static_parts
 from psmr.devices.loads.composite.cmld import CMLD
 from psmr.devices.loads.composite.start import start
 from tests.network.composite import PARAMETERS, read, system_with, text
@@ -100,13 +100,15 @@ def test_electronics_leave_and_a_part_comes_back():
     for v in path:
         expected, vmin = electronic_published(v, vmin, 0.8, 0.5, 0.4)
         least = min(least, v)
-        current = rest.electronics(M, SimpleNamespace(v_m=v, v_y=v), of(v_el=least, pf_el=1.0), (v, 0.0), 0.7)
+        current = static_parts.electronics(
+            M, SimpleNamespace(v_m=v, v_y=v), of(v_el=least, pf_el=1.0), (v, 0.0), 0.7
+        )
         assert current[0] * v == pytest.approx(0.7 * expected if v > 0.5 else 0.0, abs=1e-12)
 
 
 def test_static_load_follows_voltage_and_frequency():
     p = of(v_l=0.98, v_z=0.5)
-    i = rest.static(M, p, (0.9, 0.0), 0.9, 0.01, 0.4, -0.1)
+    i = static_parts.static(M, p, (0.9, 0.0), 0.9, 0.01, 0.4, -0.1)
     x = 0.9 / 0.98
     active = 0.4 * (0.5 * x**2 + 0.3 * x + 0.2) * (1 + 1.2 * 0.01)
     reactive = -0.1 * (-0.5 * x**2 + 1.5 * x + 0.0) * (1 - 0.01)

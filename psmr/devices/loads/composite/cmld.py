@@ -8,7 +8,7 @@ from typing import Any
 
 from psmr.dae.declare.component import Component, Parameter, Terms, fraction
 from psmr.devices.blocks import lag, phasor_frequency
-from psmr.devices.loads.composite import air_conditioner, feeder, rest, three_phase
+from psmr.devices.loads.composite import air_conditioner, feeder, static_parts, three_phase
 from psmr.devices.loads.composite.start import guess, positions, start
 from psmr.devices.loads.motors import STANDSTILL
 from psmr.devices.machines import F_N, S_BASE
@@ -52,8 +52,11 @@ def _used(m: Any, v: Any, p: Any) -> tuple[list, tuple]:
         parts.append((base * three_phase.on_line(m, p, k), current))
     parts += [
         (p.fm_d / one * p.p_load / p.lf_d, air_conditioner.motors(m, v, p, u, df)),
-        (p.f_el / one * p.p_load, rest.electronics(m, v, p, u, 1)),
-        (1, rest.static(m, p, u, voltage, df, v.p_s, v.p_s * rest.tangent(p.pf_s))),
+        (p.f_el / one * p.p_load, static_parts.electronics(m, v, p, u, 1)),
+        (
+            1,
+            static_parts.static(m, p, u, voltage, df, v.p_s, v.p_s * static_parts.tangent(p.pf_s)),
+        ),
     ]
     return derivatives, tuple(sum(base * current[i] for base, current in parts) for i in (0, 1))
 
@@ -74,7 +77,7 @@ class CMLD(Component):
     tap nearest to the middle of [v_min, v_max], shortens the feeder where the load bus would be below 0.95
     pu, and chooses the feeder's susceptance b_f with which the bus has the power flow's reactive power; p_s
     and b_f are set-points. Parameters of transformer and feeder are those of `feeder`, of the motors A to C
-    `three_phase`, of D `air_conditioner`, of what is no motor `rest`, in these modules' texts. Equivalent
+    `three_phase`, of D `air_conditioner`, of the others `static_parts`, in these modules' texts. Equivalent
     shunts stay as they are when end uses trip. Source: WECC Dynamic Composite Load Model (CMPLDW)
     Specifications (2015; MVS 2021); Q. Huang et al., A Reference Implementation of WECC Composite Load Model
     in Matlab and GridPACK, arXiv:1708.00939; PowerWorld, CMPLDW and MOTORW; PSS/E, CMLDBLU2.
@@ -107,22 +110,22 @@ class CMLD(Component):
     locals().update(feeder.PARAMETERS)
     for _k in three_phase.LETTERS:
         locals().update(three_phase.parameters(_k))
-    locals().update(air_conditioner.PARAMETERS | rest.PARAMETERS)
+    locals().update(air_conditioner.PARAMETERS | static_parts.PARAMETERS)
     standstill = STANDSTILL
     for _k in three_phase.LETTERS:
         locals().update(three_phase.decided(_k))
-    locals().update(feeder.DECIDED | air_conditioner.DECIDED | rest.DECIDED)
+    locals().update(feeder.DECIDED | air_conditioner.DECIDED | static_parts.DECIDED)
 
     actions = (
         *feeder.tap_actions(_regulated),
         *(action for k in three_phase.LETTERS for action in three_phase.actions(k, _voltage)),
         *air_conditioner.actions(_voltage, _rises),
-        *rest.actions(_rises),
+        *static_parts.actions(_rises),
     )
     memory = (
         "p_load",
         *(name for k in three_phase.LETTERS for name in three_phase.decided(k)),
-        *(*feeder.DECIDED, *air_conditioner.DECIDED, *rest.DECIDED),
+        *(*feeder.DECIDED, *air_conditioner.DECIDED, *static_parts.DECIDED),
     )
 
     @staticmethod
@@ -137,7 +140,7 @@ class CMLD(Component):
                 " is between them; widen the range, or take another step"
             )
         wrong = (three_phase.conflict(p, k) for k in three_phase.LETTERS)
-        return next(filter(None, (*wrong, air_conditioner.conflict(p), rest.conflict(p))), None)
+        return next(filter(None, (*wrong, air_conditioner.conflict(p), static_parts.conflict(p))), None)
 
     @staticmethod
     def prepared(p: Mapping[str, float]) -> Mapping[str, float]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from psmr.base.errors import CaseError
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.loads.composite import air_conditioner, rest, three_phase
+from psmr.devices.loads.composite import air_conditioner, static_parts, three_phase
 from psmr.devices.loads.composite.feeder import LEAST_VOLTAGE, shares
 
 ITERATIONS = 60
@@ -173,14 +173,14 @@ def _static(q: Any) -> tuple[float, float]:
     """Return P and Q of the static load."""
     left = 1 - sum(_share(q, name) for name in ("fm_a", "fm_b", "fm_c", "fm_d", "f_el"))
     power = max(left, 0.0) * q.p_load
-    return power, power * rest.tangent(q.pf_s)
+    return power, power * static_parts.tangent(q.pf_s)
 
 
 def _reactive(q: Any, u: complex, power: float) -> float:
     """Return the reactive power in pu of all end uses that take a power at a voltage."""
     q.p_load = power
-    total = _static(q)[1] + _share(q, "f_el") * power * rest.tangent(q.pf_el)
-    total += _share(q, "fm_d") * power * rest.tangent(q.pf_d)
+    total = _static(q)[1] + _share(q, "f_el") * power * static_parts.tangent(q.pf_el)
+    total += _share(q, "fm_d") * power * static_parts.tangent(q.pf_d)
     for k in three_phase.LETTERS:
         part = _share(q, f"fm_{k}") * power
         current = three_phase.at_rest(q, k, u)[2]
@@ -191,7 +191,7 @@ def _reactive(q: Any, u: complex, power: float) -> float:
 def _air_conditioners(q: Any, voltage: float) -> dict[str, float]:
     """Return p_run, q_run and v_x of motor D."""
     more_p, more_q = air_conditioner.above_run(NumericMath, q, voltage)
-    p_run, q_run = q.lf_d - more_p, q.lf_d * rest.tangent(q.pf_d) - more_q
+    p_run, q_run = q.lf_d - more_p, q.lf_d * static_parts.tangent(q.pf_d) - more_q
     conductance = q.r_stall / (q.r_stall**2 + q.x_stall**2)
 
     def above(v: float) -> float:

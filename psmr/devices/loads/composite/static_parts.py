@@ -1,4 +1,4 @@
-"""What is no motor in a composite load: electronics, which leave at a low voltage, and the static load.
+"""The parts of a composite load without a motor: electronics, which trip at low voltage, and static load.
 
 ::
 
