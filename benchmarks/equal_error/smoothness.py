@@ -37,9 +37,9 @@ from benchmarks.equal_error.records import append, done
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.solve.status import DONE, FULL
-from psmr.integrate.step.encoded import AT_START
 from psmr.integrate.step.loop import run_program
 from psmr.integrate.step.machine import VALID_OF
+from psmr.integrate.step.program_table import AT_START
 from tests.disturbances import DISTURBANCES, LARGE, Disturbance, system_of, title, values_at
 
 Reals = NDArray[np.float64]

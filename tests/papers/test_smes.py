@@ -287,7 +287,7 @@ def test_settled_nodes_are_the_default_and_leave_more_room_for_micro_steps():
 
 
 def test_the_scheme_of_a_saved_run_is_made_again():
-    from psmr.study.run.encoded import Decoder, Encoder
+    from psmr.study.run.serialise import Decoder, Encoder
 
     scheme = Smes(0.1, 0.01, 2)
     assert Decoder(lambda _: None).decode(Encoder().encode(scheme)) == scheme

@@ -7,7 +7,7 @@ from psmr.integrate.control.corners import HALVINGS
 from psmr.integrate.solve.evaluate import evaluate
 from psmr.integrate.solve.records import BOUNDED, LOWER_AT, UPPER_AT, VALID, kept_of, limits_of, matrix_of
 from psmr.integrate.solve.vector_kernels import copy
-from psmr.integrate.step.encoded import AT_START
+from psmr.integrate.step.program_table import AT_START
 
 # A limit that is met or left within a step ends the step where the state is away from it by more tolerances
 # than this; nearer than this part of the step to either end it is passed as it is.

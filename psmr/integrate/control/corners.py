@@ -32,7 +32,7 @@ from psmr.integrate.solve.records import (
     work_of,
 )
 from psmr.integrate.solve.vector_kernels import VECTOR_CHUNK, largest_size
-from psmr.integrate.step.encoded import AT_START
+from psmr.integrate.step.program_table import AT_START
 from psmr.integrate.tableaux.tableaux import Tableau
 
 # Corners that make this much of the tolerance of a step together are left to the error control, and where one

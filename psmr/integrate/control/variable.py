@@ -42,11 +42,11 @@ from psmr.integrate.solve.records import follow_until
 from psmr.integrate.solve.solver import ALL
 from psmr.integrate.solve.status import DONE, FULL, NO_ROOM, SPENT, VANISHED, Status
 from psmr.integrate.solve.vector_kernels import copy
-from psmr.integrate.step.encoded import AT_START, OPERATION, SAVE, TARGET
 from psmr.integrate.step.engine import Choices, ProgramEngine
 from psmr.integrate.step.loop import run_program
 from psmr.integrate.step.machine import EFFORT, SHARPER, VALID_OF
 from psmr.integrate.step.program import Program
+from psmr.integrate.step.program_table import AT_START, OPERATION, SAVE, TARGET
 from psmr.integrate.tableaux.implicit_pairs import LEAST_TOLERANCE, ImplicitPair
 
 Reals = NDArray[np.float64]
@@ -102,7 +102,7 @@ class Control(NamedTuple):
     counts
         Accepted and rejected steps.
     outliving
-        Places of points of a step and of the same after it; see `psmr.integrate.step.encoded`.
+        Places of points of a step and of the same after it; see `psmr.integrate.step.program_table`.
     raw
         (n,) room for rates without limits.
     corners

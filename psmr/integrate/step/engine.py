@@ -17,7 +17,6 @@ from psmr.integrate.solve.newton import POLICIES
 from psmr.integrate.solve.ramps import Place
 from psmr.integrate.solve.sides import Sides, read_by, sides_of, sides_within
 from psmr.integrate.solve.status import DONE, STALE
-from psmr.integrate.step.encoded import Encoded, blocks_of, encode
 from psmr.integrate.step.loop import advance
 from psmr.integrate.step.machine import (
     AGE,
@@ -43,6 +42,7 @@ from psmr.integrate.step.network_response import (
 )
 from psmr.integrate.step.past import Past, forget, no_past
 from psmr.integrate.step.program import Program
+from psmr.integrate.step.program_table import Encoded, blocks_of, encode
 from psmr.integrate.step.time_grid import TimeGrid
 from psmr.integrate.step.validity import EVERY, MOST_GAIN, MOST_ROUNDS, Probe, no_probe
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.solve.records import places_of, work_of
 from psmr.integrate.solve.vector_kernels import position
-from psmr.integrate.step.encoded import BLOCK, COUNT, LIST, NUMBERS
 from psmr.integrate.step.machine import VALID_OF
+from psmr.integrate.step.program_table import BLOCK, COUNT, LIST, NUMBERS
 
 # The largest sum of the sizes of the weights of an extrapolation: most stages are solved to a thousandth of
 # what Newton is asked for.

@@ -30,7 +30,20 @@ from psmr.integrate.solve.status import (
     SLOW_TO_AGREE,
 )
 from psmr.integrate.solve.vector_kernels import copy, position
-from psmr.integrate.step.encoded import (
+from psmr.integrate.step.machine import (
+    AUTONOMOUS,
+    CORRECTIONS,
+    DIFFERENCE,
+    EFFORT,
+    FAILED,
+    GROWTHS,
+    ROUND,
+    SHARPER,
+    SOLVING,
+    VALID_OF,
+)
+from psmr.integrate.step.past import HERE, keep, learn, start, taken_back
+from psmr.integrate.step.program_table import (
     ALGEBRAIC,
     ANEW,
     BASE,
@@ -51,19 +64,6 @@ from psmr.integrate.step.encoded import (
     STRIDE,
     TARGET,
 )
-from psmr.integrate.step.machine import (
-    AUTONOMOUS,
-    CORRECTIONS,
-    DIFFERENCE,
-    EFFORT,
-    FAILED,
-    GROWTHS,
-    ROUND,
-    SHARPER,
-    SOLVING,
-    VALID_OF,
-)
-from psmr.integrate.step.past import HERE, keep, learn, start, taken_back
 
 # Rounds in which explicit states and the limits that move with them settle: enough for a contraction of 3/4.
 MOST_ROUNDS = 100

@@ -15,7 +15,23 @@ from psmr.integrate.solve.explicit import project
 from psmr.integrate.solve.records import VALID, kept_of
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_SETTLED, SLOW_TO_AGREE, STALE
 from psmr.integrate.solve.vector_kernels import copy
-from psmr.integrate.step.encoded import (
+from psmr.integrate.step.extrapolation import extrapolate
+from psmr.integrate.step.instructions import add, agree, levels, mix, stage
+from psmr.integrate.step.machine import (
+    AGE,
+    AUTONOMOUS,
+    DIVIDED,
+    DUE,
+    GROWTHS,
+    LEAST,
+    PARTS,
+    REMEMBER,
+    ROUND,
+    SOLVING,
+    VALID_OF,
+)
+from psmr.integrate.step.past import forget
+from psmr.integrate.step.program_table import (
     ADD,
     AGAIN,
     AT_OLDER,
@@ -39,22 +55,6 @@ from psmr.integrate.step.encoded import (
     TARGET,
     TIMES,
 )
-from psmr.integrate.step.extrapolation import extrapolate
-from psmr.integrate.step.instructions import add, agree, levels, mix, stage
-from psmr.integrate.step.machine import (
-    AGE,
-    AUTONOMOUS,
-    DIVIDED,
-    DUE,
-    GROWTHS,
-    LEAST,
-    PARTS,
-    REMEMBER,
-    ROUND,
-    SOLVING,
-    VALID_OF,
-)
-from psmr.integrate.step.past import forget
 from psmr.integrate.step.validity import begin, factorised, gain, next_trial
 
 # The least part of a step that is tried: the jump of a limiter, or a voltage that turns within a step, is

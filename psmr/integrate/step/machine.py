@@ -29,7 +29,7 @@ class Machine(NamedTuple):
     Attributes
     ----------
     code, numbers
-        The program; see `psmr.integrate.step.encoded`.
+        The program; see `psmr.integrate.step.program_table`.
     part_code, part_numbers
         The program of a part of a step: without history.
     blocks

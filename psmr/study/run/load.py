@@ -22,9 +22,9 @@ from psmr.base.files import unreadable
 from psmr.dae.system.validate_tables import first_invalid_table
 from psmr.files.text import require_file
 from psmr.study.detectors.finding import Stop
-from psmr.study.run.encoded import Damaged, Decoder
 from psmr.study.run.run import Run
 from psmr.study.run.save import ARRAY, BODY, FORMAT, HEAD, VERSION
+from psmr.study.run.serialise import Damaged, Decoder
 
 
 def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:

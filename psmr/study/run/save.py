@@ -12,7 +12,7 @@ from psmr.base.errors import InputError
 from psmr.base.files import RUNS, OutputTransaction, require_suffix
 from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
-from psmr.study.run.encoded import Encoder
+from psmr.study.run.serialise import Encoder
 
 FORMAT, VERSION = "psmr-run", 3
 HEAD, BODY, ARRAY = "head.json", "run.json", "arrays/{}.npy"
