@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from psmr.dae.compile import machine
+from psmr.dae.compile import machine_code
 from psmr.dae.compile.cache import folder as folders
 from psmr.dae.compile.cache.entry import read_entry, write_entry
 from psmr.dae.compile.cache.sources import statements_digest
@@ -91,7 +91,7 @@ class _Kernels:
         switches = self.traced.switches
         digest = hashlib.sha256(self.traced.digest([*derivatives, *switches.margins, *switches.shares]))
         shape = places, len(self.varying), len(switches.margins), switches.rows
-        digest.update(repr((shape, _emitter(), machine.description())).encode())
+        digest.update(repr((shape, _emitter(), machine_code.description())).encode())
         return digest.hexdigest()[:24]
 
     @property
@@ -122,14 +122,14 @@ class _Kernels:
         switches = self.traced.switches
         return CompiledComponent(
             self.component,
-            machine.address(f"residual_{self.key}") if self.traced.expressions else 0,
-            machine.address(f"jacobian_{self.key}") if self.varying else 0,
-            machine.address(f"constant_{self.key}") if self.constant else 0,
+            machine_code.address(f"residual_{self.key}") if self.traced.expressions else 0,
+            machine_code.address(f"jacobian_{self.key}") if self.varying else 0,
+            machine_code.address(f"constant_{self.key}") if self.constant else 0,
             tuple((row, column) for row, column, _ in (*self.varying, *self.constant)),
             len(self.varying),
             self.traced.timed,
-            machine.address(f"margins_{self.key}") if switches.margins else 0,
-            machine.address(f"shares_{self.key}") if switches.shares else 0,
+            machine_code.address(f"margins_{self.key}") if switches.margins else 0,
+            machine_code.address(f"shares_{self.key}") if switches.shares else 0,
             len(switches.margins),
             switches.rows,
         )
@@ -143,7 +143,7 @@ def _folder() -> Path:
 @functools.cache
 def _emitter() -> str:
     """Return the hash of the sources that turn expressions into machine code."""
-    names = ("codegen", "emit", "expression", "derivative", "machine", "schedule")
+    names = ("codegen", "emit", "expression", "derivative", "machine_code", "schedule")
     return statements_digest([Path(__file__).with_name(f"{name}.py") for name in names])
 
 
@@ -185,9 +185,9 @@ def compile_components(
             many = "a component model" if len(missing) == 1 else f"{len(missing)} component models"
             announce(many, SECONDS_A_COMPONENT * len(missing))
         for kernels in progress(missing):
-            found[kernels.key] = data = machine.machine_code(kernels.text())
+            found[kernels.key] = data = machine_code.machine_code(kernels.text())
             write_entry(kernels.entry, data)
-        machine.load(data for data in found.values() if data)
+        machine_code.load(data for data in found.values() if data)
         _loaded.update(unknown)
         _compiled.update((kernels.component, kernels.loaded()) for kernels in new)
         return tuple(_compiled[c] for c in wanted)
