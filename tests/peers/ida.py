@@ -24,9 +24,9 @@ from psmr.integrate.solve.records import (
     LOWER_SLOT,
     UPPER_SLOT,
     VALID,
-    kept_of,
     limits_of,
     matrix_of,
+    newton_state_of,
     work_of,
 )
 
@@ -41,7 +41,7 @@ PACE = 1e4
 @lean
 def limited_residual(block, w, rate, out):  # type: ignore[no-untyped-def]
     """Write the residual at w and the rates; see `IdaRun`."""
-    kept_of(block).memory[VALID] = 0.0
+    newton_state_of(block).memory[VALID] = 0.0
     evaluate(block, w)
     move_limits(block, w)
     limits, F, states = limits_of(block), matrix_of(block).F, work_of(block).known.size

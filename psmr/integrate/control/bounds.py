@@ -5,7 +5,15 @@ from __future__ import annotations
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.control.corners import HALVINGS
 from psmr.integrate.solve.evaluate import evaluate
-from psmr.integrate.solve.records import BOUNDED, LOWER_AT, UPPER_AT, VALID, kept_of, limits_of, matrix_of
+from psmr.integrate.solve.records import (
+    BOUNDED,
+    LOWER_AT,
+    UPPER_AT,
+    VALID,
+    limits_of,
+    matrix_of,
+    newton_state_of,
+)
 from psmr.integrate.solve.vector_kernels import copy
 from psmr.integrate.step.program_table import AT_START
 
@@ -73,10 +81,10 @@ def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ign
         if not (meets or leaves) and -0.5 * last <= BEYOND * least:  # it stays
             continue
         if ready == 1:
-            kept_of(block).memory[VALID] = 0.0
+            newton_state_of(block).memory[VALID] = 0.0
             evaluate(block, start)
             copy(matrix.F, control.raw)
-            kept_of(block).memory[VALID] = 0.0
+            newton_state_of(block).memory[VALID] = 0.0
             evaluate(block, w)
             ready = 2
         if not meets:

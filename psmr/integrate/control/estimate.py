@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.solve.lu import solve
-from psmr.integrate.solve.records import WORST_AT, kept_of, limits_of, lu_of, places_of, work_of
+from psmr.integrate.solve.records import WORST_AT, limits_of, lu_of, newton_state_of, places_of, work_of
 from psmr.integrate.solve.vector_kernels import largest_part, position
 
 
@@ -47,5 +47,5 @@ def filtered_estimate(block, rates, weights, h, w):  # type: ignore[no-untyped-d
 def largest_error(block, w, tolerance):  # type: ignore[no-untyped-def]
     """Return the largest entry of `update` relative to tolerance max(1, |w|); its place is kept."""
     largest, at = largest_part(work_of(block).update, places_of(block), w, tolerance)
-    kept_of(block).counts[WORST_AT] = at
+    newton_state_of(block).counts[WORST_AT] = at
     return largest

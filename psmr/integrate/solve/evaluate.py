@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import residual
-from psmr.integrate.solve.records import RESIDUALS, VALID, follows, kept_of, matrix_of, ramps_of
+from psmr.integrate.solve.records import RESIDUALS, VALID, follows, matrix_of, newton_state_of, ramps_of
 from psmr.integrate.solve.views import reals
 
 
@@ -33,7 +33,7 @@ def follow_ramps(block, w):  # type: ignore[no-untyped-def]
 @lean
 def evaluate(block, w):  # type: ignore[no-untyped-def]
     """Write the raw residual at w into F, unless it is there."""
-    kept = kept_of(block)
+    kept = newton_state_of(block)
     if kept.memory[VALID] == 0.0:
         matrix = matrix_of(block)
         follow_ramps(block, w)

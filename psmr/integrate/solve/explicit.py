@@ -10,9 +10,9 @@ from psmr.integrate.solve.records import (
     STATE,
     UPPER_AT,
     VALID,
-    kept_of,
     limits_of,
     matrix_of,
+    newton_state_of,
     work_of,
 )
 
@@ -44,4 +44,4 @@ def place(block, w):  # type: ignore[no-untyped-def]
         w[variables[i]] = known[i]
     follow_ramps(block, w)
     clip(block, w)
-    kept_of(block).memory[VALID] = 0.0
+    newton_state_of(block).memory[VALID] = 0.0

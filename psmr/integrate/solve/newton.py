@@ -38,9 +38,9 @@ from psmr.integrate.solve.records import (
     VALID,
     WORST,
     WORST_AT,
-    kept_of,
     lu_of,
     matrix_of,
+    newton_state_of,
     places_of,
     search_of,
     work_of,
@@ -99,7 +99,7 @@ def defect_at(block, w, a):  # type: ignore[no-untyped-def]
 @lean
 def renew(block, w, a):  # type: ignore[no-untyped-def]
     """Evaluate and factorise the Newton matrix at w, with new pivots where the old ones do not suit it."""
-    matrix, lu, search, kept = matrix_of(block), lu_of(block), search_of(block), kept_of(block)
+    matrix, lu, search, kept = matrix_of(block), lu_of(block), search_of(block), newton_state_of(block)
     J = matrix.J
     jacobian(matrix.table, matrix.constant, w, J)
     for slot in matrix.state_slots:
@@ -121,7 +121,7 @@ def renew(block, w, a):  # type: ignore[no-untyped-def]
 @lean
 def improve(block, w):  # type: ignore[no-untyped-def]
     """Solve for the update and add it to w; return its norm."""
-    work, places, kept = work_of(block), places_of(block), kept_of(block)
+    work, places, kept = work_of(block), places_of(block), newton_state_of(block)
     update, largest = work.update, 0
     solve(lu_of(block), work.defect, update)
     kept.counts[SOLVES] += 1
@@ -138,7 +138,7 @@ def improve(block, w):  # type: ignore[no-untyped-def]
 @lean
 def find_worst(block, w):  # type: ignore[no-untyped-def]
     """Keep which variable the last update in w changed most, for the words on a failure."""
-    _, kept_of(block).counts[WORST_AT] = largest_part(work_of(block).update, places_of(block), w, 1.0)
+    _, newton_state_of(block).counts[WORST_AT] = largest_part(work_of(block).update, places_of(block), w, 1.0)
 
 
 @lean
@@ -151,7 +151,7 @@ def _done(block, w):  # type: ignore[no-untyped-def]
 @lean
 def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
     """Solve one stage from the guess in w; `known` holds K, w[-1] the time of the stage; return a status."""
-    kept, defect = kept_of(block), work_of(block).defect
+    kept, defect = newton_state_of(block), work_of(block).defect
     memory, count = kept.memory, kept.counts
     due = memory[SCALE] != a
     planned, last, fresh = due and memory[SCALE] != OUTWORN, 0.0, False
@@ -211,7 +211,7 @@ def _shifted_defect(block, w, a):  # type: ignore[no-untyped-def]
     """Write the Newton residual at w, less what a continuation keeps of its first one."""
     evaluate(block, w)
     defect_at(block, w, a)
-    share, work = kept_of(block).memory[KEPT], work_of(block)
+    share, work = newton_state_of(block).memory[KEPT], work_of(block)
     if share != 0.0:
         for i in range(work.defect.size):
             work.defect[i] -= share * work.shift[i]
@@ -227,7 +227,7 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
     point, but the matrix keeps those of the iterate within a search, so that a set of limits that swaps back
     and forth is damped out.
     """
-    variables, work, kept = matrix_of(block).variables, work_of(block), kept_of(block)
+    variables, work, kept = matrix_of(block).variables, work_of(block), newton_state_of(block)
     memory, count, start, full = kept.memory, kept.counts, work.start, work.full
     count[DAMPED_SOLVES] += 1
     lapses = 0

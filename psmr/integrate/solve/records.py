@@ -293,7 +293,7 @@ def search_of(block):  # type: ignore[no-untyped-def]
 
 
 @lean
-def kept_of(block):  # type: ignore[no-untyped-def]
+def newton_state_of(block):  # type: ignore[no-untyped-def]
     """Open what outlives a call: memory and counts."""
     r = integers(block, ROW)
     return NewtonState(reals(r[104], r[105]), integers(r[106], r[107]))

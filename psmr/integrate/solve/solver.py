@@ -22,8 +22,8 @@ from psmr.integrate.solve.records import (
     RATE,
     SCALE,
     VALID,
-    kept_of,
     matrix_of,
+    newton_state_of,
     places_of,
     solver_of,
     work_of,
@@ -43,7 +43,7 @@ ALL, DAMPED, PLAIN = range(3)
 
 @lean
 def _restore(block, w):  # type: ignore[no-untyped-def]
-    guess, variables, memory = work_of(block).guess, matrix_of(block).variables, kept_of(block).memory
+    guess, variables, memory = work_of(block).guess, matrix_of(block).variables, newton_state_of(block).memory
     for i in range(guess.size):
         w[variables[i]] = guess[i]
     memory[SCALE], memory[RATE], memory[VALID] = np.nan, 1.0, 0.0
@@ -52,7 +52,7 @@ def _restore(block, w):  # type: ignore[no-untyped-def]
 @unit(_SIGNATURE, "the solver", 4)
 def solve_block(block, w_address, size, a, policy, tolerance, effort):  # type: ignore[no-untyped-def]
     """Solve a block for its variables in w, from the guess there; return a status."""
-    w, kept = reals(w_address, size), kept_of(block)
+    w, kept = reals(w_address, size), newton_state_of(block)
     guess, places = work_of(block).guess, places_of(block)
     for i in range(guess.size):
         guess[i] = w[position(places, i)]

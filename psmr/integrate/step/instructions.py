@@ -15,8 +15,8 @@ from psmr.integrate.solve.records import (
     SCALE,
     VALID,
     WORST_AT,
-    kept_of,
     matrix_of,
+    newton_state_of,
     places_of,
     work_of,
 )
@@ -90,8 +90,8 @@ def close(algebraic, block, w, policy, tolerance, effort):  # type: ignore[no-un
     Where y moves limits of x, both are repeated until they agree.
     """
     for _ in range(MOST_ROUNDS):
-        kept_of(block).memory[VALID] = 0.0
-        kept_of(algebraic).memory[VALID] = 0.0
+        newton_state_of(block).memory[VALID] = 0.0
+        newton_state_of(algebraic).memory[VALID] = 0.0
         if work_of(algebraic).update.size > 0:
             status = solve(algebraic, w, 0.0, policy, tolerance, effort)
             if status != DONE:
@@ -121,9 +121,9 @@ def _implicit(machine, row, block, a, w, tolerance, effort):  # type: ignore[no-
     """Solve the block's rows together."""
     state, number = machine.state, row[BLOCK]
     if state[VALID_OF] != number or state[AUTONOMOUS] == 0:
-        kept_of(block).memory[VALID] = 0.0
+        newton_state_of(block).memory[VALID] = 0.0
     if machine.policy == DISHONEST and _due(row, machine.loops):
-        kept_of(block).memory[SCALE] = np.nan
+        newton_state_of(block).memory[SCALE] = np.nan
     status = solve(block, w, a, machine.policy, tolerance, effort)
     state[VALID_OF] = state[FAILED] = number
     if status != DONE:
@@ -145,12 +145,12 @@ def _explicit(machine, row, block, w, tolerance, effort):  # type: ignore[no-unt
     state[VALID_OF] = -1
     for q in range(work_of(block).known.size):
         if not np.isfinite(w[variables[q]]):  # no Newton update would notice
-            kept_of(block).counts[WORST_AT] = q
+            newton_state_of(block).counts[WORST_AT] = q
             state[FAILED], state[SOLVING] = row[BLOCK], 0
             return NOT_FINITE
     algebraic = machine.blocks[row[ALGEBRAIC]]
     if machine.policy == DISHONEST and _due(row, machine.loops):
-        kept_of(algebraic).memory[SCALE] = np.nan
+        newton_state_of(algebraic).memory[SCALE] = np.nan
     status = close(algebraic, block, w, machine.policy, tolerance, effort)
     if status != DONE:
         state[FAILED], state[SOLVING] = row[ALGEBRAIC], 1
@@ -178,7 +178,7 @@ def _attempt(machine, row, block, a, w):  # type: ignore[no-untyped-def]
         machine.state,
         machine.tolerance * machine.measured[SHARPER],
     )
-    kept = kept_of(block if a != 0.0 else machine.blocks[row[ALGEBRAIC]])
+    kept = newton_state_of(block if a != 0.0 else machine.blocks[row[ALGEBRAIC]])
     before = kept.counts[ITERATIONS] + kept.counts[RESIDUALS]
     kind = start(past, slot, row[PASS], block, w) if slot >= 0 else HERE
     first = kind != HERE

@@ -12,7 +12,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.reference import by_reference
 from psmr.integrate.solve.explicit import project
-from psmr.integrate.solve.records import VALID, kept_of
+from psmr.integrate.solve.records import VALID, newton_state_of
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_SETTLED, SLOW_TO_AGREE, STALE
 from psmr.integrate.solve.vector_kernels import copy
 from psmr.integrate.step.extrapolation import extrapolate
@@ -87,7 +87,7 @@ def run_program(machine, code, numbers, h, w):  # type: ignore[no-untyped-def]
         elif operation == RATE:
             block = machine.blocks[row[BLOCK]]
             if state[VALID_OF] != row[BLOCK] or state[AUTONOMOUS] == 0:
-                kept_of(block).memory[VALID] = 0.0
+                newton_state_of(block).memory[VALID] = 0.0
             project(block, w, machine.rates[row[TARGET]])
             state[VALID_OF] = row[BLOCK]
         elif operation == AGAIN:

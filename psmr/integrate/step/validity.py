@@ -28,7 +28,7 @@ from psmr.dae.compile.decorators import lean
 from psmr.integrate.solve.evaluate import evaluate
 from psmr.integrate.solve.lu import solve
 from psmr.integrate.solve.pivots import READY
-from psmr.integrate.solve.records import SOLVES, VALID, kept_of, lu_of, matrix_of, work_of
+from psmr.integrate.solve.records import SOLVES, VALID, lu_of, matrix_of, newton_state_of, work_of
 from psmr.integrate.solve.vector_kernels import copy
 
 # The size e: its square is far below the change that matters, e times that far above Newton's tolerance.
@@ -93,7 +93,7 @@ def no_probe() -> Probe:
 @lean
 def _residual(block, w):  # type: ignore[no-untyped-def]
     """Write the residual of a block at a point that is not that of the run into F."""
-    memory = kept_of(block).memory
+    memory = newton_state_of(block).memory
     memory[VALID] = 0.0
     evaluate(block, w)
     memory[VALID] = 0.0
@@ -107,7 +107,7 @@ def _response(block, before):  # type: ignore[no-untyped-def]
     for i in range(defect.size):
         defect[i] = F[i] - before[i] if i >= states else 0.0
     solve(lu_of(block), defect, work.update)
-    kept_of(block).counts[SOLVES] += 1
+    newton_state_of(block).counts[SOLVES] += 1
 
 
 @lean
@@ -124,7 +124,7 @@ def _move(slow, probe, w):  # type: ignore[no-untyped-def]
 @lean
 def begin(fast, slow, probe, w):  # type: ignore[no-untyped-def]
     """Find the direction of later trials, with the response as it has just been formed."""
-    work, kept, count = work_of(fast), kept_of(fast), probe.moved.size
+    work, kept, count = work_of(fast), newton_state_of(fast), probe.moved.size
     defect, update, states = work.defect, work.update, work.known.size
     for i in range(update.size):
         update[i] = 0.0

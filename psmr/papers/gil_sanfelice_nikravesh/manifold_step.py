@@ -10,7 +10,15 @@ from psmr.dae.compile.decorators import lean
 from psmr.integrate.solve.explicit import project
 from psmr.integrate.solve.limits import move_limits
 from psmr.integrate.solve.newton import DISHONEST
-from psmr.integrate.solve.records import SCALE, VALID, WORST_AT, kept_of, limits_of, matrix_of, work_of
+from psmr.integrate.solve.records import (
+    SCALE,
+    VALID,
+    WORST_AT,
+    limits_of,
+    matrix_of,
+    newton_state_of,
+    work_of,
+)
 from psmr.integrate.solve.solver import ALL
 from psmr.integrate.solve.status import DONE, NOT_FINITE, STALE
 from psmr.integrate.solve.vector_kernels import copy
@@ -163,7 +171,7 @@ def _begin(whole, algebraic, plan, matrices, store, h, w):  # type: ignore[no-un
         for i in range(fast.size):
             store.y[i] = store.rates[fast[i]]
         copy(store.w0, w)
-        kept_of(whole).memory[VALID] = 0.0
+        newton_state_of(whole).memory[VALID] = 0.0
     project(whole, w, store.rates)
     for i in range(fast.size):
         store.y[i] = (store.y[i] - store.rates[fast[i]]) / h if not plan.autonomous else 0.0
@@ -182,7 +190,7 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
     slow, fast, k, w0 = plan.slow, plan.fast, store.k, store.w0
     copy(w0, work_of(whole).known)
     if plan.policy == DISHONEST:
-        kept_of(algebraic).memory[SCALE] = np.nan
+        newton_state_of(algebraic).memory[SCALE] = np.nan
     status = _begin(whole, algebraic, plan, matrices, store, h, w)
     if status != DONE:
         return status
@@ -248,7 +256,7 @@ def manifold_step(whole, algebraic, plan, matrices, store, h, w):  # type: ignor
         scale = max(1.0, abs(w[at]))
         store.moved[0] = max(store.moved[0], abs(along) / scale, abs(w[at] - w0[at]) / scale)
         if not np.isfinite(w[at]):
-            kept_of(whole).counts[WORST_AT] = at
+            newton_state_of(whole).counts[WORST_AT] = at
             store.state[1] = WHOLE
             worst = NOT_FINITE
     if worst != DONE:
@@ -268,14 +276,14 @@ def run_manifold(blocks, plan, matrices, store, times, steps, first, last, w, re
     for k in range(first, last):
         w[-1] = times[k]
         copy(w, store.w0)
-        kept_of(whole).memory[VALID] = 0.0
+        newton_state_of(whole).memory[VALID] = 0.0
         status = STALE
         if steps[k] == plan.h:
             status = manifold_step(whole, algebraic, plan, matrices, store, steps[k], w)
         if status != DONE:
             copy(store.w0, w)
-            kept_of(whole).memory[VALID] = 0.0
-            kept_of(algebraic).memory[VALID] = 0.0
+            newton_state_of(whole).memory[VALID] = 0.0
+            newton_state_of(algebraic).memory[VALID] = 0.0
             return k, status
         store.state[0] = 0
         copy(w, record[k + 1])

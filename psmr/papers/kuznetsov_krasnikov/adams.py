@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
-from psmr.integrate.solve.records import VALID, kept_of
+from psmr.integrate.solve.records import VALID, newton_state_of
 from psmr.integrate.solve.status import DONE, NO_ROOM, VANISHED
 from psmr.integrate.solve.vector_kernels import copy
 from psmr.papers.kuznetsov_krasnikov.attempt import arrive, exhausted, go_back, passed, proposed, retried
@@ -281,7 +281,7 @@ def run_adams(blocks, end, w, rules, progress, history, times, rows):  # type: i
         if status == DONE and error <= 1.0:
             if last:
                 w[-1] = end
-            kept_of(whole).memory[VALID] = 0.0
+            newton_state_of(whole).memory[VALID] = 0.0
             follow(whole, w, rules, progress.rate)
             progress.counts[EVALUATED] += 1
             arrive(whole, w, rules, progress, h, times, rows, filled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
-from psmr.integrate.solve.records import VALID, kept_of
+from psmr.integrate.solve.records import VALID, newton_state_of
 from psmr.integrate.solve.status import DONE, FULL, SPENT
 from psmr.integrate.solve.vector_kernels import copy
 from psmr.papers.kuznetsov_krasnikov.flow import ACCEPTED, ALGEBRAIC, REJECTED, WHOLE, accept
@@ -68,5 +68,5 @@ def arrive(whole, w, rules, progress, h, times, rows, filled):  # type: ignore[n
 def go_back(blocks, progress, w):  # type: ignore[no-untyped-def]
     """Make w what it was before the step."""
     copy(progress.before, w)
-    kept_of(blocks[WHOLE]).memory[VALID] = 0.0
-    kept_of(blocks[ALGEBRAIC]).memory[VALID] = 0.0
+    newton_state_of(blocks[WHOLE]).memory[VALID] = 0.0
+    newton_state_of(blocks[ALGEBRAIC]).memory[VALID] = 0.0

@@ -19,7 +19,7 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.solve.explicit import place, project
 from psmr.integrate.solve.newton import DISHONEST
-from psmr.integrate.solve.records import SCALE, VALID, WORST_AT, kept_of, work_of
+from psmr.integrate.solve.records import SCALE, VALID, WORST_AT, newton_state_of, work_of
 from psmr.integrate.solve.solver import ALL
 from psmr.integrate.solve.status import NOT_FINITE
 from psmr.integrate.step.instructions import close
@@ -95,14 +95,14 @@ def put(whole, algebraic, z, w, rules, progress):  # type: ignore[no-untyped-def
     n = work_of(whole).known.size
     for i in range(n):
         if not np.isfinite(z[i]):
-            kept_of(whole).counts[WORST_AT] = i
+            newton_state_of(whole).counts[WORST_AT] = i
             progress.counts[FAILED] = WHOLE
             return NOT_FINITE
         work_of(whole).known[i] = z[i]
     place(whole, w)
     w[-1] = z[n]
     if rules.policy == DISHONEST:
-        kept_of(algebraic).memory[SCALE] = np.nan
+        newton_state_of(algebraic).memory[SCALE] = np.nan
     status = close(algebraic, whole, w, rules.policy, rules.tolerance, ALL)
     progress.counts[FAILED] = ALGEBRAIC
     return status
@@ -144,7 +144,7 @@ def begin(blocks, w, rules, progress):  # type: ignore[no-untyped-def]
     for i in range(n + 1):
         progress.direction[i] = 0.0
     progress.h[1] = 0.0
-    kept_of(whole).memory[VALID] = 0.0
+    newton_state_of(whole).memory[VALID] = 0.0
     follow(whole, w, rules, progress.rate)
     progress.counts[EVALUATED] += 1
 
