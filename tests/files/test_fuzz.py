@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from psmr.base.errors import CaseError, PsmrWarning
-from psmr.files.psse.record import Record, split
+from psmr.files.psse.record import PsseRecord, split
 from psmr.files.read import read_case
 from psmr.files.toml.write_case import toml_text
 from psmr.network.case.case import Case
@@ -142,7 +142,7 @@ def test_any_record(line):
     except CaseError as error:
         assert "here:1" in str(error)  # noqa: PT017 - either way out is good, both are checked
         return
-    record = Record("here", 1, "test", [f"F{i}" for i in range(len(fields))], fields)
+    record = PsseRecord("here", 1, "test", [f"F{i}" for i in range(len(fields))], fields)
     for i in range(len(fields)):
         for read in (record.real, record.whole):
             try:

@@ -6,7 +6,7 @@ import pytest
 from psmr.base.errors import CaseError, PsmrWarning
 from psmr.devices.governors.cross_compound import IEEEG1CC
 from psmr.files.psse.joined import join
-from psmr.files.psse.record import Record
+from psmr.files.psse.record import PsseRecord
 from psmr.files.read import read_case
 from psmr.network.case.tables import DeviceRow, GeneratorRow
 from psmr.network.powerflow.powerflow import power_flow
@@ -104,6 +104,6 @@ def test_a_second_machine_stays_the_same_one():
     others = ("buses", "lines", "transformers", "shunts", "loads", "relays")
     tables = {"generators": rows} | {name: [] for name in others}
     with pytest.warns(PsmrWarning, match="buses 2 and 6 are one, bus 2"):
-        joined = join(tables, [(2, 6, Record("case.raw", 1, "branch", (), ()))], 100.0)["generators"]
+        joined = join(tables, [(2, 6, PsseRecord("case.raw", 1, "branch", (), ()))], 100.0)["generators"]
     own = joined[0].devices[0].parameters
     assert [row.name for row in joined if row.bus == own["bus2"]][int(own["unit2"]) - 1] == "G4"

@@ -7,7 +7,7 @@ import warnings
 from psmr.base.errors import PsmrWarning
 from psmr.files.psse.conventions import circuit_number
 from psmr.files.psse.places import Places, suffix
-from psmr.files.psse.record import Record
+from psmr.files.psse.record import PsseRecord
 from psmr.network.case.tables import LineRow, ShuntRow, TransformerRow
 
 
@@ -34,9 +34,9 @@ class Lines:
         self.rows: list[LineRow] = []
         self.turned: list[TransformerRow] = []
         self.shunts: list[ShuntRow] = []
-        self.zero: list[tuple[int, int, Record]] = []
+        self.zero: list[tuple[int, int, PsseRecord]] = []
 
-    def add(self, record: Record) -> None:
+    def add(self, record: PsseRecord) -> None:
         """Add the row of a branch, and the shunts at its ends."""
         ends = [self._places.at(record, name) for name in ("I", "J")]
         i, j = (abs(record.whole(name)) for name in ("I", "J"))
@@ -68,7 +68,7 @@ class Lines:
         for bus, y in () if both else ((i, complex(g_i, b_i)), (j, complex(g_j, b_j))):
             self._at(bus, y, name, status, record)
 
-    def _at(self, bus: int, y: complex, name: str, status: int, record: Record) -> None:
+    def _at(self, bus: int, y: complex, name: str, status: int, record: PsseRecord) -> None:
         """Add what stands to ground at an end of a branch, per unit, if anything does."""
         if y:
             mva = y * self._base
@@ -76,7 +76,7 @@ class Lines:
                 ShuntRow(bus, mva.real, mva.imag, status, f"{name}-at{bus}", where=record.where)
             )
 
-    def _joint(self, record: Record, i: int, j: int, status: int) -> None:
+    def _joint(self, record: PsseRecord, i: int, j: int, status: int) -> None:
         """Keep a branch without impedance for `join`; one out of service does nothing."""
         record.require(i != j, "J", "must be another bus than I")
         if status:
@@ -86,7 +86,12 @@ class Lines:
         warnings.warn(f"{record.where}: {what}", PsmrWarning, stacklevel=2)
 
     def _turn(
-        self, record: Record, ends: tuple[int, int], name: str, rxb: tuple[float, float, float], status: int
+        self,
+        record: PsseRecord,
+        ends: tuple[int, int],
+        name: str,
+        rxb: tuple[float, float, float],
+        status: int,
     ) -> None:
         """Add a branch with a ratio (version 23): a transformer with half its charging behind the ratio."""
         (i, j), (r, x, b) = ends, rxb

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from psmr.files.psse.record import Record
+from psmr.files.psse.record import PsseRecord
 
 _FAR = 9999.0
 """The default of limits of reactive power."""
@@ -29,7 +29,7 @@ class Drawn:
     limits, and its rating is `rating_mva`, 0 where the file has none.
     """
 
-    record: Record
+    record: PsseRecord
     bus: int
     p_mw: float
     q_mvar: float | None
@@ -40,7 +40,7 @@ class Drawn:
     rating_mva: float = 0.0
 
 
-def two_terminal(lines: Sequence[Record], voltage: dict[int, float]) -> list[Drawn]:
+def two_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list[Drawn]:
     """Return what the two converters of a line take; nothing where it is blocked (MDC = 0).
 
     Parameters
@@ -80,7 +80,7 @@ def two_terminal(lines: Sequence[Record], voltage: dict[int, float]) -> list[Dra
     ]
 
 
-def _current(record: Record, volts: float, ohms: float, power: float) -> float:
+def _current(record: PsseRecord, volts: float, ohms: float, power: float) -> float:
     """Return the current in kA with (volts + ohms I) I = power, in kV, ohm and MW: the smaller one."""
     square = volts * volts + 4 * ohms * power
     record.require(
@@ -89,7 +89,7 @@ def _current(record: Record, volts: float, ohms: float, power: float) -> float:
     return 2 * power / (volts + math.sqrt(square))
 
 
-def _converter(line: Record, volts: float, current: float, sign: int, voltage: dict[int, float]) -> Drawn:
+def _converter(line: PsseRecord, volts: float, current: float, sign: int, voltage: dict[int, float]) -> Drawn:
     bus, bridges = line.bus("IP"), line.whole("NB")
     line.require(bridges > 0, "NB", "must be > 0, the number of bridges in series")
     line.require(bus in voltage, "IP", "there is no bus with this number")
@@ -106,7 +106,7 @@ def _converter(line: Record, volts: float, current: float, sign: int, voltage: d
     return Drawn(line, bus, sign * power, reactive)
 
 
-def voltage_source(lines: Sequence[Record]) -> list[Drawn]:
+def voltage_source(lines: Sequence[PsseRecord]) -> list[Drawn]:
     """Return what the two converters of a VSC line take, in the file's order; nothing where MDC = 0.
 
     The converter that holds the DC voltage takes what the other one gives or takes, and the losses.
@@ -136,13 +136,13 @@ def voltage_source(lines: Sequence[Record]) -> list[Drawn]:
     return drawn if ends[0] is power_end else drawn[::-1]
 
 
-def _losses(line: Record, power: float, volts: float) -> float:
+def _losses(line: PsseRecord, power: float, volts: float) -> float:
     """Return the losses of a converter in MW: ALOSS in kW, BLOSS in kW/A, at least MINLOSS in kW."""
     a, b, least = (line.real(name, 0.0) for name in ("ALOSS", "BLOSS", "MINLOSS"))
     return max(a + b * power / volts * 1000, least) / 1000
 
 
-def _source(line: Record, p_mw: float) -> Drawn:
+def _source(line: PsseRecord, p_mw: float) -> Drawn:
     bus = line.bus("IBUS")
     set_point = line.real("ACSET", 1.0)
     if line.one_of("MODE", (1, 2), 1) == 1:

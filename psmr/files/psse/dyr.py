@@ -19,7 +19,7 @@ from psmr.devices.machines import InfiniteBus
 from psmr.files.psse.conventions import NO_MODELS, circuit_number, meant
 from psmr.files.psse.dyr_layout import ALIASES, component_for, names_of, parameters
 from psmr.files.psse.entries import Entry, as_load, entries
-from psmr.files.psse.record import Record, name_part
+from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.text import WINDOWS, read_text
 from psmr.network.case.tables import DeviceRow, GeneratorRow, device_name
 
@@ -216,7 +216,7 @@ def _device(
     return (bus, ident), DeviceRow(name, role, component.__name__, given, where=entry.where)
 
 
-def _place_of(record: Record, bus: float, units: Mapping[tuple[int, str], Unit]) -> float:
+def _place_of(record: PsseRecord, bus: float, units: Mapping[tuple[int, str], Unit]) -> float:
     """Return the place of a machine among those in service at a bus, given by its identifier."""
     there = [ident for (at, ident), unit in units.items() if at == bus and unit.row is not None]
     ident = name_part(record.text("unit2", "1"))
@@ -245,7 +245,7 @@ def _values(
         if name.startswith("-"):
             continue
         name, _, fixed = name.partition("=")
-        record = Record(entry.path, line, model, (name,), (word,))
+        record = PsseRecord(entry.path, line, model, (name,), (word,))
         if name == "circuit":
             value = float(circuit_number(word))
         elif name == "unit2":

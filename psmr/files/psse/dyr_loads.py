@@ -16,7 +16,7 @@ from psmr.base.errors import CaseError, Mistakes
 from psmr.devices.loads.composite.three_phase import LETTERS
 from psmr.devices.protection import NO_VOLTAGE
 from psmr.files.psse.load_layout import COMPONENTS, KINDS, RECORDS, SCOPES
-from psmr.files.psse.record import Record, name_part
+from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import DeviceRow, LoadRow, RelayRow
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def numbers(entry: Entry, names: Sequence[str]) -> dict[str, float]:
             f" {' '.join(name.lstrip('-') for name in names)}; does the record end with a slash?"
         )
     return {
-        name: Record(entry.path, line, entry.model, (name,), (word,)).real(name)
+        name: PsseRecord(entry.path, line, entry.model, (name,), (word,)).real(name)
         for name, (line, word) in zip(names, words, strict=True)
         if not name.startswith("-")
     }

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from psmr.base.errors import CaseError, PsmrWarning
 from psmr.devices.protection import STAGES
 from psmr.files.psse.dyr_loads import LoadUnit, numbers
-from psmr.files.psse.record import Record, name_part
+from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import DeviceRow, RelayRow
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class RelayRecords:
                 f" {' '.join(names)}; does the record end with a slash?"
             )
         lines = [line for line, _ in words]
-        record = Record(entry.path, lines[0], entry.model, names, [word for _, word in words])
+        record = PsseRecord(entry.path, lines[0], entry.model, names, [word for _, word in words])
         key = record.bus("GENBUS"), name_part(record.text("GENID", "1"))
         if key not in self.units:
             there = ", ".join(repr(i) for b, i in self.units if b == key[0]) or "none"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from psmr.base.errors import CaseError, nearest
 from psmr.files.psse.dyr_layout import MODELS, component_for
 from psmr.files.psse.load_layout import KINDS, USER_WRITTEN
-from psmr.files.psse.record import Record
+from psmr.files.psse.record import PsseRecord
 
 COUNTS = slice(4, 11)
 """Where the counts of a user-written load's record are."""
@@ -61,9 +61,11 @@ class Entry:
             " with a warning (--skip-unknown-models)"
         )
 
-    def head(self) -> Record:
+    def head(self) -> PsseRecord:
         """Return number, model and identifier."""
-        return Record(self.path, self.line, "dyr", ("bus", "model", "id"), [word for _, word in self.words])
+        return PsseRecord(
+            self.path, self.line, "dyr", ("bus", "model", "id"), [word for _, word in self.words]
+        )
 
 
 def as_load(entry: Entry) -> Entry:
@@ -82,7 +84,7 @@ def as_load(entry: Entry) -> Entry:
     if entry.words[3][1].upper() not in KINDS:
         return entry
     words = [word for _, word in entry.words]
-    counts = Record(entry.path, entry.line, words[3], [f"count {k}" for k in range(1, 8)], words[COUNTS])
+    counts = PsseRecord(entry.path, entry.line, words[3], [f"count {k}" for k in range(1, 8)], words[COUNTS])
     whole, values = counts.whole("count 3"), counts.whole("count 4")
     given = entry.words[COUNTS.stop + max(whole, 0) :]
     if len(given) != values:

@@ -12,13 +12,13 @@ from typing import Any
 
 from psmr.base.errors import PsmrWarning
 from psmr.devices.catalogue import component_named
-from psmr.files.psse.record import Record
+from psmr.files.psse.record import PsseRecord
 from psmr.network.case.tables import BranchRow, DeviceRow, GeneratorRow, ShuntRow, TransformerRow
 
 Rows = dict[str, list[Any]]
 
 
-def representatives(zero: Sequence[tuple[int, int, Record]], held: set[int]) -> dict[int, int]:
+def representatives(zero: Sequence[tuple[int, int, PsseRecord]], held: set[int]) -> dict[int, int]:
     """Return the bus that stands for each joined bus: one where a generator holds the voltage, or the lowest.
 
     Parameters
@@ -48,7 +48,7 @@ def to_ground(row: BranchRow) -> complex:
     return own / row.tap**2 + abs(1 - 1 / ratio) ** 2 / complex(row.r, row.x)
 
 
-def join(tables: Rows, zero: Sequence[tuple[int, int, Record]], base: float) -> Rows:
+def join(tables: Rows, zero: Sequence[tuple[int, int, PsseRecord]], base: float) -> Rows:
     """Return the tables of a case with joined buses as one.
 
     Parameters

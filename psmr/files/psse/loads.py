@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psmr.files.psse.dyr_loads import LoadUnit
 from psmr.files.psse.places import Places, suffix
-from psmr.files.psse.record import Record
+from psmr.files.psse.record import PsseRecord
 from psmr.network.case.tables import LoadRow
 
 Parts = tuple[float, float, float]
@@ -31,7 +31,7 @@ class Loads:
         self.rows: list[LoadRow] = []
         self.units: list[LoadUnit] = []
 
-    def at_bus(self, record: Record) -> None:
+    def at_bus(self, record: PsseRecord) -> None:
         """Add the load that the record of a bus has (version 23)."""
         powers = [record.real(name, 0.0) for name in ("PL", "QL")]
         if not any(powers):
@@ -41,7 +41,7 @@ class Loads:
         area, zone, owner = (record.whole(name, 1) for name in ("AREA", "ZONE", "OWNER"))
         self.units.append(LoadUnit(number, "1", area, zone, owner, (f"load{number}",)))
 
-    def add(self, record: Record) -> None:
+    def add(self, record: PsseRecord) -> None:
         """Add the rows of a load: one, or one for each kind where its parts have opposite signs."""
         bus = self._places.at(record)
         ident = self._places.once(record, "ID", "load", record.whole("I"))
@@ -70,7 +70,7 @@ class Loads:
         self.units.append(LoadUnit(number, ident, area, zone, owner, rows))
 
 
-def _row(record: Record, name: str, power: tuple[float, float], parts: tuple[Parts, Parts]) -> LoadRow:
+def _row(record: PsseRecord, name: str, power: tuple[float, float], parts: tuple[Parts, Parts]) -> LoadRow:
     """Return a load whose powers belong to 1 pu, or to any voltage where they are constant."""
     v_0 = None if parts[0][2] == parts[1][2] == 1 else 1.0
     return LoadRow(record.whole("I"), *power, *parts, v_0=v_0, name=name, where=record.where)

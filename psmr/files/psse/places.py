@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from psmr.files.psse.record import Record, name_part
+from psmr.files.psse.record import PsseRecord, name_part
 
 
 class Places:
@@ -16,11 +16,11 @@ class Places:
         The records of the buses; they may be filled in later.
     """
 
-    def __init__(self, buses: Mapping[int, Record]) -> None:
+    def __init__(self, buses: Mapping[int, PsseRecord]) -> None:
         self.buses = buses
-        self._taken: dict[tuple, Record] = {}
+        self._taken: dict[tuple, PsseRecord] = {}
 
-    def once(self, record: Record, name: str, *key: object) -> str:
+    def once(self, record: PsseRecord, name: str, *key: object) -> str:
         """Return an identifier after checking that no earlier record has it."""
         ident = name_part(record.text(name, "1"))
         first = self._taken.setdefault((*key, ident), record)
@@ -28,7 +28,7 @@ class Places:
         record.require(first is record, name, taken)
         return ident
 
-    def at(self, record: Record, name: str = "I") -> Record | None:
+    def at(self, record: PsseRecord, name: str = "I") -> PsseRecord | None:
         """Return the record of a bus that is named; None where it is isolated."""
         bus = self.buses.get(abs(record.whole(name)))
         if bus is None:

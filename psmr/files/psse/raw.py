@@ -26,7 +26,7 @@ from psmr.files.psse.dyr_relays import RelayRecords
 from psmr.files.psse.joined import Rows, join
 from psmr.files.psse.loads import Loads
 from psmr.files.psse.places import Places, suffix
-from psmr.files.psse.record import Record, name_part
+from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.psse.sections import RawFile, read_sections, unmodelled
 from psmr.files.psse.transformer import Transformers
 from psmr.network.case.case import Case
@@ -101,7 +101,7 @@ def read_raw(
     )
 
 
-def _frequency(head: Record) -> float:
+def _frequency(head: PsseRecord) -> float:
     """Return the nominal frequency; 60 Hz with a warning where the file gives none."""
     if head.has("BASFRQ"):
         frequency_hz = head.positive("BASFRQ")
@@ -113,7 +113,7 @@ def _frequency(head: Record) -> float:
     return 60.0
 
 
-def _stored(record: Record, bus: Record, remote: int) -> float:
+def _stored(record: PsseRecord, bus: PsseRecord, remote: int) -> float:
     """Return the voltage that the file stores for the bus of what regulates another one, with a warning."""
     stored = bus.positive("VM", 1.0)
     warnings.warn(
@@ -135,7 +135,7 @@ class _Tables:
         self.holding: list[GeneratorRow] = []
         self.relays: list[RelayRow] = []
         self.units: dict[Key, Unit] = {}
-        self._bus: dict[int, Record] = {}
+        self._bus: dict[int, PsseRecord] = {}
         self._places = Places(self._bus)
         self._loads, self._lines = Loads(self._places), Lines(self.base, self._places)
         attempt = mistakes.attempt
@@ -167,15 +167,15 @@ class _Tables:
         self.shunts += self._lines.shunts
         self.transformers = self._lines.turned + self._windings.rows
 
-    def _records(self, section: str) -> list[Record]:
+    def _records(self, section: str) -> list[PsseRecord]:
         return [record for (record,) in self.raw.records.get(section, ())]
 
-    def _transformer(self, lines: Sequence[Record]) -> None:
+    def _transformer(self, lines: Sequence[PsseRecord]) -> None:
         ends = sorted(abs(lines[0].whole(name, 0)) for name in ("I", "J", "K"))
         self._places.once(lines[0], "CKT", "branch", *ends[1 - bool(ends[0]) :])
         self._windings.add(lines)
 
-    def _dc_line(self, lines: Sequence[Record]) -> None:
+    def _dc_line(self, lines: Sequence[PsseRecord]) -> None:
         """Add the powers of a DC line's converters as loads, or as generators where they hold a voltage."""
         if lines[0].section == "vsc dc":
             ends = voltage_source(lines)
@@ -221,14 +221,14 @@ class _Tables:
             stacklevel=2,
         )
 
-    def leave_out(self, record: Record, what: str) -> None:
+    def leave_out(self, record: PsseRecord, what: str) -> None:
         """Warn that something is left out, or raise CaseError where that was not asked for."""
         if not self.skip:
             remedy = "take it out of the file, or skip it with a warning (--skip-unknown-models)"
             raise CaseError(f"{record.where}: {what}; {remedy}")
         warnings.warn(f"{record.where}: {what}; left out", PsmrWarning, stacklevel=2)
 
-    def _bus_row(self, record: Record) -> BusRow | None:
+    def _bus_row(self, record: PsseRecord) -> BusRow | None:
         number, kind = record.bus("I"), record.one_of("IDE", (1, 2, 3, 4), 1)
         first = self._bus.setdefault(number, record)
         record.require(first is record, "I", f"is taken by line {first.line}")
@@ -244,7 +244,7 @@ class _Tables:
             self.shunts.append(ShuntRow(number, g, b, 1, f"shunt{number}", where=record.where))
         return BusRow(number, kv, where=record.where)
 
-    def _shunt(self, record: Record) -> None:
+    def _shunt(self, record: PsseRecord) -> None:
         kind = "switched" if record.section == "switched shunt" else "shunt"
         bus, number = self._places.at(record), record.whole("I")
         ident = self._places.once(record, "ID", record.section, number)
@@ -255,7 +255,7 @@ class _Tables:
             name = f"{kind}{number}{suffix(ident)}"
             self.shunts.append(ShuntRow(number, g, b, status, name, regulating, where=record.where))
 
-    def _generator(self, record: Record) -> None:
+    def _generator(self, record: PsseRecord) -> None:
         bus, number = self._places.at(record), record.whole("I")
         ident = self._places.once(record, "ID", "generator", number)
         status = record.one_of("STAT", (0, 1), 1)
@@ -283,14 +283,14 @@ class _Tables:
             self.generators.append(row)
         self.units[number, ident] = Unit(row, mbase, zr, zx, stepped, record.where)
 
-    def _held(self, record: Record, bus: Record) -> float:
+    def _held(self, record: PsseRecord, bus: PsseRecord) -> float:
         """Return the voltage that a generator holds at its own bus."""
         held, remote = record.positive("VS", 1.0), record.whole("IREG", 0)
         if remote in (0, record.whole("I")) or bus.whole("IDE", 1) == 1:
             return held
         return _stored(record, bus, remote)
 
-    def _held_by(self, end: Drawn, bus: Record) -> float:
+    def _held_by(self, end: Drawn, bus: PsseRecord) -> float:
         """Return the voltage that a converter of a VSC line holds: that of a generator at its bus, if any."""
         own = end.v if end.regulated in (0, end.bus) else _stored(end.record, bus, end.regulated)
         there = [row for row in self.generators if row.bus == end.bus and row.control != "pq"]

@@ -15,7 +15,7 @@ from typing import Any
 
 from psmr.base.errors import CaseError
 from psmr.files.psse.raw_layout import CASE, fields
-from psmr.files.psse.record import Record
+from psmr.files.psse.record import PsseRecord
 from psmr.files.text import TOO_DEEP, TOO_LONG, decoded, deepest, longest
 
 VERSIONS = (35, 36)
@@ -38,10 +38,10 @@ _SECTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "indmach": ("induction machine", {"ibus": "I", "imid": "ID"}),
 }
 
-Rows = list[tuple[Record, ...]]
+Rows = list[tuple[PsseRecord, ...]]
 
 
-def read_rawx(path: str | Path) -> tuple[Record, str, int, dict[str, tuple[tuple[Record, ...], ...]]]:
+def read_rawx(path: str | Path) -> tuple[PsseRecord, str, int, dict[str, tuple[tuple[PsseRecord, ...], ...]]]:
     """Return (case identification, title, version, records by section) of a RAWX file.
 
     Raises
@@ -54,7 +54,7 @@ def read_rawx(path: str | Path) -> tuple[Record, str, int, dict[str, tuple[tuple
     head, title = _head(path, network.get("caseid"), text)
     version = head.one_of("REV", VERSIONS)
     layout = fields(version)
-    found: dict[str, tuple[tuple[Record, ...], ...]] = {}
+    found: dict[str, tuple[tuple[PsseRecord, ...], ...]] = {}
     for name, (section, others) in _SECTIONS.items():
         if name in network:
             rows = _rows(path, text, name, network[name], others)
@@ -93,7 +93,7 @@ def _once(path: str | Path, text: str, pairs: list[tuple[str, Any]]) -> dict[str
     return found
 
 
-def _head(path: str | Path, section: Any, text: str) -> tuple[Record, str]:
+def _head(path: str | Path, section: Any, text: str) -> tuple[PsseRecord, str]:
     place = f"{path}:{_line(text, _start(text, 'caseid'))} (caseid)"
     if not isinstance(section, dict) or not {"fields", "data"} <= section.keys():
         raise CaseError(f'{place}: must be there, with "fields" and "data"')
@@ -102,7 +102,7 @@ def _head(path: str | Path, section: Any, text: str) -> tuple[Record, str]:
     values = {str(k).upper(): v for k, v in zip(section["fields"], row, strict=False)}
     line = _line(text, _start(text, "caseid"))
     names = CASE.split()
-    head = Record(
+    head = PsseRecord(
         str(path), line, "case identification", names, [_written(values.get(name)) for name in names]
     )
     return head, str(values.get("TITLE1") or "").strip()
@@ -168,12 +168,12 @@ def _records(
     layout: Mapping[str, Sequence[str]],
     line: int,
     row: Mapping[str, str | None],
-) -> tuple[Record, ...]:
+) -> tuple[PsseRecord, ...]:
     """Return the record of a row, cut into the lines that RAW files have."""
 
-    def record(part: str, names: Mapping[str, str]) -> Record:
+    def record(part: str, names: Mapping[str, str]) -> PsseRecord:
         own = layout[part]
-        return Record(str(path), line, section, own, [row.get(names.get(k, k)) for k in own])
+        return PsseRecord(str(path), line, section, own, [row.get(names.get(k, k)) for k in own])
 
     first = record(section, {})
     if section == "transformer":

@@ -49,7 +49,7 @@ def name_part(text: str) -> str:
     return re.sub(r"[\s.]+", "_", text.upper())
 
 
-class Record:
+class PsseRecord:
     """The fields of one record, or of one of its lines, under the names that the format gives them.
 
     Parameters

@@ -10,7 +10,7 @@ from pathlib import Path
 from psmr.base.errors import CaseError
 from psmr.files.psse.raw_layout import CASE, COUNTED, LINES, VERSIONS, fields, needed, sections
 from psmr.files.psse.rawx import read_rawx
-from psmr.files.psse.record import Record, split
+from psmr.files.psse.record import PsseRecord, split
 from psmr.files.text import WINDOWS, read_text
 
 _ALIASES = {
@@ -42,10 +42,10 @@ class RawFile:
         Section to its records; a transformer or a DC line is a tuple of its lines, everything else of one.
     """
 
-    head: Record
+    head: PsseRecord
     title: str
     version: int
-    records: Mapping[str, tuple[tuple[Record, ...], ...]]
+    records: Mapping[str, tuple[tuple[PsseRecord, ...], ...]]
 
 
 def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
@@ -76,7 +76,7 @@ def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
         raise CaseError(f"{path}:1: there is nothing but comments")
     number, line = lines[0]
     place = f"{path}:{number} (case identification)"
-    head = Record(str(path), number, "case identification", CASE.split(), split(line, place))
+    head = PsseRecord(str(path), number, "case identification", CASE.split(), split(line, place))
     head.one_of("IC", (0,), 0)
     version = head.one_of("REV", VERSIONS, _version_of(line))
     title = lines[1][1].strip() if len(lines) > 1 else ""
@@ -100,10 +100,10 @@ def _version_of(line: str) -> int | None:
 
 def _cut(
     path: str, version: int, lines: Sequence[tuple[int, str]], last: int
-) -> dict[str, tuple[tuple[Record, ...], ...]]:
+) -> dict[str, tuple[tuple[PsseRecord, ...], ...]]:
     order, names = sections(version), fields(version)
-    found: dict[str, list[tuple[Record, ...]]] = {section: [] for section in order}
-    held: list[Record] = []
+    found: dict[str, list[tuple[PsseRecord, ...]]] = {section: [] for section in order}
+    held: list[PsseRecord] = []
     at, quit_ = 0, False
     for number, line in lines:
         if not line.strip():
@@ -128,12 +128,12 @@ def _cut(
             _check_labels(place, line, section, order[at + 1] if at + 1 < len(order) else None, order)
             at += 1
         elif section in COUNTED or section in LINES:
-            held.append(Record(path, number, section, names[_kind(section, len(held))], values))
+            held.append(PsseRecord(path, number, section, names[_kind(section, len(held))], values))
             if len(held) == _length(held[0]):
                 found[section].append(tuple(held))
                 held = []
         elif kept:
-            found[section].append((Record(path, number, section, names[section], values),))
+            found[section].append((PsseRecord(path, number, section, names[section], values),))
     _check_end(path, last, order, at, needed(version) if quit_ else "switched shunt", bool(held))
     return {section: tuple(records) for section, records in found.items()}
 
@@ -143,7 +143,7 @@ def _kind(section: str, count: int) -> str:
     return section if count == 0 else f"{section} {min(count, 2)}"
 
 
-def _length(first: Record) -> int:
+def _length(first: PsseRecord) -> int:
     """Return how many lines a record has.
 
     A transformer has four with two windings and five with three; a multi-terminal DC line one for itself, and
@@ -203,7 +203,7 @@ _STATUS = {
 """The field that is 0 for a device out of service; empty where its first line has none."""
 
 
-def unmodelled(raw: RawFile) -> Iterator[Record]:
+def unmodelled(raw: RawFile) -> Iterator[PsseRecord]:
     """Yield the first lines of the devices in service that psmr has no model of."""
     for section, status in _STATUS.items():
         for record, *_ in raw.records.get(section, ()):

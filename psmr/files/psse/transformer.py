@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from psmr.files.psse.conventions import circuit_number
-from psmr.files.psse.record import Record, name_part
+from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import BusRow, TransformerRow
 
 _PAIRS = ("1-2", "2-3", "3-1")
@@ -58,9 +58,9 @@ class Transformers:
     def __init__(
         self,
         base: float,
-        records: Mapping[int, Record],
+        records: Mapping[int, PsseRecord],
         buses: Sequence[BusRow],
-        leave_out: Callable[[Record, str], None],
+        leave_out: Callable[[PsseRecord, str], None],
     ) -> None:
         self._base, self._records, self._leave_out = base, records, leave_out
         self._connected = {bus.number for bus in buses}
@@ -68,7 +68,7 @@ class Transformers:
         self.rows: list[TransformerRow] = []
         self.stars: list[BusRow] = []
 
-    def add(self, lines: Sequence[Record]) -> None:
+    def add(self, lines: Sequence[PsseRecord]) -> None:
         """Add the rows of a transformer, given the records of its lines."""
         first, second, *given = lines
         two = len(given) == 2
@@ -99,8 +99,8 @@ class Transformers:
 
     def _star(
         self,
-        first: Record,
-        second: Record,
+        first: PsseRecord,
+        second: PsseRecord,
         name: str,
         windings: Sequence[_Winding],
         pairs: Sequence[complex],
@@ -134,7 +134,9 @@ class Transformers:
             self._row(first, f"{name}-w{k + 1}", *ends, legs[k], y)
             shunt = 0.0 if y else shunt
 
-    def _row(self, first: Record, name: str, i: _Winding, j: _Winding, z: complex, shunt: complex) -> None:
+    def _row(
+        self, first: PsseRecord, name: str, i: _Winding, j: _Winding, z: complex, shunt: complex
+    ) -> None:
         """Add a transformer between two windings, unless one of their buses is isolated."""
         if not (i.bus in self._connected and j.bus in self._connected):
             return
@@ -157,7 +159,7 @@ class Transformers:
         )
         self.rows.append(row)
 
-    def _base_kv(self, record: Record, bus: int, why: str) -> float:
+    def _base_kv(self, record: PsseRecord, bus: int, why: str) -> float:
         """Return the base voltage of a bus; raise CaseError where it is not known but needed."""
         known = self._records.get(bus)
         if known is None:
@@ -169,7 +171,7 @@ class Transformers:
         )
         return kv
 
-    def _ratio(self, first: Record, line: Record, bus: int) -> float:
+    def _ratio(self, first: PsseRecord, line: PsseRecord, bus: int) -> float:
         """Return the ratio of a winding per unit of its bus voltage."""
         code = first.one_of("CW", (1, 2, 3), 1)
         nominal = line.real("NOMV", 0.0)
@@ -181,7 +183,7 @@ class Transformers:
             return wind
         return wind / kv if code == 2 else wind * (nominal / kv)
 
-    def _impedance(self, first: Record, second: Record, pair: str) -> complex:
+    def _impedance(self, first: PsseRecord, second: PsseRecord, pair: str) -> complex:
         """Return the impedance between two windings per unit on the system base."""
         code = first.one_of("CZ", (1, 2, 3), 1)
         r, x = second.real(f"R{pair}", 0.0), second.real(f"X{pair}")
@@ -196,7 +198,7 @@ class Transformers:
         second.require(x > 0 and x >= loss, f"X{pair}", right)
         return complex(loss, math.sqrt(x * x - loss * loss)) * (self._base / own)
 
-    def _magnetising(self, first: Record, second: Record, line: Record, bus: int) -> complex:
+    def _magnetising(self, first: PsseRecord, second: PsseRecord, line: PsseRecord, bus: int) -> complex:
         """Return the magnetising admittance per unit on the system base and the voltage of bus I."""
         code = first.one_of("CM", (1, 2), 1)
         mag1, mag2 = first.real("MAG1", 0.0), first.real("MAG2", 0.0)
