@@ -136,7 +136,7 @@ def test_what_compiled_code_depends_on():
     same = sources | {"psmr.c": b'# words\nCONSTANT = (\n    1.0)\n"""More words."""\n', "psmr.d": b"x = 1"}
     assert compiled_statements(same) == found
     assert compiled_statements(sources | {"psmr.c": b"CONSTANT = 2.0\n"}) != found
-    files = [file for layer in ("dae", "numerics") for file in (PACKAGE / layer).rglob("*.py")]
+    files = [file for layer in ("dae", "integrate") for file in (PACKAGE / layer).rglob("*.py")]
     real = {".".join(f.relative_to(PACKAGE.parent).with_suffix("").parts): f for f in files}
     counted = compiled_statements({name: file.read_bytes() for name, file in real.items()})
     assert {"psmr.integrate.solve.newton", "psmr.integrate.solve.views", "psmr.dae.compile.part"} <= set(

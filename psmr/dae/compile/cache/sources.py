@@ -25,7 +25,7 @@ from psmr.dae.compile.cache import folder as folders
 from psmr.dae.compile.cache.entry import read_entry, write_entry
 
 _PACKAGE = Path(__file__).parents[3]
-_COMPILED_LAYERS = ("dae", "numerics")
+_COMPILED_LAYERS = ("dae", "integrate")
 _COMPILERS = ("numba", "llvmlite", "psmr.dae.compile")
 """A module that imports one of these may have compiled functions."""
 
