@@ -1,4 +1,4 @@
-"""Time and memory of a large run: ``python -m benchmarks.equal_error.large --rows FILE``.
+"""Time and memory of a large run: ``python -m tests.benchmarks.equal_error.large --rows FILE``.
 
 10 s after a local fault on 9,241 buses, half of the generators converters; the peak is that of the process.
 """
@@ -17,9 +17,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import psmr
-from benchmarks.equal_error.measure import WARM, Measured
-from benchmarks.equal_error.records import append
 from psmr.integrate.run.integrate import integrate
+from tests.benchmarks.equal_error.measure import WARM, Measured
+from tests.benchmarks.equal_error.records import append
 from tests.disturbances import START, local_fault, system_of
 
 CASE, SHARE, KIND = "case9241pegase", 0.5, "10 s after a local fault"

@@ -1,6 +1,6 @@
 """Deformation of the 20 least damped modes of a long chain of WSCC 9-bus systems: time and memory.
 
-python benchmarks/pencil_at_size.py [copies], by default 223 (2,007 buses).
+python -m tests.benchmarks.pencil_at_size [copies], by default 223 (2,007 buses).
 """
 
 import resource
@@ -13,7 +13,7 @@ import psmr
 from psmr.network.case.tables import LineRow
 from psmr.network.synthetic.chain import chain
 
-CASE = Path(__file__).resolve().parents[1] / "cases" / "wscc9" / "wscc9.toml"
+CASE = Path(__file__).resolve().parents[2] / "cases" / "wscc9" / "wscc9.toml"
 
 copies = int(sys.argv[1]) if len(sys.argv) > 1 else 223
 tie = LineRow(from_bus=8, to_bus=5, r=0.01, x=0.1)

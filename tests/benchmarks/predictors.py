@@ -1,4 +1,4 @@
-"""What prediction by extrapolation saves: ``python -m benchmarks.predictors [CASE ...]``.
+"""What prediction by extrapolation saves: ``python -m tests.benchmarks.predictors [CASE ...]``.
 
 CASE is wscc9, npcc_full or case1354pegase. Prints cost and error of fixed partitions with each predictor over
 the macro step, and of a single rate; costs are processor times, interleaved, the median.
@@ -16,9 +16,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import partitioning
 import psmr
-from benchmarks.equal_error.measure import Measured, measure, ratio
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.scheme import Scheme
+from tests.benchmarks.equal_error.measure import Measured, measure, ratio
 from tests.disturbances import CASES, local_fault, severe_fault, system_of
 
 # (predictor, interpolation, predict) of the families.

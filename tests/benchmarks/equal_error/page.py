@@ -1,4 +1,4 @@
-"""Write docs/performance.md and its figures: ``python -m benchmarks.equal_error.page [ROUNDS ...]``.
+"""Write docs/performance.md and its figures: ``python -m tests.benchmarks.equal_error.page [ROUNDS ...]``.
 
 Makes them from docs/figures/performance.jsonl and the files of `map` and `smoothness` beside it. Files of
 rounds that the measurements wrote (the grid, `peers`, `large`) are gathered in the first one
@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import NullFormatter
 
-from benchmarks.equal_error import peers, targets
-from benchmarks.equal_error.grid import EXTRAPOLATED, FIXED, LOOSE, SETUP, TIGHT, TM
-from benchmarks.equal_error.large import KIND as LARGE_RUN
-from benchmarks.equal_error.map import ROWS as PLANTS
-from benchmarks.equal_error.records import Study, gather, studies, versions
-from benchmarks.equal_error.smoothness import CASES as SMOOTH_CASES
-from benchmarks.equal_error.smoothness import MINUTE, RICH
-from benchmarks.equal_error.smoothness import ROWS as SMOOTHNESS
 from psmr.figures.run.canvas import COLOURS, FAINT, new_figure, save, styled
+from tests.benchmarks.equal_error import peers, targets
+from tests.benchmarks.equal_error.grid import EXTRAPOLATED, FIXED, LOOSE, SETUP, TIGHT, TM
+from tests.benchmarks.equal_error.large import KIND as LARGE_RUN
+from tests.benchmarks.equal_error.map import ROWS as PLANTS
+from tests.benchmarks.equal_error.records import Study, gather, studies, versions
+from tests.benchmarks.equal_error.smoothness import CASES as SMOOTH_CASES
+from tests.benchmarks.equal_error.smoothness import MINUTE, RICH
+from tests.benchmarks.equal_error.smoothness import ROWS as SMOOTHNESS
 from tests.disturbances import ALL, DISTURBANCES, title
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 ROWS = DOCS / "figures" / "performance.jsonl"
 BLOCKS = "set-up of the blocks"
 FAMILIES = (*FIXED, TM, EXTRAPOLATED, "TR-BDF2", "ESDIRK32", "ESDIRK43", "IDA")

@@ -1,6 +1,6 @@
 r"""How many steps the solution itself asks for: the best sequence of steps against a step that stays.
 
-``python -m benchmarks.equal_error.smoothness [--files FOLDER]`` takes single steps of ESDIRK32 of many
+``python -m tests.benchmarks.equal_error.smoothness [--files FOLDER]`` takes single steps of ESDIRK32 of many
 lengths h from points of an accurate run behind the last change, and compares their ends with that run: the
 error d(t, h) of a step, the root of the mean square over the variables. Errors of steps are added up as if
 none died away, so that a sequence of steps h_k from the points t_k has
@@ -32,14 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import psmr
-from benchmarks.equal_error.measure import REFERENCE
-from benchmarks.equal_error.records import append, done
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.solve.status import DONE, FULL
 from psmr.integrate.step.loop import run_program
 from psmr.integrate.step.machine import VALID_OF
 from psmr.integrate.step.program_table import AT_START
+from tests.benchmarks.equal_error.measure import REFERENCE
+from tests.benchmarks.equal_error.records import append, done
 from tests.disturbances import DISTURBANCES, LARGE, Disturbance, system_of, title, values_at
 
 Reals = NDArray[np.float64]
@@ -51,7 +51,7 @@ MINUTE = "quiet minute"
 KINDS = ("local fault", "load step")
 TOLERANCES = (1e-3, 1e-4)
 METHOD = "ESDIRK32"
-ROWS = Path(__file__).parents[2] / "docs" / "figures" / "smoothness.jsonl"
+ROWS = Path(__file__).parents[3] / "docs" / "figures" / "smoothness.jsonl"
 # Tolerance of the run from whose points the steps are taken.
 ACCURATE = 1e-8
 # Lengths of the steps in s.

@@ -1,4 +1,4 @@
-"""How many records of DYR files name a model of psmr: python -m benchmarks.dyr_coverage FOLDER.
+"""How many records of DYR files name a model of psmr: python -m tests.benchmarks.dyr_coverage FOLDER.
 
 Counted are the records of all files below the folder whose names end in .dyr, files with the same text once.
 A record of a user-written model (USRMDL, USRLOD and their like) has equations of its own, which no library
@@ -108,5 +108,5 @@ def report(folder: Path) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        sys.exit("give one folder that has DYR files: python -m benchmarks.dyr_coverage FOLDER")
+        sys.exit("give one folder that has DYR files: python -m tests.benchmarks.dyr_coverage FOLDER")
     print(report(Path(sys.argv[1])))

@@ -1,6 +1,6 @@
 """The cost model of a tuning held against the clock: a table of predicted and measured work.
 
-Run ``python benchmarks/tune_cost.py``. The aim is agreement within 30 %, processor time; the model has
+Run ``python -m tests.benchmarks.tune_cost``. The aim is agreement within 30 %, processor time; the model has
 every correction made, so that a scheme whose corrections agree at once may cost less.
 """
 
@@ -13,7 +13,7 @@ from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.study.tuning.candidates import families
 from psmr.study.tuning.cost import calibrate, measured
 
-CASES = Path(__file__).parents[1] / "cases" / "wscc9"
+CASES = Path(__file__).parents[2] / "cases" / "wscc9"
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """The 92 outages of New England by ANDES in a pool of processes, beside psmr's sweep: time of both.
 
-Run as ``python -m benchmarks.sweep_peer [WORKERS [EVERY]]``; needs the extra ``peers``. Each is a
+Run as ``python -m tests.benchmarks.sweep_peer [WORKERS [EVERY]]``; needs the extra ``peers``. Each is a
 fault at one end of a line or transformer, cleared after 100 ms with the loss of the branch, ten seconds with
 the default step; ANDES reads its case of the system anew for each, since one that is set up takes no further
 fault.
@@ -80,7 +80,7 @@ def main() -> None:
         f"ANDES, {len(points)} contingencies, {workers} processes: {wall:.1f} s wall, {work:.1f} s "
         f"processor; {sum(not done for done, _ in found)} did not end, {lost} beyond 180 deg"
     )
-    sweep = psmr.read_sweep(Path(__file__).parents[1] / "cases" / "new-england" / "n-1.toml")
+    sweep = psmr.read_sweep(Path(__file__).parents[2] / "cases" / "new-england" / "n-1.toml")
     sweep = replace(sweep, axes=(psmr.BranchOutages(START, clearing=(CLEARING,)),))
     with tempfile.TemporaryDirectory() as folder:
         wall, work = time.perf_counter(), processor_time()

@@ -1,6 +1,6 @@
 """How time and memory grow with the size of a system, phase by phase: 9 to 70,000 buses.
 
-Run ``python -m benchmarks.growth [--copies 1 10 ...] [--figure FILE]`` from the repository. The systems
+Run ``python -m tests.benchmarks.growth [--copies 1 10 ...] [--figure FILE]`` from the repository. The systems
 are chains of WSCC 9-bus copies with inertias that differ by up to 10 %. A fault of 100 ms in the middle,
 trapezoidal rule at 10 ms with very dishonest Newton, twenty signals recorded. Processor time, each size in a
 process of its own, kernels compiled before; the time of a step is the difference of a long and a short run.
@@ -21,7 +21,7 @@ from psmr.network.case.tables import LineRow
 from psmr.network.powerflow.powerflow import power_flow
 from psmr.network.synthetic.chain import chain
 
-CASE = Path(__file__).resolve().parents[1] / "cases" / "wscc9" / "wscc9.toml"
+CASE = Path(__file__).resolve().parents[2] / "cases" / "wscc9" / "wscc9.toml"
 TIE = LineRow(from_bus=8, to_bus=5, r=0.01, x=0.1)
 COPIES = (1, 4, 12, 40, 120, 400, 1200, 4000, 7778)
 PHASES = ("case", "power flow", "build", "first step", "a step", "memory")

@@ -1,6 +1,6 @@
 """What a sweep costs: on one core and two, through Dask, a run beside its marching, many trivial runs.
 
-Run as ``python -m benchmarks.sweeps PART ...`` from the repository's root; without a part, all of them.
+Run as ``python -m tests.benchmarks.sweeps PART ...`` from the repository's root; without a part, all of them.
 Processor times are those of all processes together; wall times mean something on a quiet machine only.
 """
 
@@ -30,7 +30,7 @@ from psmr.integrate.run import integrate
 from psmr.sweep.measures import Column
 from psmr.sweep.point_runner import PointRunner
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 N_1 = ROOT / "cases" / "new-england" / "n-1.toml"
 TIMES = 5
 TRIVIAL, BATCH = (1_000, 10_000, 100_000), 6

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.equal_error.measure import Measured
+from tests.benchmarks.equal_error.measure import Measured
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 # Digits of what is kept.
 DIGITS = 4

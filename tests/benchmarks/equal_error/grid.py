@@ -7,8 +7,8 @@ from typing import Any
 
 import partitioning
 import psmr
-from benchmarks.equal_error.measure import Entry, Ladder, Name
 from psmr.dae.system.system import System
+from tests.benchmarks.equal_error.measure import Entry, Ladder, Name
 from tests.disturbances import START
 
 # Families with fixed steps, and their methods.
@@ -111,7 +111,7 @@ def multirate(system: System) -> list[Entry]:
     """Return fixed partitions: the converters, or in a small case what is faster than 1/20 s.
 
     A large case without converters has nothing that stands out. Converters follow their voltages at once, so
-    that a prediction by extrapolation runs away with the interface held (benchmarks.predictors): with
+    that a prediction by extrapolation runs away with the interface held (tests.benchmarks.predictors): with
     them it has their buses in the fast set, and the Schur interface.
     """
     kept: dict[str, Any] = {"newton": "very dishonest", "tolerance": 1e-7}

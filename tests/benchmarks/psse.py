@@ -1,4 +1,4 @@
-"""Every trace of PSS/E against psmr's run of the same files: python -m benchmarks.psse [FOLDER].
+"""Every trace of PSS/E against psmr's run of the same files: python -m tests.benchmarks.psse [FOLDER].
 
 FOLDER has the traces in full (test/benchmarks/psse of PowerSimulationsDynamics.jl); without it, and for what
 it has not, files of the test suite are taken, whose traces have fewer rows. The table is written to
@@ -14,7 +14,7 @@ from psmr.base.errors import PsmrWarning
 from tests.files.psse.psse_step import stepped
 from tests.files.psse.traces import HERE, TRACES, differences, trapezoidal
 
-FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 TARGET = FIGURES / "psse-traces.inc"
 UNITS = {"deg": "deg", "pu": "pu", "speed": "pu", "Efd": "pu", "MW": "MW", "Mvar": "Mvar"}
 

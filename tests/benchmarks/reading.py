@@ -1,6 +1,6 @@
 """What reading and building RAW + DYR cases costs in time and memory as they grow, kernels compiled before.
 
-Run ``python -m benchmarks.reading`` from the repository. The aim is less than 5 s for 2,000 buses, and
+Run ``python -m tests.benchmarks.reading`` from the repository. The aim is less than 5 s for 2,000 buses, and
 memory in proportion to the size. Every size runs in a process of its own.
 """
 
@@ -19,7 +19,7 @@ from psmr.network.start.initialise import build
 from tests.files.test_size import texts
 
 SIZES = (10, 250, 500, 1000, 2000)
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def measure(buses: int) -> None:
@@ -43,7 +43,7 @@ def main() -> None:
     print("| buses | plants | states | s | MiB more than 10 buses |\n|---|---|---|---|---|")
     base = 0.0
     for buses in SIZES:
-        command = [sys.executable, "-m", "benchmarks.reading", str(buses)]
+        command = [sys.executable, "-m", "tests.benchmarks.reading", str(buses)]
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
         seconds, peak, states = map(float, done.stdout.split())
         base = base or peak

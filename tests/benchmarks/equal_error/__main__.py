@@ -1,10 +1,10 @@
-"""Work against precision: ``python -m benchmarks.equal_error [CASE[:CONVERTERS] ...]``.
+"""Work against precision: ``python -m tests.benchmarks.equal_error [CASE[:CONVERTERS] ...]``.
 
 The first round finds which fixed steps and tolerances have the errors of `VariableStep`. Further ones take
 the costs anew, every second one from the last to the first, so that none always follows the same run.
 
 Appends a round of rows after another to docs/figures/performance.jsonl, and goes on where it was broken off;
-``python -m benchmarks.equal_error.page`` writes docs/performance.md from them. One thread.
+``python -m tests.benchmarks.equal_error.page`` writes docs/performance.md from them. One thread.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from benchmarks.equal_error.grid import entries, ladders, multirate, once, reference_of, rounds_of
-from benchmarks.equal_error.measure import Bench
-from benchmarks.equal_error.page import ROWS
-from benchmarks.equal_error.records import append, done
+from tests.benchmarks.equal_error.grid import entries, ladders, multirate, once, reference_of, rounds_of
+from tests.benchmarks.equal_error.measure import Bench
+from tests.benchmarks.equal_error.page import ROWS
+from tests.benchmarks.equal_error.records import append, done
 from tests.disturbances import ALL, DISTURBANCES, system_of, title
 
 

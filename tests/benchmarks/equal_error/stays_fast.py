@@ -1,8 +1,8 @@
-"""Where multirate pays: ``python -m benchmarks.equal_error.stays_fast [CASE:PLANTS ...]``.
+"""Where multirate pays: ``python -m tests.benchmarks.equal_error.stays_fast [CASE:PLANTS ...]``.
 
 Cost and error of `VariableStep` and fixed multirate schemes on cases with converters in full whose ripple
 never ends. Costs are processor times of the run behind its first 40 ms. Appends a round of rows
-after another, from which ``python -m benchmarks.equal_error.map`` makes docs/when-multirate-pays.md,
+after another, from which ``python -m tests.benchmarks.equal_error.map`` makes docs/when-multirate-pays.md,
 and goes on where it was broken off.
 """
 
@@ -19,8 +19,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import partitioning
 import psmr
-from benchmarks.equal_error.measure import Bench, Entry
-from benchmarks.equal_error.records import append, done
+from tests.benchmarks.equal_error.measure import Bench, Entry
+from tests.benchmarks.equal_error.records import append, done
 from tests.converter_plants import plants_in
 
 CASES = (

@@ -1,4 +1,4 @@
-"""ANDES and TOPS at equal error: ``python -m benchmarks.equal_error.peers``.
+"""ANDES and TOPS at equal error: ``python -m tests.benchmarks.equal_error.peers``.
 
 ANDES runs the RAW and DYR pairs of its package and psmr the same ones with ANDES' definitions
 (`tests.peers`), TOPS its own Kundur and New England systems, whose models psmr does not have: what it costs
@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import psmr
-from benchmarks.equal_error.measure import REFERENCE, Measured
-from benchmarks.equal_error.records import append, done
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
+from tests.benchmarks.equal_error.measure import REFERENCE, Measured
+from tests.benchmarks.equal_error.records import append, done
 from tests.disturbances import START, Disturbance, instants, values_at
 
 Reals = NDArray[np.float64]

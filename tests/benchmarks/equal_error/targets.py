@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from benchmarks.equal_error import peers
-from benchmarks.equal_error.grid import (
+from tests.benchmarks.equal_error import peers
+from tests.benchmarks.equal_error.grid import (
     CLEARING,
     EXTRAPOLATED,
     FIXED,
@@ -17,9 +17,9 @@ from benchmarks.equal_error.grid import (
     TIGHT,
     own,
 )
-from benchmarks.equal_error.measure import Measured, cost_at, ratio
-from benchmarks.equal_error.records import Study
-from benchmarks.equal_error.stays_fast import BOTH, SINGLE
+from tests.benchmarks.equal_error.measure import Measured, cost_at, ratio
+from tests.benchmarks.equal_error.records import Study
+from tests.benchmarks.equal_error.stays_fast import BOTH, SINGLE
 from tests.disturbances import DISTURBANCES, title
 
 ERRORS = ("rms", "rms_watched")

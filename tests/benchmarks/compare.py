@@ -1,6 +1,6 @@
 """psmr beside ANDES: the tables and the figure of docs/comparison.md, in some minutes.
 
-Run ``python -m benchmarks.compare`` from the repository's root: it prints the tables as Markdown;
+Run ``python -m tests.benchmarks.compare`` from the repository's root: it prints the tables as Markdown;
 ``--page`` also writes them and the figure to docs/figures. One thread; times are processor time.
 """
 
@@ -34,7 +34,7 @@ from tests.peers.records import RECORDS, spectra
 from tests.peers.test_andes_trajectories import RUNS, T_END, errors, runs
 from tests.peers.trajectories import Sampled, times
 
-FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 REPEATS = 5
 # The run whose speed is measured: both with a step of 10 ms and Newton to 1e-6.
 STEP, NEWTON = 0.01, 1e-6

@@ -1,4 +1,4 @@
-"""Which coupling and interface of a fixed partition win: ``python -m benchmarks.couplings [CASE ...]``.
+"""Which coupling and interface of a fixed partition win: ``python -m tests.benchmarks.couplings [CASE ...]``.
 
 CASE is one of those of `CASES` below. Prints a line for each case, predictor and macro step: root of the mean
 square of the errors of all variables and processor time with each coupling and interface, medians of three.
@@ -17,8 +17,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import partitioning
 import psmr
-from benchmarks.equal_error.measure import measure
 from psmr.dae.system.system import System
+from tests.benchmarks.equal_error.measure import measure
 from tests.converter_plants import plants_in
 from tests.disturbances import CASES as FOLDER
 from tests.disturbances import Disturbance, local_fault, system_of

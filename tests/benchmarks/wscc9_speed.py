@@ -1,6 +1,6 @@
 """What the compiled loops cost on the WSCC 9-bus system: a table of medians of processor time, one thread.
 
-Run ``python -m benchmarks.wscc9_speed``; ``--commands`` times ``psmr run`` too, cold and warm.
+Run ``python -m tests.benchmarks.wscc9_speed``; ``--commands`` times ``psmr run`` too, cold and warm.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from psmr.integrate.solve.lu import refactor, solve
 from psmr.integrate.solve.newton import renew
 from psmr.integrate.solve.records import lu_of, matrix_of, work_of
 
-CASE = Path(__file__).parents[1] / "cases" / "wscc9"
+CASE = Path(__file__).parents[2] / "cases" / "wscc9"
 T_END = 10.0
 
 

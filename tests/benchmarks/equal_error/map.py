@@ -1,4 +1,4 @@
-"""The page "when multirate pays": ``python -m benchmarks.equal_error.map [ROUNDS ...]``.
+"""The page "when multirate pays": ``python -m tests.benchmarks.equal_error.map [ROUNDS ...]``.
 
 Makes docs/when-multirate-pays.md and its figure from docs/figures/when-multirate-pays.jsonl.
 Files of rounds that `stays_fast` wrote are gathered in the
@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.equal_error.measure import Measured, cost_at, ratio
-from benchmarks.equal_error.records import Study, gather, studies, versions
-from benchmarks.equal_error.stays_fast import BOTH, CASES, COUPLINGS, SINGLE
 from psmr.figures.run.canvas import COLOURS, FAINT, INK, new_figure, save, styled
+from tests.benchmarks.equal_error.measure import Measured, cost_at, ratio
+from tests.benchmarks.equal_error.records import Study, gather, studies, versions
+from tests.benchmarks.equal_error.stays_fast import BOTH, CASES, COUPLINGS, SINGLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 ROWS = DOCS / "figures" / "when-multirate-pays.jsonl"
 FIGURE = "when-multirate-pays.svg"
 BY, ALL = "largest_watched", "largest"
