@@ -12,7 +12,7 @@ from psmr.base.errors import InputError, PsmrError
 from psmr.dae.system.eigenvalues import eigenvalues
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
-from psmr.network.equilibrium.beyond import CHOICES, REFUSE
+from psmr.network.equilibrium.widen_limits import CHOICES, REFUSE
 from psmr.network.start.diagnosis import diagnose
 from psmr.network.start.findings import Modes
 from psmr.network.start.report import Report

@@ -10,7 +10,7 @@ from psmr.base.errors import CaseError, PsmrWarning
 from psmr.devices.catalogue import role_parameters
 from psmr.files.psse.dyr_layout import MODELS, component_for, parameters
 from psmr.files.read import read_case
-from psmr.network.case.monitored import monitored_branches
+from psmr.network.case.monitored_branches import monitored_branches
 from psmr.network.start.initialise import build
 from tests.files.raw import raw_text
 

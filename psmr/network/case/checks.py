@@ -8,8 +8,8 @@ from typing import Any
 
 from psmr.base.errors import CaseError, nearest, shown
 from psmr.devices.catalogue import HOLDING_VOLTAGE, SHEDDING, SOURCES, TRIPPING, component_named
-from psmr.network.case.connected import connected_parts
-from psmr.network.case.monitored import branch_read
+from psmr.network.case.connected_parts import connected_parts
+from psmr.network.case.monitored_branches import branch_read
 from psmr.network.case.tables import LARGEST, MECHANICAL, GeneratorRow, Row, Tables
 
 

@@ -16,11 +16,11 @@ from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.case.checks import unlikely
-from psmr.network.case.connected import connected_parts
-from psmr.network.equilibrium.beyond import HOLD, REFUSE
-from psmr.network.equilibrium.decided import decide
+from psmr.network.case.connected_parts import connected_parts
 from psmr.network.equilibrium.equilibrium import Plant, attempt_plants
 from psmr.network.equilibrium.margins import Margin, margins, placed
+from psmr.network.equilibrium.start_parameters import decide
+from psmr.network.equilibrium.widen_limits import HOLD, REFUSE
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.findings import ERROR, NOTE, WARNING, Finding, ordered
 from psmr.network.start.initialise import adjusted, allowed_residual, polish

@@ -15,10 +15,10 @@ from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
-from psmr.network.equilibrium.beyond import CHOICES, HOLD, REFUSE, widened
-from psmr.network.equilibrium.decided import decide
 from psmr.network.equilibrium.equilibrium import ROUNDING, Reals, solve_plants
 from psmr.network.equilibrium.margins import margins, placed, settle
+from psmr.network.equilibrium.start_parameters import decide
+from psmr.network.equilibrium.widen_limits import CHOICES, HOLD, REFUSE, widened
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.conversion import LoadShares, convert_loads
 from psmr.network.start.plants import bus_start, check_load, generator_plant, motor_plant

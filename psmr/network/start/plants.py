@@ -12,7 +12,7 @@ from psmr.base.errors import CaseError
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.network import MonitoredLine
 from psmr.network.case.case import Case
-from psmr.network.case.monitored import monitored_branches
+from psmr.network.case.monitored_branches import monitored_branches
 from psmr.network.case.rows import branch_component, branch_parameters, columns, component_of, load_component
 from psmr.network.case.tables import BranchRow, GeneratorRow, LoadRow
 from psmr.network.equilibrium.equilibrium import Plant

@@ -11,7 +11,7 @@ from psmr.devices.catalogue import SOURCES
 from psmr.devices.exciters.compensator import compensated
 from psmr.devices.network import Bus, Shunt
 from psmr.network.case.case import Case
-from psmr.network.case.monitored import branch_read, monitored_branches
+from psmr.network.case.monitored_branches import branch_read, monitored_branches
 from psmr.network.case.rows import (
     branch_component,
     branch_parameters,

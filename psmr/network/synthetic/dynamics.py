@@ -67,7 +67,7 @@ def add_dynamics(
     Raises
     ------
     CaseError
-        For a seed, a share or a kind of loads that cannot be.
+        For an invalid seed, share or kind of loads.
     PowerFlowError
         Where the power flow has no solution.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from psmr.base.errors import EventError
 from psmr.integrate.run.trajectory import Change
-from psmr.network.case.connected import connected_parts
+from psmr.network.case.connected_parts import connected_parts
 from psmr.network.topology.network import branches, buses, out_of_service
 from psmr.network.topology.plants import plants
 from psmr.network.topology.remembered import of_devices

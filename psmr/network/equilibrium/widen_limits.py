@@ -1,4 +1,4 @@
-"""A start beyond limits that runs all the same: what is done about each limit, and in which words."""
+"""Widen the limits that a start lies beyond: how each is changed, and the words that report it."""
 
 from __future__ import annotations
 

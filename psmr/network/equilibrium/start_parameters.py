@@ -1,4 +1,4 @@
-"""Parameters that a plant's start decides: a zero that stands for "what holds the start"."""
+"""Parameters that are set by the start of a plant: a zero in the data stands for "the value at the start"."""
 
 from __future__ import annotations
 
