@@ -39,7 +39,7 @@ def case_options(
     group.add_argument(
         "--loads",
         metavar="KIND",
-        help="what loads become, with the power of the solved power flow: impedance, current, power, or"
+        help="convert static loads after the power flow (PSS/E's CONL): to impedance, current, power, or"
         " shares of the three such as 'p=0.5,0.3,0.2 q=1,0,0'",
     )
     group.add_argument(
@@ -110,8 +110,14 @@ def scheme_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--solution", choices=("TM", "BEM"))
     group.add_argument("--interpolation", choices=("linear", "spline"))
     group.add_argument("--predict", choices=("all", "slow"))
-    group.add_argument("--coupling", choices=("end", "mean"), help="what slow rows see of fast variables")
-    group.add_argument("--interface", choices=("held", "schur"), help="what fast rows see of the network")
+    group.add_argument(
+        "--coupling", choices=("end", "mean"), help="fast values in the slow equations: end of step or mean"
+    )
+    group.add_argument(
+        "--interface",
+        choices=("held", "schur"),
+        help="network in the fast equations: held, or its response by the Schur complement",
+    )
     group.add_argument("--corrections", type=corrections, metavar="K", help="0, 1, 2, ... or converge")
 
 

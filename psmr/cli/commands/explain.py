@@ -15,7 +15,7 @@ def add(subparsers: Any) -> None:
         subparsers,
         "explain",
         command,
-        "say what one macro step of a study's scheme does to its system",
+        "describe, step by step, what the solver does in one macro step",
         "psmr explain cases/wscc9/fault.toml",
     )
     explain.add_argument("study", metavar="STUDY", help="study file; - reads it from standard input")

@@ -46,7 +46,7 @@ def add(subparsers: Any) -> None:
         type=fraction,
         default=0.1,
         metavar="P",
-        help="stable with steps longer by this, too (default 10%%)",
+        help="safety margin: must also be stable with steps this much longer (default 10%%)",
     )
     output_option(tune, "FOLDER", "write the winner as a study, the Pareto figure and every candidate (CSV)")
 

@@ -1,4 +1,4 @@
-"""``psmr warmup``: compile everything ahead."""
+"""``psmr warmup``: compile everything in advance."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def add(subparsers: Any) -> None:
         subparsers,
         "warmup",
         command,
-        "compile everything ahead",
+        "compile everything in advance",
         "psmr warmup",
         json_flag=False,
     )
 
 
 def command(arguments: argparse.Namespace) -> None:
-    """Compile everything ahead."""
+    """Compile everything in advance."""
     from psmr.study.warmup import warmup
 
     show(warmup())

@@ -27,7 +27,7 @@ def spread(laid: Layout) -> Figure:
     """Draw the largest angle spread, with lost synchronism in red."""
     lost = laid.table["synchronism"] == "lost"
     values = laid.table.assign(_bad=lost)
-    note = f"red: lost synchronism, at the time written [s]; colours end at {Criteria.angle_deg:g} deg"
+    note = f"red: lost synchronism (time in s); colour scale ends at {Criteria.angle_deg:g} deg"
     return _map(
         laid, values, "angle_spread", "largest angle spread [deg]", note,
         limits=(0.0, Criteria.angle_deg), written="lost_at",
@@ -112,7 +112,7 @@ def _map(
     bar = figure.colorbar(image, cax=below, orientation="horizontal")
     bar.set_label(words)
     bar.outline.set_visible(False)
-    more = f"; {laid.left_out} lines of smaller values are left out" if laid.left_out else ""
+    more = f"; {laid.left_out} less severe lines not shown" if laid.left_out else ""
     axes.set_title(f"{laid.title}\n", loc="left")
     axes.annotate(
         f"{note}{more}",

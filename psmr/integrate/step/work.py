@@ -17,7 +17,7 @@ def order_of(stage: Stage, sizes: Sizes) -> int:
 
 
 def matrices(program: Program, sizes: Sizes) -> dict[int, int]:
-    """Return how many matrices of each order a step factorises with dishonest Newton.
+    """Return how many matrices of each order a step factorises with modified Newton (Jacobian kept for it).
 
     Every correction of a given number is counted; of corrections until they agree, one pass.
     """

@@ -130,11 +130,12 @@ def _named(kind: type) -> list[str]:
     Raises
     ------
     InputError
-        For a class that does not stand in a module.
+        For a class that is not defined at the top level of a module.
     """
     if kind.__module__ == "__main__" or "." in kind.__qualname__:
         raise InputError(
-            f"{kind.__qualname__} stands in no module; put your components into a module that can be imported"
+            f"{kind.__qualname__} is defined in a script, notebook or function; move it to a module that can "
+            "be imported"
         )
     return [kind.__module__, kind.__qualname__]
 

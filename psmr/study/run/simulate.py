@@ -115,7 +115,7 @@ def simulate(
     Raises
     ------
     InputError
-        For a keyword, time, event or start that cannot be, and for a run that is too large for the machine;
+        If a keyword, time, event or starting point is invalid, or the run is too large for the machine;
         before any time is simulated.
     SimulationError
         When a step does not converge: time, iteration, worst variable.

@@ -47,7 +47,7 @@ class Axis(Protocol):
         Raises
         ------
         StudyError
-            For a name that is not there, or a range that cannot be.
+            For an unknown name or an invalid range.
         """
 
 

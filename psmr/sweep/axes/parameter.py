@@ -42,7 +42,7 @@ class ParameterAxis:
     Raises
     ------
     StudyError
-        For neither or both of values and range, and for a range that cannot be.
+        For neither or both of values and range, and for an invalid range.
     """
 
     device: str

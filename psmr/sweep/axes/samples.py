@@ -38,7 +38,7 @@ class SampleAxis:
     Raises
     ------
     StudyError
-        For parameters that do not belong to the distribution, or that cannot be.
+        For parameters that do not belong to the distribution, or are invalid.
     """
 
     device: str

@@ -45,7 +45,7 @@ class ClearingTime:
     Raises
     ------
     StudyError
-        For a precision or longest time that cannot be.
+        For an invalid precision or longest time.
     """
 
     precision: float = 1e-3

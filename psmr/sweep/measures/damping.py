@@ -29,7 +29,7 @@ class Damping:
     Raises
     ------
     StudyError
-        For a band that cannot be.
+        For an invalid band.
     """
 
     from_hz: float = 0.05
