@@ -6,7 +6,7 @@ import pytest
 
 import psmr
 
-CASE = Path(__file__).parents[3] / "cases" / "wscc9" / "wscc9.toml"
+CASE = Path(__file__).parents[2] / "cases" / "wscc9" / "wscc9.toml"
 
 
 FILE = """

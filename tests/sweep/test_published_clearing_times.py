@@ -13,14 +13,12 @@ from psmr.network.case.tables import DeviceRow
 from psmr.sweep.measures.clearing import ClearingTime
 from psmr.sweep.measures.measure import Start
 
-CASES = Path(__file__).parents[3] / "cases"
+CASES = Path(__file__).parents[2] / "cases"
 
 
 def clearing_time(system, events, t_end, precision, longest):
     """The critical clearing time of one fault, without a folder."""
-    start = Start(
-        system, psmr.VariableStep(1e-6), tuple(events), (), psmr.Criteria(), t_end, lambda run: None
-    )
+    start = Start(system, psmr.VariableStep(1e-6), tuple(events), (), t_end, lambda run: None)
     values, _ = ClearingTime(precision, longest).of(start)
     assert values["bounded"]
     return values["critical_clearing_time"]
