@@ -59,10 +59,17 @@ class Swept:
         return headline(self.table, self.sweep.measure.kind)
 
     def ranked(self) -> pd.DataFrame:
-        """Return the rows, the worst first; see `psmr.sweep.ranking`."""
-        from psmr.sweep.ranking import ranked
+        """Return the rows, the worst first, those that failed before all.
 
-        return ranked(self.table, self.sweep.measure)
+        Runs are ordered by the time at which synchronism was lost, then by angle spread, lowest voltage and
+        nadir; clearing times and damping ratios from the smallest, spectral radii from the largest.
+        """
+        order = self.sweep.measure.order
+        keys = ["_failed", *(name for name, _ in order), "run"]
+        rising = [False, *(small for _, small in order), True]
+        given = self.table.assign(_failed=self.table["status"] == "failed")
+        found = given.sort_values(keys, ascending=rising, na_position="last", kind="stable")
+        return found.drop(columns="_failed")
 
     def signals(self, run: int) -> pd.DataFrame:
         """Return the signals that were kept of a run, with the time in s as index.
@@ -88,7 +95,7 @@ class Swept:
 
         again = f" {self.resumed} were done before." if self.resumed else ""
         head = f"{self.sweep.name}: {self.headline}{again} Took {self.seconds:.1f} s."
-        return f"{head}\n\n{cut(self.ranked(), self.labels, self.sweep.measure.kind)}"
+        return f"{head}\n\n{cut(self.ranked(), self.labels, self.sweep.measure)}"
 
     def _repr_html_(self) -> str:
         head = f"<p><strong>{escape(self.sweep.name)}</strong></p>"

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = {
-    "outcomes": (
-        "synchronism", "lost_at", "lost_machines", "angle_spread", "lowest_voltage", "lowest_voltage_bus",
-        "nadir",
-    ),
-    "clearing-time": ("critical_clearing_time", "lost_then"),
-    "damping": ("damping_ratio", "frequency", "mode_real", "mode_imag", "dominant_state"),
-    "stability": ("stable", "spectral_radius", "deformation", "damping_change"),
-}  # fmt: skip
-"""By measure: the columns that a reader sees first."""
+    from psmr.sweep.measures import Measure
 
 ROWS = 10
 
@@ -25,10 +16,10 @@ ROWS = 10
 MESSAGES = 5
 
 
-def shown(ranked: pd.DataFrame, labels: Sequence[str], kind: str, rows: int) -> pd.DataFrame:
+def shown(ranked: pd.DataFrame, labels: Sequence[str], measure: Measure, rows: int) -> pd.DataFrame:
     """Return the worst rows, which come first, with the columns that a reader of this measure sees first."""
     table = ranked.head(rows)
-    columns = ["run", *labels, *SHOWN[kind]]
+    columns = ["run", *labels, *measure.shown]
     if (table["status"] == "failed").any():
         columns.append("message")
     return table[columns]
@@ -57,9 +48,9 @@ def headline(table: pd.DataFrame, kind: str) -> str:
     return ", ".join(words) + "."
 
 
-def cut(ranked: pd.DataFrame, labels: Sequence[str], kind: str) -> str:
+def cut(ranked: pd.DataFrame, labels: Sequence[str], measure: Measure) -> str:
     """Return the worst rows as lines of text, long words cut."""
-    table = shown(ranked, labels, kind, ROWS)
+    table = shown(ranked, labels, measure, ROWS)
     for name in ("message", "lost_then", "lost_machines"):
         if name in table:
             table[name] = table[name].map(lambda words: _cut(words, 60))

@@ -81,7 +81,7 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str]) -> str:
     from psmr.figures.modes.render import render
 
     worst = swept.ranked()
-    table = shown(worst, swept.labels, swept.sweep.measure.kind, ROWS)
+    table = shown(worst, swept.labels, swept.sweep.measure, ROWS)
     units = {"clearing": "s"} | {c.name: c.unit for c in swept.sweep.measure.columns}
     # The names of what was swept are those of the file; only measures are words.
     words = [name if "." in name else name.replace("_", " ") for name in table.columns]

@@ -52,6 +52,8 @@ class ClearingTime:
     longest: float = 1.0
 
     kind: ClassVar[str] = "clearing-time"
+    order: ClassVar[tuple[tuple[str, bool], ...]] = (("critical_clearing_time", True),)
+    shown: ClassVar[tuple[str, ...]] = ("critical_clearing_time", "lost_then")
 
     def __post_init__(self) -> None:
         settle_fields(self, StudyError, numbers=True)

@@ -36,6 +36,14 @@ class Damping:
     up_to_hz: float = 5.0
 
     kind: ClassVar[str] = "damping"
+    order: ClassVar[tuple[tuple[str, bool], ...]] = (("damping_ratio", True),)
+    shown: ClassVar[tuple[str, ...]] = (
+        "damping_ratio",
+        "frequency",
+        "mode_real",
+        "mode_imag",
+        "dominant_state",
+    )
     longest_fault: ClassVar[None] = None
 
     def __post_init__(self) -> None:

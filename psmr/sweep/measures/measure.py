@@ -74,6 +74,10 @@ class Measure(Protocol):
     ----------
     kind
         What a sweep file calls it.
+    order
+        The columns that order the rows, the worst first, and whether small is bad.
+    shown
+        The columns that a reader sees first.
     longest_fault
         For how long it lets the fault of a point last at most, in s, where it finds the clearing time itself;
         None where faults last as their axes say.
@@ -82,6 +86,8 @@ class Measure(Protocol):
     """
 
     kind: ClassVar[str]
+    order: ClassVar[tuple[tuple[str, bool], ...]]
+    shown: ClassVar[tuple[str, ...]]
 
     @property
     def longest_fault(self) -> float | None: ...  # noqa: D102

@@ -21,6 +21,16 @@ class Outcomes:
     """A run at each point: outcome, certificate of the scheme on the system at its start, work."""
 
     kind: ClassVar[str] = "outcomes"
+    order: ClassVar[tuple[tuple[str, bool], ...]] = (
+        ("lost_at", True),
+        ("angle_spread", False),
+        ("lowest_voltage", True),
+        ("nadir", True),
+    )
+    shown: ClassVar[tuple[str, ...]] = (
+        "synchronism", "lost_at", "lost_machines", "angle_spread", "lowest_voltage", "lowest_voltage_bus",
+        "nadir",
+    )  # fmt: skip
     longest_fault: ClassVar[None] = None
 
     @property

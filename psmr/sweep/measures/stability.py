@@ -21,6 +21,8 @@ class Stability:
     """Stability of the scheme on the linearised system, and the deformation of its least damped mode."""
 
     kind: ClassVar[str] = "stability"
+    order: ClassVar[tuple[tuple[str, bool], ...]] = (("spectral_radius", False), ("deformation", False))
+    shown: ClassVar[tuple[str, ...]] = ("stable", "spectral_radius", "deformation", "damping_change")
     longest_fault: ClassVar[None] = None
 
     @property
