@@ -10,9 +10,9 @@ from scipy.integrate import quad
 import psmr
 from psmr.dae.compile.switches import switches
 from psmr.dae.compile.trace import trace
+from psmr.integrate.control import variable
 from psmr.integrate.control.variable import halts_of
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.step import variable
 from psmr.integrate.tableaux.implicit_pairs import PAIRS
 from tests import systems
 from tests.disturbances import instants, severe_fault, values_at

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
+from psmr.integrate.control import disturbance as module
 from psmr.integrate.control.disturbance import (
     MEMORY,
     SO_FAR,
@@ -13,7 +14,6 @@ from psmr.integrate.control.disturbance import (
     size_with,
     turning,
 )
-from psmr.integrate.step import disturbance as module
 
 # A load, the exciter whose reference steps, and a bus of a severe fault.
 PLACES = {"wscc9": (5, "AVR1", 7), "kundur": (7, "AVR1", 8), "new-england": (20, "AVR30", 16)}

@@ -9,9 +9,10 @@ import partitioning
 import psmr
 from psmr.dae.system.linear_system import linear_system
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes import multirate, tableaux
+from psmr.integrate.schemes import multirate
 from psmr.integrate.step.description import words
 from psmr.integrate.step.work import matrices
+from psmr.integrate.tableaux import tableaux
 from tests import systems
 from tests.pencil.oracle import random_dae
 

@@ -11,8 +11,7 @@ import pytest
 import psmr
 from psmr.base.errors import PsmrWarning, SimulationError
 from psmr.base.files import OutputTransaction
-from psmr.cli import main
-from psmr.study.run import output_files
+from psmr.cli import main, run_outputs
 
 
 def files(folder):
@@ -67,7 +66,7 @@ def test_the_part_that_cannot_be_written_hides_no_failure(failing, tmp_path, cap
     def full(*_, **__):
         raise psmr.PsmrError("no room")
 
-    monkeypatch.setattr(output_files, "write_outputs", full)
+    monkeypatch.setattr(run_outputs, "write_outputs", full)
     assert main(["run", str(failing), "-o", str(tmp_path / "out")]) == 1
     said = capsys.readouterr().err
     assert "no quantity is beyond" in said

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import psmr
-from psmr.figures.run import csv_floats
 from psmr.study.detectors import detection
+from psmr.study.output import csv_floats
 
 FAULT = psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7")
 TM = psmr.SingleRate("TM", h=0.005)
