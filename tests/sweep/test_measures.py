@@ -52,7 +52,7 @@ def test_a_clearing_time_beside_its_multiple():
     system = psmr.build(psmr.read_case(CASE.parents[1] / "kundur" / "kundur.toml"))
     fault = psmr.Fault("bus8", 0.1, 0.2, trip="line8-9")
     values, _ = ClearingTime(longest=0.8).of(
-        Start(system, psmr.VariableStep(1e-4), (fault,), (), psmr.Criteria(), 5.0, lambda run: None)
+        Start(system, psmr.VariableStep(1e-4), (fault,), (), 5.0, lambda run: None)
     )
     assert values["critical_clearing_time"] == pytest.approx(0.771)
     ends = [replace(fault, clear=0.1 + seconds) for seconds in (0.771, 0.772)]
