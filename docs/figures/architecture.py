@@ -1,6 +1,6 @@
 """The rooms of psmr and the imports between them, drawn from the code.
 
-Run ``python docs/figures/architecture.py``; what every room imports, the errors, has no arrows.
+Run ``python docs/figures/architecture.py``; what every room imports, `base`, has no arrows.
 """
 
 from __future__ import annotations
@@ -14,25 +14,31 @@ from matplotlib.patches import FancyBboxPatch
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 
-# Layers from the ground up, each beside what stands on the same floor.
+# Layers from the ground up, with those of the same height in one row.
 FLOORS = (
-    ("errors", "partitioning"),
+    ("base", "partitioning"),
     ("dae",),
-    ("numerics", "grid"),
-    ("pencil", "io"),
+    ("integrate", "devices"),
+    ("pencil", "network"),
+    ("files",),
     ("study",),
+    ("sweep",),
+    ("figures",),
     ("papers",),
     ("cli",),
 )
 WORDS = {
-    "errors": "one small tree",
+    "base": "errors, arguments, whole files",
     "partitioning": "which variables are fast",
     "dae": "declared, compiled, assembled",
-    "numerics": "how a DAE is advanced",
+    "integrate": "how a DAE is advanced",
+    "devices": "machines, controls, loads",
     "pencil": "what a scheme does to modes",
-    "grid": "models, case, power flow, start",
-    "io": "files to a case and back",
-    "study": "file, events, run, output, tuning",
+    "network": "case, power flow, start",
+    "files": "files to a case and back",
+    "study": "file, events, run, outcome",
+    "sweep": "many runs of one study",
+    "figures": "every figure and page",
     "papers": "papers, claim by claim",
     "cli": "one file a command",
 }
@@ -59,7 +65,7 @@ def imports() -> dict[tuple[str, str], int]:
                 names.add(layer(node.module))
             elif isinstance(node, ast.Import):
                 names |= {layer(alias.name) for alias in node.names}
-        for other in names - {own, "errors", None}:
+        for other in names - {own, "base", None}:
             found[own, str(other)] = found.get((own, str(other)), 0) + 1
     return found
 
@@ -71,7 +77,7 @@ def draw() -> None:
         for y, floor in enumerate(FLOORS)
         for x, name in enumerate(floor)
     }
-    figure, axes = plt.subplots(figsize=(8.4, 8.6))
+    figure, axes = plt.subplots(figsize=(8.4, 11.6))
     for (own, other), count in imports().items():
         (x0, y0), (x1, y1) = places[own], places[other]
         assert y1 <= y0, f"{own} imports {other}, which stands above it"
