@@ -69,7 +69,7 @@ def write(folder: Path) -> None:
 
 def _noun(kind: type[Component]) -> str:
     """Return the module, or the package of a family, that a component's page is about."""
-    return ".".join(kind.__module__.split(".")[:4])
+    return ".".join(kind.__module__.split(".")[:3])
 
 
 def _page(module: str, kinds: list[type[Component]]) -> str:

@@ -35,7 +35,7 @@ class Ended(KeyboardInterrupt):
         return f"ended by {signal.Signals(self.number).name}; {LEFT}"
 
 
-LEFT = "every file is as it was or whole, what is not there yet was not written"
+LEFT = "no partial files were left behind"
 
 # Time in s after which a signal that was swallowed comes once more.
 AGAIN = 0.05

@@ -2,7 +2,7 @@
 
 Run ``python -m tests.benchmarks.growth [--copies 1 10 ...] [--figure FILE]`` from the repository. The systems
 are chains of WSCC 9-bus copies with inertias that differ by up to 10 %. A fault of 100 ms in the middle,
-trapezoidal rule at 10 ms with very dishonest Newton, twenty signals recorded. Processor time, each size in a
+trapezoidal rule at 10 ms, `newton="very dishonest"`, twenty signals recorded. Processor time, each size in a
 process of its own, kernels compiled before; the time of a step is the difference of a long and a short run.
 """
 

@@ -244,7 +244,7 @@ def test_interrupt_and_broken_pipe(monkeypatch, capsys):
 
     monkeypatch.setattr("psmr.cli.commands.modes.command", interrupted)
     assert cli.main(["modes", "x.toml"]) == 130
-    said = "interrupted; every file is as it was or whole, what is not there yet was not written"
+    said = "interrupted; no partial files were left behind"
     assert capsys.readouterr().err == f"psmr: error: {said}\n"
 
 

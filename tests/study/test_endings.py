@@ -203,9 +203,7 @@ def test_a_signal_ends_a_run(tmp_path, long_study, number):
     child.send_signal(number)
     said = child.communicate(timeout=60)[1]
     how = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
-    assert said.splitlines()[-1] == (
-        f"psmr: error: {how}; every file is as it was or whole, what is not there yet was not written"
-    )
+    assert said.splitlines()[-1] == (f"psmr: error: {how}; no partial files were left behind")
     assert "Traceback" not in said
     assert child.returncode == 128 + number
     assert not (tmp_path / "out").exists()
@@ -341,7 +339,7 @@ def test_an_interrupt_within_an_exec_has_the_exit_code_of_others():
     """Python remembers it, and ended itself by the signal after everything was said."""
     done = subprocess.run([sys.executable, "-c", THROUGH_EXEC], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (130, "")
-    assert "psmr: error: interrupted; every file is as it was" in done.stderr
+    assert "psmr: error: interrupted; no partial files were left behind" in done.stderr
 
 
 def test_an_interrupt_before_the_command_begins_is_no_traceback():

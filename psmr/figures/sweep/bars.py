@@ -51,6 +51,6 @@ def _bars(laid: Layout, values: pd.Series, words: str, shape: str, open_ended: n
     axes.grid(False, axis="y")
     axes.margins(x=0.12)
     axes.set_xlabel(words)
-    more = f", {laid.left_out} more left out" if laid.left_out else ""
+    more = f", {laid.left_out} more not shown" if laid.left_out else ""
     axes.set_title(f"{laid.title}{more}", loc="left")
     return figure

@@ -105,7 +105,7 @@ class Multirate(Scheme):
     tolerance
         As in `SingleRate`.
     coupling
-        What the slow rows see of the fast variables: ``"end"``, their values at the end of the macro step and
+        Fast values used in the slow equations: ``"end"``, their values at the end of the macro step and
         at its start; ``"mean"``, their mean over the macro step. The slow states are then advanced by the
         one-leg form of the rule (for TM the implicit midpoint rule), in which the mean stands where a rule
         for one rate has the fast values of its stage, and the slow algebraic variables at the end are solved
@@ -113,8 +113,9 @@ class Multirate(Scheme):
         extrapolation of the slow set predicts and nothing is corrected, and otherwise ``"end"``, the
         published form.
     interface
-        What the fast rows see of the slow algebraic variables: ``"held"``, their interpolated values;
-        ``"schur"``, these and the response of the slow algebraic equations to the fast variables, linear as
+        Network feedback to the fast equations, through the slow algebraic variables: ``"held"``, their
+        interpolated values; ``"schur"``, these and the response of the slow algebraic equations to the
+        fast variables, linear as
         of the last event or of where it last no longer held (tried at least every fifth macro step; the times
         are `outdated_at` of the counters), by the Schur complement within the fast Newton matrix. What is
         interpolated is then free of what is fast, and the algebraic loop between the sides does not limit an

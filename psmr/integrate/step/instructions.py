@@ -103,7 +103,7 @@ def close(algebraic, block, w, policy, tolerance, effort):  # type: ignore[no-un
 
 @lean
 def _due(row, loops):  # type: ignore[no-untyped-def]
-    """Return whether a dishonest Newton makes a new matrix for this stage."""
+    """Return whether modified Newton makes a new matrix for this stage."""
     first = row[LOOP] < 0 or loops[row[LOOP], ROUND] == 0
     return row[MATRIX] == 1 or (row[MATRIX] == 2 and first)
 

@@ -138,7 +138,7 @@ class Stage:
         With several points, the third-order terms of the result and of each of them; see
         `psmr.integrate.step.extrapolation.extrapolate`.
     matrix
-        What a dishonest Newton does here: a ``"new"`` matrix, the one that is ``"kept"``, or a new one in the
+        What modified Newton does here: a ``"new"`` matrix, the one that is ``"kept"``, or a new one in the
         ``"first"`` pass of the enclosing `Until`.
     rate
         Name under which f at the result is kept; None for not at all.

@@ -27,7 +27,7 @@ PAIRS = (("FEM", "TM"), ("TM", "TM"), ("BEM", "TM"), ("TM", "BEM"), ("BEM", "BEM
 
 
 def table_1(setting: Setting) -> pd.DataFrame:
-    """Count the factorisations of real runs with Newton's dishonest policy, per macro step of ratio 10.
+    """Count the factorisations of real runs with modified Newton, per macro step of ratio 10.
 
     The runs start with a small kick and have no event: nothing asks for a factorisation beyond the plan.
     """

@@ -103,7 +103,8 @@ def simulate(
         Of the accepted steps between two events every how many-th is kept, as ``psmr.Record(every=)`` says;
         every one where left out.
     transaction
-        The files of `record` appear with the others of this transaction; None: when the run has ended well.
+        Group of output files that are published together, those of `record` among them; None: these alone,
+        when the run has ended well.
     criteria
         The limits by which the run is judged; those of `psmr.Criteria` where left out.
 

@@ -33,7 +33,7 @@ class Target:
     frequency
         Largest relative change of a frequency, a fraction.
     margin
-        The scheme must be stable with steps longer by this fraction, too.
+        Safety margin: the scheme must also be stable with steps longer by this fraction.
 
     Raises
     ------

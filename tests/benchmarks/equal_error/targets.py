@@ -111,7 +111,7 @@ def follows(spread: Sequence[float]) -> bool:
 
 
 def quiet_costs(study: Study, tolerance: float) -> dict[str, tuple[int, float]]:
-    """Return steps and s of the first second behind the clearing, the rest of that minute, and the next one.
+    """Return steps and s of the first second after the clearing, the rest of that minute, and the next one.
 
     They are differences of runs with different ends; none where one of these is missing.
     """
@@ -129,7 +129,7 @@ def quiet_costs(study: Study, tolerance: float) -> dict[str, tuple[int, float]]:
 
 
 def _quiet(grid: Sequence[Study], minute: str) -> tuple[str, str]:
-    """Compare a minute with the first second behind the clearing."""
+    """Compare a minute with the first second after the clearing."""
     found = [
         costs
         for study in grid
@@ -181,7 +181,7 @@ def table(grid: Sequence[Study], others: Sequence[Study], run: Study, plants: Se
     line("2 times on NPCC and WECC", *_spread(_ratios(middle, FIXED), 2.0))
     line("IDA 3 times, all cases", *_spread(_ratios(grid, ("IDA",)), 3.0))
     line(
-        "a quiet minute costs less than the first second behind the clearing: the minute directly behind it",
+        "a quiet minute costs less than the first second after the clearing: the minute directly after it",
         *_quiet(grid, "minute"),
     )
     line("the minute after that, when the swings have died away", *_quiet(grid, "later"))
