@@ -203,7 +203,7 @@ def test_a_signal_ends_a_run(tmp_path, long_study, number):
     child.send_signal(number)
     said = child.communicate(timeout=60)[1]
     how = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
-    assert said.splitlines()[-1] == (f"psmr: error: {how}; no partial files were left behind")
+    assert said.splitlines()[-1] == f"psmr: error: {how}; no partial files were left behind"
     assert "Traceback" not in said
     assert child.returncode == 128 + number
     assert not (tmp_path / "out").exists()
@@ -310,7 +310,7 @@ sys.exit(entry.main())
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("SIGTERM", "ended by SIGTERM"), ("SIGINT", "interrupted; every")]
+    ("name", "words"), [("SIGTERM", "ended by SIGTERM"), ("SIGINT", "interrupted; no partial files")]
 )
 def test_a_signal_that_a_library_makes_another_error_of_is_what_is_told(name, words):
     done = subprocess.run(

@@ -87,7 +87,7 @@ def _slow_and_fast(grid: Sequence[Study]) -> dict[str, str]:
 
 
 def _step_cost(grid: Sequence[Study], family: str) -> str:
-    """Return how many 20 ms steps a step of `VariableStep` costs, behind a local fault and a load step."""
+    """Return how many 20 ms steps a step of `VariableStep` costs, after a local fault and a load step."""
     found = []
     for study in grid:
         if study.key[2] in ("local fault", "load step") and (own_row := targets.row_of(study, LOOSE)):
@@ -171,7 +171,7 @@ def _quiet(grid: Sequence[Study]) -> str:
 
 
 def _in_parts(each: Mapping[str, Any], which: str) -> tuple[int, int]:
-    """Return the steps in the first second behind the last change and those in what follows."""
+    """Return the steps in the first second after the last change and those in what follows."""
     second = each[f"{which}_in_second"]
     return second, each[which] - second
 
@@ -185,8 +185,8 @@ def _quiet_best(smooth: Sequence[Study]) -> str:
                 second, minute = _in_parts(each, which)
                 cells.append(f"{second}, {minute}, {minute / second:.1f}")
             rows.append((title(*study.key[:2]), f"{each['tolerance']:g}", *cells))
-    heads = "case | tolerance | `VariableStep`: first second, the 59 s behind it, ratio "
-    return _table(heads + "| best sequence: first second, the 59 s behind it, ratio", "llll", rows)
+    heads = "case | tolerance | `VariableStep`: first second, the 59 s after it, ratio "
+    return _table(heads + "| best sequence: first second, the 59 s after it, ratio", "llll", rows)
 
 
 def _quiet_bound(smooth: Sequence[Study]) -> str:

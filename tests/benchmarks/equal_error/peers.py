@@ -128,7 +128,7 @@ def andes_study(name: str, kind: str) -> list[Measured]:
         finest: Reals | None = None
         for h in (ANDES_REFERENCE, *STEPS):
             spent, t, values = by_andes(name, dyr, kind, h)
-            # Its steps begin anew behind an event, so that instants lie between them.
+            # Its steps begin anew after an event, so that instants lie between them.
             after = t > START + 0.1 + 2 * EVENT
             at = _between(t[after], values[after], times)
             family = DIFFERENCE if finest is None else ANDES

@@ -1,7 +1,7 @@
 r"""How many steps the solution itself asks for: the best sequence of steps against a step that stays.
 
 ``python -m tests.benchmarks.equal_error.smoothness [--files FOLDER]`` takes single steps of ESDIRK32 of many
-lengths h from points of an accurate run behind the last change, and compares their ends with that run: the
+lengths h from points of an accurate run after the last change, and compares their ends with that run: the
 error d(t, h) of a step, the root of the mean square over the variables. Errors of steps are added up as if
 none died away, so that a sequence of steps h_k from the points t_k has
 
@@ -10,7 +10,7 @@ none died away, so that a sequence of steps h_k from the points t_k has
 The best sequence has the fewest steps N for its E: it makes N + E / lam least, with lam the same everywhere,
 and is the shortest path over the points with 1 + d(t_k, t_j - t_k) / lam as the length of the edge between
 two. It is chosen with hindsight: nothing is rejected, estimated or learned on the way. It stands beside steps
-of one length h, of which there are N = T / h and E = int d(t, h) / h dt over the T s behind the last change,
+of one length h, of which there are N = T / h and E = int d(t, h) / h dt over the T s after the last change,
 at the E which the steps of `VariableStep` have by the same d.
 
 Appends rows to docs/figures/smoothness.jsonl, from which the page of `page` has them.
@@ -199,7 +199,7 @@ def staying(times: Reals, errors: Reals, t_end: float, error: float) -> float:
 def taken(
     system: System, what: Disturbance, tolerance: float, times: Reals, errors: Reals
 ) -> tuple[Reals, float]:
-    """Return (beginnings (N,) in s, E) of the steps of `VariableStep` behind the last change."""
+    """Return (beginnings (N,) in s, E) of the steps of `VariableStep` after the last change."""
     run = integrate(system, psmr.VariableStep(tolerance, METHOD), what.t_end, what.changes)
     ends = run.t[run.t >= what.changes[-1].t]
     steps = np.diff(ends)

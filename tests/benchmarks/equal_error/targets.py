@@ -218,7 +218,7 @@ def table(grid: Sequence[Study], others: Sequence[Study], run: Study, plants: Se
     seconds = max(row.seconds for row in run.rows)
     peak = run.facts["peak_mib"]
     line(
-        "9,241 buses, half converters, 10 s behind a local fault: 15 s of processor time, 1 GiB",
+        "9,241 buses, half converters, 10 s after a local fault: 15 s of processor time, 1 GiB",
         f"{seconds:.1f} s at 1e-4, {peak} MiB",
         "met" if seconds <= 15.0 and peak <= 1024 else "not met",
     )
