@@ -259,7 +259,7 @@ def test_critical_step_from_the_outermost_multipliers(wscc9, monkeypatch, method
 
 def test_a_certificate_beyond_the_dense_limit(wscc9, monkeypatch):
     from psmr.pencil.deformation import deformation as module
-    from psmr.study.record import certificate
+    from psmr.study.certificate import certificate
 
     system = coupled(wscc9, 3)
     dense = psmr.certify(system, SingleRate("TM", 0.01))
