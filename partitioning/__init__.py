@@ -1,4 +1,4 @@
-"""Which variables of a system are fast: by participation factors, by device or by hand, always well posed."""
+"""Which variables of a system are fast: by participation factors, device or hand, checked for solvability."""
 
 from partitioning.participation import participation
 from partitioning.partition import Partition, PartitionError

@@ -1,1 +1,1 @@
-"""What a run leaves: signals, certificate, work."""
+"""What is kept of a run: signals, points, estimated error, work."""
