@@ -50,10 +50,10 @@ def schemes(case: str) -> list[tuple[str, str, Make]]:
     rows: list[tuple[str, str, Make]] = []
     for h in (0.005, 0.02, 0.05):
         rows.append(("implicit", f"TM, {ms(h)}", lambda a, s, h=h: single("TM", h)))
-    words = {"dishonest": "modified Newton", "honest": "Newton"}
+    policies = {"dishonest": "modified Newton", "honest": "Newton"}
     for h, newton in ((0.02, "dishonest"), (0.05, "honest")):
         rows.append(
-            ("multirate", f"multirate TM/TM, δ = {wide:g}, {ms(h)}, ratio 10, {words[newton]}",
+            ("multirate", f"multirate TM/TM, δ = {wide:g}, {ms(h)}, ratio 10, {policies[newton]}",
              lambda a, s, h=h, newton=newton: multi(s(wide), h, 10, predictor="TM", newton=newton))
         )  # fmt: skip
     for delta, steps in ((wide, (0.01, 0.02, 0.05, 0.1, 0.2)), (narrow, (0.002, 0.005, 0.01, 0.05))):
