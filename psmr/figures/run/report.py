@@ -51,7 +51,8 @@ class Origin:
 def run_text(run: Recorded) -> str:
     """Return outcome, events, certificates and work of a run as lines of text."""
     judgement = run.judgement
-    head = f"{run.name or 'run'}: {judgement.headline}"
+    badge = "" if run.failure else f"{BADGES[judgement.colour]}. "
+    head = f"{run.name or 'run'}: {badge}{judgement.headline}"
     parts = [head, *(f"  {line}" for line in run.outcome.lines()[1:])]
     parts += [f"  note: {reason}" for reason in judgement.reasons]
     parts += ["", f"Events, {len(run.t)} points", *(f"  t = {t:g} s  {label}" for t, label in run.instants)]

@@ -262,7 +262,7 @@ class Angles:
 
 
 def _equal(one: Sequence[Places], other: Sequence[Places]) -> bool:
-    return len(one) == len(other) and all(map(np.array_equal, one, other))
+    return [places.tolist() for places in one] == [places.tolist() for places in other]
 
 
 def _half_turn(angle: float) -> float:

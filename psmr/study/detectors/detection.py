@@ -69,10 +69,9 @@ class Detectors:
 
     def findings(self, complete: bool = False) -> tuple[Finding, ...]:
         """Return what is beyond a limit, in order of time; how the run ends only of one that is complete."""
-        found = itertools.chain.from_iterable(
-            detector.findings() for detector in self.all if complete or detector is not self.end
-        )
-        return tuple(sorted(found, key=lambda finding: finding.t))
+        found = itertools.chain.from_iterable(detector.findings() for detector in self.all)
+        kept = (finding for finding in found if complete or not finding.at_end)
+        return tuple(sorted(kept, key=lambda finding: finding.t))
 
 
 class Monitor(Protocol):

@@ -35,6 +35,8 @@ class Finding:
         All of it in a sentence.
     signals
         Names of the signals that show it.
+    at_end
+        Whether it is about how a run ends, so that it says nothing of one that did not come to its end.
     """
 
     t: float
@@ -46,6 +48,7 @@ class Finding:
     colour: Literal["red", "amber"]
     sentence: str
     signals: tuple[str, ...] = ()
+    at_end: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """The frequency of each island, in Hz.
 
-It is the mean speed of its sources, weighted with the kinetic energy (the frequency of the centre of inertia;
-P. Kundur, Power System Stability and Control, 1994, section 13.4), times the nominal frequency. An infinite
-bus keeps that of its island at the nominal one.
+It is the mean speed of its machines, weighted with the kinetic energy (the frequency of the centre of
+inertia; P. Kundur, Power System Stability and Control, 1994, section 13.4), times the nominal frequency.
+Without a machine it is that of the converters that form the voltage, weighted with their ratings; see
+`psmr.study.detectors.sources.Speeds`. An infinite bus keeps that of its island at the nominal one.
 
 **Frequency outside**: below `Criteria.f_low` or above `f_high`. **Final frequency** outside `f_end_low` to
 `f_end_high`. Sources: see `psmr.Criteria`.
@@ -18,10 +19,9 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.network.topology.network import nominal_frequency
-from psmr.network.topology.remembered import of_devices
 from psmr.study.detectors.detector import Connections
 from psmr.study.detectors.finding import Extreme, Finding
-from psmr.study.detectors.sources import Source, by_island, centre_of_inertia, sources_of
+from psmr.study.detectors.sources import Source, Speeds, by_island, centre_of_inertia, sources_of
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
@@ -29,34 +29,24 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Island:
-    """The sources of an island that have a speed: who, where their speeds stand, and where it is in words."""
+    """The sources whose speeds make the frequency of an island: who, their places, and where in words."""
 
     members: list[Source]
-    omega: NDArray[np.intp]
+    places: list[int]
     where: str
 
 
-def turning_islands(
-    system: System, connections: Connections, sources: tuple[Source, ...]
-) -> tuple[Island, ...]:
-    """Return the islands whose frequency is free: sources with a speed and no infinite bus."""
+def turning_islands(connections: Connections, sources: tuple[Source, ...]) -> tuple[Island, ...]:
+    """Return the islands whose frequency is free: those without an infinite bus."""
     groups = by_island(connections.islands, connections.out, sources)
-    speeds = _speeds_of(system)
     found = []
     for places in groups:
-        members = [sources[k] for k in places]
-        turning = [source for source in members if f"{source.name}.omega" in speeds]
-        if turning and not any(math.isinf(source.weight) for source in members):
-            omega = np.array([speeds[f"{source.name}.omega"] for source in turning], dtype=np.intp)
-            where = f"in the island of {turning[0].bus}" if len(groups) > 1 else ""
-            found.append(Island(turning, omega, where))
+        if any(math.isinf(sources[k].weight) for k in places):
+            continue
+        turning = [k for k in places if sources[k].machine] or places
+        where = f"in the island of {sources[turning[0]].bus}" if len(groups) > 1 else ""
+        found.append(Island([sources[k] for k in turning], turning, where))
     return tuple(found)
-
-
-@of_devices
-def _speeds_of(system: System) -> dict[str, int]:
-    """Return the positions in x of speeds by name."""
-    return {name: k for k, name in enumerate(system.names_x) if name.endswith(".omega")}
 
 
 class Frequency:
@@ -83,8 +73,9 @@ class Frequency:
         self.lowest: Extreme | None = None
         self.highest: Extreme | None = None
         self.end: Extreme | None = None
-        self._system, self._band, self._final = system, band, final
+        self._band, self._final = band, final
         self._sources, self.f_n = sources_of(system), nominal_frequency(system)
+        self._speeds = Speeds(system, self._sources)
         self._islands: tuple[Island, ...] = ()
         self._out: frozenset[str] | None = None
         self._outside: dict[str, tuple[float, str, float]] = {}  # side -> when first, where, worst
@@ -92,7 +83,7 @@ class Frequency:
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
         if connections.out != self._out:
-            self._islands = turning_islands(self._system, connections, self._sources)
+            self._islands = turning_islands(connections, self._sources)
             self._out = connections.out
 
     def take(self, t: Reals, x: Reals, y: Reals) -> None:
@@ -100,8 +91,9 @@ class Frequency:
         if self.f_n is None:
             return
         self.end = None
+        speeds = self._speeds.of(t, x)
         for island in self._islands:
-            speed = centre_of_inertia(x[:, island.omega], island.members)
+            speed = centre_of_inertia(speeds[:, island.places], island.members)
             hertz = self.f_n * speed
             low, high = int(hertz.argmin()), int(hertz.argmax())
             if self.lowest is None or hertz[low] < self.lowest.value:
@@ -130,7 +122,7 @@ class Frequency:
             return ()
         found = []
         limits = dict(zip(("below", "above"), self._band, strict=True))
-        signals = tuple(f"{source.name}.omega" for island in self._islands for source in island.members)
+        signals = tuple(s.speed or s.angle for island in self._islands for s in island.members)
         for side, (t, where, worst) in self._outside.items():
             limit = self.f_n * limits[side]
             found.append(
@@ -148,7 +140,7 @@ class Frequency:
                     self.end.t, "final frequency", self.end.where, self.end.value,
                     low if self.end.value < low else high, "Hz", "amber",
                     f"The run ends at {self.end.value:.5g} Hz{place}, outside {low:.4g} to {high:.4g} Hz.",
-                    signals,
+                    signals, True,
                 )
             )  # fmt: skip
         return tuple(found)

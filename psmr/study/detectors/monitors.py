@@ -16,6 +16,7 @@ from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.finding import Finding, Stop
 from psmr.study.detectors.frequency import Frequency
+from psmr.study.detectors.sources import sources_of
 from psmr.study.detectors.voltages import Band, Voltages
 
 
@@ -42,7 +43,14 @@ class AngleSpread:
         _positive(self, "limit_deg", self.limit_deg, "in degrees")
 
     def detector(self, system: System) -> Angles:
-        """See `Monitor`."""
+        """See `Monitor`; raise InputError for a system with fewer than two sources with an angle."""
+        names = [source.name for source in sources_of(system)]
+        if len(names) < 2:
+            raise InputError(
+                f"monitor {self}: {system.name or 'the system'} has {names[0] if names else 'no source'}"
+                f"{' alone' if names else ''} with an angle of its own (machines, infinite buses, converters "
+                "that form the voltage), and a spread takes two; drop the monitor"
+            )
         return Angles(system, self.limit_deg)
 
     def stop(self, finding: Finding) -> Stop:
@@ -114,7 +122,12 @@ class FrequencyOutside:
             raise InputError(f"{self}: f_low = {self.f_low:g} must be below f_high = {self.f_high:g}")
 
     def detector(self, system: System) -> Frequency:
-        """See `Monitor`."""
+        """See `Monitor`; raise InputError for a system in which nothing turns."""
+        if not any(math.isfinite(source.weight) for source in sources_of(system)):
+            raise InputError(
+                f"monitor {self}: {system.name or 'the system'} has no machine and no converter that forms "
+                "the voltage, so that no frequency of it can leave a band; drop the monitor"
+            )
         return Frequency(system, (self.f_low, self.f_high))
 
     def stop(self, finding: Finding) -> Stop:

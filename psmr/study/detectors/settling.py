@@ -26,7 +26,7 @@ from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.frequency import Island, turning_islands
-from psmr.study.detectors.sources import centre_of_inertia, sources_of
+from psmr.study.detectors.sources import Speeds, centre_of_inertia, sources_of
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
@@ -97,6 +97,7 @@ class EndOfRun:
     def __init__(self, system: System, criteria: Criteria, t_end: float) -> None:
         self._system, self._criteria, self._t_end = system, criteria, t_end
         self._sources, self._f_n = sources_of(system), nominal_frequency(system)
+        self._speeds = Speeds(system, self._sources)
         re, im = voltage_places(system)
         self._re, self._im = re - system.n, im - system.n
         self._quarter, self._moves, self._ended = 0.0, False, False
@@ -105,7 +106,7 @@ class EndOfRun:
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
         if connections.out != self._out:
-            self._islands: tuple[Island, ...] = turning_islands(self._system, connections, self._sources)
+            self._islands: tuple[Island, ...] = turning_islands(connections, self._sources)
             self._out = connections.out
         self._moves, self._quarter = span.moves, 0.25 * (self._t_end - span.t)
         self._edges = self._t_end - np.array([2.0, 1.0]) * self._quarter
@@ -120,7 +121,13 @@ class EndOfRun:
             rows = slice(-1, None)
         else:
             rows = slice(max(0, int(np.searchsorted(t, self._edges[0])) - 1), None)
-        times, values = t[rows], [self._speeds(x[rows]), np.hypot(y[rows, self._re], y[rows, self._im])]
+        times, values = (
+            t[rows],
+            [
+                self._frequencies_of(self._speeds.of(t, x)[rows]),
+                np.hypot(y[rows, self._re], y[rows, self._im]),
+            ],
+        )
         if self._before is not None:
             times = np.append(self._before[0], times)
             values = [np.vstack(pair) for pair in zip(self._before[1], values, strict=True)]
@@ -137,21 +144,21 @@ class EndOfRun:
             self._voltages.take(stretch, values[1][within])
         self._ended = bool(t[-1] >= self._t_end - ROUNDING)
 
-    def _speeds(self, x: Reals) -> Reals:
+    def _frequencies_of(self, speeds: Reals) -> Reals:
         columns = []
         for island in self._islands:
-            speeds = x[:, island.omega]
-            mean = centre_of_inertia(speeds, island.members)[:, None]
-            columns += [mean, speeds - mean]
-        return np.hstack(columns) if columns else np.empty((len(x), 0))
+            own = speeds[:, island.places]
+            mean = centre_of_inertia(own, island.members)[:, None]
+            columns += [mean, own - mean]
+        return np.hstack(columns) if columns else np.empty((len(speeds), 0))
 
     def _named(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return what each frequency is in words, and the signals that show it."""
         found: list[tuple[str, tuple[str, ...]]] = []
         for island in self._islands:
-            signals = tuple(f"{source.name}.omega" for source in island.members)
+            signals = tuple(source.speed or source.angle for source in island.members)
             found.append((f"the frequency{' ' + island.where if island.where else ''}", signals))
-            found += [(f"the speed of {s.name}", (f"{s.name}.omega",)) for s in island.members]
+            found += [(f"the speed of {s.name}", (s.speed or s.angle,)) for s in island.members]
         return found
 
     def _moving(self) -> list[tuple[float, float, str, str, float, tuple[str, ...]]]:
@@ -196,7 +203,7 @@ class EndOfRun:
                         self._t_end, "not settled", what, float(value), float(limit), unit, "amber",
                         f"The run has not settled: {what} moves by {value:.3g} {unit} over the last "
                         f"{self._quarter:.3g} s and by {limit * before:.3g} {unit} over as long before.",
-                        signals,
+                        signals, True,
                     ),
                 )  # fmt: skip
         return ()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import FORMERS
+from psmr.network.topology.network import nominal_frequency
 from psmr.network.topology.plants import plants
 from psmr.network.topology.remembered import of_devices
 from psmr.study.events.spans import Span
@@ -33,6 +34,8 @@ class Source:
         infinite bus.
     machine
         Whether it is a machine.
+    speed
+        Name of its speed, a state; "" where none is.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Source:
     angle: str
     weight: float
     machine: bool
+    speed: str = ""
 
 
 @of_devices
@@ -53,7 +57,8 @@ def sources_of(system: System) -> tuple[Source, ...]:
         component = devices[plant.name].component
         if plant.machine:
             weight = values["h"] * values["s_n"]
-            found.append(Source(plant.name, plant.bus, f"{plant.name}.delta", weight, True))
+            own = f"{plant.name}.delta", weight, True, f"{plant.name}.omega"
+            found.append(Source(plant.name, plant.bus, *own))
         elif f"{plant.name}.delta" in held:
             found.append(Source(plant.name, plant.bus, f"{plant.name}.delta", math.inf, True))
         elif issubclass(component, FORMERS):
@@ -69,6 +74,40 @@ def angles_of(system: System, span: Span, members: Sequence[Source], t: Reals, x
     held = system.n + system.m
     kept = span.held(t)
     return np.column_stack([x[:, k] if k < system.n else kept[:, k - held] for k in places])
+
+
+class Speeds:
+    """The speeds of sources, in parts of the nominal one.
+
+    That of a machine is a state. A converter that forms the voltage has none: its speed at a point is the
+    mean one over the step that ends there, from its angle, which is a state. Where no time has passed, at the
+    start and at an event, it is the last one, and 1 at first. An infinite bus keeps 1.
+    """
+
+    def __init__(self, system: System, sources: Sequence[Source]) -> None:
+        self._nominal = 2.0 * math.pi * (nominal_frequency(system) or 1.0)
+        self._turning = [k for k, source in enumerate(sources) if source.speed]
+        self._forming = [k for k, s in enumerate(sources) if not s.speed and math.isfinite(s.weight)]
+        self._omega = np.array([system.index(sources[k].speed) for k in self._turning], dtype=np.intp)
+        self._theta = np.array([system.index(sources[k].angle) for k in self._forming], dtype=np.intp)
+        self._count, self._last = len(sources), np.ones(len(self._forming))
+        self._before: tuple[float, Reals] | None = None
+
+    def of(self, t: Reals, x: Reals) -> Reals:
+        """Return (K, sources) speeds at the next (K,) times in s with (K, n) states."""
+        speeds = np.ones((len(t), self._count))
+        speeds[:, self._turning] = x[:, self._omega]
+        if not self._forming:
+            return speeds
+        theta = x[:, self._theta]
+        began, angle = (float(t[0]), theta[0]) if self._before is None else self._before
+        passed = np.diff(t, prepend=began)[:, None]
+        turned = np.diff(theta, axis=0, prepend=angle[None])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.where(passed > 0.0, 1.0 + turned / (passed * self._nominal), self._last)
+        self._before, self._last = (float(t[-1]), theta[-1].copy()), found[-1].copy()
+        speeds[:, self._forming] = found
+        return speeds
 
 
 def centre_of_inertia(values: Reals, members: Sequence[Source]) -> Reals:

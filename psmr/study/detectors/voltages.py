@@ -187,7 +187,8 @@ class Voltages:
             found.append(
                 Finding(
                     self.end.t, "voltage at the end", bus, v, float(limit), "pu", "amber",
-                    f"The run ends with {v:.3g} pu at {bus}, {side} {limit:.3g} pu{more}.", (f"{bus}.v",),
+                    f"The run ends with {v:.3g} pu at {bus}, {side} {limit:.3g} pu{more}.",
+                    (f"{bus}.v",), True,
                 )
             )  # fmt: skip
         return tuple(found)

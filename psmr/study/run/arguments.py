@@ -36,8 +36,8 @@ def refuse_slips(slips: Mapping[str, object], function: Callable[..., object]) -
         raise InputError(f"{function.__name__} has no keyword {name!r}{hint}")
 
 
-def checked_monitors(monitors: Iterable[Monitor]) -> tuple[Monitor, ...]:
-    """Return the monitors of a run; raise InputError where something is not a monitor."""
+def checked_monitors(monitors: Iterable[Monitor], t_end: float) -> tuple[Monitor, ...]:
+    """Return the monitors of a run to t_end (s); raise InputError for what is none or has no effect."""
     if not isinstance(monitors, Iterable):
         raise InputError(
             f"monitors: {monitors!r} is not a list of monitors; write [monitor] for a single one"
@@ -48,5 +48,11 @@ def checked_monitors(monitors: Iterable[Monitor]) -> tuple[Monitor, ...]:
             raise InputError(
                 f"{monitor!r} is not a monitor; use psmr.AngleSpread, psmr.VoltageCollapse, "
                 "psmr.FrequencyOutside or psmr.Island"
+            )
+        duration = getattr(monitor, "duration", 0.0)
+        if duration > t_end:
+            raise InputError(
+                f"monitor {monitor}: duration = {duration:g} s is longer than the run, t_end = {t_end:g} s, "
+                "so that it could never end it; take a shorter duration or a longer run"
             )
     return monitors

@@ -137,7 +137,7 @@ def simulate(
     if start is not None and len(start) != 2:
         raise InputError("start: must be two arrays, (x, y), or left out for the equilibrium")
     events = tuple(events)
-    monitors = checked_monitors(monitors)
+    monitors = checked_monitors(monitors, t_end)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
     changes = schedule(system, events, t_end, dead_islands=islanding)
     end, cut_off = t_end, None

@@ -13,6 +13,7 @@ from psmr.base.errors import PsmrWarning, SchemeError, SimulationError, Singular
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.monitors import AngleSpread
+from psmr.study.detectors.sources import sources_of
 from psmr.study.events import Event, Fault
 from psmr.study.run.run import Run
 from psmr.sweep.measures.measure import Column, Start, needs_simulation
@@ -188,9 +189,10 @@ def _tried(start: Start, fault: Fault, clear: float) -> tuple[Run | None, str]:
     events: tuple[Event, ...] = tuple(
         replace(event, clear=clear) if event is fault else event for event in start.events
     )
+    # What has fallen out of step need not be followed further.
+    monitors = (AngleSpread(limit_deg=start.criteria.angle_deg),) if len(sources_of(start.system)) > 1 else ()
     try:
-        # What has fallen out of step need not be followed further.
-        run = start.run(events, monitors=(AngleSpread(limit_deg=start.criteria.angle_deg),))
+        run = start.run(events, monitors=monitors)
     except (SimulationError, SingularError) as error:
         return None, f"no solution: {error}"
     lost = run.outcome.out_of_step

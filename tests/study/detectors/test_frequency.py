@@ -26,9 +26,26 @@ def test_a_frequency_at_which_generators_may_trip_is_red(system, speed, outside,
         assert seen[0].value == pytest.approx(60.0 * speed)
 
 
-def test_the_furthest_is_said(system):
-    (seen,) = found(over_time(system, [1.0, 0.94, 0.92, 0.93, 1.0]), "frequency")
-    assert (seen.t, seen.value) == (1.0, pytest.approx(60.0 * 0.92))
+@pytest.mark.parametrize("at_once", [1000, 1])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_furthest_is_said(system, sign, at_once):
+    speed = 1.0 + sign * np.array([0.0, 0.06, 0.08, 0.07, 0.0])
+    seen = over_time(system, speed, at_once=at_once)
+    (finding,) = found(seen, "frequency")
+    assert (finding.t, finding.value) == (1.0, pytest.approx(60.0 * speed[2]))
+    extreme = seen.frequency.highest if sign > 0 else seen.frequency.lowest
+    assert (extreme.t, extreme.value) == (2.0, pytest.approx(60.0 * speed[2]))
+    assert finding.where == extreme.where == ""  # one island is the system
+
+
+def test_the_island_is_named_where_there_are_two(system):
+    events = [psmr.LineTrip("4-6", 0.5), psmr.LineTrip("8-9", 0.5)]
+    run = psmr.simulate(system, t_end=3.0, events=events, certify=False)
+    assert run.outcome.overshoot.where == "in the island of bus3"
+    first, second, third = (run[f"G{k}.omega"].iloc[-1] for k in (1, 2, 3))
+    of_bus1 = 60.0 * (2364 * first + 640 * second) / (2364 + 640)  # MWs, h s_n of the case
+    furthest = max((of_bus1, 60.0 * third), key=lambda hertz: abs(hertz - 60.0))
+    assert run.outcome.end_frequency.value == pytest.approx(furthest, abs=1e-6)
 
 
 @pytest.mark.parametrize(("hertz", "amber"), [(59.31, 0), (59.29, 1), (60.69, 0), (60.71, 1)])
@@ -59,3 +76,39 @@ def test_a_loss_of_all_load_is_red_for_frequency_and_voltage():
     assert run.outcome.highest_voltage.value == pytest.approx(1.33, abs=0.005)
     assert run.outcome.settling is not None
     assert not run.outcome.settling.settled
+
+
+@pytest.fixture(scope="module")
+def microgrid():
+    """Three converters that form the voltage, no machine, 50 Hz."""
+    return psmr.build(psmr.case("pogaku"))
+
+
+def test_converters_that_form_the_voltage_alone_have_a_frequency(microgrid):
+    """Their droop, w = 1 + m_p (p_ref - p_m), settles at 50.018 Hz once half of a load is lost."""
+    run = psmr.simulate(microgrid, t_end=1.0, events=[psmr.LoadTrip(3, 0.1, 0.5)], certify=False)
+    parameters = next(d.parameters for d in microgrid.devices if d.name == "C1")
+    asked = microgrid.w0[microgrid.index("C1.p_ref")]
+    last = 50.0 * (1.0 + parameters["m_p"] * (asked - run["C1.p_m"].iloc[-1]))
+    assert last == pytest.approx(50.018, abs=1e-3)
+    assert run.outcome.end_frequency.value == pytest.approx(last, abs=1e-5)
+    assert run.outcome.overshoot.value == pytest.approx(last, abs=1e-3)
+    assert run.outcome.nadir.value == pytest.approx(50.0, abs=1e-6)
+    narrow = psmr.FrequencyOutside(f_low=0.999, f_high=1.0002)  # 50.01 Hz
+    stopped = psmr.simulate(
+        microgrid, t_end=1.0, events=[psmr.LoadTrip(3, 0.1, 0.5)], certify=False, monitors=[narrow]
+    ).stopped
+    assert 0.1 < stopped.t < 0.5
+    assert stopped.value > 50.01
+
+
+@pytest.mark.parametrize("at_once", [1000, 1, 3])
+def test_a_converters_speed_is_the_mean_of_the_step(microgrid, at_once):
+    t = np.array([0.0, 0.1, 0.1, 0.2, 0.4])
+    turned = np.cumsum([0.0, 0.1 * 0.02, 0.0, 0.1 * 0.04, 0.2 * -0.01]) * 2.0 * np.pi * 50.0
+    values = {f"C{k}.theta": microgrid.x0[microgrid.index(f"C{k}.theta")] + turned for k in (1, 2, 3)}
+    x, y = made_points(microgrid, t, values)
+    seen = detected(microgrid, t, x, y, at_once=at_once).frequency
+    assert (seen.highest.value, seen.highest.t) == (pytest.approx(52.0), 0.2)
+    assert (seen.lowest.value, seen.lowest.t) == (pytest.approx(49.5), 0.4)
+    assert seen.end.value == pytest.approx(49.5)

@@ -1,0 +1,144 @@
+"""Mutations of the detectors and of the criteria, each of which the tests of this folder must fail on.
+
+Every comparison is turned into its opposite, and every threshold moved by one per cent up and down (a
+tolerance for rounding: a thousandfold, and zero). From the root of the repository:
+
+    python -m tests.study.detectors.mutations [part of a file's name ...]
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+SOURCES = (*sorted((ROOT / "psmr/study/detectors").glob("*.py")), ROOT / "psmr/study/criteria.py")
+OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+TESTS = "tests/study/detectors"
+ROUNDING = ("ROUNDING", "AT_LIMIT", "NO_VOLTAGE")
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A source with one change: which file, which line, what the change is and the text with it."""
+
+    path: Path
+    line: int
+    what: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path.name}:{self.line}: {self.what}"
+
+
+def mutations_of(path: Path) -> Iterator[Mutation]:
+    """Yield the mutations of a source."""
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Compare):
+            yield from _opposites(path, text, node)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef):
+            for place in node.body:
+                yield from _moved(path, text, place)
+
+
+def _opposites(path: Path, text: str, node: ast.Compare) -> Iterator[Mutation]:
+    for k, operator in enumerate(node.ops):
+        if type(operator) in OPPOSITE:
+            changed = ast.Compare(node.left, list(node.ops), node.comparators)
+            changed.ops[k] = OPPOSITE[type(operator)]()
+            yield _replaced(path, text, node, f"({ast.unparse(changed)})")
+
+
+def _moved(path: Path, text: str, place: ast.stmt) -> Iterator[Mutation]:
+    if not isinstance(place, ast.Assign | ast.AnnAssign) or place.value is None:
+        return
+    name = ast.unparse(place.targets[0] if isinstance(place, ast.Assign) else place.target)
+    kinds = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+    if not all(isinstance(part, kinds) for part in ast.walk(place.value)):
+        return
+    value = ast.unparse(place.value)
+    if any(isinstance(p, ast.Constant) and not isinstance(p.value, float) for p in ast.walk(place.value)):
+        return
+    for factor in (0.0, 1000.0) if name in ROUNDING else (0.99, 1.01):
+        yield _replaced(path, text, place.value, f"({value}) * {factor}", name)
+
+
+def _replaced(path: Path, text: str, node: ast.expr, new: str, name: str = "") -> Mutation:
+    lines = text.encode().splitlines(keepends=True)
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    first, last = node.lineno - 1, node.end_lineno - 1
+    before = b"".join(lines[:first]) + lines[first][: node.col_offset]
+    after = lines[last][node.end_col_offset :] + b"".join(lines[last + 1 :])
+    changed = (before + new.encode() + after).decode()
+    what = f"{name + ' = ' if name else ''}{ast.get_source_segment(text, node)} -> {new}"
+    return Mutation(path, node.lineno, " ".join(what.split()), changed)
+
+
+def copied(folder: Path) -> None:
+    """Copy what the tests need into a folder."""
+    for name in ("psmr", "partitioning", "tests", "cases", "pyproject.toml"):
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder / name)
+
+
+def passes(folder: Path, tests: str) -> bool:
+    """Return whether some tests of a copy of the repository pass."""
+    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", tests]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=600, check=False)
+    return done.returncode == 0
+
+
+def survives(mutation: Mutation, folder: Path) -> bool:
+    """Return whether the tests pass in a copy of the repository with the mutation."""
+    target = folder / mutation.path.relative_to(ROOT)
+    original, own = target.read_bytes(), f"{TESTS}/test_{mutation.path.stem}.py"
+    target.write_text(mutation.text, encoding="utf-8")
+    try:
+        return (not (folder / own).exists() or passes(folder, own)) and passes(folder, TESTS)
+    finally:
+        target.write_bytes(original)
+
+
+def survivors(mutations: list[Mutation]) -> Iterator[tuple[Mutation, bool]]:
+    """Yield each mutation and whether the tests pass with it."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        copied(folder)
+        if not passes(folder, TESTS):
+            raise SystemExit(f"{TESTS} fails without a mutation")
+        for mutation in mutations:
+            yield mutation, survives(mutation, folder)
+
+
+def main() -> None:
+    """Print what survives, and how many were killed."""
+    wanted = sys.argv[1:]
+    chosen = [path for path in SOURCES if not wanted or any(part in path.name for part in wanted)]
+    mutations = [mutation for path in chosen for mutation in mutations_of(path)]
+    killed = 0
+    for mutation, lives in survivors(mutations):
+        killed += not lives
+        if lives:
+            print(f"survives: {mutation}", flush=True)
+    print(f"{killed} of {len(mutations)} killed")
+
+
+if __name__ == "__main__":
+    main()
