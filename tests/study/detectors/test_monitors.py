@@ -64,3 +64,27 @@ def test_how_a_run_ends_is_no_finding_of_one_that_was_stopped(system):
     assert run.outcome.end_frequency.value > 60.006
     assert run.outcome.end_voltage.value < 0.99
     assert [finding.what for finding in run.outcome.findings if finding.at_end] == []
+
+
+def test_limits_that_contradict_or_are_none_are_refused():
+    assert psmr.AngleSpread().limit_deg == psmr.Criteria().angle_deg == 180.0
+    assert psmr.FrequencyOutside(0.9, 1.1).f_low == 0.9
+    with pytest.raises(InputError, match=r"f_low = 1.1 must be below f_high = 1.1"):
+        psmr.FrequencyOutside(1.1, 1.1)
+    assert psmr.VoltageCollapse(duration=0.0).duration == 0.0
+    with pytest.raises(InputError, match=r"duration = -0.1: must be a finite number >= 0 in s"):
+        psmr.VoltageCollapse(duration=-0.1)
+    with pytest.raises(InputError, match=r"v_low_time = -1.0: must be a finite number >= 0"):
+        psmr.Criteria(v_low_time=-1.0)
+    with pytest.raises(InputError, match=r"v_low = 0.0: must be a finite number > 0"):
+        psmr.Criteria(v_low=0.0)
+
+
+def test_the_first_of_two_monitors_ends_a_run(system):
+    """Both limits are passed between t = 0.1 and 0.6 s; the narrower one first, whatever their order."""
+    narrow, wide = psmr.AngleSpread(20.0), psmr.AngleSpread(60.0)
+    for monitors in ([narrow, wide], [wide, narrow]):
+        run = psmr.simulate(
+            system, t_end=1.0, events=[psmr.Fault(7, 0.1, 0.6)], monitors=monitors, certify=False
+        )
+        assert run.stopped.limit == 20.0
