@@ -124,3 +124,12 @@ def test_the_slacks_angle_changes_no_verdict(wscc9, tmp_path, slack_deg):
     assert run.outcome.out_of_step is None
     # The figure with the slack at 0 degrees.
     assert run.outcome.angle_spread.value == pytest.approx(121.8, abs=0.05)
+
+
+def test_a_loss_names_both_groups_and_the_signals_that_show_it(system):
+    run = psmr.simulate(system, t_end=2.0, events=[psmr.Fault(7, 0.1, 0.7, trip="5-7")], certify=False)
+    (finding,) = (f for f in run.outcome.findings if f.what == "angle spread")
+    assert set(finding.signals) == {"G1.delta", "G2.delta", "G3.delta"}
+    assert finding.t == run.outcome.lost.t
+    assert finding.sentence.startswith("Lost synchronism: G2 against G1, G3 at t = ")
+    assert "more" not in finding.sentence

@@ -52,6 +52,8 @@ def test_the_island_is_named_where_there_are_two(system):
 def test_the_final_frequency(system, hertz, amber):
     seen = over_time(system, [1.0, 1.0, hertz / 60.0])
     assert [f.colour for f in found(seen, "final frequency")] == ["amber"] * amber
+    nearest = 59.3 if hertz < 60.0 else 60.7
+    assert [f.limit for f in found(seen, "final frequency")] == [pytest.approx(nearest)] * amber
     assert seen.frequency.end.value == pytest.approx(hertz)
 
 
