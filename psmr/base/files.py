@@ -81,8 +81,10 @@ class OutputTransaction:
                 ]
                 target.parent.mkdir(parents=True, exist_ok=True)
             _remove_unfinished(target.parent)
-            handle, temporary = _locked_temporary(target)
+            handle, temporary = -1, None
             try:
+                with uninterrupted():  # a file that was made is known here
+                    handle, temporary = _locked_temporary(target)
                 yield temporary
                 os.fsync(handle)
                 # mkstemp makes files that only their owner may read; a result gets the permissions of any new
@@ -94,23 +96,25 @@ class OutputTransaction:
                 # Once more: the run may have taken hours.
                 require_replaceable(target, self.error)
             except BaseException:
-                _drop(handle, temporary)
+                if temporary is not None:
+                    with uninterrupted():
+                        _drop(handle, temporary)
                 raise
             self._ready.append((handle, temporary, target))
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         ready, self._ready = self._ready, []
-        try:
-            if kind is None:
-                with uninterrupted():
+        with uninterrupted():  # a signal that comes while files and folders are removed would leave some
+            try:
+                if kind is None:
                     self._replace(ready)
-        finally:
-            for handle, temporary, _ in ready:
-                _drop(handle, temporary)
-            for place in sorted(self._made, reverse=True):
-                # Of the folders that were made those stay in which there is something.
-                with contextlib.suppress(OSError):
-                    place.rmdir()
+            finally:
+                for handle, temporary, _ in ready:
+                    _drop(handle, temporary)
+                for place in sorted(self._made, reverse=True):
+                    # Of the folders that were made those stay in which there is something.
+                    with contextlib.suppress(OSError):
+                        place.rmdir()
 
     def _replace(self, ready: Sequence[tuple[int, Path, Path]]) -> None:
         for _, temporary, target in ready:
