@@ -63,9 +63,9 @@ def test_a_step_longer_than_a_quarter_is_not_passed_over(system):
 
 
 def test_nothing_is_said_of_short_and_unfinished_runs(system):
-    seen = swinging(system, lambda t: 2e-3 * np.sin(2 * np.pi * t), t_end=3.9)
+    seen = swinging(system, lambda t: 2e-3 * np.sin(2 * np.pi * t), t_end=3.98)
     assert seen.end.settling is None
-    assert swinging(system, lambda t: 0.0 * t, t_end=4.1).end.settling.settled
+    assert swinging(system, lambda t: 0.0 * t, t_end=4.02).end.settling.settled
     unfinished = swinging(system, lambda t: 2e-3 * np.sin(2 * np.pi * t), 40.0, **{})
     assert unfinished.end.settling is not None
     t = np.linspace(0.0, 39.0, 100)
