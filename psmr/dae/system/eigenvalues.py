@@ -159,5 +159,7 @@ def _null_vectors(matrix: Reals) -> tuple[NDArray[np.intp], NDArray[np.intp], Re
     r, order = scipy.linalg.qr(scaled / columns, mode="r", pivoting=True)
     rank = int(np.count_nonzero(np.abs(np.diag(r)) > DEPENDENT))
     keep, drop = order[:rank], order[rank:]
+    if not rank or not drop.size:  # LAPACK takes no empty right-hand side (scipy 1.13)
+        return keep, drop, np.zeros((rank, drop.size))
     vectors = -scipy.linalg.solve_triangular(r[:rank, :rank], r[:rank, rank:])
     return keep, drop, vectors / columns[keep, None] * columns[drop]

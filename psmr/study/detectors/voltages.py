@@ -156,7 +156,14 @@ class Voltages:
         t, bus = found[0]
         side = "above" if band.above else "below"
         worst = longest.where.removeprefix("at ")
-        more = f", and so were {len(found) - 1} other buses" if len(found) > 1 else ""
+        others = len(found) - 1
+        more = (
+            ""
+            if not others
+            else ", and so was 1 other bus"
+            if others == 1
+            else f", and so were {others} other buses"
+        )
         return Finding(
             t,
             band.what,
@@ -183,7 +190,14 @@ class Voltages:
                 continue
             place = int(beyond[furthest(self._ended[beyond])])
             bus, v = self._places[place], float(self._ended[place])
-            more = f", and {beyond.size - 1} more buses are" if beyond.size > 1 else ""
+            others = beyond.size - 1
+            more = (
+                ""
+                if not others
+                else ", and 1 more bus is"
+                if others == 1
+                else f", and {others} more buses are"
+            )
             found.append(
                 Finding(
                     self.end.t, "voltage at the end", bus, v, float(limit), "pu", "amber",

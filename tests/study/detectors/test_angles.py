@@ -133,3 +133,34 @@ def test_a_loss_names_both_groups_and_the_signals_that_show_it(system):
     assert finding.t == run.outcome.lost.t
     assert finding.sentence.startswith("Lost synchronism: G2 against G1, G3 at t = ")
     assert "more" not in finding.sentence
+
+
+def test_an_infinite_bus_counts_by_the_angle_that_it_keeps():
+    """Its angle is a held input and no state; a classical machine swings against it."""
+    machine = {"type": "ClassicalMachine", "s_n": 100.0, "h": 5.0, "x_d1": 0.3, "d": 0.0}
+    system = psmr.build(
+        psmr.make_case(
+            "machine and infinite bus",
+            base_mva=100.0,
+            frequency_hz=60.0,
+            buses=[{"number": 1}, {"number": 2}],
+            lines=[{"from": 1, "to": 2, "x": 0.35}],
+            generators=[
+                {"name": "G1", "bus": 1, "control": "pv", "p_mw": 80.0, "v": 1.0, "machine": machine},
+                {
+                    "name": "INF",
+                    "bus": 2,
+                    "control": "slack",
+                    "v": 1.0,
+                    "machine": {"type": "InfiniteBus", "s_n": 100.0, "x_d1": 1e-6},
+                },
+            ],
+        )
+    )
+    t = np.array([0.0, 1.0, 2.0])
+    rest = system.x0[system.names_x.index("G1.delta")]
+    x, y = made_points(system, t, {"G1.delta": rest + np.radians([0.0, 90.0, 181.0])})
+    seen = detected(system, t, x, y).angles
+    kept = dict(zip(system.names_u, system.u0, strict=True))["INF.delta"]
+    assert seen.spread.value == pytest.approx(181.0 + np.degrees(rest - kept))
+    assert (seen.lost.ahead, seen.lost.behind, seen.lost.t) == ("G1", "INF", 2.0)

@@ -49,6 +49,13 @@ def test_a_motor_that_is_slow_at_the_end_has_stalled(with_motor, slip, stalled, 
     assert [(f.where, f.colour, f.t) for f in seen] == ([("motor8", "amber", 3.0)] if stalled else [])
 
 
+@pytest.mark.parametrize(("slip", "state"), [(1.0, "stands still"), (0.5, "has not come back to speed")])
+def test_how_a_stalled_motor_ends_is_said(with_motor, slip, state):
+    (finding,) = found(over_time(with_motor, [0.01, slip]), "motor stalled")
+    assert finding.sentence.startswith("motor8 stalled: ")
+    assert state in finding.sentence
+
+
 def test_a_motor_that_comes_back_has_not(with_motor):
     assert found(over_time(with_motor, [0.01, 0.9, 0.9, 0.01]), "motor stalled") == []
 

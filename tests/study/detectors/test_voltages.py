@@ -92,6 +92,33 @@ def test_the_end_counts_where_the_start_was_inside(system):
     assert found(over_time(system, [1.09, 1.0, 1.09]), "voltage at the end") == []
 
 
+def test_the_defaults_are_those_of_the_standards():
+    """Sources: `psmr.Criteria` and docs/criteria.md."""
+    usual = psmr.Criteria()
+    assert (usual.v_low, usual.v_low_time) == (0.8, 2.0)
+    assert (usual.v_high, usual.v_high_time) == (1.1, 1.0)
+    assert (usual.v_trip, usual.v_trip_time) == (1.2, 0.05)
+    assert (usual.v_end_low, usual.v_end_high) == (0.9, 1.1)
+
+
+def test_other_buses_that_are_beyond_a_limit_are_counted(system):
+    t = np.arange(6.0)
+    low = np.array([1.0, 0.7, 0.7, 0.7, 0.7, 0.7])
+    for number in range(3):
+        voltages = dict.fromkeys(("bus5", "bus6", "bus8")[: number + 1], low)
+        x, y = made_points(system, t, voltages=voltages)
+        (seen,) = found(detected(system, t, x, y, CRITERIA), "low voltage")
+        (end,) = found(detected(system, t, x, y, CRITERIA), "voltage at the end")
+        assert ("1 other bus." in seen.sentence, "2 other buses." in seen.sentence) == (
+            number == 1,
+            number == 2,
+        )
+        assert ("1 more bus is." in end.sentence, "2 more buses are." in end.sentence) == (
+            number == 1,
+            number == 2,
+        )
+
+
 def test_extremes_name_bus_and_time(system):
     seen = over_time(system, [1.0, 0.5, 1.3, 1.0]).voltages
     assert (seen.lowest.value, seen.lowest.where, seen.lowest.t) == (pytest.approx(0.5), "at bus5", 1.0)
