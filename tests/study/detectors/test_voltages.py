@@ -37,6 +37,13 @@ def test_the_longest_time_below_is_straight_between_points(system, v, longest, a
     assert low.where == ("at bus5" if longest[0] else "")
 
 
+@pytest.mark.parametrize("at_once", [1000, 1])
+def test_the_longest_time_above_is_straight_between_points(system, at_once):
+    high = over_time(system, [1.0, 1.15, 1.15, 1.0], at_once=at_once).voltages.longest(1)
+    # From 1.0 to 1.15 pu in a second: 1.1 pu after two thirds, and again a third after the last high point.
+    assert (high.value, high.t, high.where) == (pytest.approx(5 / 3), pytest.approx(2 / 3), "at bus5")
+
+
 def faulted(start, clear):
     on = Change(start, (("bus5", "g_fault", 1e4),))
     return [on, Change(clear, (("bus5", "g_fault", 0.0),))]
