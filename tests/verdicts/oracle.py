@@ -265,17 +265,15 @@ class Oracle:
                 mean = self._mean(piece, members)
                 if mean is None:
                     continue
-                turns = any(self.grid.sources[k].kind == MACHINE for k in members)
-                if turns:  # an outcome gives figures of islands with machines only
-                    seen.least("nadir", float(mean.min()))
-                    seen.most("overshoot", float(mean.max()))
+                seen.least("nadir", float(mean.min()))
+                seen.most("overshoot", float(mean.max()))
                 beyond = (mean < limits.low(0.95, 1.0)) | (mean > limits.high(1.03, 1.0))
                 where = self.grid.sources[members[0]].bus
                 if beyond.any():
                     seen.add("frequency", where, float(self.t[piece.rows][int(np.argmax(beyond))]))
                 if last:
                     end = float(mean[-1])
-                    if turns and abs(end - 1.0) >= abs(seen.figures.get("final frequency", 1.0) - 1.0):
+                    if abs(end - 1.0) >= abs(seen.figures.get("final frequency", 1.0) - 1.0):
                         seen.figures["final frequency"] = end
                     low, high = limits.low(59.3 / 60.0, 1.0), limits.high(60.7 / 60.0, 1.0)
                     if not low <= end <= high:

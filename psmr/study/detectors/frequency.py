@@ -78,7 +78,8 @@ class Frequency:
         self._speeds = Speeds(system, self._sources)
         self._islands: tuple[Island, ...] = ()
         self._out: frozenset[str] | None = None
-        self._outside: dict[str, tuple[float, str, float]] = {}  # side -> when first, where, worst
+        # Of each side and island: when first, and the furthest value.
+        self._outside: dict[tuple[str, str], tuple[float, float]] = {}
 
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
@@ -110,11 +111,10 @@ class Frequency:
     ) -> None:
         if not beyond.any():
             return
-        value, before = float(hertz[worst]), self._outside.get(side)
-        if before is None:
-            self._outside[side] = float(t[int(np.argmax(beyond))]), where, value
-        elif (value > before[2]) == (side == "above"):
-            self._outside[side] = before[0], where, value
+        value = float(hertz[worst])
+        first, furthest = self._outside.get((side, where), (float(t[int(np.argmax(beyond))]), value))
+        further = max if side == "above" else min
+        self._outside[side, where] = first, further(furthest, value)
 
     def findings(self) -> tuple[Finding, ...]:
         """See `Detector`."""
@@ -123,7 +123,7 @@ class Frequency:
         found = []
         limits = dict(zip(("below", "above"), self._band, strict=True))
         signals = tuple(s.speed or s.angle for island in self._islands for s in island.members)
-        for side, (t, where, worst) in self._outside.items():
+        for (side, where), (t, worst) in self._outside.items():
             limit = self.f_n * limits[side]
             found.append(
                 Finding(
