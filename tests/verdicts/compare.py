@@ -143,7 +143,7 @@ def _colour(run: Any) -> str:
 def _figures(run: Any, seen: Seen) -> Iterator[str]:
     """Yield the figures of the fine run's outcome that are not those of its points."""
     outcome, f_n = run.outcome, _nominal(run)
-    # Without a machine the speed is the mean turn of an angle over a step, taken here over other pairs of points.
+    # Without a machine the speed is the mean turn of an angle over a step, here over other pairs of points.
     hertz = 1e-6 if any(name.endswith(".omega") for name in run.names_x) else 1e-5
     pairs = [
         ("lowest voltage", outcome.lowest_voltage, 1.0, 1e-9),
