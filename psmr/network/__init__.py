@@ -1,1 +1,1 @@
-"""The power system: components, cases, power flow, initialisation."""
+"""The power system: cases, power flow, start, topology."""

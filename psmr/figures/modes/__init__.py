@@ -1,1 +1,1 @@
-"""The report on mode deformation: record, figures, page, terminal."""
+"""Figures and the page of modes and of their deformation."""

@@ -1,1 +1,1 @@
-"""Pages, figures and files."""
+"""Figures and pages of runs and of tunings."""

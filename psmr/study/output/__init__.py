@@ -1,0 +1,1 @@
+"""Results as files: tables of signals, and where they may be written."""
