@@ -12,7 +12,7 @@ from psmr.pencil.modes.damping import DampingLimit
 
 @dataclass(frozen=True)
 class Criteria:
-    """The limits by which a run is judged; every default comes from a planning standard.
+    """The limits by which a run is judged; their defaults follow planning standards.
 
     Voltages in pu, frequencies in parts of the nominal one, times in s. A figure beyond one of them is a
     finding of the run's outcome, red or amber as said here, with the time, the place and the value.
@@ -35,8 +35,8 @@ class Criteria:
     v_high, v_high_time
         Amber: a bus is above the voltage for longer than the time (NERC PRC-024-3, attachment 2).
     v_trip, v_trip_time
-        Red: the same; beyond it generators may trip at once (NERC PRC-024-3, attachment 2), after what a
-        relay needs to measure it, three cycles.
+        Red: the same; beyond it generators may trip at once (NERC PRC-024-3, attachment 2), after three
+        cycles, a choice of psmr's own: what a relay needs to measure it.
     v_end_low, v_end_high
         Amber: a bus that began within this band ends outside it (WECC TPL-001-WECC-CRT-3.2, requirement WR1).
     motor_slip
@@ -46,7 +46,7 @@ class Criteria:
         Amber: over the last quarter of the time after the last event the frequency of a source against that
         of its island, this frequency itself, or the voltage of a bus moves by more than this and by no less
         than in the quarter before: it is not damped (WECC TPL-001-WECC-CRT-3.2, requirement WR1, asks for
-        positive damping). What moves by less has settled.
+        positive damping, without a number; these are psmr's own). What moves by less has settled.
     damping_change, damping_change_part
         Amber: the scheme changes the damping ratio of an oscillation of the system, before the events or
         after the last one, by more than the first (a fraction: 0.01 is one percentage point) and by more than
