@@ -31,7 +31,7 @@ from .pencil.modes.participation import participation as participation
 from .pencil.modes.ringdown import fit_mode as fit_mode
 from .pencil.modes.shapes import mode_shapes as mode_shapes
 from .pencil.operator.step_operator import step_operator as step_operator
-from .study.certificate.certificate import certify as certify
+from .study.certificate.certify import certify as certify
 from .study.check import check as check
 from .study.criteria import Criteria as Criteria
 from .study.detectors.monitors import AngleSpread as AngleSpread

@@ -16,7 +16,8 @@ from psmr.network.case.case import Case
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.initialise import build
 from psmr.pencil.deformation.one_step import OneStepModes
-from psmr.study.certificate.certificate import LARGEST, Certificate, Scheme, certify
+from psmr.study.certificate.certificate import Certificate, Scheme
+from psmr.study.certificate.certify import LARGEST, certify
 from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.run.run import Run
 from psmr.sweep.alter import altered

@@ -5,7 +5,7 @@ import pytest
 import psmr
 from psmr.base.errors import SingularError
 from psmr.pencil.deformation.one_step import OneStepModes
-from psmr.study.certificate.certificate import certify
+from psmr.study.certificate.certify import certify
 
 
 class Refusing:

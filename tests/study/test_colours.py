@@ -10,7 +10,7 @@ import psmr
 from psmr.base.errors import PsmrWarning
 from psmr.figures.run.named import named_signals, panels_with
 from psmr.pencil.deformation.one_step import OneStepModes
-from psmr.study.certificate.certificate import certify
+from psmr.study.certificate.certify import certify
 from psmr.study.detectors.finding import Finding
 from psmr.study.outcome.judgement import judge_run
 

@@ -127,7 +127,7 @@ def test_an_unstable_scheme_is_warned_about_before_the_run(system):
 
 
 def test_an_unstable_system_is_warned_of_once_and_not_blamed_on_the_scheme(system):
-    from psmr.study.certificate.certificate import certify
+    from psmr.study.certificate.certify import certify
 
     linear = system.linearise()
     # A machine that its own speed drives away.
@@ -144,7 +144,7 @@ def test_an_unstable_system_is_warned_of_once_and_not_blamed_on_the_scheme(syste
 
 
 def test_a_large_system_says_that_it_has_no_certificate(system, scheme, monkeypatch):
-    import psmr.study.certificate.certificate as module
+    import psmr.study.certificate.certify as module
 
     monkeypatch.setattr(module, "LARGEST", 50)
     certificate = module.certify(system, scheme, any_size=False)

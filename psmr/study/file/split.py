@@ -14,7 +14,7 @@ from partitioning import Partition, PartitionError
 from psmr.base.errors import InputError, SchemeError, SingularError
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.multirate import Multirate
-from psmr.study.certificate.certificate import LARGEST
+from psmr.study.certificate.certify import LARGEST
 
 ALGEBRAIC = ("participation", "fast")
 

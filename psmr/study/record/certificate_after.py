@@ -10,7 +10,8 @@ import numpy as np
 from partitioning import Partition, PartitionError
 from psmr.base.errors import InputError
 from psmr.dae.system.system import System
-from psmr.study.certificate.certificate import LARGEST, Certificate, certify
+from psmr.study.certificate.certificate import Certificate
+from psmr.study.certificate.certify import LARGEST, certify
 from psmr.study.certificate.held_time import HELD, reads_time
 from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.events.spans import altered, system_in

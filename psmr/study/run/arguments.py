@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 
-from psmr.base.errors import InputError, nearest
+from numpy.typing import ArrayLike
+
+from psmr.base.errors import InputError, SchemeError, nearest, shown
 from psmr.study.detectors.detection import Monitor
 
 _STEP = 'the step belongs to the scheme, for instance scheme=psmr.SingleRate("TM", h={value!r})'
@@ -34,6 +36,22 @@ def refuse_slips(slips: Mapping[str, object], function: Callable[..., object]) -
         words = MEANT[name].format(value=value) if name in MEANT else ""
         hint = f"; {words}" if words else nearest(name, known) or f"; it has {', '.join(known)}"
         raise InputError(f"{function.__name__} has no keyword {name!r}{hint}")
+
+
+def refuse_number_as_scheme(scheme: object, t_end: object) -> None:
+    """Raise SchemeError where the length of a run was handed over as its scheme."""
+    if isinstance(scheme, int | float) and t_end is None:
+        raise SchemeError(f"scheme = {shown(scheme)}: must be a scheme; write t_end= for the length of a run")
+
+
+def checked_start(start: tuple[ArrayLike, ArrayLike] | None) -> tuple[ArrayLike, ArrayLike] | None:
+    """Return (x, y), or None for the equilibrium; raise InputError for what is not two arrays."""
+    if start is None:
+        return None
+    given = tuple(start)
+    if len(given) != 2:
+        raise InputError("start: must be two arrays, (x, y), or left out for the equilibrium")
+    return given[0], given[1]
 
 
 def checked_monitors(monitors: Iterable[Monitor], t_end: float) -> tuple[Monitor, ...]:

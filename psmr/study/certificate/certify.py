@@ -1,0 +1,282 @@
+"""A scheme certified on a system: the pencil at the steps that it takes, in one certificate."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import InputError, PsmrError, PsmrWarning
+from psmr.dae.system.system import System
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.study.certificate.certificate import AtStep, Certificate, show
+from psmr.study.certificate.held_time import HELD, reads_time
+
+if TYPE_CHECKING:
+    from psmr.dae.system.linear import LinearDae
+    from psmr.pencil.deformation.report import Deformation, Glance
+
+
+class Judge(Protocol):
+    """What judges a scheme on a system."""
+
+    def deformation(self, scheme: Any) -> Deformation:
+        """Return the whole report."""
+
+    def glance(self, scheme: Any) -> Glance:
+        """Return the report in short."""
+
+
+# The operator of one step is dense here; its eigenvalues with vectors take about ten seconds at this order.
+LARGEST = 2000
+
+
+def certify(
+    system: System,
+    scheme: Scheme,
+    subject: str = "the pre-disturbance system",
+    warn: bool = True,
+    linear: LinearDae | None = None,
+    any_size: bool = True,
+    steps: Mapping[str, float] | None = None,
+    judge: Judge | None = None,
+) -> Certificate:
+    """Return the certificate of a scheme on a system, linearised at the system's starting point.
+
+    Up to 2,000 variables every multiplier is computed; beyond, the outermost ones with a bound on the others
+    and the least damped mode, which takes ten to twenty seconds for 7,000 variables; the note of the
+    certificate says what is covered.
+
+    Parameters
+    ----------
+    system, scheme
+        What is judged.
+    subject
+        What the certificate says of which system it is.
+    warn
+        Whether a verdict that is missing or bad is a warning as well.
+    linear
+        The linearised system; that at the system's starting point where left out.
+    any_size
+        Whether there is a certificate beyond 2,000 variables.
+    steps
+        Step sizes in s, by what they are, of a run whose scheme chose them; see
+        `psmr.study.certificate.step_sizes.judged_steps`.
+    judge
+        What judges a scheme, with the methods of `Judge`; `psmr.deformation` on the linearised system where
+        left out.
+
+    Raises
+    ------
+    InputError
+        For an argument of another kind, or a judge without these methods.
+
+    Warns
+    -----
+    PsmrWarning
+        When the pencil says that the scheme is unstable on the linearised system or hides that this system
+        is, and when an explicit prediction breaks down on it; the latter is found at any size.
+    """
+    check_arguments(certify, locals())
+    methods = [getattr(judge, name, None) for name in ("deformation", "glance")]
+    if judge is not None and (isinstance(judge, type) or not all(map(callable, methods))):
+        raise InputError(
+            f"judge is of the type {type(judge).__name__}: must have the methods deformation and glance; "
+            "leave it out for psmr.deformation"
+        )
+    found = _judged(system, scheme, warn, linear, any_size, steps or {}, judge)
+    certificate = replace(_with_time_held(found, system), subject=subject)
+    if warn and certificate.stable is False:
+        warnings.warn(_objection(certificate, system, scheme, linear), PsmrWarning, stacklevel=3)
+    if warn and certificate.hidden:
+        warnings.warn(_concealed(certificate), PsmrWarning, stacklevel=3)
+    if warn and certificate.prediction:
+        warnings.warn(f"before the run: {certificate.prediction} Scheme: {scheme}", PsmrWarning, stacklevel=3)
+    return certificate
+
+
+def _with_time_held(certificate: Certificate, system: System) -> Certificate:
+    """Return a certificate that says what was linearised, and does not call such a system unstable.
+
+    A source that moves, as a ripple, has no equilibrium: with the time held the motion is a constant, and a
+    mode that grows beside it says nothing of the motion. What the scheme does to a mode it says all the same.
+    """
+    if not certificate.verdict or not reads_time(system):
+        return certificate
+    note = (
+        f"The equations read the time, so that there is no equilibrium: linearised is the system {HELD}, and "
+        f"what follows is of that system. {certificate.note}".rstrip()
+    )
+    certificate = replace(
+        certificate,
+        growing=(),
+        hidden=(),
+        at_steps=tuple(replace(step, hidden=()) for step in certificate.at_steps),
+    )
+    if certificate.stable is not False or certificate.blames_scheme:
+        return replace(certificate, note=note)
+    return replace(
+        certificate,
+        stable=None,
+        verdict="Not judged: the equations read the time, and what grows while it is held says nothing.",
+        note=note,
+        at_steps=tuple(replace(step, stable=None) for step in certificate.at_steps),
+    )
+
+
+def _objection(certificate: Certificate, system: System, scheme: Scheme, linear: LinearDae | None) -> str:
+    """Return the warning of a verdict that is bad, with what to do about it where the scheme is at fault."""
+    when = "of the run, at the steps that were taken" if certificate.at_steps else "before the run"
+    words = f"the pencil says {when}: {certificate.verdict} Scheme: {scheme}"
+    if not certificate.blames_scheme:
+        return words
+    if certificate.at_steps:
+        return f"{words}; take a smaller tolerance, which makes the steps smaller"
+    limit = scheme.limit(linear or system.linearise())
+    return f"{words}; take a smaller step, {limit or 'another partition or corrections'}"
+
+
+def _concealed(certificate: Certificate) -> str:
+    """Return the warning of an instability of the system that the scheme hides."""
+    when = "of the run, at the steps that were taken" if certificate.at_steps else "before the run"
+    return (
+        f"the pencil says {when}: the scheme hides an instability of {certificate.subject}, mode "
+        f"{show(certificate.hidden[0])}. Scheme: {certificate.scheme}; take smaller steps, or the method TM"
+    )
+
+
+def _judged(
+    system: System,
+    scheme: Scheme,
+    warn: bool,
+    linear: LinearDae | None,
+    any_size: bool,
+    steps: Mapping[str, float],
+    judge: Judge | None,
+) -> Certificate:
+    split = getattr(scheme, "split", None)
+    partition = "none, one step size for every variable" if split is None else str(split)
+    size = system.n + system.m
+    if size > LARGEST and not any_size:
+        note = (
+            f"{size} variables are more than the {LARGEST} for which every eigenvalue of the step is "
+            'computed; certify = "always" and psmr.certify search for the outermost ones, '
+            "psmr.deformation computes single modes"
+        )
+        from psmr.pencil.deformation.prediction import objection
+
+        explicit = scheme.predicting_implicitly() is not None
+        words = objection(linear or system.linearise(), scheme) if explicit else ""
+        note = f"{note}. {words}" if words else note
+        return Certificate(str(scheme), partition, note=note, prediction=words)
+    if system.n == 0:
+        return Certificate(
+            str(scheme), partition, note="the system has no states, there is nothing to deform"
+        )
+    if math.isnan(scheme.operator_step) and steps and scheme.at_step(1.0) is not None:
+        return _of_steps(judge or _Whole(linear or system.linearise()), scheme, partition, warn, steps)
+    if math.isnan(scheme.operator_step):
+        note = "the scheme chooses its own steps by its tolerance, so that there is no step operator"
+        return Certificate(str(scheme), partition, note=note)
+    return _reported(judge or _Whole(linear or system.linearise()), scheme, partition, warn)
+
+
+def _of_steps(
+    judge: Judge, scheme: Scheme, partition: str, warn: bool, steps: Mapping[str, float]
+) -> Certificate:
+    """Return the certificate at some steps of a run; the first one is that of the fields."""
+    used, *others = dict.fromkeys(steps.values())
+    first = _reported(judge, scheme.at_step(used), partition, warn)
+    if first.report is None:
+        return replace(first, scheme=str(scheme))
+    glances, notes = {used: first.report.glance()}, [first.note]
+    for h in others:
+        try:
+            glances[h] = judge.glance(scheme.at_step(h))
+        except PsmrError as error:
+            notes.append(f"Not judged with a step of {h:.4g} s: {error}")
+    at_steps = tuple(
+        AtStep(
+            which,
+            h,
+            glances[h].stable,
+            glances[h].mode_numerical,
+            glances[h].deformation,
+            glances[h].hidden,
+            first.mode,
+        )
+        for which, h in steps.items()
+        if h in glances
+    )
+    worst = next((h for h, glance in glances.items() if not glance.stable), used)
+    verdict = first.verdict if worst == used else judge.deformation(scheme.at_step(worst)).verdict
+    stable = all(step.stable for step in at_steps)
+    return replace(
+        first,
+        scheme=str(scheme),
+        stable=stable,
+        verdict=verdict,
+        note=" ".join(filter(None, notes)),
+        at_steps=at_steps,
+        hidden=tuple(dict.fromkeys(s for step in at_steps for s in step.hidden)),
+    )
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """The pencil of a linearised system: each scheme's step operator as a whole."""
+
+    linear: LinearDae
+
+    def deformation(self, scheme: Scheme) -> Deformation:
+        from psmr.pencil.deformation.deformation import deformation
+
+        # Beyond LARGEST the least damped mode and the outermost multipliers.
+        modes = None if self.linear.n + self.linear.m <= LARGEST else 1
+        return deformation(self.linear, scheme, modes=modes)
+
+    def glance(self, scheme: Scheme) -> Glance:
+        return self.deformation(scheme).glance()
+
+
+def _reported(judge: Judge, scheme: Any, partition: str, warn: bool) -> Certificate:
+    try:
+        found = judge.deformation(scheme)
+    except PsmrError as error:
+        # The run itself may be possible where the pencil is not; it must then say that it carries no verdict.
+        if warn:
+            words = f"no verdict on the scheme before the run: {error}"
+            warnings.warn(words, PsmrWarning, stacklevel=4)
+        return Certificate(str(scheme), partition, note=str(error))
+    return from_report(found, str(scheme), partition)
+
+
+def from_report(report: Deformation, scheme: str, partition: str) -> Certificate:
+    """Return the certificate that a deformation report amounts to."""
+    columns, k, glance = report.columns, report.dominant_at, report.glance()
+    s_hat = columns["real_numerical"] + 1j * columns["imag_numerical"]
+    least = None
+    shown = s_hat[np.isfinite(s_hat.real) & (columns["status"] != "zero mode")]
+    if len(shown):
+        least = complex(shown[np.argmax(shown.real)])
+    return Certificate(
+        scheme,
+        partition,
+        verdict=report.verdict,
+        stable=glance.stable,
+        spectral_radius=float(report.spectral_radius),
+        mode=None if k is None else complex(columns["real"][k], columns["imag"][k]),
+        mode_numerical=glance.mode_numerical,
+        deformation=glance.deformation,
+        least_stable=least,
+        note=" ".join(report.warnings),
+        report=report,
+        prediction=report.prediction,
+        growing=report.growing,
+        hidden=report.hidden,
+    )

@@ -1,0 +1,140 @@
+"""What an integration leaves: the run, a failure explained, warnings."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.base.errors import PsmrError, PsmrWarning
+from psmr.integrate.run.counters import Counters
+from psmr.integrate.run.trajectory import Change, Trajectory
+from psmr.study.certificate.certificate import Certificate, Scheme
+from psmr.study.certificate.certify import certify
+from psmr.study.certificate.step_sizes import judged_steps
+from psmr.study.detectors.detection import Detection, detect
+from psmr.study.detectors.finding import Finding
+from psmr.study.outcome.outcome import Outcome
+from psmr.study.record.signals import units_of
+from psmr.study.record.stats import Stats
+from psmr.study.run.run import Run
+from psmr.study.run.set_up import Setup
+
+# A solution that is resolved turns back on itself at a few corners at most, not at every tenth step.
+CHATTER = 0.1
+
+
+def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None, failure: str = "") -> Run:
+    """Return the run that a trajectory is.
+
+    Parameters
+    ----------
+    certificate
+        What the pencil says of the scheme; where it chooses its steps, that follows from those it took.
+    failure
+        What the run failed by; "" of one that came to its end.
+    """
+    system, recording = setup.system, setup.recording
+    t, x, y, kept = trajectory.t, trajectory.x, trajectory.y, None
+    names_x, names_y = system.names_x, system.names_y
+    acted = tuple((change.t, change.label) for change in trajectory.acted if change.protects)
+    if recording is not None:
+        outcome = Outcome.of(
+            setup.detectors, setup.criteria, recording.last_time, setup.stopped, acted, failure
+        )
+        t, x, y, kept = recording.result(outcome)
+        names_x, names_y = recording.names_x, recording.names_y
+    made = _in_order(setup.changes, trajectory.acted)
+    if setup.certify and setup.scheme.chooses_steps:
+        certificate = _certificate_of_steps(setup, t, made)
+    return Run(
+        t=t,
+        x=x,
+        y=y,
+        names_x=names_x,
+        names_y=names_y,
+        name=system.name,
+        scheme=setup.scheme,
+        events=setup.events,
+        instants=tuple((change.t, change.label) for change in made if change.label and change.t <= t[-1]),
+        stopped=setup.stopped,
+        stats=Stats.of(trajectory.counters, setup.scheme, system.n + system.m),
+        certificate=certificate,
+        units=units_of(system),
+        system=system,
+        changes=made,
+        kept=kept,
+        acted=acted,
+        criteria=setup.criteria,
+        failure=failure,
+    )
+
+
+def explain_failure(setup: Setup, error: PsmrError, certificate: Certificate | None, partial: bool) -> None:
+    """Add to an error what had happened before it, and the run up to it where that is wanted.
+
+    Parameters
+    ----------
+    error
+        What the integration failed by, with the trajectory up to there.
+    certificate
+        As in `run_of`.
+    partial
+        Whether `partial` of the error becomes the run.
+    """
+    reached, error.partial = error.partial, None
+    if reached is None:
+        return
+    if setup.recording is None:
+        changes = _in_order(setup.changes, reached.acted)
+        detect(Detection(setup.system, changes, setup.detectors.all), reached.t, reached.x, reached.y)
+    error.args = (f"{error}{_acted(reached.acted)}{_reason(setup.detectors.findings())}",)
+    error.partial = run_of(setup, reached, certificate, str(error)) if partial else None
+
+
+def warn_of_counters(counters: Counters, scheme: Scheme) -> None:
+    """Warn of jumps to another solution and of steps that chatter."""
+    if counters.jumped_at:
+        warnings.warn(
+            "the algebraic variables jumped to another solution at t = "
+            f"{', '.join(f'{t:.6g}' for t in counters.jumped_at)} s, since the one that was followed had "
+            "ended: a voltage collapse looks like this",
+            PsmrWarning,
+            stacklevel=3,
+        )
+    if counters.chatter > CHATTER:
+        warnings.warn(
+            f"{100 * counters.chatter:.0f} % of the steps turned back on the step before: the run chatters "
+            f"about a slow manifold that its steps are too long for. Scheme: {scheme}; take a smaller h, a "
+            "tighter tolerance, or an implicit scheme",
+            PsmrWarning,
+            stacklevel=3,
+        )
+
+
+def _in_order(*changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Return changes in order of time."""
+    return tuple(sorted(itertools.chain(*changes), key=lambda change: change.t))
+
+
+def _certificate_of_steps(setup: Setup, t: NDArray[np.float64], made: Iterable[Change]) -> Certificate:
+    """Return the certificate at the steps that were taken; (K,) times in s."""
+    # Of a run that keeps some of its points only, the steps are not known.
+    whole = setup.record is None or setup.record.every == 1
+    events = [change.t for change in made if change.t < t[-1]]
+    steps = judged_steps(t, events) if whole else None
+    return certify(setup.system, setup.scheme, any_size=setup.certify == "always", steps=steps)
+
+
+def _acted(changes: Sequence[Change]) -> str:
+    """Return a sentence on the protection that acted before a failure, "" where none did."""
+    words = [f"{change.label} (t = {change.t:.6g} s)" for change in changes if change.protects]
+    return f" Protection had acted: {'; '.join(words)}." if words else ""
+
+
+def _reason(findings: Sequence[Finding]) -> str:
+    """Return a sentence on what was beyond a limit before a failure, "" where nothing was."""
+    return f" Before that: {findings[0].sentence}" if findings else ""

@@ -1,0 +1,175 @@
+"""What a run is carried out with beside its system and scheme, checked before any time is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from numpy.typing import ArrayLike
+
+from psmr.base.arguments import positive_number
+from psmr.base.errors import InputError
+from psmr.base.files import OutputTransaction
+from psmr.dae.system.system import System
+from psmr.integrate.run.actions import Actions
+from psmr.integrate.run.trajectory import Change, Follower
+from psmr.network.topology.plants import plants
+from psmr.study.certificate.certificate import Scheme
+from psmr.study.criteria import USUAL, Criteria
+from psmr.study.detectors.detection import Detection, Detectors, Monitor
+from psmr.study.detectors.finding import Stop
+from psmr.study.detectors.islands import dead_part
+from psmr.study.detectors.monitors import Island
+from psmr.study.events import Event
+from psmr.study.events.schedule import schedule
+from psmr.study.output.tables import table_writer
+from psmr.study.record.record import Record
+from psmr.study.record.recording import Recording
+from psmr.study.run.arguments import checked_monitors, checked_start
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """The events of a run, what follows its points, and what is kept of them.
+
+    Attributes
+    ----------
+    system, scheme
+        What is simulated, and how.
+    t_end
+        Length of the run in s, as asked for.
+    end
+        Time in s up to which it is integrated: earlier than `t_end` where the events cut off a part.
+    cut_off
+        What cuts off a part then.
+    start
+        (x, y) in place of the equilibrium.
+    events, changes
+        What was asked for, and what the events do, in order of time up to `end`.
+    actions
+        What devices do by themselves; None where none does.
+    criteria, detectors
+        By what the run is judged, and what finds what was beyond it.
+    detection
+        The detectors and monitors that see every point as it comes.
+    recording
+        What keeps a part of the points; None of a run that keeps every point whole.
+    certify
+        Whether there is a certificate; ``"always"``: at any size.
+    """
+
+    system: System
+    scheme: Scheme
+    t_end: float
+    end: float
+    cut_off: Stop | None
+    start: tuple[ArrayLike, ArrayLike] | None
+    events: tuple[Event, ...]
+    changes: tuple[Change, ...]
+    actions: Actions | None
+    criteria: Criteria
+    detectors: Detectors
+    detection: Detection
+    recording: Recording | None
+    certify: bool | Literal["always"]
+
+    @property
+    def record(self) -> Record | None:
+        """What was asked to be kept; None for every point whole."""
+        return None if self.recording is None else self.recording.record
+
+    @property
+    def followers(self) -> tuple[Follower, ...]:
+        """What sees the points while they come."""
+        if self.recording is not None:
+            return self.detection, self.recording
+        return (self.detection,) if self.detection.ends else ()
+
+    @property
+    def stopped(self) -> Stop | None:
+        """What ended the run before its time."""
+        return self.detection.stop or self.cut_off
+
+    @contextmanager
+    def files(self, transaction: OutputTransaction | None) -> Iterator[None]:
+        """Write the files of the record while the points come; they appear when all went well."""
+        with ExitStack() as files:
+            if self.recording is not None:
+                for path in self.recording.record.files:
+                    writer = table_writer(path, self.recording.names, transaction)
+                    self.recording.writers.append(files.enter_context(writer))
+            yield
+            _refuse_stop_at_start(self.detection.stop)
+            if self.recording is not None:
+                self.recording.finish()
+
+
+def set_up(
+    system: System,
+    scheme: Scheme,
+    t_end: float | None,
+    events: Iterable[Event],
+    start: tuple[ArrayLike, ArrayLike] | None,
+    monitors: Iterable[Monitor],
+    record: Record | str | Iterable[str] | None,
+    every: int | None,
+    criteria: Criteria | None,
+    certify: bool | Literal["always"],
+) -> Setup:
+    """Return what a run is carried out with; the arguments are those of `psmr.simulate`.
+
+    Raises
+    ------
+    InputError
+        For a length, event, monitor, record or starting point that is wrong or cannot be met.
+    """
+    t_end = positive_number("t_end", t_end)
+    start = checked_start(start)
+    events = tuple(events)
+    monitors = checked_monitors(monitors, t_end)
+    islanding = any(isinstance(monitor, Island) for monitor in monitors)
+    changes = schedule(system, events, t_end, dead_islands=islanding)
+    end, cut_off = t_end, None
+    # Without the monitor `schedule` has refused events that leave a part without a source.
+    if islanding and (cut_off := dead_part(system, changes)) is not None:
+        end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
+        _refuse_stop_at_start(cut_off)
+    actions = Actions(system, lambda name: _lost_with(system, name)) or None
+    wanted = Record.of(record, every)
+    criteria = USUAL if criteria is None else criteria
+    detectors = Detectors.of(system, criteria, end)
+    while_it_goes = () if wanted is None else detectors.all
+    detection = Detection(system, changes, while_it_goes, monitors, acts=actions is not None)
+    recording = None if wanted is None else Recording(system, wanted, detection, scheme.follows_error)
+    return Setup(
+        system=system,
+        scheme=scheme,
+        t_end=t_end,
+        end=end,
+        cut_off=cut_off,
+        start=start,
+        events=events,
+        changes=changes,
+        actions=actions,
+        criteria=criteria,
+        detectors=detectors,
+        detection=detection,
+        recording=recording,
+        certify=certify,
+    )
+
+
+def _lost_with(system: System, name: str) -> tuple[str, ...]:
+    """Return the devices of the plant that a device is part of; the device alone where it is of none."""
+    return next((plant.devices for plant in plants(system).values() if name in plant.devices), (name,))
+
+
+def _refuse_stop_at_start(stop: Stop | None) -> None:
+    """Raise InputError where a monitor would end the run before it has begun."""
+    if stop is not None and stop.t <= 0:
+        raise InputError(
+            f"{stop} at t = 0: the run would end before it begins; give the monitor another limit, or leave "
+            "it or the event out"
+        )
