@@ -132,7 +132,7 @@ def test_a_run_is_warned_of_before_it_starts_and_not_in_order(plants):
 
 
 def test_beyond_the_dense_certificate(plants, monkeypatch):
-    monkeypatch.setattr("psmr.study.certificate.certificate.LARGEST", 100)
+    monkeypatch.setattr("psmr.study.certificate.certify.LARGEST", 100)
     scheme = fem(plants.partition(), 0.02)
     with pytest.warns(PsmrWarning, match="The explicit prediction breaks down"):
         certificate = psmr.certify(plants.system, scheme, any_size=False)

@@ -1,0 +1,174 @@
+"""The data of a run: its points, what it was made of, and what follows from both."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.base.arguments import check_arguments
+from psmr.base.errors import PsmrError
+from psmr.dae.system.system import System
+from psmr.integrate.run.trajectory import Change
+from psmr.study.certificate.certificate import Certificate, Scheme
+from psmr.study.criteria import USUAL, Criteria
+from psmr.study.detectors.detection import Detection, Detectors, detect
+from psmr.study.detectors.finding import Stop
+from psmr.study.events import Event
+from psmr.study.events.spans import Span, spans_of
+from psmr.study.outcome.outcome import Outcome
+from psmr.study.record.reduced_record import ReducedRecord
+from psmr.study.record.settled import settled
+from psmr.study.record.signals import Signals
+from psmr.study.record.stats import Stats
+from psmr.study.record.values import PIECE
+
+# Bytes of algebraic variables up to which those solved anew are kept beside them.
+LARGE = 2**28
+
+
+@dataclass(frozen=True, eq=False)
+class RunData:
+    """The points of a simulation and what it was made of.
+
+    Attributes
+    ----------
+    t
+        (K,) accepted times in s. The instant of an event stands twice: the row before it and the row after.
+    x, y
+        (K, n) states and (K, m) algebraic variables; those that were kept, where `record` chose some. The
+        algebraic ones are as accurate as the scheme made them; see `algebraic`.
+    names_x, names_y
+        Their names, ``"device.variable"``.
+    scheme, events
+        What was asked for.
+    instants
+        (time, label) of every change that an event made.
+    stats
+        Work counters, beside what single rate would have cost.
+    certificate
+        How much the scheme deforms the modes; None where it was not asked for.
+    stopped
+        What a monitor ended the run by; None where it came to its end.
+    units
+        Units of the variables that are not in pu.
+    name
+        Name of the system.
+    system
+        The system at the start of the run, from which signals of devices are computed.
+    changes
+        What events and devices did to the system, in order of time.
+    kept
+        What there is beside them of a run that kept chosen signals or not every step; None of one that kept
+        every point whole.
+    acted
+        (time, label) of what devices did by themselves: relays, trips.
+    failure
+        What the run failed by, of one that did not come to its end and was kept all the same; otherwise "".
+    criteria
+        The limits by which the run is judged.
+    """
+
+    t: NDArray[np.float64]
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    names_x: tuple[str, ...]
+    names_y: tuple[str, ...]
+    scheme: Scheme
+    events: tuple[Event, ...]
+    instants: tuple[tuple[float, str], ...]
+    stats: Stats
+    certificate: Certificate | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    stopped: Stop | None = None
+    system: System | None = None
+    changes: tuple[Change, ...] = ()
+    kept: ReducedRecord | None = None
+    acted: tuple[tuple[float, str], ...] = ()
+    failure: str = ""
+    criteria: Criteria = USUAL
+
+    def __post_init__(self) -> None:
+        # A state that left the finite numbers must never look like a result.
+        tables = [(self.x, self.names_x), (self.y, self.names_y)]
+        if self.kept is not None:
+            tables.append((self.kept.values, self.kept.names))
+        for table, names in tables:
+            for first in range(0, len(table), PIECE):
+                values = table[first : first + PIECE]
+                if np.isfinite(values.sum()):
+                    continue
+                bad = ~np.isfinite(values)
+                if bad.any():
+                    row, column = np.argwhere(bad)[0]
+                    raise PsmrError(
+                        f"{names[column]} = {values[row, column]} at t = {self.t[first + row]:g} s; the run "
+                        "left the finite numbers, take a smaller step"
+                    )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What the points give again is not written a second time.
+        again = {"signals", "spans"}
+        return {k: v for k, v in self.__dict__.items() if k not in again and not k.startswith("_")}
+
+    @functools.cached_property
+    def signals(self) -> Signals:
+        """Names of what can be asked of the run; see `psmr.study.record.signals.Signals`."""
+        if self.kept is not None and self.kept.chosen:
+            return Signals(self.names_x, self.names_y, kept=self.kept.names)
+        return Signals(self.names_x, self.names_y) if self.system is None else Signals.of(self.system)
+
+    def algebraic(self, rows: slice = slice(None)) -> NDArray[np.float64]:
+        """Return (K, m) algebraic variables, solved from the states of each point to rounding.
+
+        `y` has them as the scheme left them; one that follows a tolerance leaves a part of it, so that
+        powers do not balance to the last digit. What is asked for by name is computed from these.
+        """
+        check_arguments(RunData.algebraic, locals())
+        if not (self.scheme.follows_error and self.whole):
+            return self.y[rows]
+        if self.y.nbytes > LARGE:
+            assert self.system is not None
+            return settled(self.system, self.spans, self.t, self.x, self.y, rows)
+        return self._settled[rows]
+
+    @functools.cached_property
+    def _settled(self) -> NDArray[np.float64]:
+        assert self.system is not None
+        return settled(self.system, self.spans, self.t, self.x, self.y, slice(None))
+
+    @functools.cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """The stretches between the events, with the parameters and inputs of each."""
+        return () if self.system is None else spans_of(self.system, self.t, self.changes)
+
+    @functools.cached_property
+    def outcome(self) -> Outcome:
+        """What happened: synchronism, voltages, frequency, limits; see `psmr.study.outcome.outcome`."""
+        if self.kept is not None:
+            return self.kept.outcome
+        t_end = float(self.t[-1])
+        if self.system is None:
+            return Outcome(
+                machines=0, t_end=t_end, stopped=self.stopped, acted=self.acted, failed=self.failure
+            )
+        detectors = Detectors.of(self.system, self.criteria, t_end)
+        detect(Detection(self.system, self.changes, detectors.all), self.t, self.x, self.y)
+        return Outcome.of(detectors, self.criteria, t_end, self.stopped, self.acted, self.failure)
+
+    @property
+    def ends(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:
+        """(x, y) of the whole system at the first and at the last point."""
+        if self.kept is not None:
+            return self.kept.ends
+        return (self.x[0], self.y[0]), (self.x[-1], self.y[-1])
+
+    @property
+    def whole(self) -> bool:
+        """Whether every accepted point and variable was kept, with the system: points between can be had."""
+        return self.kept is None and self.system is not None
