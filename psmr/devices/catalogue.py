@@ -1,164 +1,65 @@
-"""Which components a case file can name, by their role in a plant."""
+"""Which components a case file can name, by their role in a plant.
+
+A component declares its `role`: a module anywhere below `psmr.devices` needs no entry in a list.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
 
 from psmr.dae.declare.component import Component, Parameter, parameters_of
-from psmr.devices.converters.filtered import FilteredConverter
-from psmr.devices.converters.following import GridFollowingConverter, GridFollowingConverterV
-from psmr.devices.converters.forming import GridFormingConverter
-from psmr.devices.converters.regfma1 import REGFMA1
-from psmr.devices.converters.svc import CSVGN1
-from psmr.devices.exciters import (
-    AC8B,
-    DC4B,
-    ESAC1A,
-    ESAC6A,
-    ESDC1A,
-    ESDC2A,
-    ESST1A,
-    ESST3A,
-    ESST4B,
-    EXAC1,
-    EXAC2,
-    EXDC1,
-    EXDC2,
-    EXPIC1,
-    EXST1,
-    IEEET1,
-    IEEET2,
-    IEEEX1,
-    SCRX,
-    SEXS,
-    ExciterType1,
-    ExciterType1Direct,
-    StaticExciter,
-)
-from psmr.devices.exciters.compensator import IEEEVC
-from psmr.devices.governors import (
-    DEGOV,
-    DEGOV1,
-    GAST,
-    GGOV1,
-    HYGOV,
-    IEEEG1,
-    IEEEG1CC,
-    IEEEG3,
-    IEESGO,
-    TGOV1,
-    WSIEG1,
-    GovernorLeadLag,
-)
-from psmr.devices.loads.cages import CIM5, CIM6
-from psmr.devices.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
-from psmr.devices.loads.composite.cmld import CMLD
 from psmr.devices.loads.exponential import ExponentialLoad
-from psmr.devices.loads.motors import InductionMotor
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
-from psmr.devices.machines import (
-    GENROE,
-    GENROU,
-    GENSAE,
-    GENSAL,
-    ClassicalMachine,
-    InfiniteBus,
-    TwoAxisMachine,
-)
-from psmr.devices.network import (
-    Bus,
-    Line,
-    MonitoredLine,
-    MonitoredTransformer,
-    Shunt,
-    Transformer,
-)
-from psmr.devices.protection import (
-    FrequencyTrip,
-    Relay,
-    UnderFrequencyShedding,
-    UnderVoltageShedding,
-    VoltageTrip,
-)
-from psmr.devices.renewables import DERA1, REECA1, REECB1, REECD1, REGCA1, REGCB1, REPCA1
-from psmr.devices.stabilisers import (
-    IEE2ST,
-    IEEEST,
-    PSS2A,
-    PSS2B,
-    ST2CUT,
-    STAB1,
-    STAB2A,
-    PssSpeed,
-)
+from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
+
+PACKAGE = "psmr.devices"
+
+
+def declared_in(module: object) -> Iterator[type[Component]]:
+    """Yield the components with a role that a module declares, without those that it imports."""
+    name = getattr(module, "__name__", "")
+    for kind in vars(module).values():
+        if isinstance(kind, type) and issubclass(kind, Component) and kind.__module__ == name and kind.role:
+            yield kind
+
+
+def _library() -> Mapping[str, tuple[type[Component], ...]]:
+    """Return the components of the library by their role, in the order of their names."""
+    package = importlib.import_module(PACKAGE)
+    found: dict[str, list[type[Component]]] = {}
+    for entry in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."):
+        if not entry.ispkg and entry.name != __name__:
+            for kind in declared_in(importlib.import_module(entry.name)):
+                found.setdefault(kind.role, []).append(kind)
+    return {role: tuple(sorted(kinds, key=lambda kind: kind.__name__)) for role, kinds in found.items()}
+
+
+LIBRARY = _library()
 
 ROLES: Mapping[str, tuple[type[Component], ...]] = {
-    "machine": (ClassicalMachine, TwoAxisMachine, GENROU, GENSAL, GENROE, GENSAE, InfiniteBus),
-    "converter": (
-        GridFollowingConverter,
-        GridFollowingConverterV,
-        GridFormingConverter,
-        FilteredConverter,
-        REGCA1,
-        CSVGN1,
-        DERA1,
-        REGCB1,
-        REGFMA1,
-    ),
-    "exciter": (
-        *(ExciterType1, ExciterType1Direct, SEXS, IEEET1, IEEEX1, EXDC2, ESDC2A),
-        *(EXST1, StaticExciter, ESST3A, ESST4B, EXAC1, AC8B),
-        *(EXDC1, ESDC1A, IEEET2, DC4B, ESAC1A, EXAC2, ESAC6A, ESST1A, SCRX, EXPIC1),
-    ),
-    "compensator": (IEEEVC,),
-    "governor": (
-        *(GovernorLeadLag, TGOV1, IEEEG1, HYGOV, GAST, IEESGO),
-        *(GGOV1, WSIEG1, IEEEG3, DEGOV, DEGOV1, IEEEG1CC),
-    ),
-    "stabiliser": (PssSpeed, IEEEST, ST2CUT, IEE2ST, PSS2A, PSS2B, STAB1, STAB2A),
-    "electrical_control": (REECA1, REECB1, REECD1),
-    "plant_control": (REPCA1,),
+    role: LIBRARY[role]
+    for role in (
+        *("machine", "converter", "exciter", "compensator", "governor", "stabiliser"),
+        *("electrical_control", "plant_control"),
+    )
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
 
-MOTORS: tuple[type[Component], ...] = (InductionMotor, CIM5, CIM6)
-"""Loads that are devices of their own: they have no P and Q that a trip scales."""
-
 LOAD_ROLES: Mapping[str, tuple[type[Component], ...]] = {
-    "motor": MOTORS,
-    "composite": (CMLD,),
-    "characteristic": (LoadCharacteristic, FrequencyCharacteristic),
+    role: LIBRARY[role] for role in ("motor", "composite", "characteristic")
 }
 """Components of loads with parameters of their own, by role."""
 
 SOURCES = ("machine", "converter")
 """Roles of the devices that inject the generator's current."""
 
-SHEDDING: tuple[type[Relay], ...] = (UnderFrequencyShedding, UnderVoltageShedding)
-"""Relays that act on a load."""
-
-TRIPPING: tuple[type[Relay], ...] = (FrequencyTrip, VoltageTrip)
-"""Relays that act on a generator or a motor."""
-
-RELAY_ROLES: Mapping[str, tuple[type[Component], ...]] = {"relay": (*SHEDDING, *TRIPPING)}
+RELAY_ROLES: Mapping[str, tuple[type[Component], ...]] = {"relay": LIBRARY["relay"]}
 """Components of the table of relays."""
 
-HOLDING_VOLTAGE = (GridFollowingConverterV,)
-"""Converters whose integrators hold the voltage of their bus: two of them there share no reactive power."""
-
-FOLLOWERS: tuple[type[Component], ...] = (
-    GridFollowingConverter,
-    GridFollowingConverterV,
-    FilteredConverter,
-    REGCA1,
-    CSVGN1,
-    DERA1,
-    REGCB1,
-)
-"""Converters that follow the voltage at their bus: something else has to hold the island that they are in."""
-
-FORMERS: tuple[type[Component], ...] = (GridFormingConverter, REGFMA1)
-"""Converters that form the voltage at their bus, with a state `theta` that is its angle."""
+FOLLOWS, FORMS = "follows", "forms"
+"""What `Component.grid` says of a converter."""
 
 PREFIXES: Mapping[str, str] = {
     "compensator": "VC",
@@ -193,6 +94,12 @@ def component_named(role: str, name: str) -> type[Component]:
     """Return the component of a device of a plant or load, or of a relay."""
     kinds = {**ROLES, **LOAD_ROLES, **RELAY_ROLES}[role]
     return next(component for component in kinds if component.__name__ == name)
+
+
+def records_of(component: type[Component]) -> tuple[str, ...]:
+    """Return the records that a component declares itself; those of its bases are theirs."""
+    found: tuple[str, ...] = vars(component).get("records", ())
+    return found
 
 
 def defaults(component: type[Component]) -> dict[str, float]:

@@ -74,9 +74,9 @@ def _changed(row: Any, setting: Setting) -> tuple[Any, bool]:
 
 
 def _device(device: DeviceRow, setting: Setting) -> DeviceRow:
-    from psmr.devices.catalogue import component_named, defaults
+    from psmr.devices.catalogue import defaults
 
-    known = {**defaults(component_named(device.role, device.type)), **device.parameters}
+    known = {**defaults(device.component), **device.parameters}
     value = _value(setting, known.get(setting.name))
     return _set(device, {"parameters": {**device.parameters, setting.name: value}})
 

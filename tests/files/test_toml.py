@@ -249,7 +249,7 @@ WRONG = {
     "motor of no type": (
         'model = "impedance"',
         'model = "motor"\n\n[load.motor]\ns_n = 60.0',
-        ":38 [load.motor]: type is missing; a motor can be: InductionMotor, CIM5, CIM6",
+        ":38 [load.motor]: type is missing; a motor can be: CIM5, CIM6, InductionMotor",
     ),
     "parameter of a motor": (
         'model = "impedance"',

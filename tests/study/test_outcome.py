@@ -183,11 +183,10 @@ def droop(wscc9):
 
 
 def test_every_converter_follows_or_forms():
-    from psmr.devices.catalogue import FOLLOWERS, FORMERS, ROLES
+    from psmr.devices.catalogue import FOLLOWS, FORMS, ROLES
 
-    assert {*FOLLOWERS, *FORMERS} == set(ROLES["converter"])
-    assert not {*FOLLOWERS} & {*FORMERS}
-    assert all("theta" in kind.states for kind in FORMERS)
+    assert {kind.grid for kind in ROLES["converter"]} == {FOLLOWS, FORMS}
+    assert all("theta" in kind.states for kind in ROLES["converter"] if kind.grid == FORMS)
 
 
 def test_a_droop_controlled_converter_loses_synchronism_like_a_machine(droop):

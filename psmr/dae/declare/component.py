@@ -104,6 +104,19 @@ class Component:
 
     Attributes
     ----------
+    role
+        What a case file calls such a device (``"exciter"``, see `psmr.devices.catalogue`); empty for what no
+        case names.
+    records
+        The records of a DYR file that stand for it, each the model's name and the names of the parameters
+        that its values are (see `psmr.files.psse.dyr_layout`).
+    grid
+        What a converter does to the voltage of its bus: ``"follows"``, then something else has to hold the
+        island, or ``"forms"``, with its angle as the state `theta`.
+    integrates_voltage
+        Whether it holds the voltage of its bus with an integrator: two of them there share no reactive power.
+    acts_on
+        What a relay acts on: ``"load"`` or ``"source"``, a generator or a motor.
     states
         Differential variables.
     algebraic
@@ -154,6 +167,11 @@ class Component:
         How psmr made the class, where it did (see `psmr.dae.declare.origin`).
     """
 
+    role: ClassVar[str] = ""
+    records: ClassVar[tuple[str, ...]] = ()
+    grid: ClassVar[str] = ""
+    integrates_voltage: ClassVar[bool] = False
+    acts_on: ClassVar[str] = ""
     states: ClassVar[tuple[str, ...]] = ()
     algebraic: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[str, ...]] = ()

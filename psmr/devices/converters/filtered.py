@@ -52,6 +52,8 @@ from psmr.devices.machines import F_N, S_BASE, S_N
 class FilteredConverter(Component):
     """Grid-following converter with LCL filter and current control; diagram and sources: module text."""
 
+    role = "converter"
+    grid = "follows"
     states = (
         *("theta", "x_pll", "v_md", "v_mq", "p_m", "q_m", "x_p", "x_q", "y_d", "y_q"),
         *("e_d", "e_q", "i_d", "i_q", "v_cd", "v_cq", "i_od", "i_oq"),

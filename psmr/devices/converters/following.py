@@ -108,6 +108,8 @@ def _converter_guess(terminal: Any, p: Any) -> dict[str, Any]:
 class GridFollowingConverter(_GridFollowing):
     """Grid-following converter that holds active and reactive power; diagram and sources: module text."""
 
+    role = "converter"
+    grid = "follows"
     states = ("theta", "x_pll", "p_m", "x_p", "x_q", "i_d", "i_q", "q_m")
     inputs = ("v_re", "v_im", "p_ref", "q_ref")
 
@@ -132,6 +134,9 @@ class GridFollowingConverter(_GridFollowing):
 class GridFollowingConverterV(_GridFollowing):
     """Grid-following converter that holds active power and bus voltage; diagram and sources: module text."""
 
+    role = "converter"
+    grid = "follows"
+    integrates_voltage = True
     states = ("theta", "x_pll", "p_m", "x_p", "x_q", "i_d", "i_q", "v_m")
     inputs = ("v_re", "v_im", "p_ref", "v_ref")
 

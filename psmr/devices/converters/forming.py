@@ -58,6 +58,8 @@ from psmr.devices.machines import F_N, S_BASE, S_N
 class GridFormingConverter(Component):
     """Grid-forming converter with droop, filter and nested loops; diagram and sources: module text."""
 
+    role = "converter"
+    grid = "forms"
     states = (
         *("theta", "p_m", "q_m", "x_d", "x_q", "y_d", "y_q"),
         *("i_d", "i_q", "v_cd", "v_cq", "i_od", "i_oq"),

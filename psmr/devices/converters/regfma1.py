@@ -45,6 +45,14 @@ class REGFMA1(Component):
     REGFMA1 as GridPACK reads it.
     """
 
+    role = "converter"
+    records = (
+        "REGFMA1 v_flag qv_flag t_pf t_qf t_vf i_max e_max e_min p_max p_min q_max q_min m_p m_q "
+        "k_ppmax k_ipmax k_pqmax k_iqmax k_pv k_iv",
+        "REGFMA1 v_flag t_pf t_qf t_vf i_max e_max e_min p_max p_min q_max q_min m_p m_q k_ppmax "
+        "k_ipmax k_pqmax k_iqmax k_pv k_iv",
+    )
+    grid = "forms"
     states = ("theta", "p_m", "q_m", "v_m", "x_v", "x_ph", "x_pl", "x_qh", "x_ql")
     algebraic = ("p_e", "q_e")
     inputs = ("v_re", "v_im", "p_ref", "q_ext")

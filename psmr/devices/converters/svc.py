@@ -28,6 +28,9 @@ class CSVGN1(Component):
     Library, CSVGN1 (static shunt compensator).
     """
 
+    role = "converter"
+    records = ("CSVGN1 k t_1 t_2 t_3 t_4 t_5 r_min v_max v_min c_base",)
+    grid = "follows"
     states = ("x_3", "x_4", "reactor")
     inputs = ("v_re", "v_im", "v_ref", "g")
     outputs = ("i_re", "i_im")

@@ -27,6 +27,11 @@ class ESAC1A(Alternator):
     Source: IEEE Std 421.5-2005, type AC1A; PSS/E, Model Library, ESAC1A.
     """
 
+    role = "exciter"
+    records = (
+        "ESAC1A t_r t_b t_c k_a t_a v_a_max v_a_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2 v_r_max "
+        "v_r_min",
+    )
     states = ("v_m", "x_l", "v_a", "v_e", "x_f")
     limits = {"v_a": ("v_a_min", "v_a_max"), "v_e": ("v_e_min", None)}
     lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_a": ("t_a",)}
@@ -88,6 +93,11 @@ class EXAC2(Alternator):
     AC2; PSS/E, Model Library, EXAC2.
     """
 
+    role = "exciter"
+    records = (
+        "EXAC2 t_r t_b t_c k_a t_a v_a_max v_a_min k_b v_r_max v_r_min t_e k_l k_h k_f t_f k_c k_d "
+        "k_e v_lr e_1 se_1 e_2 se_2",
+    )
     states = ("v_m", "x_l", "v_a", "v_e", "x_f")
     limits = {"v_a": ("v_a_min", "v_a_max"), "v_e": ("v_e_min", None)}
     lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_a": ("t_a",)}
@@ -155,6 +165,11 @@ class ESAC6A(Alternator):
     Library, ESAC6A.
     """
 
+    role = "exciter"
+    records = (
+        "ESAC6A t_r k_a t_a t_k t_b t_c v_a_max v_a_min v_r_max v_r_min t_e v_fe_lim k_h v_h_max t_h "
+        "t_j k_c k_d k_e e_1 se_1 e_2 se_2",
+    )
     states = ("v_m", "x_a", "x_l", "x_h", "v_e")
     limits = {"x_a": ("v_a_min", "v_a_max"), "v_e": ("v_e_min", None)}
     lags = {"v_m": ("t_r",), "x_a": ("t_a",), "x_l": ("t_b",), "x_h": ("t_h",)}

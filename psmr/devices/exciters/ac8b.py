@@ -36,6 +36,11 @@ class AC8B(Component):
     Source: IEEE Std 421.5-2005, type AC8B; PSS/E, Model Library, AC8B.
     """
 
+    role = "exciter"
+    records = (
+        "AC8B t_r k_pr k_ir k_dr t_dr v_pid_max v_pid_min v_r_max v_r_min v_fe_max v_e_min t_a k_a "
+        "t_e k_c k_d k_e e_1 se_1 e_2 se_2",
+    )
     states = ("v_m", "x_i", "x_d", "v_r", "v_e")
     algebraic = ("v_f", "v_e_max")
     inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")

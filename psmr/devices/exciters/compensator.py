@@ -26,6 +26,11 @@ class IEEEVC(Component):
     PSS/E, Model Library, IEEEVC and COMP; for the signs OpenIPSL, STEPS and PowerWorld.
     """
 
+    role = "compensator"
+    records = (
+        "COMP x_comp",
+        "IEEEVC r_c x_c",
+    )
     algebraic = ("u_re", "u_im")
     inputs = ("v_re", "v_im", "delta", "i_d", "i_q")
     together = (("u_re", "u_im"),)

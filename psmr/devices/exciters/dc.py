@@ -87,6 +87,8 @@ class IEEET1(DirectCurrent):
     Computer Representation of Excitation Systems (1968), type 1; PSS/E, Model Library, IEEET1.
     """
 
+    role = "exciter"
+    records = ("IEEET1 t_r k_a t_a v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",)
     states = ("v_m", "v_r", "v_f", "x_f")
 
     @staticmethod
@@ -115,6 +117,8 @@ class IEEEX1(DirectCurrent):
     DC1; PSS/E, Model Library, IEEEX1.
     """
 
+    role = "exciter"
+    records = ("IEEEX1 t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",)
     states = ("v_m", "x_l", "v_r", "v_f", "x_f")
     lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_r": ("t_a",)}
 

@@ -31,6 +31,9 @@ class EXDC1(IEEEX1):
     IEEEX1 in their order.
     """
 
+    role = "exciter"
+    records = ("EXDC1 t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",)
+
 
 class ESDC1A(IEEEX1):
     """IEEE type DC1A excitation system (1992), without underexcitation limiter: `IEEEX1` with a floor of v_f.
@@ -46,6 +49,8 @@ class ESDC1A(IEEEX1):
     as OpenIPSL reproduces it; PowerSimulationsDynamics.jl has none.
     """
 
+    role = "exciter"
+    records = ("ESDC1A t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",)
     limits = {"v_r": ("v_r_min", "v_r_max"), "v_f": ("v_f_min", None)}
 
     v_f_min = Parameter("pu", "lower limit of the field voltage", default=0.0)
@@ -64,6 +69,8 @@ class IEEET2(DirectCurrent):
     Library, IEEET2.
     """
 
+    role = "exciter"
+    records = ("IEEET2 t_r k_a t_a v_r_max v_r_min k_e t_e k_f t_f t_f2 e_1 se_1 e_2 se_2",)
     states = ("v_m", "v_r", "v_f", "x_f", "x_f2")
     lags = {"v_m": ("t_r",), "v_r": ("t_a",), "x_f2": ("t_f2",)}
 

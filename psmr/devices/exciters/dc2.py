@@ -25,6 +25,8 @@ class EXDC2(IEEEX1):
     Excitation System Models for Power System Stability Studies (1981), type DC2; PSS/E, Model Library, EXDC2.
     """
 
+    role = "exciter"
+    records = ("EXDC2 t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",)
     algebraic = ("v_r_low", "v_r_high")
     limits = {"v_r": ("v_r_low", "v_r_high")}
 
@@ -55,3 +57,6 @@ class ESDC2A(EXDC2):
 
     Source: IEEE Std 421.5-1992, type DC2A; PSS/E, Model Library, ESDC2A.
     """
+
+    role = "exciter"
+    records = ("ESDC2A t_r k_a t_a t_b t_c v_r_max v_r_min k_e t_e k_f t_f -switch e_1 se_1 e_2 se_2",)

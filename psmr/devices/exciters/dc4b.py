@@ -28,6 +28,11 @@ class DC4B(DirectCurrent):
     Source: IEEE Std 421.5-2005, type DC4B; PSS/E, Model Library, DC4B.
     """
 
+    role = "exciter"
+    records = (
+        "DC4B -oel -uel t_r k_pr k_ir k_dr t_dr v_r_max v_r_min k_a t_a k_e t_e k_f t_f v_f_min e_1 "
+        "se_1 e_2 se_2",
+    )
     states = ("v_m", "x_i", "x_d", "v_r", "v_f", "x_f")
     algebraic = ("v_r_low", "v_r_high")
     limits = {

@@ -27,6 +27,11 @@ class ESST3A(Compound):
     PSS/E, Model Library, ESST3A.
     """
 
+    role = "exciter"
+    records = (
+        "ESST3A t_r v_i_max v_i_min k_m t_c t_b k_a t_a v_r_max v_r_min k_g k_p k_i v_b_max k_c x_l "
+        "v_g_max theta_p_deg t_m v_m_max v_m_min",
+    )
     states = ("v_m", "x_c", "v_r", "v_inner")
     algebraic = ("v_f",)
     limits = {"v_r": ("v_r_min", "v_r_max"), "v_inner": ("v_m_min", "v_m_max")}

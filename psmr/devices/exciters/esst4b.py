@@ -27,6 +27,11 @@ class ESST4B(Compound):
     IEEE Std 421.5-2005, type ST4B; PSS/E, Model Library, ESST4B.
     """
 
+    role = "exciter"
+    records = (
+        "ESST4B t_r k_pr k_ir v_r_max v_r_min t_a k_pm k_im v_m_max v_m_min k_g k_p k_i v_b_max k_c "
+        "x_l theta_p_deg",
+    )
     states = ("v_m", "x_r", "v_a", "x_m")
     algebraic = ("v_f",)
     limits = {"x_r": ("v_r_min", "v_r_max"), "x_m": ("v_m_min", "v_m_max")}

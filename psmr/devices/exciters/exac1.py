@@ -28,6 +28,8 @@ class EXAC1(Alternator):
     System Stability Studies (1981), type AC1; PSS/E, Model Library, EXAC1.
     """
 
+    role = "exciter"
+    records = ("EXAC1 t_r t_b t_c k_a t_a v_r_max v_r_min t_e k_f t_f k_c k_d k_e e_1 se_1 e_2 se_2",)
     states = ("v_m", "x_l", "v_r", "v_e", "x_f")
     limits = {"v_r": ("v_r_min", "v_r_max"), "v_e": ("v_e_min", None)}
     lags = {"v_m": ("t_r",), "x_l": ("t_b",), "v_r": ("t_a",)}

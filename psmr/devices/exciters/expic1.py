@@ -39,6 +39,11 @@ class EXPIC1(Component):
     PowerWorld's block diagrams (Transient Models, EXPIC1) reproduce it.
     """
 
+    role = "exciter"
+    records = (
+        "EXPIC1 t_r k_a t_a1 v_r1 v_r2 t_a2 t_a3 t_a4 v_r_max v_r_min k_f t_f1 t_f2 efd_max efd_min "
+        "k_e t_e e_1 se_1 e_2 se_2 k_p k_i k_c",
+    )
     states = ("v_m", "x_i", "x_2", "x_4", "v_f", "x_f1", "x_f2")
     inputs = ("v_re", "v_im", "v_s", "delta", "i_d", "i_q", "i_f", "v_ref")
     optional = {"v_s": 0.0}

@@ -22,6 +22,8 @@ class EXST1(StaticExciter):
     System Stability Studies (1981), type ST1; PSS/E, Model Library, EXST1.
     """
 
+    role = "exciter"
+    records = ("EXST1 t_r v_i_max v_i_min t_c t_b k_a t_a v_r_max v_r_min k_c k_f t_f",)
     inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
 
     k_c = Parameter("pu", "regulation of the rectifier", nonnegative)

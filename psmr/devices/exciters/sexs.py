@@ -22,6 +22,8 @@ class SEXS(Component):
     The standard gives t_a/t_b in the place of t_a. Source: PSS/E, Model Library, SEXS.
     """
 
+    role = "exciter"
+    records = ("SEXS ta_tb t_b k t_e e_min e_max",)
     states = ("x_l", "v_f")
     inputs = ("v_re", "v_im", "v_s", "v_ref")
     optional = {"v_s": 0.0}

@@ -38,6 +38,11 @@ class ESST1A(Component):
     ST1A; PSS/E, Model Library, ESST1A.
     """
 
+    role = "exciter"
+    records = (
+        "ESST1A -uel vos t_r v_i_max v_i_min t_c t_b t_c1 t_b1 k_a t_a v_a_max v_a_min v_r_max "
+        "v_r_min k_c k_f t_f k_lr i_lr",
+    )
     states = ("v_m", "x_l", "x_l1", "v_a", "x_f")
     algebraic = ("v_f",)
     inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
@@ -114,6 +119,8 @@ class SCRX(Component):
     t_a/t_b in the place of t_a. Source: PSS/E, Model Library, SCRX.
     """
 
+    role = "exciter"
+    records = ("SCRX ta_tb t_b k t_e e_min e_max c_switch rc_rfd",)
     states = ("x_l", "v_a")
     algebraic = ("v_f",)
     inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")

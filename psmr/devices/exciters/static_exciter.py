@@ -25,6 +25,7 @@ class StaticExciter(Component):
     Committee Report, Excitation System Models for Power System Stability Studies (1981), type ST1.
     """
 
+    role = "exciter"
     states = ("v_m", "x_l", "v_a", "x_f")
     algebraic = ("v_f",)
     inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "v_s", "v_ref")

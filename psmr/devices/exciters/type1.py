@@ -65,6 +65,7 @@ class ExciterType1(_Type1):
     rated voltage on the open stator.
     """
 
+    role = "exciter"
     states = ("v_m", "v_r", "r_f", "v_f")
 
     t_r = Parameter("s", "time constant of the voltage transducer", positive)
@@ -87,6 +88,7 @@ class ExciterType1Direct(_Type1):
     its chapter 7.
     """
 
+    role = "exciter"
     states = ("v_r", "r_f", "v_f")
 
     @staticmethod

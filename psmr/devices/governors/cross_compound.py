@@ -25,6 +25,11 @@ class IEEEG1CC(IEEEG1):
     steam turbines.
     """
 
+    role = "governor"
+    records = (
+        "IEEEG1CC bus2 unit2 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2 t_5 k_3 k_4 t_6 k_5 k_6 "
+        "t_7 k_7 k_8",
+    )
     algebraic = ("t_m", "t_m2")
     memory = ("base", "t_rest")
 

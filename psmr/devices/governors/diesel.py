@@ -90,6 +90,8 @@ class DEGOV(Diesel):
     governor).
     """
 
+    role = "governor"
+    records = ("DEGOV t_1 t_2 t_3 k t_4 t_5 t_6 t_d t_max t_min",)
     states = STATES
     inputs = ("omega", "p_ref")
 
@@ -122,6 +124,8 @@ class DEGOV1(Diesel):
     integrator, without windup. Source: PSS/E, Model Library, DEGOV1 (Woodward diesel governor).
     """
 
+    role = "governor"
+    records = ("DEGOV1 droop_flag t_1 t_2 t_3 k t_4 t_5 t_6 t_d t_max t_min r t_e",)
     states = (*STATES, "p_m")
     inputs = ("omega", "p_ref", *POWER)
     lags = {**Diesel.lags, "p_m": ("t_e",)}

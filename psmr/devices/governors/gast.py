@@ -22,6 +22,8 @@ class GAST(Component):
     System Studies (2013).
     """
 
+    role = "governor"
+    records = ("GAST r t_1 t_2 t_3 a_t k_t v_max v_min d_turb",)
     states = ("fuel", "flow", "temperature")
     algebraic = ("t_m",)
     inputs = ("omega", "p_ref")

@@ -58,6 +58,12 @@ class GGOV1(Component):
     differ on d_m > 0: in OpenIPSL it acts on the speed and not on its deviation.
     """
 
+    role = "governor"
+    records = (
+        "GGOV1 rselect flag r t_pelec max_err min_err k_pgov k_igov k_dgov t_dgov v_max v_min t_act "
+        "k_turb w_fnl t_b t_c t_eng t_fload k_pload k_iload l_dref d_m r_open r_close k_imw a_set k_a "
+        "t_a t_rate db t_sa t_sb -r_up -r_down",
+    )
     states = (
         *("p_m", "x_mw", "x_gov", "x_d", "valve", "x_e", "q_e", "x_t"),
         *("x_sb", "temperature", "x_load", "x_s", "x_a"),

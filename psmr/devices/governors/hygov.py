@@ -26,6 +26,8 @@ class HYGOV(Component):
     Turbine-Governors in Power System Studies (2013).
     """
 
+    role = "governor"
+    records = ("HYGOV r_perm r_temp t_r t_f t_g velm g_max g_min t_w a_t d_turb q_nl",)
     states = ("e", "gate_ref", "gate", "flow")
     algebraic = ("t_m",)
     inputs = ("omega", "p_ref")

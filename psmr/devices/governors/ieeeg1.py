@@ -24,6 +24,11 @@ class IEEEG1(Component):
     Library, IEEEG1.
     """
 
+    role = "governor"
+    records = (
+        "IEEEG1 bus2=0 -id2 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2=0 t_5 k_3 k_4=0 t_6 k_5 "
+        "k_6=0 t_7 k_7 k_8=0",
+    )
     states = ("x_s", "valve", "x_4", "x_5", "x_6", "x_7")
     algebraic: ClassVar[tuple[str, ...]] = ("t_m",)
     inputs = ("omega", "p_ref")

@@ -22,6 +22,8 @@ class IEEEG3(Component):
     PSS/E, Model Library, IEEEG3.
     """
 
+    role = "governor"
+    records = ("IEEEG3 t_g t_p u_o u_c p_max p_min sigma delta t_r t_w a_11 a_13 a_21 a_23",)
     states = ("pilot", "gate", "x_r", "water")
     algebraic = ("t_m",)
     inputs = ("omega", "p_ref")

@@ -23,6 +23,8 @@ class IEESGO(Component):
     PSS/E, Model Library, IEESGO.
     """
 
+    role = "governor"
+    records = ("IEESGO t_1 t_2 t_3 t_4 t_5 t_6 k_1 k_2 k_3 p_max p_min",)
     states = ("x_1", "x_3", "x_4", "x_5", "x_6")
     algebraic = ("t_m",)
     inputs = ("omega", "p_ref")

@@ -21,6 +21,7 @@ class GovernorLeadLag(Component):
     turbine governors, type II.
     """
 
+    role = "governor"
     states = ("x_g",)
     algebraic = ("t_m",)
     inputs = ("omega", "p_ref")

@@ -21,6 +21,8 @@ class TGOV1(Component):
     System Studies (2013).
     """
 
+    role = "governor"
+    records = ("TGOV1 r t_1 v_max v_min t_2 t_3 d_t",)
     states = ("valve", "x_t")
     algebraic = ("t_m",)
     inputs = ("omega", "p_ref")

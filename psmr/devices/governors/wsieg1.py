@@ -39,6 +39,12 @@ class WSIEG1(IEEEG1):
     programs; here it is pu.
     """
 
+    role = "governor"
+    records = (
+        "WSIEG1 bus2=0 -id2 k t_1 t_2 t_3 u_o u_c p_max p_min t_4 k_1 k_2=0 t_5 k_3 k_4=0 t_6 k_5 "
+        "k_6=0 t_7 k_7 k_8=0 db1 err=0 db2=0 gv1 pgv1 gv2 pgv2 gv3 pgv3 gv4 pgv4 gv5 pgv5 iblock=0",
+    )
+
     db1 = Parameter("pu", "half the width of the speed's dead band", nonnegative, 0.0)
     gv1, gv2, gv3, gv4, gv5 = (_point("position", k) for k in NUMBERS)
     pgv1, pgv2, pgv3, pgv4, pgv5 = (_point("steam flow", k) for k in NUMBERS)

@@ -97,6 +97,8 @@ class CIM5(CageMotor):
     has no part. Source: module text; for the torque OpenIPSL, CIM5.
     """
 
+    role = "motor"
+
     d = Parameter("1", "exponent of the speed in the load torque", default=0.0)
 
     @staticmethod
@@ -120,6 +122,8 @@ class CIM6(CageMotor):
     t_0 follows from the start; the torque T_nom of a motor that is started has no part. Source: module text;
     for the torque PowerWorld and OpenIPSL, CIM6.
     """
+
+    role = "motor"
 
     a = Parameter("1", "part of the load torque with the square of the speed", default=0.0)
     b = Parameter("1", "part of the load torque with the speed", default=0.0)

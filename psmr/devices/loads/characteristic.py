@@ -27,6 +27,8 @@ class LoadCharacteristic(StaticLoad):
     Simulation, IEEE Trans. Power Systems 10(3), 1995.
     """
 
+    role = "characteristic"
+
     v_0 = Parameter("pu", "voltage of the power flow", positive)
     a_1 = Parameter("1", "first part of the active power", default=1.0)
     a_2 = Parameter("1", "second part of the active power", default=0.0)
@@ -72,6 +74,7 @@ class FrequencyCharacteristic(LoadCharacteristic):
     IEELBL.
     """
 
+    role = "characteristic"
     states = ("angle",)
     units = {"angle": "rad"}
 

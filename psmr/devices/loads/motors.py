@@ -46,6 +46,7 @@ STANDSTILL = Parameter("1", "slip of the shaft at rest, beyond which no passive 
 class InductionMotor(Component):
     """Third-order induction motor with one cage; circuit, equations and source: module text."""
 
+    role = "motor"
     states = ("slip", "e_re", "e_im")
     inputs = ("v_re", "v_im", "t_0", "b_shunt")
     outputs = ("i_re", "i_im")

@@ -22,6 +22,9 @@ class GENROE(GENROU):
     models, GENROE; held against a trace of PSS/E.
     """
 
+    role = "machine"
+    records = ("GENROE t_d01 t_d02 t_q01 t_q02 h d x_d x_q x_d1 x_q1 x_2 x_l s_10 s_12",)
+
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to reactances in a wrong order and to a saturation curve with one point."""

@@ -45,6 +45,8 @@ class GENROU(SubtransientMachine):
     Library, and the WECC list of approved models, GENROU, for parameters and saturation.
     """
 
+    role = "machine"
+    records = ("GENROU t_d01 t_d02 t_q01 t_q02 h d x_d x_q x_d1 x_q1 x_2 x_l s_10 s_12",)
     states = ("delta", "omega", "e_q", "psi_1d", "e_d", "psi_2q")
 
     x_q1 = Parameter(PU, "transient reactance x'q", positive)

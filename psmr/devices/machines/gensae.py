@@ -32,6 +32,8 @@ class GENSAE(SubtransientMachine):
     held against a trace of PSS/E.
     """
 
+    role = "machine"
+    records = ("GENSAE t_d01 t_d02 t_q02 h d x_d x_q x_d1 x_2 x_l s_10 s_12",)
     states = ("delta", "omega", "e_q", "psi_1d", "psi_q2")
 
     @staticmethod

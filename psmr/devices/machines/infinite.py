@@ -18,6 +18,7 @@ class InfiniteBus(Component):
     Source: Kundur (1994), section 12.2.
     """
 
+    role = "machine"
     inputs = ("v_re", "v_im", "e", "delta")
     outputs = ("i_re", "i_im")
     units = {"delta": "rad"}

@@ -40,6 +40,8 @@ class ClassicalMachine(Component):
     air-gap power.
     """
 
+    role = "machine"
+    records = ("GENCLS h d",)
     states = ("delta", "omega")
     inputs = ("v_re", "v_im", "e", "t_m")
     outputs = ("i_re", "i_im")
@@ -86,6 +88,7 @@ class TwoAxisMachine(Component):
     the unit in which 1 gives the rated voltage on the open stator.
     """
 
+    role = "machine"
     states = ("delta", "omega", "e_q", "e_d")
     algebraic = ("i_d", "i_q")
     inputs = ("v_re", "v_im", "v_f", "t_m")

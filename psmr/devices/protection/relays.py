@@ -150,6 +150,8 @@ class UnderFrequencyShedding(_MeasuresFrequency):
     program STEPS, UFLSBL (with the time constant of the frequency sensor).
     """
 
+    role = "relay"
+    acts_on = "load"
     actions = _shedding("frequency", "f", "Hz")
     memory = STAGE_MEMORY
     locals().update(_stages("Hz", "frequency"))
@@ -167,6 +169,8 @@ class UnderVoltageShedding(_MeasuresVoltage):
     Source: PSS/E, Model Library, LVSHBL (three stages, one breaker time).
     """
 
+    role = "relay"
+    acts_on = "load"
     actions = _shedding("voltage", "v", "pu")
     memory = STAGE_MEMORY
     locals().update(_stages("pu", "voltage"))
@@ -242,6 +246,8 @@ class FrequencyTrip(_MeasuresFrequency):
     Source: PSS/E, Model Library, FRQTPA.
     """
 
+    role = "relay"
+    acts_on = "source"
     actions = _tripping("frequency", "f", "Hz", NO_FREQUENCY)
     memory = ("picked", "open")
 
@@ -260,6 +266,8 @@ class VoltageTrip(_MeasuresVoltage):
     Source: PSS/E, Model Library, VTGTPA.
     """
 
+    role = "relay"
+    acts_on = "source"
     actions = _tripping("voltage", "v", "pu", NO_VOLTAGE)
     memory = ("picked", "open")
 

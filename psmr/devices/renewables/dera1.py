@@ -64,6 +64,14 @@ class DERA1(Component):
     PowerWorld, DER_A.
     """
 
+    role = "converter"
+    records = (
+        "DERA1 pf_flag freq_flag pq_flag type_flag vtrip_flag ftrip_flag t_rv t_rf dbd1 dbd2 k_qv "
+        "v_ref0 t_p t_iq d_dn d_up fdbd1 fdbd2 fe_max fe_min p_max p_min dp_max dp_min t_pord k_pg "
+        "k_ig i_max vl0 vl1 vh0 vh1 tvl0 tvl1 tvh0 tvh1 vrfrac fl fh tfl tfh t_g rrpwr t_v v_pr iqh1 "
+        "iql1",
+    )
+    grid = "follows"
     states = ("v_m", "p_m", "i_qv", "x_theta", "x_p", "p_ord", "i_p", "i_q")
     algebraic = ("ip_cmd", "iq_cmd", "ip_max", "iq_max")
     inputs = ("v_re", "v_im", "p_ref", "q_ref", "f_ref")

@@ -267,6 +267,12 @@ class REECB1(ElectricalControl):
     Modeling and Validation Guideline (2019).
     """
 
+    role = "electrical_control"
+    records = (
+        "REECB1 bus_v pf_flag v_flag q_flag pq_flag v_dip v_up t_rv dbd1 dbd2 k_qv iqh1 iql1 v_ref0 "
+        "t_p q_max q_min v_max v_min k_qp k_qi k_vp k_vi t_iq dp_max dp_min p_max p_min i_max t_pord",
+    )
+
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives, and the residuals of commands and limits."""

@@ -94,6 +94,13 @@ class REECA1(ElectricalControl):
     (2023), REEC_A; PSS/E Model Library, REECA1; for the holds PowerWorld, REEC_A, and OpenIPSL, REECA1.
     """
 
+    role = "electrical_control"
+    records = (
+        "REECA1 bus_v pf_flag v_flag q_flag p_flag pq_flag v_dip v_up t_rv dbd1 dbd2 k_qv iqh1 iql1 "
+        "v_ref0 iq_frz t_hld t_hld2 t_p q_max q_min v_max v_min k_qp k_qi k_vp k_vi v_ref1 t_iq "
+        "dp_max dp_min p_max p_min i_max t_pord vq1 iq1 vq2 iq2 vq3 iq3 vq4 iq4 vp1 ip1 vp2 ip2 vp3 "
+        "ip3 vp4 ip4",
+    )
     inputs = (*ElectricalControl.inputs, "omega_g")
     optional = {"omega_g": 1.0}
     actions = HOLDS

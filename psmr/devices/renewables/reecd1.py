@@ -100,6 +100,14 @@ class REECD1(ElectricalControl):
     REEC_D; the record REECD1 as GridPACK reads it.
     """
 
+    role = "electrical_control"
+    records = (
+        "REECD1 pf_flag v_flag q_flag p_flag pq_flag vcmp_flag v_dip v_up t_rv dbd1 dbd2 k_qv iqh1 "
+        "iql1 v_ref0 iq_frz t_hld t_hld2 t_p q_max q_min v_max v_min k_qp k_qi k_vp k_vi v_ref1 t_iq "
+        "dp_max dp_min p_max p_min i_max t_pord vq1 iq1 vq2 iq2 vq3 iq3 vq4 iq4 vq5 iq5 vq6 iq6 vq7 "
+        "iq7 vq8 iq8 vq9 iq9 vq10 iq10 vp1 ip1 vp2 ip2 vp3 ip3 vp4 ip4 vp5 ip5 vp6 ip6 vp7 ip7 vp8 "
+        "ip8 vp9 ip9 vp10 ip10 r_c x_c t_r1 k_c k_e v_blkl v_blkh t_blk",
+    )
     states = (*ElectricalControl.states, "v_c")
     inputs = (*ElectricalControl.inputs, "omega_g")
     optional = {"omega_g": 1.0}

@@ -44,6 +44,12 @@ class REGCA1(Component):
     Model Library, REGCA1; WECC, Solar Photovoltaic Power Plant Modeling and Validation Guideline (2019).
     """
 
+    role = "converter"
+    records = (
+        "REGCA1 lvplsw t_g rrpwr brkpt zerox lvpl1 v_olim lvpnt1 lvpnt0 i_olim t_fltr k_hv iqrmax "
+        "iqrmin -accel",
+    )
+    grid = "follows"
     states = ("i_p", "i_q", "v_lv")
     algebraic = ("lvpl", "p_e", "q_e")
     inputs = ("v_re", "v_im", "ip_cmd", "iq_cmd")

@@ -38,6 +38,9 @@ class REGCB1(Component):
     Model Library, REGCB1, with its record as GridPACK reads it.
     """
 
+    role = "converter"
+    records = ("REGCB1 rate_flag pq_flag t_g t_fltr iqrmax iqrmin rrpwr t_e i_max",)
+    grid = "follows"
     states = ("x_p", "i_q", "v_m", "e_d", "e_q")
     algebraic = ("p_e", "q_e")
     inputs = ("v_re", "v_im", "ip_cmd", "iq_cmd")

@@ -62,6 +62,12 @@ class REPCA1(Component):
     Renewable Energy System Models (2023), REPC_A; PSS/E Model Library, REPCA1.
     """
 
+    role = "plant_control"
+    records = (
+        "REPCA1 bus from_bus to_bus circuit vc_flag ref_flag f_flag t_fltr k_p k_i t_ft t_fv v_frz "
+        "r_c x_c k_c e_max e_min dbd1 dbd2 q_max q_min k_pg k_ig t_p fdbd1 fdbd2 fe_max fe_min p_max "
+        "p_min t_g d_dn d_up",
+    )
     states = ("y_m", "x_q", "x_l", "p_m", "x_p", "p_l", "x_theta")
     algebraic = ("q_ext", "p_ref")
     inputs = (

@@ -25,6 +25,10 @@ class IEEEST(Component):
     type PSS1A; PSS/E, Model Library, IEEEST.
     """
 
+    role = "stabiliser"
+    records = (
+        "IEEEST input bus a_1 a_2 a_3 a_4 a_5 a_6 t_1 t_2 t_3 t_4 t_5 t_6 k_s l_s_max l_s_min v_cu v_cl",
+    )
     states = ("f_1", "f_2", "f_3", "f_4", "x_1", "x_2", "x_w")
     algebraic = ("v_s",)
     inputs = ("u", "v_re", "v_im")

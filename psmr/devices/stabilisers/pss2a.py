@@ -37,6 +37,11 @@ class PSS2A(Component):
     Library, PSS2A.
     """
 
+    role = "stabiliser"
+    records = (
+        "PSS2A input_1 bus_1 input_2 bus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1 t_1 "
+        "t_2 t_3 t_4 v_st_max v_st_min",
+    )
     states: ClassVar[tuple[str, ...]] = (
         "w_1",
         "w_2",

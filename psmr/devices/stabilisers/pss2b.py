@@ -27,6 +27,11 @@ class PSS2B(PSS2A):
     of m = 5 and n = 1. Source: IEEE Std 421.5-2005, type PSS2B; PSS/E, Model Library, PSS2B.
     """
 
+    role = "stabiliser"
+    records = (
+        "PSS2B input_1 bus_1 input_2 bus_2 m n t_w1 t_w2 t_6 t_w3 t_w4 t_7 k_s2 k_s3 t_8 t_9 k_s1 t_1 "
+        "t_2 t_3 t_4 t_10 t_11 v_s1_max v_s1_min v_s2_max v_s2_min v_st_max v_st_min",
+    )
     states = (*PSS2A.states[:8], "x_10", *PSS2A.states[8:])
     lags = {**PSS2A.lags, "x_10": ("t_11",)}
 

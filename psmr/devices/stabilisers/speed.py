@@ -19,6 +19,7 @@ class PssSpeed(Component):
     Speed and voltage in per unit.
     """
 
+    role = "stabiliser"
     states = ("x_w", "x_l")
     algebraic = ("v_s",)
     inputs = ("omega",)

@@ -92,6 +92,12 @@ class ST2CUT(TwoSignals):
     v_cl or v_cu of zero is none. Source: PSS/E, Model Library, ST2CUT.
     """
 
+    role = "stabiliser"
+    records = (
+        "ST2CUT input_1 bus_1 input_2 bus_2 k_1 k_2 t_1 t_2 t_3 t_4 t_5 t_6 t_7 t_8 t_9 t_10 l_s_max "
+        "l_s_min v_cu v_cl",
+    )
+
     v_0 = Parameter("pu", "bus voltage at the start, from the power flow", positive)
     v_cu = Parameter("pu", "rise of the bus voltage above which there is no output, 0 for none", nonnegative)
     v_cl = Parameter("pu", "fall of the bus voltage below which there is no output, 0 for none", nonpositive)
@@ -123,6 +129,12 @@ class IEE2ST(TwoSignals):
 
     A limit v_cl or v_cu of zero is none. Source: PSS/E, Model Library, IEE2ST; for its parameters PowerWorld.
     """
+
+    role = "stabiliser"
+    records = (
+        "IEE2ST input_1 bus_1 input_2 bus_2 k_1 k_2 t_1 t_2 t_3 t_4 t_5 t_6 t_7 t_8 t_9 t_10 l_s_max "
+        "l_s_min v_cu v_cl",
+    )
 
     v_cu = Parameter("pu", "bus voltage above which there is no output, 0 for none", nonnegative)
     v_cl = Parameter("pu", "bus voltage below which there is no output, 0 for none", nonnegative)

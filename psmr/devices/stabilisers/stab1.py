@@ -20,6 +20,8 @@ class STAB1(Component):
     The record has the quotients K/T, T1/T3 and T2/T4. Source: PSS/E, Model Library, STAB1.
     """
 
+    role = "stabiliser"
+    records = ("STAB1 k_t t t1_t3 t_3 t2_t4 t_4 h_lim",)
     states = ("w", "x_3", "x_4")
     algebraic = ("v_s",)
     inputs = ("omega",)

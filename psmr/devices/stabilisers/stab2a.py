@@ -23,6 +23,8 @@ class STAB2A(Component):
     power sensitive stabilising unit of ASEA).
     """
 
+    role = "stabiliser"
+    records = ("STAB2A k_2 t_2 k_3 t_3 k_4 k_5 t_5 h_lim",)
     states = ("w_1", "w_2", "w_3", "x_3", "x_4", "x_5")
     algebraic = ("v_s",)
     inputs = POWER

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from psmr.base.errors import PsmrWarning
-from psmr.devices.catalogue import component_named
 from psmr.files.psse.record import PsseRecord
 from psmr.network.case.tables import BranchRow, DeviceRow, GeneratorRow, ShuntRow, TransformerRow
 
@@ -125,7 +124,7 @@ def _generator(
 
 
 def _device(row: DeviceRow, stands: Mapping[int, int], places: Mapping[tuple[int, int], int]) -> DeviceRow:
-    component = component_named(row.role, row.type)
+    component = row.component
     numbers = {
         name: float(stands[int(row.parameters[name])])
         for name in (*component.buses, *component.branch[:2], "bus2")

@@ -59,7 +59,7 @@ def _load(row: LoadRow, relay: RelayRow | None, hertz: float, lost: list[str]) -
         own = defaults(component_named("characteristic", CHARACTERISTICS[0]))
         return _valued("IEEL*", own | {"n_1": row.exponent_p, "n_4": row.exponent_q})
     kind = row.device.type
-    own = defaults(component_named(row.device.role, kind)) | dict(row.device.parameters)
+    own = defaults(row.device.component) | dict(row.device.parameters)
     if kind in CHARACTERISTICS:
         start = defaults(component_named("characteristic", kind))
         lost += [
@@ -103,7 +103,7 @@ def _drops_a_motor(case: Case, row: RelayRow) -> bool:
 
 def _relay(row: RelayRow, loads: Mapping[str, Place], units: Mapping[str, Place]) -> str | None:
     """Return the record of a relay; None where no record keeps it."""
-    kind = component_named("relay", row.device.type)
+    kind = row.device.component
     usual = defaults(kind)
     p = usual | dict(row.device.parameters)
     if row.acts_on in units:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, replace
 from typing import Any
 
-from psmr.devices.catalogue import component_named
 from psmr.files.toml.read_case import FORMAT, MODELS, NEEDED, ROWS, TABLES, VERSION
 from psmr.network.case.case import Case
 from psmr.network.case.tables import DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, device_name
@@ -75,7 +74,7 @@ def _device(table: str, device: DeviceRow, name: str, key: str = "") -> str:
     values: dict[str, Any] = {"type": device.type}
     if device.name != name:
         values["name"] = device.name
-    component = component_named(device.role, device.type)
+    component = device.component
     whole = {*component.structural, *component.buses}
     given = {k: int(x) if k in whole else x for k, x in device.parameters.items()}
     return f"[{table}.{key or device.role}]\n{_pairs(values | given)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from psmr.base.errors import CaseError, nearest, shown
-from psmr.devices.catalogue import HOLDING_VOLTAGE, SHEDDING, SOURCES, TRIPPING, component_named
+from psmr.devices.catalogue import SOURCES
 from psmr.network.case.connected_parts import connected_parts
 from psmr.network.case.monitored_branches import branch_read
 from psmr.network.case.tables import LARGEST, MECHANICAL, GeneratorRow, Row, Tables
@@ -132,7 +132,7 @@ def check_references(case: Tables) -> None:
         (device, key, int(device.parameters[key]))
         for generator in case.generators
         for device in generator.devices
-        for key in component_named(device.role, device.type).buses
+        for key in device.component.buses
         if device.parameters.get(key)
     ]
     for generator in case.generators:
@@ -150,11 +150,11 @@ def check_relays(case: Tables) -> None:
     static = {row.name for row in case.loads} - motors
     trips = {row.name for row in case.generators} | {row.name for row in case.loads if row.solved is not None}
     known = {
-        **dict.fromkeys((kind.__name__ for kind in SHEDDING), ("load that is no motor", static)),
-        **dict.fromkeys((kind.__name__ for kind in TRIPPING), ("generator, motor or composite load", trips)),
+        "load": ("load that is no motor", static),
+        "source": ("generator, motor or composite load", trips),
     }
     for row in case.relays:
-        what, there = known[row.device.type]
+        what, there = known[row.device.component.acts_on]
         if row.acts_on not in there:
             hint = nearest(row.acts_on, sorted(there))
             raise CaseError(
@@ -213,8 +213,7 @@ def _check_asked_of_control(generator: GeneratorRow) -> None:
 
 def _check_voltage_integrators(number: int, group: Sequence[GeneratorRow]) -> None:
     """Raise CaseError where two converters integrate the error of one voltage: any split of Q serves both."""
-    types = {component.__name__ for component in HOLDING_VOLTAGE}
-    found = [(g, d) for g in group for d in g.devices if d.type in types]
+    found = [(g, d) for g in group for d in g.devices if d.component.integrates_voltage]
     if len(found) > 1:
         (first, _), (second, device) = found[:2]
         raise CaseError(

@@ -8,19 +8,32 @@ from dataclasses import dataclass
 
 from psmr.base.errors import CaseError, nearest
 from psmr.dae.declare.algebraic_form import form_for
-from psmr.dae.declare.component import crossed_limits
-from psmr.devices.catalogue import LOAD_ROLES, PREFIXES, RELAY_ROLES, ROLES, role_parameters
+from psmr.dae.declare.component import Component, crossed_limits
+from psmr.devices.catalogue import (
+    LOAD_ROLES,
+    PREFIXES,
+    RELAY_ROLES,
+    ROLES,
+    component_named,
+    role_parameters,
+)
 from psmr.network.case.row import LARGEST, TOO_LARGE, Row, check_name
+
+Kind = type[Component]
 
 
 @dataclass(frozen=True)
 class DeviceRow(Row):
-    """A dynamic device of a plant: its role, its component, its parameters as the component declares them."""
+    """A dynamic device of a plant: its role, its component, its parameters as the component declares them.
+
+    `type` is the name of a component of the library, or that of `own`, a component of the user's.
+    """
 
     name: str
     role: str
     type: str
     parameters: Mapping[str, float]
+    own: Kind | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -31,14 +44,14 @@ class DeviceRow(Row):
                 f"{self.place}: there is no role {self.role!r}{nearest(self.role, roles)}; known:"
                 f" {', '.join(roles)}"
             )
-        kinds = {component.__name__: component for component in roles[self.role]}
-        if self.type not in kinds:
-            known = ", ".join(kinds)
+        kinds = [kind.__name__ for kind in roles[self.role]]
+        if self.own is None and self.type not in kinds:
             raise CaseError(
                 f"{self.place}: type = {self.type!r} is no {self.role}{nearest(self.type, kinds)}; known:"
-                f" {known}"
+                f" {', '.join(kinds)}"
             )
-        declared = role_parameters(kinds[self.type])
+        component = self.component
+        declared = role_parameters(component)
         for key in self.parameters:
             if key not in declared:
                 raise CaseError(f"{self.place}: {self.type} has no parameter {key!r}{nearest(key, declared)}")
@@ -66,9 +79,13 @@ class DeviceRow(Row):
                 )
         object.__setattr__(self, "parameters", {k: float(v) for k, v in self.parameters.items()})
         values = {k: p.default for k, p in declared.items() if p.default is not None} | dict(self.parameters)
-        component = kinds[self.type]
         if wrong := component.conflict(values) or crossed_limits(form_for(component, values), values):
             raise CaseError(f"{self.place}: {wrong}")
+
+    @property
+    def component(self) -> Kind:
+        """The component of the device."""
+        return self.own or component_named(self.role, self.type)
 
 
 def device_name(generator: str, role: str) -> str:

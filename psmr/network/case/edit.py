@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning, nearest, shown
 from psmr.base.numbers import plain, real
-from psmr.devices.catalogue import LOAD_ROLES, component_named, role_parameters
+from psmr.devices.catalogue import LOAD_ROLES, role_parameters
 from psmr.network.case.checks import unlikely
 from psmr.network.case.frames import ROWS, CaseTables, columns_of, devices_of
 from psmr.network.case.tables import DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, Tables
@@ -84,7 +84,7 @@ def _places(case: Tables) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         for row in getattr(case, table):
             yield table, row.name, columns
     for _, device in devices_of(case):
-        yield DEVICE, device.name, tuple(role_parameters(component_named(device.role, device.type)))
+        yield DEVICE, device.name, tuple(role_parameters(device.component))
 
 
 def _device_changes(case: Tables, name: str, table: pd.DataFrame, changes: Changes) -> None:

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from psmr.base.errors import CaseError, nearest
-from psmr.devices.catalogue import LOAD_ROLES, component_named, role_parameters
+from psmr.devices.catalogue import LOAD_ROLES, role_parameters
 from psmr.network.case.tables import (
     BusRow,
     DeviceRow,
@@ -114,7 +114,7 @@ def _device_table(case: Tables, kind: str) -> pd.DataFrame:
     import pandas as pd
 
     found = [(owner, device) for owner, device in devices_of(case) if device.type == kind]
-    declared = role_parameters(component_named(found[0][1].role, kind))
+    declared = role_parameters(found[0][1].component)
     values = {
         key: [device.parameters.get(key, parameter.default) for _, device in found]
         for key, parameter in declared.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from psmr.base.errors import CaseError
-from psmr.devices.catalogue import component_named, defaults
+from psmr.devices.catalogue import defaults
 from psmr.network.case.tables import BranchRow, DeviceRow, Tables
 
 
@@ -17,10 +17,10 @@ def branch_read(case: Tables, row: DeviceRow) -> tuple[BranchRow, str] | None:
     CaseError
         Where there is no such branch.
     """
-    names = component_named(row.role, row.type).branch
+    names = row.component.branch
     if not names:
         return None
-    values = defaults(component_named(row.role, row.type)) | dict(row.parameters)
+    values = defaults(row.component) | dict(row.parameters)
     here, there, circuit = (int(values[name]) for name in names[:3])
     if not here and not there:
         return None

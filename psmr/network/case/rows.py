@@ -13,7 +13,7 @@ from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.declare.structure import structure_for
-from psmr.devices.catalogue import component_named, defaults
+from psmr.devices.catalogue import defaults
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import ZipLoad
 from psmr.devices.network import Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
@@ -43,7 +43,7 @@ def shunt_parameters(row: ShuntRow, base_mva: float) -> dict[str, float]:
 
 def component_of(row: DeviceRow) -> type[Component]:
     """Return the component of a device of a plant or load, with the variables that its codes ask for."""
-    component = component_named(row.role, row.type)
+    component = row.component
     return structure_for(component, defaults(component) | dict(row.parameters))
 
 

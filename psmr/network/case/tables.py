@@ -187,6 +187,8 @@ class Tables:
     mechanical
         What drives the machines GENROU, GENSAL, GENROE and GENSAE: ``"torque"``, or a ``"power"`` (PSS/E's
         convention), whose torque falls as the speed rises. Other machines are driven by a torque.
+    modules
+        Names of the modules beside the file that declare components of the user's own.
     """
 
     name: str
@@ -201,6 +203,7 @@ class Tables:
     relays: tuple[RelayRow, ...] = ()
     source: str = field(default="", compare=False)
     mechanical: str = TORQUE
+    modules: tuple[str, ...] = ()
 
     @property
     def branches(self) -> tuple[BranchRow, ...]:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from psmr.base.errors import EventError, nearest
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
-from psmr.devices.catalogue import MOTORS
-from psmr.devices.loads.composite.cmld import CMLD
 from psmr.devices.loads.zip import StaticLoad
 from psmr.devices.network import Bus, Shunt
 from psmr.network.topology.remembered import of_devices
@@ -88,7 +86,7 @@ def is_load(device: Device) -> bool:
 
 def is_motor(device: Device) -> bool:
     """Return whether a device is a load with states of its own, which has no p and q."""
-    return issubclass(device.component, (*MOTORS, CMLD))
+    return device.component.role in ("motor", "composite")
 
 
 def shunts(system: System) -> tuple[str, ...]:

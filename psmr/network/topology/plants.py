@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psmr.base.errors import EventError, nearest
-from psmr.dae.declare.component import Component
 from psmr.dae.declare.device import Device
-from psmr.devices.catalogue import FOLLOWERS, ROLES, SOURCES
+from psmr.devices.catalogue import FOLLOWS, ROLES, SOURCES
 from psmr.network.topology.network import at_buses
 from psmr.network.topology.remembered import of_devices
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
-
-PARTS: tuple[type[Component], ...] = tuple(kind for kinds in ROLES.values() for kind in kinds)
-MACHINES: tuple[type[Component], ...] = ROLES["machine"]
-GENERATING: tuple[type[Component], ...] = tuple(kind for role in SOURCES for kind in ROLES[role])
 
 
 @dataclass(frozen=True)
@@ -50,7 +45,7 @@ class Plant:
 def plants(system: System) -> Mapping[str, Plant]:
     """Return the plants by name."""
     kinds = frozenset(group.compiled.component for group in system.groups)
-    part = {kind for kind in kinds if issubclass(kind, PARTS)}
+    part = {kind for kind in kinds if kind.role in ROLES}
     parts = {d.name: d for d in system.devices if d.component in part}
     order = {name: k for k, name in enumerate(parts)}
     wired: dict[str, set[str]] = {name: set() for name in parts}
@@ -63,7 +58,7 @@ def plants(system: System) -> Mapping[str, Plant]:
     found = {}
     for bus, devices in at_buses(system).items():
         for source in devices:
-            if issubclass(source.component, GENERATING):
+            if source.component.role in SOURCES:
                 found[source.name] = _plant(source, bus, order, wired)
     return found
 
@@ -77,8 +72,8 @@ def _plant(source: Device, bus: str, order: Mapping[str, int], wired: Mapping[st
         name=source.name,
         bus=bus,
         devices=tuple(sorted(members, key=order.__getitem__)),
-        machine=issubclass(source.component, MACHINES) and "delta" in source.component.states,
-        holds=not issubclass(source.component, FOLLOWERS),
+        machine=source.component.role == "machine" and "delta" in source.component.states,
+        holds=source.component.grid != FOLLOWS,
     )
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.devices.catalogue import FOLLOWERS
+from psmr.devices.catalogue import FOLLOWS
 from psmr.network.topology.network import buses, voltage_places
 from psmr.network.topology.plants import plants
 from psmr.network.topology.remembered import of_devices
@@ -158,7 +158,7 @@ def _followers_of(
     found = [
         (plant.name, plant.bus)
         for plant in plants(system).values()
-        if issubclass(kinds[plant.name], FOLLOWERS) and f"{plant.name}.theta" in states
+        if kinds[plant.name].grid == FOLLOWS and f"{plant.name}.theta" in states
     ]
     names, at = tuple(name for name, _ in found), tuple(bus for _, bus in found)
     theta = np.array([system.index(f"{name}.theta") for name in names], dtype=np.intp)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.devices.catalogue import FORMERS
+from psmr.devices.catalogue import FORMS
 from psmr.network.topology.network import nominal_frequency
 from psmr.network.topology.plants import plants
 from psmr.network.topology.remembered import of_devices
@@ -61,7 +61,7 @@ def sources_of(system: System) -> tuple[Source, ...]:
             found.append(Source(plant.name, plant.bus, *own))
         elif f"{plant.name}.delta" in held:
             found.append(Source(plant.name, plant.bus, f"{plant.name}.delta", math.inf, True))
-        elif issubclass(component, FORMERS):
+        elif component.grid == FORMS:
             found.append(Source(plant.name, plant.bus, f"{plant.name}.theta", values["s_n"], False))
     return tuple(found)
 

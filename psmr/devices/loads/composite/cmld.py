@@ -83,6 +83,7 @@ class CMLD(Component):
     in Matlab and GridPACK, arXiv:1708.00939; PowerWorld, CMPLDW and MOTORW; PSS/E, CMLDBLU2.
     """
 
+    role = "composite"
     states = (
         *(name for k in three_phase.LETTERS for name in three_phase.states(k)),
         *("v_m", "v_y", "angle"),
