@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import partitioning
 import psmr
+from psmr import Case
 from psmr.dae.system.system import System
-from psmr.network.case.case import Case
 from psmr.network.case.tables import DeviceRow
 from psmr.network.powerflow.powerflow import power_flow
 from tests.disturbances import CASES, Disturbance
@@ -85,7 +85,7 @@ def plants_in(name: str, count: int, seed: int = 1) -> Plants:
         else:
             import pandapower.networks
 
-            from psmr.files.pandapower import from_pandapower
+            from psmr import from_pandapower
 
             case = from_pandapower(getattr(pandapower.networks, name)())
             case = psmr.add_dynamics(case, seed=seed)

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import psmr
+from psmr import Case
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
-from psmr.network.case.case import Case
 from psmr.study.events.spans import spans_of
 from psmr.study.record.dense import dense_points
 
@@ -72,7 +72,7 @@ def system_of(name: str, converters: float, files: Path | None = None) -> tuple[
             return psmr.build(case), {"npcc_full": 36}.get(name, 77)
         import pandapower.networks
 
-        from psmr.files.pandapower import from_pandapower
+        from psmr import from_pandapower
 
         read = from_pandapower(getattr(pandapower.networks, name)())
         case = psmr.add_dynamics(read, seed=1, converters=converters)

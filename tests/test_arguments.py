@@ -8,9 +8,9 @@ import pytest
 
 import partitioning
 import psmr
+from psmr import Sweep
 from psmr.base.arguments import check_arguments, settle_fields
-from psmr.base.errors import EventError, InputError, SchemeError
-from psmr.sweep.sweep import Sweep
+from psmr.errors import EventError, InputError, SchemeError
 
 
 @pytest.fixture(scope="module")

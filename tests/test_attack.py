@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from psmr.base.errors import CaseError
+from psmr.errors import CaseError
 from psmr.files.psse.conventions import circuit_number
 from tests.attack import forbidden, mutations, processes, runs
 from tests.attack.tally import Tally, Wrong

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError, EventError, InputError, StudyError
 from psmr.base.numbers import real_in, whole_in
 from psmr.cli import main
+from psmr.errors import CaseError, EventError, InputError, StudyError
 from psmr.sweep.axes.listed import _event
 
 CASES = Path(__file__).parents[1] / "cases"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from psmr.base.errors import PsmrError
 from psmr.base.optional import broken_package, optional
+from psmr.errors import PsmrError
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = ["ImportError", "AttributeError", "OSError", "SystemError"]

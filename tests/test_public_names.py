@@ -15,7 +15,7 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.base.errors import PsmrError
+from psmr.errors import PsmrError
 
 STUDY = """\
 format = "psmr-study"

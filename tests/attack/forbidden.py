@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psmr
-from psmr.base.errors import PsmrError
+from psmr import read_study, read_sweep
 from psmr.cli.run_study import load_system
 from psmr.devices.catalogue import components
+from psmr.errors import PsmrError
 from psmr.network.powerflow.powerflow import power_flow
 from psmr.study.events.schedule import schedule
 from psmr.study.file.names import refuse_events
-from psmr.study.file.study import read_study
-from psmr.sweep.file import read_sweep
 from tests.attack.mutations import CASES
 from tests.attack.tally import Tally, Wrong
 from tests.files.raw import raw_text

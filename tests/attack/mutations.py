@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy as np
 
 import psmr
+from psmr import read_study, read_sweep
 from psmr.cli.run_study import load_system
 from psmr.files.toml.write_case import toml_text
 from psmr.network.powerflow.powerflow import power_flow
 from psmr.network.start.initialise import check_residual
-from psmr.study.file.study import read_study
-from psmr.sweep.file import read_sweep
 from tests.attack.tally import Tally, Wrong
 from tests.files.mutate import mutated, rescaled
 from tests.files.raw import raw_text

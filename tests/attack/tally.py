@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 
-from psmr.base.errors import PsmrError
+from psmr.errors import PsmrError
 
 OUTCOMES = ("tried", "refused", "run", "wrong", "traceback", "hang", "lost")
 BAD = OUTCOMES[3:]

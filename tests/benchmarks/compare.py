@@ -23,7 +23,7 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 import numpy as np
 
 import psmr
-from psmr.base.errors import PsmrWarning
+from psmr.errors import PsmrWarning
 from psmr.figures.run.canvas import COLOURS, INK, STYLE, new_figure, save, styled
 from psmr.integrate.run.integrate import integrate
 from tests.peers.andes_system import aligned, load, start

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from psmr.base.errors import PsmrError
+from psmr.errors import PsmrError
 from psmr.files.psse.dyr_layout import component_for, names_of
 from psmr.files.psse.dyr_loads import LoadRecords
 from psmr.files.psse.dyr_relays import RelayRecords

@@ -20,10 +20,8 @@ import pandapower.networks
 
 import partitioning
 import psmr
-from psmr.files.pandapower import from_pandapower
-from psmr.network.case.case import Case
+from psmr import Case, ModeChoice, from_pandapower
 from psmr.network.powerflow.powerflow import power_flow
-from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.search import find
 from psmr.pencil.modes.shift_invert import ShiftInvert
 

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 import psmr
-from psmr.base.errors import PsmrWarning
+from psmr.errors import PsmrWarning
 from tests.files.psse.psse_step import stepped
 from tests.files.psse.traces import HERE, TRACES, differences, trapezoidal
 

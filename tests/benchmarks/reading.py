@@ -14,8 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from psmr.files.read import read_case
-from psmr.network.start.initialise import build
+from psmr import build, read_case
 from tests.files.test_size import texts
 
 SIZES = (10, 250, 500, 1000, 2000)

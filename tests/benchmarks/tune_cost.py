@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import psmr
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr import SingleRate
 from psmr.study.tuning.candidates import families
 from psmr.study.tuning.cost import calibrate, measured
 

@@ -22,12 +22,11 @@ import numpy as np
 
 import partitioning
 import psmr
+from psmr import Multirate, SingleRate
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import jacobian, residual
 from psmr.integrate.run.counters import Counters
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.solve.block import make_block
 from psmr.integrate.solve.lu import refactor, solve
 from psmr.integrate.solve.newton import renew

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 import psmr
+from psmr import read_study
 from psmr.cli import main
 from psmr.cli.run_study import prepare
 from psmr.network.powerflow.powerflow import power_flow
-from psmr.study.file.study import read_study
 from tests.cases.plants import filled
 
 CASES = Path(__file__).parents[2] / "cases" / "kundur"

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import psmr
+from psmr import read_study
 from psmr.cli.run_study import prepare
 from psmr.network.powerflow.powerflow import power_flow
-from psmr.study.file.study import read_study
 from tests.cases.plants import filled
 from tests.converter_plants import plants_in
 

@@ -9,11 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from psmr.base.errors import InputError
+from psmr import Component, Device, Parameter, assemble
 from psmr.dae.declare.algebraic_form import form_for
-from psmr.dae.declare.component import Component, Parameter, nonnegative
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr.dae.declare.component import nonnegative
+from psmr.errors import InputError
 
 
 class Controller(Component):

@@ -6,14 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psmr.base.errors import InputError, SingularError
+from psmr import Component, Device, Parameter, assemble, modes
 from psmr.dae.compile.kernels import constant_jacobian, jacobian, residual
 from psmr.dae.compile.restrict import restrict
-from psmr.dae.declare.component import Component, Parameter, positive
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
-from psmr.dae.system.linear import modes
+from psmr.dae.declare.component import positive
 from psmr.dae.system.linear_system import linear_system
+from psmr.errors import InputError, SingularError
 
 
 class Node(Component):

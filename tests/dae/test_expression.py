@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from psmr.base.errors import InputError
+from psmr import Component, Device, Parameter, assemble
 from psmr.dae.compile.expression import Graph
 from psmr.dae.compile.trace import trace
-from psmr.dae.declare.component import Component, Parameter
-from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.dae.system.assemble import assemble
+from psmr.errors import InputError
 
 
 def everything(m, x, y, a):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import InputError
+from psmr.errors import InputError
 from tests.conftest import ROOT
 
 GAIN = 50.0

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr import Case, read_case
+from psmr import check as check_start
+from psmr.errors import CaseError, PsmrWarning
 from psmr.files.psse.record import PsseRecord, split
-from psmr.files.read import read_case
 from psmr.files.toml.write_case import toml_text
-from psmr.network.case.case import Case
 from psmr.network.start.initialise import check_residual
-from psmr.study.check import check as check_start
 from tests.files.mutate import mutated, rescaled
 from tests.files.raw import raw_text
 from tests.files.test_matpower import GOOD as MATPOWER

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from psmr.base.errors import CaseError, PsmrWarning
-from psmr.files.read import read_case
+from psmr import read_case
+from psmr.errors import CaseError, PsmrWarning
 from psmr.network.case.rows import admittance
 
 GOOD = """\

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr import build, read_case
+from psmr.errors import CaseError, PsmrWarning
 from psmr.files.psse.conventions import proper_filter
 from psmr.files.psse.dyr_layout import MODELS
-from psmr.files.read import read_case
-from psmr.network.start.initialise import build
 from tests.files.psse.traces import HERE
 from tests.files.raw import raw_text
 
@@ -50,7 +49,7 @@ def test_a_power_drives(read):
 
 def test_toml_says_what_drives(read, tmp_path):
     """A RAW and DYR case written as TOML keeps its convention; a TOML case may be told another one."""
-    from psmr.files.write import write_case
+    from psmr import write_case
 
     case = read(f"1 'GENROU' 1 {ROUND} 0.0 0.0 /\n")
     write_case(case, tmp_path / "case.toml")
@@ -90,7 +89,7 @@ def test_infinite_bus_alone(tmp_path):
 
 
 def test_infinite_bus_is_written(read, tmp_path):
-    from psmr.files.write import write_case
+    from psmr import write_case
 
     case = read("1 'GENCLS' 1 0 0 /\n")
     raw, dyr = write_case(case, tmp_path / "again.raw")
@@ -222,7 +221,7 @@ def test_power_of_the_flux_needs_a_rising_curve(read, values):
 
 
 def test_a_torque_written_as_psse_is_said(read, tmp_path):
-    from psmr.files.write import write_case
+    from psmr import write_case
 
     case = read(f"1 'GENROU' 1 {ROUND} 0.0 0.0 /\n", mechanical="torque")
     with pytest.warns(

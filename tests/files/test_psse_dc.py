@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from psmr.base.errors import CaseError, PsmrWarning
-from psmr.files.read import read_case
-from psmr.files.write import write_case
+from psmr import build, read_case, write_case
+from psmr.errors import CaseError, PsmrWarning
 from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.initialise import build
 from tests.files.raw import raw_text
 
 ENDS = "2,2,20,10,0,5,100,0.2,1.0\n3,2,20,15,0,5,20,1.0,1.0"

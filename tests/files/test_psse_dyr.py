@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr import build, read_case
 from psmr.devices.catalogue import role_parameters
+from psmr.errors import CaseError, PsmrWarning
 from psmr.files.psse.dyr_layout import MODELS, component_for, parameters
-from psmr.files.read import read_case
 from psmr.network.case.monitored_branches import monitored_branches
-from psmr.network.start.initialise import build
 from tests.files.raw import raw_text
 
 GOOD = """\

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError
-from psmr.files.read import read_case
+from psmr import build, read_case
+from psmr.errors import CaseError
 from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.initialise import build
 from tests.files.raw import RATES, raw_text
 
 BUSES = "\n11,'P', 100.0,3,1,1,1,1.03,20.0\n12,'Q', 100.0,1,1,1,1,1.0,0.0"

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr import read_case
 from psmr.devices.governors.cross_compound import IEEEG1CC
+from psmr.errors import CaseError, PsmrWarning
 from psmr.files.psse.joined import join
 from psmr.files.psse.record import PsseRecord
-from psmr.files.read import read_case
 from psmr.network.case.tables import DeviceRow, GeneratorRow
 from psmr.network.powerflow.powerflow import power_flow
 from tests.files.raw import RATES, raw_text

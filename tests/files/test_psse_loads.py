@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError
+from psmr.errors import CaseError
 from tests.files.psse.traces import HERE, TRACES, differences, trapezoidal
 
 RAW, MACHINES = HERE / "LOAD" / "ThreeBusMulti.raw", HERE / "LOAD" / "ThreeBus_GENROU.dyr"

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psmr.files.read import read_case
-from psmr.network.start.initialise import build
+from psmr import build, read_case
 from tests.files.raw import raw_text
 from tests.files.test_psse_dyr import GOOD
 

@@ -3,7 +3,7 @@
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr.errors import CaseError, PsmrWarning
 from tests.files.psse.traces import HERE
 
 RAW, MACHINES = HERE / "LOAD" / "ThreeBusMulti.raw", HERE / "LOAD" / "ThreeBus_GENROU.dyr"

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr import read_case
+from psmr.errors import CaseError, PsmrWarning
 from psmr.files.psse.raw_layout import sections
 from psmr.files.psse.rawx import _SECTIONS
 from psmr.files.psse.sections import read_sections
-from psmr.files.read import read_case
 from psmr.network.powerflow.powerflow import power_flow
 from tests.files.raw import raw_text
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import psmr
-from psmr.base.errors import InputError
+from psmr.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from psmr.files.read import read_case
-from psmr.network.start.initialise import build
+from psmr import build, read_case
 from tests.files.raw import raw_text
 
 BUSES = 2000

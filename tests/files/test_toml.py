@@ -5,10 +5,9 @@ import re
 
 import pytest
 
-from psmr.base.errors import CaseError, InputError
-from psmr.files.read import read_case
+from psmr import Case, read_case
+from psmr.errors import CaseError, InputError
 from psmr.files.toml.lines import Lines
-from psmr.network.case.case import Case
 
 GOOD = """\
 format = "psmr-case"

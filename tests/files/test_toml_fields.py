@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 
 import pytest
 
-from psmr.base.errors import CaseError, StudyError
-from psmr.files.read import read_case
+from psmr import read_case, read_study
+from psmr.errors import CaseError, StudyError
 from psmr.files.toml.document import read_document
 from psmr.files.toml.fields import specification
-from psmr.study.file.study import read_study
 from tests.files.test_toml import GOOD
 
 CHOICES = ("north", "south")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from psmr.base.errors import CaseError
-from psmr.files.read import read_case
+from psmr import read_case
+from psmr.errors import CaseError
 from psmr.files.toml.lines import Lines
 
 CASES = Path(__file__).parents[2] / "cases"

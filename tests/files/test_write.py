@@ -6,14 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr import Case, build, read_case, write_case
 from psmr.cli import main
-from psmr.files.read import read_case
-from psmr.files.write import write_case
-from psmr.network.case.case import Case
+from psmr.errors import CaseError, PsmrWarning
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, TransformerRow
 from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.initialise import build
 from tests.files.raw import raw_text
 from tests.files.test_psse_dyr import GOOD
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import psmr
-from psmr.base.errors import PsmrWarning
+from psmr.errors import PsmrWarning
 from psmr.network.case.tables import DeviceRow, LoadRow
 from psmr.network.powerflow.powerflow import power_flow
 from tests.network.composite import MACHINES, RAW, text

@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from psmr.base.errors import CaseError
+from psmr import Case, read_case, write_case
 from psmr.devices.stabilisers import ST2CUT
-from psmr.files.read import read_case
+from psmr.errors import CaseError
 from psmr.files.toml.write_case import toml_text
-from psmr.files.write import write_case
-from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, DeviceRow, GeneratorRow
 from tests.files.raw import raw_text
 from tests.network.library import PARAMETERS

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import SimulationError
+from psmr import Component, Device, Parameter, assemble
 from psmr.dae.declare.action import Action
-from psmr.dae.declare.component import Component, Parameter
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr.errors import SimulationError
 
 
 class Tank(Component):

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import SimulationError
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Device, SingleRate, assemble
+from psmr.errors import SimulationError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.solve.algebraic_solve import consistent
 from tests import systems
 

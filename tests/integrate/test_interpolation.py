@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import partitioning
+from psmr import Multirate
 from psmr.integrate.schemes.interpolation import lagrange_weights
-from psmr.integrate.schemes.multirate import Multirate
 from psmr.integrate.step.program import Repeat
 from tests.pencil.oracle import random_dae
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import partitioning
-from psmr.base.errors import EventError
+from psmr import Multirate, SingleRate
+from psmr.errors import EventError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.tableaux.tableaux import TABLEAUX
 from tests import systems
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import psmr.integrate.run.integrate as marching
-from psmr.base.errors import EventError, InputError, SchemeError
+from psmr import SingleRate
 from psmr.dae.system.linear_system import linear_system
+from psmr.errors import EventError, InputError, SchemeError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.tableaux.tableaux import TABLEAUX
 from tests import systems
 

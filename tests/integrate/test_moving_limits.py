@@ -8,20 +8,24 @@ import pytest
 from scipy.optimize import brentq
 
 import partitioning
-from psmr.base.errors import InputError, SchemeError, SimulationError
+from psmr import (
+    Adaptive,
+    ArcLength,
+    Component,
+    Device,
+    Multirate,
+    Parameter,
+    SingleRate,
+    SlowManifold,
+    Smes,
+    assemble,
+)
 from psmr.dae.declare.algebraic_form import form_for
-from psmr.dae.declare.component import Component, Parameter, nonnegative
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr.dae.declare.component import nonnegative
+from psmr.errors import InputError, SchemeError, SimulationError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.tableaux.tableaux import TABLEAUX
-from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
-from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
-from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
-from psmr.papers.shi_rojas.smes import Smes
 from tests import systems
 
 # The limit 0.2 + cos(1) t is met where it equals sin t, and left where cos t has fallen to its rate.

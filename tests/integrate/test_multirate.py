@@ -7,14 +7,10 @@ import numpy as np
 import pytest
 
 import partitioning
-from psmr.base.errors import SchemeError, SimulationError
-from psmr.dae.declare.component import Component, Parameter
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Component, Device, Multirate, Parameter, SingleRate, assemble
+from psmr.errors import SchemeError, SimulationError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.step.program import Combine
 from tests import systems
 

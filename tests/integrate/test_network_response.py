@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.base.errors import SingularError
+from psmr.errors import SingularError
 from psmr.integrate.step.network_response import LEAST, response_matrix, some_of_solution
 
 

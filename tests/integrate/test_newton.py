@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from psmr.base.errors import SimulationError, SingularError
+from psmr import SingleRate
+from psmr.errors import SimulationError, SingularError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.solve.algebraic_solve import consistent
 from tests import systems
 

@@ -8,18 +8,20 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.base.errors import EventError
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import (
+    Adaptive,
+    ArcLength,
+    Device,
+    Multirate,
+    SingleRate,
+    SlowManifold,
+    Smes,
+    VariableStep,
+    assemble,
+)
+from psmr.errors import EventError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.integrate.schemes.variable_step import VariableStep
-from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
-from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
-from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
-from psmr.papers.shi_rojas.smes import Smes
 from tests import systems
 from tests.conftest import ROOT
 

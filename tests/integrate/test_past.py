@@ -7,9 +7,8 @@ import pytest
 
 import partitioning
 import psmr
+from psmr import Multirate, SingleRate
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.solve.block import make_block
 from psmr.integrate.step.engine import ProgramEngine
 from psmr.integrate.step.past import (

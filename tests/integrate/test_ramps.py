@@ -7,16 +7,11 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.base.errors import InputError
-from psmr.dae.declare.component import Component, Parameter
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Component, Device, Multirate, Parameter, SingleRate, SlowManifold, assemble
+from psmr.errors import InputError
 from psmr.integrate.run.changes import autonomous
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
 from tests.conftest import ROOT
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.base.errors import SingularError
+from psmr.errors import SingularError
 from psmr.integrate.solve.lu import factorise, make_lu, ordering, refactor, solve, suit
 from psmr.integrate.solve.pairs import FIRST, SECOND
 from psmr.integrate.solve.pivots import first_factors

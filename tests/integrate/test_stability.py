@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr import ArcLength, SingleRate
 from psmr.integrate.schemes.stability import Spectrum, longest_step, mode_words, polynomial
-from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
 from psmr.papers.kuznetsov_krasnikov.systems import EPSILON, boundary_layer
 from tests.papers.test_smes import linear
 

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import InputError, SchemeError, SimulationError
-from psmr.dae.declare.component import Component
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Component, Device, assemble
+from psmr.errors import InputError, SchemeError, SimulationError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.algebraic_solve import algebraic_block

@@ -7,9 +7,8 @@ import pytest
 
 import partitioning
 import psmr
+from psmr import Multirate, SingleRate
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.solve.algebraic_solve import consistent
 from tests import sundials
 

@@ -7,10 +7,8 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.dae.system.linear import modes
+from psmr import Multirate, SingleRate, modes
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.solve.algebraic_solve import consistent
 from tests.integrate.test_wscc9 import changed
 from tests.sundials import solver

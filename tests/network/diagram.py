@@ -12,8 +12,7 @@ import numpy as np
 from scipy import signal
 from scipy.integrate import solve_ivp
 
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Device, assemble
 from psmr.network.equilibrium.equilibrium import Terminal
 
 TIMES = np.linspace(0.0, 4.0, 161)

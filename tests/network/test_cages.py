@@ -10,16 +10,13 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import psmr
-from psmr.base.errors import CaseError
-from psmr.dae.declare.device import Device
+from psmr import Device, assemble, read_case, write_case
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.declare.structure import structure_for
-from psmr.dae.system.assemble import assemble
 from psmr.devices.catalogue import defaults
 from psmr.devices.loads.cages import CIM5, CIM6
 from psmr.devices.loads.motors import InductionMotor
-from psmr.files.read import read_case
-from psmr.files.write import write_case
+from psmr.errors import CaseError
 from psmr.network.case.tables import DeviceRow, LoadRow
 from psmr.network.equilibrium.equilibrium import Plant, solve_plants
 from tests.network.test_jacobians import Signal

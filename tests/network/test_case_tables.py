@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr.errors import CaseError, PsmrWarning
 
 
 @pytest.fixture(scope="module")

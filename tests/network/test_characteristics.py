@@ -8,11 +8,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import psmr
-from psmr.base.errors import CaseError
+from psmr import read_case, write_case
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
-from psmr.files.read import read_case
-from psmr.files.write import write_case
+from psmr.errors import CaseError
 from psmr.network.case.tables import DeviceRow, LoadRow
 from tests.network.library import PARAMETERS
 from tests.sundials import solver

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError
 from psmr.dae.declare.mathematics import NumericMath as M
 from psmr.devices.catalogue import defaults
 from psmr.devices.loads.composite import air_conditioner, static_parts
 from psmr.devices.loads.composite.cmld import CMLD
 from psmr.devices.loads.composite.start import start
+from psmr.errors import CaseError
 from tests.network.composite import PARAMETERS, read, system_with, text
 from tests.network.psse_library import COMPOSITE
 

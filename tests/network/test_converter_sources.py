@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from psmr.base.errors import InputError
-from psmr.dae.declare.device import Device
+from psmr import Device
 from psmr.devices.converters.regfma1 import REGFMA1
 from psmr.devices.renewables import REECA1, REECD1, REGCB1
+from psmr.errors import InputError
 from psmr.network.equilibrium.equilibrium import Terminal
 from tests.network.diagram import clip, step
 from tests.network.library import PARAMETERS

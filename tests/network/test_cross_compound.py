@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError
+from psmr.errors import CaseError
 from psmr.network.case.tables import GeneratorRow
 from tests.network.composite import MACHINES, RAW
 

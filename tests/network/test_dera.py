@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import InputError
-from psmr.dae.declare.component import Component
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Component, Device, assemble
 from psmr.devices.renewables import DERA1
+from psmr.errors import InputError
 from psmr.network.equilibrium.equilibrium import Terminal
 from psmr.network.start.initialise import polish
 from tests.files.psse.traces import HERE

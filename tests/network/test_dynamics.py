@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError
-from psmr.files.write import write_case
+from psmr import write_case
+from psmr.errors import CaseError
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow
 from psmr.network.powerflow.powerflow import power_flow
 from psmr.network.synthetic import typical

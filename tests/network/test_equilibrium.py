@@ -6,20 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psmr.base.errors import CaseError, InitialisationError, PsmrWarning
-from psmr.dae.declare.component import Component
-from psmr.dae.declare.device import Device
-from psmr.dae.system.linear import modes
+from psmr import Case, Component, Device, SingleRate, build, modes, read_case, simulate
 from psmr.devices.converters.following import GridFollowingConverter
-from psmr.files.read import read_case
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.network.case.case import Case
+from psmr.errors import CaseError, InitialisationError, PsmrWarning
 from psmr.network.case.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
 from psmr.network.equilibrium.equilibrium import Plant, solve_plants
 from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.initialise import build, check_residual
+from psmr.network.start.initialise import check_residual
 from psmr.network.start.wiring import plant_devices
-from psmr.study.run.simulate import simulate
 from tests.network.library import PARAMETERS
 
 CASES = ("wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml", "wscc9-gfm.toml")

@@ -8,8 +8,7 @@ from scipy.integrate import solve_ivp
 
 import partitioning
 import psmr
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Device, assemble
 from psmr.devices.converters.filtered import FilteredConverter
 from psmr.integrate.run.integrate import integrate
 from psmr.network.equilibrium.equilibrium import Plant, solve_plants

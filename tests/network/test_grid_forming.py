@@ -8,13 +8,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import psmr
-from psmr.base.errors import CaseError, InitialisationError
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
-from psmr.dae.system.linear import modes
+from psmr import Case, Device, assemble, modes, read_case
 from psmr.devices.converters.forming import GridFormingConverter
-from psmr.files.read import read_case
-from psmr.network.case.case import Case
+from psmr.errors import CaseError, InitialisationError
 from psmr.network.case.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
 from psmr.network.equilibrium.equilibrium import Plant, solve_plants
 from tests.network.test_jacobians import Signal

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from psmr import SingleRate
 from psmr.integrate.run.changes import autonomous
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.single_rate import SingleRate
 from tests.network import test_filtered_converter as following
 from tests.network import test_grid_forming as forming
 

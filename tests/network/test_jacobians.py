@@ -5,11 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from psmr import Component, Device, assemble
 from psmr.dae.declare.algebraic_form import form_for
-from psmr.dae.declare.component import Component, local_rows
-from psmr.dae.declare.device import Device
+from psmr.dae.declare.component import local_rows
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.dae.system.assemble import assemble
 from psmr.devices.catalogue import components, defaults
 from psmr.devices.stabilisers import IEEEST, PSS2A, PSS2B, ST2CUT
 from tests.network.library import PARAMETERS, UNREACHED, VARIANTS, ZERO

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError, PsmrWarning
+from psmr import read_case, write_case
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import ZipLoad
-from psmr.files.read import read_case
-from psmr.files.write import write_case
+from psmr.errors import CaseError, PsmrWarning
 from psmr.network.case.tables import LoadRow
 from tests.network.library import PARAMETERS
 

@@ -11,15 +11,11 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import psmr
-from psmr.base.errors import CaseError, EventError, PsmrWarning
-from psmr.dae.declare.device import Device
+from psmr import Device, SingleRate, assemble, read_case, write_case
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.dae.system.assemble import assemble
 from psmr.devices.loads.motors import InductionMotor, pull_out_power, pull_out_slip
-from psmr.files.read import read_case
-from psmr.files.write import write_case
+from psmr.errors import CaseError, EventError, PsmrWarning
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.network.case.tables import DeviceRow, LineRow, LoadRow
 from psmr.network.equilibrium.equilibrium import Plant, solve_plants
 from psmr.network.synthetic.chain import chain

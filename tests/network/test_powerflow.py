@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import root
 
-from psmr.base.errors import PowerFlowError
-from psmr.files.read import read_case
-from psmr.network.case.case import Case
+from psmr import Case, build, read_case
+from psmr.errors import PowerFlowError
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.initialise import build
 
 # The nine-bus system in Sauer and Pai (1998) and in Anderson and Fouad: magnitudes in pu, angles in degrees.
 PUBLISHED = {

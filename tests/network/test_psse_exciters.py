@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from psmr.base.errors import InputError
-from psmr.dae.declare.device import Device
+from psmr import Device
 from psmr.devices.exciters import (
     DC4B,
     ESAC1A,
@@ -17,6 +16,7 @@ from psmr.devices.exciters import (
     IEEET2,
     SCRX,
 )
+from psmr.errors import InputError
 from tests.network.diagram import Block, clip, step
 from tests.network.library import PARAMETERS
 from tests.network.test_responses import (

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import brentq
 
 import psmr
-from psmr.base.errors import InitialisationError, InputError, PsmrWarning
-from psmr.dae.declare.device import Device
+from psmr import Device
 from psmr.devices.governors import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
+from psmr.errors import InitialisationError, InputError, PsmrWarning
 from psmr.network.case.tables import DeviceRow
 from tests.network.diagram import Block, clip, device_response, step
 from tests.network.library import PARAMETERS

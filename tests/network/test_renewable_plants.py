@@ -7,13 +7,8 @@ import numpy as np
 import pytest
 
 from partitioning import by_participation
-from psmr.base.errors import CaseError, InitialisationError
-from psmr.files.read import read_case
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.network.start.initialise import build
-from psmr.study.events import Fault, LineTrip
-from psmr.study.run.simulate import simulate
+from psmr import Fault, LineTrip, Multirate, SingleRate, build, read_case, simulate
+from psmr.errors import CaseError, InitialisationError
 
 
 @pytest.fixture(scope="module")

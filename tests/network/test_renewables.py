@@ -9,11 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from psmr import SetPoint, SingleRate, simulate
-from psmr.dae.declare.component import Component
-from psmr.dae.declare.device import Device
+from psmr import Component, Device, SetPoint, SingleRate, assemble, simulate
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.dae.system.assemble import assemble
 from psmr.devices.blocks import dead_band
 from psmr.devices.renewables import REECA1, REECB1, REGCA1, REPCA1
 from psmr.network.equilibrium.equilibrium import Terminal

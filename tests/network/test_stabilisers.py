@@ -5,9 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-from psmr.base.errors import InputError
-from psmr.dae.declare.device import Device
+from psmr import Device
 from psmr.devices.stabilisers import IEE2ST, IEEEST, PSS2A, ST2CUT, STAB2A
+from psmr.errors import InputError
 from tests.network.diagram import Block, clip, device_response, respond, step
 from tests.network.library import PARAMETERS, ZERO
 

@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psmr.base.errors import CaseError
+from psmr import build, read_case
 from psmr.devices.stabilisers import IEEEST, ST2CUT
-from psmr.files.read import read_case
+from psmr.errors import CaseError
 from psmr.integrate.run.changes import objection
 from psmr.network.case.tables import DeviceRow
 from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.initialise import build
 from tests.network.library import PARAMETERS
 
 WSCC9 = Path(__file__).parents[2] / "cases" / "wscc9" / "wscc9.toml"

@@ -7,21 +7,17 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from psmr.base.errors import CaseError, EventError, InputError
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Device, SingleRate, assemble, build, read_case
 from psmr.devices.exciters import ESST3A, ESST4B, EXAC1, EXST1, IEEET1, IEEEX1, SEXS
 from psmr.devices.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
 from psmr.devices.machines import GENROE, GENROU, GENSAE, GENSAL
 from psmr.devices.network import Bus
 from psmr.devices.stabilisers import IEEEST
-from psmr.files.read import read_case
+from psmr.errors import CaseError, EventError, InputError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.network.case.tables import DeviceRow
 from psmr.network.equilibrium.equilibrium import Plant, Terminal, solve_plants
-from psmr.network.start.initialise import build
 from tests.network.library import PARAMETERS, ZERO
 
 BUS = {port: f"bus.{port}" for port in ("v_re", "v_im", "i_re", "i_im")}

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from psmr.base.errors import InputError
-from psmr.dae.declare.device import Device
+from psmr import Device
 from psmr.devices.converters.svc import CSVGN1
+from psmr.errors import InputError
 from psmr.network.equilibrium.equilibrium import Terminal
 from tests.network.diagram import Block, clip, respond, step
 from tests.network.library import PARAMETERS, ZERO

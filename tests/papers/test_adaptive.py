@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from psmr.base.errors import SchemeError, SimulationError
+from psmr import Adaptive, SingleRate
+from psmr.errors import SchemeError, SimulationError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
 from psmr.papers.kuznetsov_krasnikov.systems import van_der_pol
 from tests.systems import Blowup, Limited, NoRoot, forced, kaps, logistic, one, quadratic, two_rates
 
@@ -128,9 +127,7 @@ def test_steps_that_are_spent_are_named(method):
 
 def test_equations_without_a_solution_are_named():
     # y^2 = x - 1/2 has no root once x has fallen below 1/2.
-    from psmr.dae.declare.component import Component
-    from psmr.dae.declare.device import Device
-    from psmr.dae.system.assemble import assemble
+    from psmr import Component, Device, assemble
 
     class Falling(Component):
         states = ("x",)

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import PsmrWarning, SchemeError, SimulationError
+from psmr import Adaptive, ArcLength, SingleRate
+from psmr.errors import PsmrWarning, SchemeError, SimulationError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
-from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
 from psmr.papers.kuznetsov_krasnikov.systems import boundary_layer
 from psmr.papers.kuznetsov_krasnikov.systems import layer_exact as exact
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic, two_rates

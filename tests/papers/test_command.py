@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from psmr import cli
-from psmr.base.errors import InputError
+from psmr.errors import InputError
 from psmr.papers import catalogue as papers
 from psmr.papers.check import rises, within
 from psmr.papers.finding import Finding

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from psmr.base.errors import InputError
+from psmr.errors import InputError
 from psmr.papers.catalogue import PAPERS
 from psmr.papers.check import Check, above, below, endless, exactly, printed, rises, tends, within
 from psmr.papers.finding import Finding, shown_in

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr import SingleRate
 from psmr.papers.huang_tzounas.responses import (
     interpolation,
     lag_law,

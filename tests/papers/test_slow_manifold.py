@@ -8,15 +8,12 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.base.errors import SchemeError
-from psmr.dae.declare.component import Component, Parameter
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Component, Device, Parameter, SlowManifold, assemble
+from psmr.errors import SchemeError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
 from psmr.papers.gil_sanfelice_nikravesh.exponential import condition, integrals
 from psmr.papers.gil_sanfelice_nikravesh.manifold import eliminated
-from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
 from tests.systems import kaps, one, two_rates
 
 

@@ -9,16 +9,15 @@ import scipy.linalg
 import scipy.sparse as sp
 
 import psmr
-from psmr.base.errors import SchemeError, SimulationError
+from psmr import SingleRate, Smes
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.linear_system import linear_system
+from psmr.errors import SchemeError, SimulationError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.papers.shi_rojas.adaptive_control import adaptive_control
 from psmr.papers.shi_rojas.amplification import amplification
 from psmr.papers.shi_rojas.search import smallest_micro
-from psmr.papers.shi_rojas.smes import Smes
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic
 
 

@@ -8,7 +8,7 @@ import pytest
 import partitioning
 import psmr
 from partitioning.matching import condition, scaled
-from psmr.base.errors import SingularError
+from psmr.errors import SingularError
 from psmr.pencil import spectral_radius
 
 CASES = Path(__file__).parents[2] / "cases" / "wscc9"

@@ -13,12 +13,10 @@ from typing import Any
 
 import pytest
 
-from psmr.base.errors import PsmrWarning
+from psmr import Case, build, read_case
 from psmr.dae.system.system import System
-from psmr.files.read import read_case
-from psmr.network.case.case import Case
+from psmr.errors import PsmrWarning
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
-from psmr.network.start.initialise import build
 from tests.peers.definitions import ANDES_NAMES, as_andes
 
 andes = pytest.importorskip("andes")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 
-from psmr.network.case.case import Case
+from psmr import Case
 from psmr.network.case.tables import DeviceRow
 
 GUARD = 1e-8

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sksundae.ida import IDA
 
-from psmr.base.errors import SimulationError
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
+from psmr.errors import SimulationError
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.algebraic_solve import algebraic_solve
 from psmr.integrate.solve.block import Block, column_indices, make_block

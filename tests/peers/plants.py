@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from psmr.dae.declare.component import Component
+from psmr import Case, Component, build
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import PREFIXES, ROLES, role_parameters
-from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
-from psmr.network.start.initialise import build
 from tests.network.library import PARAMETERS
 
 BASE = 100.0

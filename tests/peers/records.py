@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from psmr import Case
 from psmr.files.psse.dyr_layout import component_for
-from psmr.network.case.case import Case
 from tests.peers.andes_system import aligned
 from tests.peers.definitions import as_andes
 from tests.peers.pairs import CASES, written

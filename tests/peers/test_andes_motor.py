@@ -10,8 +10,7 @@ import io
 import numpy as np
 import pytest
 
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Device, assemble
 from psmr.devices.loads.motors import InductionMotor
 from psmr.network.equilibrium.equilibrium import Plant, solve_plants
 from tests.network.test_jacobians import Signal

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from psmr import read_case
 from psmr.files.psse.sections import read_sections
-from psmr.files.read import read_case
 from psmr.network.powerflow.powerflow import power_flow
 from tests.files.raw import raw_text
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psmr.files.read import read_case
-from psmr.files.write import write_case
+from psmr import read_case, write_case
 
 andes = pytest.importorskip("andes")
 from tests.peers.test_andes_power_flow import compare  # noqa: E402, it needs ANDES

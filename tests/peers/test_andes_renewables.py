@@ -14,10 +14,8 @@ ANDES 2.0 differs from the model guide in ways that the comparison sets alike:
 
 import pytest
 
-from psmr.files.read import read_case
-from psmr.files.write import write_case
+from psmr import build, read_case, write_case
 from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.initialise import build
 from tests.peers.andes_system import load, start
 from tests.peers.definitions import as_andes
 from tests.peers.pairs import written

@@ -5,8 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from psmr.files.read import read_case
-from psmr.network.start.initialise import build
+from psmr import build, read_case
 from tests.peers.andes_system import aligned, load, shared_flow, start
 from tests.peers.definitions import as_andes
 from tests.peers.pairs import written

@@ -5,11 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psmr.base.errors import PsmrWarning
-from psmr.files.read import read_case
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.network.start.initialise import build
-from psmr.study.run.simulate import simulate
+from psmr import SingleRate, build, read_case, simulate
+from psmr.errors import PsmrWarning
 
 andes = pytest.importorskip("andes")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import PsmrWarning
+from psmr.errors import PsmrWarning
 from psmr.integrate.run.integrate import integrate
 from tests.peers.pairs import CASES, PAIRS, Pair
 

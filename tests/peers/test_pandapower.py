@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError
-from psmr.files.pandapower import from_pandapower
+from psmr import from_pandapower
+from psmr.errors import CaseError
 from psmr.integrate.run.integrate import integrate
 from psmr.network.powerflow.powerflow import power_flow
 from tests.disturbances import quiet_minute, system_of

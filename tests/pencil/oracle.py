@@ -11,9 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from partitioning import Partition
+from psmr import Multirate, SingleRate
 from psmr.dae.system.linear import LinearDae
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
 
 
 def random_dae(seed: int, n: int = 6, m: int = 5, stiff: float = 40.0) -> LinearDae:

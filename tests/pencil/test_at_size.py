@@ -5,13 +5,10 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.base.errors import CaseError, InputError, SchemeError, SingularError
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr import ModeChoice, Multirate, SingleRate, deformation, step_operator
+from psmr.errors import CaseError, InputError, SchemeError, SingularError
 from psmr.network.case.tables import LineRow
 from psmr.network.synthetic.chain import chain
-from psmr.pencil import ModeChoice, step_operator
-from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.operator.outermost import outermost
 from psmr.pencil.operator.step_map import step_map
 from tests.pencil.oracle import linear_dae, ode, partition, random_dae

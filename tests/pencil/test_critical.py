@@ -8,12 +8,10 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.base.errors import InputError, SchemeError
+from psmr import Multirate, SingleRate, SlowManifold, critical_step
+from psmr.errors import InputError, SchemeError
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold
-from psmr.pencil import critical_step, spectral_radius
+from psmr.pencil import spectral_radius
 from psmr.pencil.modes.spectrum import modes_of
 from tests.pencil.oracle import ode
 

@@ -7,11 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from psmr.base.errors import InputError, SchemeError
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr import Multirate, SingleRate, deformation
+from psmr.errors import InputError, SchemeError
 from psmr.pencil import spectral_radius
-from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.deformation.one_step import OneStepModes
 from tests.pencil.oracle import ode, partition, random_dae
 

@@ -7,11 +7,8 @@ import pytest
 
 import partitioning
 import psmr
+from psmr import Multirate, SingleRate, deformation, fit_mode
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.pencil import fit_mode
-from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.spectrum import modes_of
 from tests.pencil.oracle import ode
 

@@ -5,10 +5,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
+from psmr import Multirate, SingleRate, deformation
 from psmr.figures.modes.figures import EXACT, GREY, WRONG, deformation_bars, eigenvalue_map
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.damping import DampingLimit
 from tests.pencil.oracle import ode, partition, random_dae
 

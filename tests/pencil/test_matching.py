@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.pencil import step_operator
-from psmr.pencil.deformation.deformation import deformation
+from psmr import Multirate, SingleRate, deformation, step_operator
 from psmr.pencil.modes.matching import match, unwrapped_logarithm
 from psmr.pencil.modes.spectrum import modes_of, multipliers_of
 from tests.pencil.oracle import ode, partition, random_dae

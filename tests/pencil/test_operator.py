@@ -8,11 +8,11 @@ import pytest
 import scipy.linalg
 
 import psmr.integrate.step.network_response
-from psmr.base.errors import SchemeError, SingularError
+from psmr import Multirate, SingleRate, step_operator
+from psmr.errors import SchemeError, SingularError
 from psmr.integrate.schemes.interpolation import HISTORY, lagrange_weights
-from psmr.integrate.schemes.multirate import PREDICTED, Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.pencil import correction_rate, macro_pencil, spectral_radius, step_operator
+from psmr.integrate.schemes.multirate import PREDICTED
+from psmr.pencil import correction_rate, macro_pencil, spectral_radius
 from tests.pencil.oracle import Oracle, linear_dae, ode, partition, random_dae
 
 METHODS = ("FEM", "TM", "BEM", "RK4", "SDIRK2")

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 import psmr
-from psmr.base.errors import InputError
+from psmr.errors import InputError
 from psmr.network.case.tables import LineRow
 from psmr.network.synthetic.chain import chain
 

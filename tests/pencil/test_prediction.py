@@ -10,8 +10,8 @@ from scipy import sparse
 
 import partitioning
 import psmr
-from psmr.base.errors import PsmrWarning
 from psmr.dae.system.linear import LinearDae
+from psmr.errors import PsmrWarning
 from psmr.pencil.deformation.prediction import LARGEST_GAIN, amplification, objection
 from tests.converter_plants import plants_in
 
@@ -107,8 +107,8 @@ def test_the_published_setting_serves():
 
 @pytest.mark.parametrize("study", ["fault", "load-trip", "deformation"])
 def test_the_studies_with_an_explicit_prediction_serve(study):
+    from psmr import read_study
     from psmr.cli.run_study import prepare
-    from psmr.study.file.study import read_study
 
     system, recipe = prepare(read_study(CASES / "wscc9" / f"{study}.toml"))
     scheme = recipe.scheme(system.linearise())

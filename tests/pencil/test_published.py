@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from psmr.base.errors import SchemeError
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr import Multirate, SingleRate, deformation
+from psmr.errors import SchemeError
 from psmr.pencil import published_pencil
-from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.operator.published import published_multipliers
 from tests.pencil.oracle import partition, random_dae
 

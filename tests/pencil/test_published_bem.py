@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from psmr.integrate.schemes.multirate import Multirate
+from psmr import Multirate
 from psmr.pencil import published_pencil
 from psmr.pencil.operator.published import published_multipliers
 from tests.pencil.oracle import partition, random_dae

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from psmr.base.errors import InputError
-from psmr.pencil import fit_mode
+from psmr import fit_mode
+from psmr.errors import InputError
 
 T = np.linspace(0.0, 8.0, 161)
 

@@ -7,9 +7,10 @@ import pytest
 import scipy.linalg
 
 import psmr
-from psmr.base.errors import InputError
+from psmr import mode_shapes
+from psmr.errors import InputError
 from psmr.figures.modes.shape_figures import compass, participation_bars, shape_figure
-from psmr.pencil.modes.shapes import mode_shapes, shapes_at
+from psmr.pencil.modes.shapes import shapes_at
 
 KUNDUR = Path(__file__).resolve().parents[2] / "cases" / "kundur" / "kundur.toml"
 

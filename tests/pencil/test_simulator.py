@@ -5,11 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from psmr import Multirate, SingleRate, step_operator
 from psmr.dae.system.linear_system import linear_system
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.pencil import step_operator
 from tests.pencil.oracle import partition, random_dae
 
 STEPS = 6

@@ -7,17 +7,14 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.base.errors import SchemeError
+from psmr import Adaptive, ArcLength, Smes, critical_step, fit_mode
 from psmr.dae.system.linear_system import linear_system
+from psmr.errors import SchemeError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.stability import stability_polynomial
-from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
-from psmr.papers.kuznetsov_krasnikov.arc_length import ONE_STEP, ArcLength
+from psmr.papers.kuznetsov_krasnikov.arc_length import ONE_STEP
 from psmr.papers.shi_rojas.amplification import BASES, NODES, amplification
-from psmr.papers.shi_rojas.smes import Smes
-from psmr.pencil.deformation.critical import critical_step
 from psmr.pencil.deformation.deformation import spectral_radius
-from psmr.pencil.modes.ringdown import fit_mode
 from psmr.pencil.modes.spectrum import modes_of
 from tests.pencil.oracle import partition, random_dae
 

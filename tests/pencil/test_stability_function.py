@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import SchemeError
+from psmr.errors import SchemeError
 from psmr.integrate.tableaux.tableaux import TABLEAUX
 from psmr.pencil.deformation.one_step import OneStepModes, stability_function
 from tests.pencil.oracle import ode

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.pencil import macro_pencil, step_operator
+from psmr import Multirate, step_operator
+from psmr.pencil import macro_pencil
 from psmr.pencil.operator.step_map import step_map
 from tests.pencil.oracle import partition, random_dae
 

@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 
 import partitioning
-from psmr.files.read import read_case
+from psmr import Multirate, SingleRate, build, deformation, fit_mode, read_case
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.network.start.initialise import build
-from psmr.pencil import fit_mode
-from psmr.pencil.deformation.deformation import deformation
 from psmr.pencil.modes.spectrum import modes_of
 
 # h_fast [s], h_slow [s], Table 2 of Huang and Tzounas (PF-based x and y) [%], exact pencil [%]. The exact

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import psmr
-from psmr.base.errors import InputError, PsmrError, PsmrWarning
+from psmr.errors import InputError, PsmrError, PsmrWarning
 from tests.robustness.lists import Task
 from tests.robustness.oracle import Verdict, failed_step
 from tests.robustness.systems import load, source

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import psmr
-from psmr.base.errors import InputError
 from psmr.dae.system.system import System
+from psmr.errors import InputError
 from psmr.study.events.schedule import schedule
 from tests.robustness.systems import OWN, branches, buses, load, pairs
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.system.assemble import assemble
+from psmr import assemble
 from psmr.dae.system.system import System
 from psmr.study.events.schedule import after, schedule
 from tests.robustness.newton import Stage, damped_newton

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import psmr
-from psmr.base.errors import PsmrWarning
 from psmr.dae.system.system import System
+from psmr.errors import PsmrWarning
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -3,9 +3,9 @@
 import pytest
 
 import psmr
-from psmr.base.errors import SingularError
+from psmr import certify
+from psmr.errors import SingularError
 from psmr.pencil.deformation.one_step import OneStepModes
-from psmr.study.certificate.certify import certify
 
 
 class Refusing:

@@ -9,11 +9,9 @@ import pandas as pd
 import pytest
 
 import psmr
-from psmr import cli
-from psmr.files.read import read_case
+from psmr import check, cli, read_case
 from psmr.network.case.tables import LineRow, LoadRow
 from psmr.network.synthetic.chain import chain
-from psmr.study.check import check
 from tests.network.test_equilibrium import with_device
 
 POWER = (0.0, 0.0, 1.0)

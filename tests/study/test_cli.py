@@ -192,7 +192,7 @@ def test_a_wrong_signal_is_found_before_the_run_and_nothing_is_written(study, ca
 
 
 def test_a_run_that_fails_has_code_1_and_writes_nothing(study, capsys, tmp_path, monkeypatch):
-    from psmr.base.errors import SimulationError
+    from psmr.errors import SimulationError
 
     def fail(*_, **__):
         raise SimulationError("t = 0.1 s: no convergence")

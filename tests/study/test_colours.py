@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import PsmrWarning
+from psmr import certify
+from psmr.errors import PsmrWarning
 from psmr.figures.run.named import named_signals, panels_with
 from psmr.pencil.deformation.one_step import OneStepModes
-from psmr.study.certificate.certify import certify
 from psmr.study.detectors.finding import Finding
 from psmr.study.outcome.judgement import judge_run
 
@@ -70,7 +70,7 @@ def test_the_limit_is_the_study_s(system, change, amber):
 
 
 def test_criteria_stand_in_study_files(tmp_path, wscc9):
-    from psmr.study.file.study import read_study
+    from psmr import read_study
 
     text = (
         'format = "psmr-study"\nversion = 1\ncase = "CASE"\n'

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import EventError
+from psmr.errors import EventError
 from psmr.network.case.tables import LoadRow, ShuntRow
 
 ALONE = psmr.LineTrip(line="3-9", start=0.2)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import EventError
-from psmr.dae.system.assemble import assemble
+from psmr import assemble
 from psmr.devices.loads.zip import ZipLoad
+from psmr.errors import EventError
 from psmr.integrate.solve.algebraic_solve import consistent
 from psmr.network.case.tables import DeviceRow, LoadRow, ShuntRow
 from psmr.study.events.schedule import after, schedule

@@ -12,7 +12,7 @@ from psmr import (
     SetPoint,
     ShuntSwitch,
 )
-from psmr.base.errors import EventError
+from psmr.errors import EventError
 from psmr.study.events.schedule import schedule
 
 

@@ -8,12 +8,9 @@ import pytest
 
 import partitioning
 import psmr
-from psmr import cli
-from psmr.base.errors import SchemeError
+from psmr import Multirate, SingleRate, cli, explain
+from psmr.errors import SchemeError
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.multirate import Multirate
-from psmr.integrate.schemes.single_rate import SingleRate
-from psmr.study.explain import explain
 from psmr.study.tuning.cost import kicked
 
 

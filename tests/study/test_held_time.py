@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import psmr
-from psmr.base.errors import PsmrWarning
+from psmr.errors import PsmrWarning
 from tests.converter_plants import plants_in
 
 

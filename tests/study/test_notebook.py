@@ -10,15 +10,7 @@ import pytest
 
 import psmr
 from partitioning import PartitionError, by_device, by_participation
-from psmr.base.errors import (
-    CaseError,
-    EventError,
-    InputError,
-    PsmrError,
-    PsmrWarning,
-    SchemeError,
-    StudyError,
-)
+from psmr.errors import CaseError, EventError, InputError, PsmrError, PsmrWarning, SchemeError, StudyError
 from psmr.figures.run.plots import comparison
 
 
@@ -167,8 +159,7 @@ def test_runs_of_different_systems_are_told_apart(system, wscc9, fault_run):
 
 
 def test_csv_heads_follow_the_rules_of_csv(tmp_path):
-    from psmr.dae.declare.device import Device
-    from psmr.dae.system.assemble import assemble
+    from psmr import Device, assemble
     from tests.systems import Logistic
 
     own = assemble([Device('pond, "deep"', Logistic, {})], start={'pond, "deep".x': 0.1})

@@ -86,8 +86,8 @@ def test_a_tripped_plant_is_left_out_of_the_certificate_after(system, scheme):
 
 
 def test_a_frequency_that_nothing_governs_has_an_equilibrium_all_the_same():
+    from psmr import read_study
     from psmr.cli.run_study import run_study
-    from psmr.study.file.study import read_study
 
     study = read_study("cases/kundur/fault.toml")
     _, run, _ = run_study(dataclasses.replace(study, output=None, t_end=2.0))
@@ -130,8 +130,7 @@ def test_colours(kept):
 
 
 def test_a_run_of_an_own_dae_has_a_headline():
-    from psmr.dae.declare.device import Device
-    from psmr.dae.system.assemble import assemble
+    from psmr import Device, assemble
     from tests.systems import Logistic
 
     own = assemble([Device("pond", Logistic, {})], start={"pond.x": 0.1})

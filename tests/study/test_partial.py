@@ -9,9 +9,9 @@ import sys
 import pytest
 
 import psmr
-from psmr.base.errors import PsmrWarning, SimulationError
 from psmr.base.files import OutputTransaction
 from psmr.cli import main, run_outputs
+from psmr.errors import PsmrWarning, SimulationError
 
 
 def files(folder):
@@ -102,8 +102,8 @@ def test_what_a_run_does_not_write_anew_is_not_left_beside_it(tmp_path, study_te
 
 
 def psmr_run(study, out):
+    from psmr import read_study
     from psmr.cli.run_study import run_study
-    from psmr.study.file.study import read_study
 
     run_study(read_study(study), out, extra={"html": False})
 

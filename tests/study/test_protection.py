@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import CaseError, InputError
+from psmr import read_case, write_case
 from psmr.devices.protection import NO_VOLTAGE, FrequencyTrip, UnderFrequencyShedding, VoltageTrip
-from psmr.files.read import read_case
-from psmr.files.write import write_case
+from psmr.errors import CaseError, InputError
 from psmr.network.case.tables import DeviceRow, RelayRow
 
 H = 0.01

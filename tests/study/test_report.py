@@ -4,9 +4,10 @@ import matplotlib
 import pytest
 
 import psmr
-from psmr.base.errors import InputError
+from psmr import one_line
+from psmr.errors import InputError
 from psmr.figures.run.canvas import save
-from psmr.figures.run.oneline import one_line, plants
+from psmr.figures.run.oneline import plants
 from psmr.figures.run.plots import trajectories
 
 

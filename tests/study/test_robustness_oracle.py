@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import SimulationError
-from psmr.dae.declare.component import Component, Parameter
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Component, Device, Parameter, assemble
+from psmr.errors import SimulationError
 from tests.robustness.lists import random_list
 from tests.robustness.oracle import failed_step
 from tests.robustness.systems import load

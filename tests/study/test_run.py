@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import psmr
-from psmr.base.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError, StudyError
+from psmr.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError, StudyError
 from psmr.study.output.files import atomic, check_writable
 from psmr.study.record.dense import dense_points
 from tests.conftest import ROOT
@@ -127,7 +127,7 @@ def test_an_unstable_scheme_is_warned_about_before_the_run(system):
 
 
 def test_an_unstable_system_is_warned_of_once_and_not_blamed_on_the_scheme(system):
-    from psmr.study.certificate.certify import certify
+    from psmr import certify
 
     linear = system.linearise()
     # A machine that its own speed drives away.

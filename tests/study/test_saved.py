@@ -13,13 +13,9 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr import cli
-from psmr.base.errors import InputError, PsmrWarning
+from psmr import Component, Device, Parameter, assemble, cli, read_study
 from psmr.cli.run_study import run_study
-from psmr.dae.declare.component import Component, Parameter
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
-from psmr.study.file.study import read_study
+from psmr.errors import InputError, PsmrWarning
 
 
 def test_a_saved_run_is_the_run(fault_run, tmp_path):

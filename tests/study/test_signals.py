@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import InputError
+from psmr.errors import InputError
 
 FAULT = psmr.Fault(bus=5, start=0.2, clear=0.3, trip="5-7")
 S_BASE = 100.0  # MVA

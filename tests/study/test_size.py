@@ -5,9 +5,9 @@ import time
 import pytest
 
 import psmr
-from partitioning.partition import PartitionError
-from psmr.base.errors import EventError, InputError, SchemeError, SimulationError
+from partitioning import PartitionError
 from psmr.cli import main
+from psmr.errors import EventError, InputError, SchemeError, SimulationError
 from psmr.study.run import size as sizes
 
 

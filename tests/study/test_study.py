@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate, VariableStep
-from psmr.base.errors import StudyError
+from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate, VariableStep, read_study
+from psmr.errors import StudyError
 from psmr.files.read import CaseFile
 from psmr.files.toml.fields import specification
 from psmr.study.file.schemes import HOMES, scheme_fields
 from psmr.study.file.split import Split
-from psmr.study.file.study import Output, read_study
+from psmr.study.file.study import Output
 from psmr.study.file.tables import EVENTS, HEAD, MONITORS, SIMULATION
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import psmr
-from psmr.base.errors import InputError
-from psmr.pencil.modes.ringdown import fit_mode
+from psmr import fit_mode
+from psmr.errors import InputError
 from psmr.study.record.equilibrium_after import equilibrium_near
 from tests.conftest import ROOT
 

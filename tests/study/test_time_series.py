@@ -7,15 +7,14 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.base.errors import EventError, StudyError
-from psmr.dae.declare.component import Component, Parameter
+from psmr import Component, Parameter, read_study
+from psmr.errors import EventError, StudyError
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.ramps import Course
 from psmr.integrate.step.time_grid import missed
 from psmr.study.events.schedule import schedule
 from psmr.study.events.series import read_points
-from psmr.study.file.study import read_study
 from tests import systems
 from tests.conftest import ROOT
 

@@ -9,21 +9,19 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr import cli
-from psmr.base.errors import InputError, SchemeError
+from psmr import cli, read_study, tune
 from psmr.cli.run_study import prepare
 from psmr.dae.system.linear_system import linear_system
+from psmr.errors import InputError, SchemeError
 from psmr.figures.run.tuning import pareto
 from psmr.files.read import CaseFile
 from psmr.network.case.tables import LineRow
 from psmr.network.synthetic.chain import chain
-from psmr.study.file.study import read_study
 from psmr.study.tuning import candidates, cost
 from psmr.study.tuning import tune as tune_module
 from psmr.study.tuning.confirmation import confirm
 from psmr.study.tuning.files import write_study
 from psmr.study.tuning.mode_errors import ChosenModes, EveryMode
-from psmr.study.tuning.tune import tune
 from psmr.study.tuning.tuning import Target
 from tests.pencil.oracle import ode
 

@@ -3,9 +3,9 @@
 import sys
 import time
 
+from psmr import Component
 from psmr.dae.compile import codegen
 from psmr.dae.compile.cache.folder import root
-from psmr.dae.declare.component import Component
 from psmr.study import warmup
 
 

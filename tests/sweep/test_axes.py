@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import StudyError
+from psmr.errors import StudyError
 from psmr.sweep.axes import Base
 from psmr.sweep.variation import Together
 from tests.sweep.conftest import CASE

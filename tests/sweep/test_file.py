@@ -7,7 +7,7 @@ import pytest
 
 import psmr
 from psmr import cli
-from psmr.base.errors import StudyError
+from psmr.errors import StudyError
 from psmr.sweep.point_runner import PointRunner
 from tests.sweep.conftest import CASE, FILE
 

@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import StudyError
-from psmr.dae.system.linear import modes
-from psmr.integrate.schemes.single_rate import SingleRate
+from psmr import ClearingTime, SingleRate, modes
+from psmr.errors import StudyError
 from psmr.study.file.recipe import Recipe
 from psmr.study.file.split import Split
-from psmr.sweep.measures.clearing import ClearingTime, _settled
+from psmr.sweep.measures.clearing import _settled
 from psmr.sweep.measures.measure import Start
 from tests.sweep.conftest import CASE
 

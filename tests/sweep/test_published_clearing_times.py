@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import psmr
+from psmr import ClearingTime
 from psmr.network.case.tables import DeviceRow
-from psmr.sweep.measures.clearing import ClearingTime
 from psmr.sweep.measures.measure import Start
 
 CASES = Path(__file__).parents[2] / "cases"

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import psmr
-from psmr.base.errors import StudyError
+from psmr.errors import StudyError
 from psmr.sweep import dispatch, point_runner, store
 from tests.sweep.conftest import CASE, FILE, same_rows, swept
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import psmr
-from psmr.base.errors import StudyError
+from psmr.errors import StudyError
 from tests.sweep.conftest import CASE, same_rows, swept
 
 

@@ -12,7 +12,7 @@ import time
 import pytest
 
 import psmr
-from psmr.base.errors import StudyError
+from psmr.errors import StudyError
 from psmr.sweep.kernel_parcel import packed, unpacked
 from psmr.sweep.point_runner import PointRunner
 from tests.sweep.conftest import CASE, same_rows, swept

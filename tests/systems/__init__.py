@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, positive
-from psmr.dae.declare.device import Device
-from psmr.dae.system.assemble import assemble
+from psmr import Component, Device, Parameter, assemble
+from psmr.dae.declare.component import positive
 from psmr.dae.system.system import System
 
 

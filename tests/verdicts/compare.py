@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import partitioning
 import psmr
-from psmr.base.errors import PsmrError, PsmrWarning
+from psmr.errors import PsmrError, PsmrWarning
 from tests.verdicts.lists import Task, system_of
 from tests.verdicts.oracle import Limits, Oracle, Seen
 

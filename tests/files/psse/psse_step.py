@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import psmr
-from psmr.dae.system.assemble import assemble
+from psmr import assemble
 from psmr.dae.system.system import System
 
 Reals = NDArray[np.float64]

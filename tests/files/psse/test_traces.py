@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import psmr
-from psmr.base.errors import CaseError
+from psmr.errors import CaseError
 from psmr.integrate.run.trajectory import Change
 from psmr.study.events.schedule import after
 from tests.files.psse.psse_step import stepped

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import psmr
-from psmr.base.errors import PsmrWarning
+from psmr import Case
 from psmr.dae.system.system import System
-from psmr.network.case.case import Case
+from psmr.errors import PsmrWarning
 
 Reals = NDArray[np.float64]
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import InitialisationError, InputError, PsmrWarning
-from psmr.files.read import read_case
-from psmr.network.start.initialise import build
+from psmr import build, read_case
+from psmr.errors import InitialisationError, InputError, PsmrWarning
 from tests.files.raw import raw_text
 from tests.network.test_equilibrium import with_device
 
@@ -80,8 +79,8 @@ def test_check_says_what_is_done(wscc9, how, good):
 
 def test_command_line_and_study(wscc9, tmp_path, capsys):
     """--start-at-limits and the field of a study file do the same."""
+    from psmr import write_case
     from psmr.cli.entry import main
-    from psmr.files.write import write_case
 
     write_case(tight(wscc9), tmp_path / "tight.toml")
     assert main(["check", str(tmp_path / "tight.toml")]) == 1

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import InputError
+from psmr import build, read_case
 from psmr.devices.loads.exponential import ExponentialLoad
-from psmr.files.read import read_case
+from psmr.errors import InputError
 from psmr.network.powerflow.powerflow import power_flow
 from psmr.network.start.conversion import LoadShares, convert_loads, load_shares
-from psmr.network.start.initialise import build
 
 HALF = "p=0.5,0.3,0.2 q=1,0,0"
 

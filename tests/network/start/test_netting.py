@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psmr.base.errors import CaseError, PsmrWarning
-from psmr.files.read import read_case
+from psmr import build, read_case
+from psmr.errors import CaseError, PsmrWarning
 from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.initialise import build
 from psmr.network.start.netting import net_generators
 from tests.files.raw import raw_text
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import InitialisationError
+from psmr.errors import InitialisationError
 from psmr.network.powerflow.powerflow import power_flow
 from psmr.network.start.initialise import check_residual
 

@@ -3,7 +3,7 @@
 import pytest
 
 import psmr
-from psmr.base.errors import InputError
+from psmr.errors import InputError
 
 EVENTS = [psmr.LoadTrip(5, 0.1, 0.1)]
 
