@@ -12,7 +12,7 @@ from psmr.figures.run.plots import letter_events
 from psmr.figures.svg.figure import PageFigure
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.detector import connections_in
-from psmr.study.detectors.sources import by_island, centre_of_inertia, sources_of
+from psmr.study.detectors.sources import centre_of_inertia, sources_of
 from psmr.study.record.recorded import Recorded
 
 # Machines out of step turn without end; past two turns the figure would show nothing else.
@@ -35,7 +35,7 @@ def angle_figure(run: Recorded, first: Collection[str] = ()) -> PageFigure | Non
         rows, connections = span.rows, connections_in(run.system, span)
         angles_by_network.begin(span, connections)
         angles = np.degrees(angles_by_network.angles(run.t[rows], run.x[rows], run.y[rows]))
-        for places in by_island(connections.islands, connections.out, sources):
+        for places in connections.members:
             middle = centre_of_inertia(angles[:, places], [sources[k] for k in places])
             degrees[rows, places] = angles[:, places] - middle[:, None]
     shown = np.isfinite(degrees).all(axis=0)

@@ -29,9 +29,9 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from psmr.dae.system.system import System
 from psmr.network.topology.network import branches_in_service, buses, voltage_places
-from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Extreme, Finding
-from psmr.study.detectors.sources import angles_of, by_island, sources_of
+from psmr.study.detectors.sources import angles_of, sources_of
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
@@ -100,9 +100,7 @@ class _Pairs:
     def within(self, members: Places) -> _Pairs | None:
         """Return those that are both among some; None where there are none."""
         first, second = np.intersect1d(self.first, members), np.intersect1d(self.second, members)
-        if not first.size or not second.size or len({*first, *second}) < 2:
-            return None
-        return _Pairs(first, second, self.reference)
+        return _Pairs(first, second, self.reference) if first.size and second.size else None
 
 
 class Angles:
@@ -129,30 +127,29 @@ class Angles:
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
         self._span, self._out = span, connections.out
-        members = by_island(connections.islands, connections.out, self.sources)
-        self._wanted = [np.array(places, dtype=np.intp) for places in members]
+        self._wanted = [np.array(places, dtype=np.intp) for places in connections.members]
 
     def angles(self, t: Reals, x: Reals, y: Reals) -> Reals:
         """Return (K, sources) angles in rad, with the turns that the network gives them."""
-        angles = angles_of(self._system, self._span, self.sources, t, x)
+        angles = angles_of(self._system, self._span, self.sources, t, x, y)
         if self._groups is None or not _equal(self._groups, self._wanted):
             self._connect(angles[0], y[0])
         return angles + TURN * self._turns
 
-    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+    def take(self, points: Points) -> None:
         """See `Detector`."""
         if len(self.sources) < 2:
             return
-        angles = self.angles(t, x, y)
+        t, angles = points.t, self.angles(points.t, points.x, points.y)
         for places in self._groups or ():
             if len(places) > 1:
                 self._spread(places, t, np.degrees(angles[:, places]))
-        for pairs in self._pairs if self.lost is None else ():
-            moved = pairs.moved(angles)
-            over = np.flatnonzero(moved > self._limit)
-            if over.size and (self.lost is None or t[over[0]] < self.lost.t):
-                k = int(over[0])
-                self.lost = self._parted(pairs, float(t[k]), angles[k], float(moved[k]))
+        if self.lost is None:
+            moved = np.array([pairs.moved(angles) for pairs in self._pairs]).reshape(-1, len(t))
+            over = np.flatnonzero((moved > self._limit).any(axis=0))
+            for k in over[:1].tolist():
+                which = int(moved[:, k].argmax())
+                self.lost = self._parted(self._pairs[which], float(t[k]), angles[k], float(moved[which, k]))
 
     def findings(self) -> tuple[Finding, ...]:
         """See `Detector`."""

@@ -31,9 +31,9 @@ from psmr.devices.catalogue import FOLLOWS
 from psmr.network.topology.network import buses, voltage_places
 from psmr.network.topology.plants import plants
 from psmr.network.topology.remembered import of_devices
-from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
-from psmr.study.detectors.sources import angles_of, by_island, centre_of_inertia, sources_of
+from psmr.study.detectors.sources import angles_of, centre_of_inertia, sources_of
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
@@ -79,15 +79,15 @@ class Converters:
         self._here = np.array([name not in connections.out for name in self.names])
         island = {bus: k for k, part in enumerate(connections.islands) for bus in part}
         self._island = np.array([island[bus] for bus in self._buses])
-        members = by_island(connections.islands, connections.out, self._sources)
-        self._members = {island[self._sources[places[0]].bus]: places for places in members}
+        self._members = {island[self._sources[places[0]].bus]: places for places in connections.members}
 
-    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+    def take(self, points: Points) -> None:
         """See `Detector`."""
         if not self.names:
             return
+        t, x, y = points.t, points.x, points.y
         theta, bus = x[:, self._theta], np.arctan2(y[:, self._im], y[:, self._re])
-        mean = self._means(t, x, theta)
+        mean = self._means(t, x, y, theta)
         loop, bus_moved, now = theta - mean, bus - mean, _wrapped(theta - bus)
         if self._start is None:
             self._start, self._error = now[0].copy(), now[0].copy()
@@ -129,14 +129,14 @@ class Converters:
             for slip in self.slips()
         )
 
-    def _means(self, t: Reals, x: Reals, theta: Reals) -> Reals:
+    def _means(self, t: Reals, x: Reals, y: Reals, theta: Reals) -> Reals:
         """Return (K, converters) mean angle in rad of the sources of each one's island."""
         mean = np.empty_like(theta)
         for island in np.unique(self._island):
             own = self._island == island
             if places := self._members.get(int(island), []):
                 members = [self._sources[k] for k in places]
-                angles = angles_of(self._system, self._span, members, t, x)
+                angles = angles_of(self._system, self._span, members, t, x, y)
                 mean[:, own] = centre_of_inertia(angles, members)[:, None]
             else:
                 mean[:, own] = theta[:, own].mean(axis=1)[:, None]

@@ -15,7 +15,7 @@ from psmr.integrate.run.trajectory import Change
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.converters import Converters
-from psmr.study.detectors.detector import Detector, connections_in
+from psmr.study.detectors.detector import Detector, Measurement, connections_in
 from psmr.study.detectors.finding import Finding, Stop
 from psmr.study.detectors.frequency import Frequency
 from psmr.study.detectors.islands import dead_part
@@ -118,7 +118,7 @@ class Detection:
         self.spans = Spans(system, changes)
         self.span: Span
         self.stop: Stop | None = None
-        self._detectors = tuple(detectors)
+        self._detectors, self._measurement = tuple(detectors), Measurement(system)
         made = ((monitor, monitor.detector(system)) for monitor in monitors)
         self._monitors = [(monitor, detector) for monitor, detector in made if detector is not None]
 
@@ -130,9 +130,9 @@ class Detection:
     def begin(self, t: float) -> None:
         """See `Follower`."""
         self.span = self.spans.begin(t)
-        connections = connections_in(self.system, self.span)
+        self._connections = connections_in(self.system, self.span)
         for detector in (*self._detectors, *(detector for _, detector in self._monitors)):
-            detector.begin(self.span, connections)
+            detector.begin(self.span, self._connections)
 
     def change(self, change: Change) -> bool:
         """See `Follower`."""
@@ -147,16 +147,16 @@ class Detection:
 
     def take(self, t: Reals, x: Reals, y: Reals) -> int | None:
         """See `Follower.points`; states and algebraic variables apart."""
-        last = None
+        points, last = self._measurement.points(self._connections, t, x, y), None
         for monitor, detector in self._monitors:
-            detector.take(t, x, y)
+            detector.take(points)
             for finding in detector.findings()[:1]:
                 row = min(int(np.searchsorted(t, finding.t)), len(t) - 1)
                 if last is None or row < last:
                     last, self.stop = row, monitor.stop(finding)
-        rows = slice(None if last is None else last + 1)
+        points = points if last is None else points[: last + 1]
         for detector in self._detectors:
-            detector.take(t[rows], x[rows], y[rows])
+            detector.take(points)
         return last
 
 

@@ -1,8 +1,9 @@
-"""The protocol of detectors, and the description of the network that they receive."""
+"""The protocol of detectors, and what they receive: what is connected in a span, and its points."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -12,9 +13,10 @@ from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.devices.network import Bus
 from psmr.network.topology.islands import islands
-from psmr.network.topology.network import buses
+from psmr.network.topology.network import buses, voltage_places
 from psmr.network.topology.remembered import of_devices
 from psmr.study.detectors.finding import Finding
+from psmr.study.detectors.sources import Speeds, by_island, centre_of_inertia, sources_of
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
@@ -32,11 +34,72 @@ class Connections:
         The buses of each connected part.
     faulted
         (buses,) whether a fault is on at each bus.
+    members
+        Places of the sources in service of each island that has any.
+    turning
+        Those of them whose frequency is free: without an infinite bus.
     """
 
     out: frozenset[str]
     islands: list[frozenset[str]]
     faulted: NDArray[np.bool_]
+    members: list[list[int]]
+    turning: tuple[TurningIsland, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TurningIsland:
+    """The places of the sources whose speeds make the frequency of an island, and where it is in words."""
+
+    places: list[int]
+    where: str
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points of a span, K > 0, with what several detectors take from them.
+
+    Attributes
+    ----------
+    t, x, y
+        (K,) times in s, (K, n) states and (K, m) algebraic variables.
+    v
+        (K, buses) magnitudes of the voltages in pu.
+    speeds
+        (K, sources) speeds, in parts of the nominal one.
+    frequencies
+        (K, islands) those of the turning islands, in parts of the nominal one.
+    """
+
+    t: Reals
+    x: Reals
+    y: Reals
+    v: Reals
+    speeds: Reals
+    frequencies: Reals
+
+    def __getitem__(self, rows: slice) -> Points:
+        """Return some of them."""
+        return Points(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+class Measurement:
+    """Makes points from the rows of a run, in order of time; see `Speeds` for why the order matters."""
+
+    def __init__(self, system: System) -> None:
+        self._sources = sources_of(system)
+        self._speeds = Speeds(system, self._sources)
+        self._re, self._im = (part - system.n for part in voltage_places(system))
+
+    def points(self, connections: Connections, t: Reals, x: Reals, y: Reals) -> Points:
+        """Return points of a span in which this is connected."""
+        speeds = self._speeds.of(t, x)
+        means = [
+            centre_of_inertia(speeds[:, island.places], [self._sources[k] for k in island.places])
+            for island in connections.turning
+        ]
+        frequencies = np.column_stack(means) if means else np.empty((len(t), 0))
+        return Points(t, x, y, np.hypot(y[:, self._re], y[:, self._im]), speeds, frequencies)
 
 
 class Detector(Protocol):
@@ -45,8 +108,8 @@ class Detector(Protocol):
     def begin(self, span: Span, connections: Connections) -> None:
         """Start a span."""
 
-    def take(self, t: Reals, x: Reals, y: Reals) -> None:
-        """Take (K,) times in s, (K, n) states and (K, m) algebraic variables, K > 0."""
+    def take(self, points: Points) -> None:
+        """Take the next points of the span."""
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what is beyond a limit so far."""
@@ -56,11 +119,17 @@ def connections_in(system: System, span: Span) -> Connections:
     """Return what is connected in a span."""
     out = span.absent(system)
     faulted = np.zeros(len(buses(system)), dtype=bool)
-    for number, columns, places in _faults_of(system):
-        fault = span.parameters[number][:, columns]
-        if np.count_nonzero(fault):
-            faulted[places[fault.any(axis=1)]] = True
-    return Connections(out, islands(system, out), faulted)
+    for number, columns, at in _faults_of(system):
+        faulted[at[span.parameters[number][:, columns].any(axis=1)]] = True
+    parts, sources = islands(system, out), sources_of(system)
+    members = by_island(parts, out, sources)
+    turning = []
+    for places in members:
+        if all(math.isfinite(sources[k].weight) for k in places):
+            own = [k for k in places if sources[k].machine] or places
+            where = f"in the island of {sources[own[0]].bus}" if len(members) > 1 else ""
+            turning.append(TurningIsland(own, where))
+    return Connections(out, parts, faulted, members, tuple(turning))
 
 
 @of_devices

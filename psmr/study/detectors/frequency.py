@@ -12,41 +12,18 @@ Without a machine it is that of the converters that form the voltage, weighted w
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.network.topology.network import nominal_frequency
-from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.detector import Connections, Points, TurningIsland
 from psmr.study.detectors.finding import Extreme, Finding
-from psmr.study.detectors.sources import Source, Speeds, by_island, centre_of_inertia, sources_of
+from psmr.study.detectors.sources import sources_of
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Island:
-    """The sources whose speeds make the frequency of an island: who, their places, and where in words."""
-
-    members: list[Source]
-    places: list[int]
-    where: str
-
-
-def turning_islands(connections: Connections, sources: tuple[Source, ...]) -> tuple[Island, ...]:
-    """Return the islands whose frequency is free: those without an infinite bus."""
-    groups = by_island(connections.islands, connections.out, sources)
-    found = []
-    for places in groups:
-        if any(math.isinf(sources[k].weight) for k in places):
-            continue
-        turning = [k for k in places if sources[k].machine] or places
-        where = f"in the island of {sources[turning[0]].bus}" if len(groups) > 1 else ""
-        found.append(Island([sources[k] for k in turning], turning, where))
-    return tuple(found)
 
 
 class Frequency:
@@ -75,26 +52,21 @@ class Frequency:
         self.end: Extreme | None = None
         self._band, self._final = band, final
         self._sources, self.f_n = sources_of(system), nominal_frequency(system)
-        self._speeds = Speeds(system, self._sources)
-        self._islands: tuple[Island, ...] = ()
-        self._out: frozenset[str] | None = None
+        self._islands: tuple[TurningIsland, ...] = ()
         # Of each side and island: when first, and the furthest value.
         self._outside: dict[tuple[str, str], tuple[float, float]] = {}
 
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
-        if connections.out != self._out:
-            self._islands = turning_islands(connections, self._sources)
-            self._out = connections.out
+        self._islands = connections.turning
 
-    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+    def take(self, points: Points) -> None:
         """See `Detector`."""
         if self.f_n is None:
             return
         self.end = None
-        speeds = self._speeds.of(t, x)
-        for island in self._islands:
-            speed = centre_of_inertia(speeds[:, island.places], island.members)
+        t = points.t
+        for island, speed in zip(self._islands, points.frequencies.T, strict=True):
             hertz = self.f_n * speed
             low, high = int(hertz.argmin()), int(hertz.argmax())
             if self.lowest is None or hertz[low] < self.lowest.value:
@@ -122,7 +94,8 @@ class Frequency:
             return ()
         found = []
         limits = dict(zip(("below", "above"), self._band, strict=True))
-        signals = tuple(s.speed or s.angle for island in self._islands for s in island.members)
+        members = [self._sources[k] for island in self._islands for k in island.places]
+        signals = tuple(source.speed or source.angle for source in members)
         for (side, where), (t, worst) in self._outside.items():
             limit = self.f_n * limits[side]
             found.append(

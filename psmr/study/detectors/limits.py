@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
-from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
 from psmr.study.events.spans import Span
 
@@ -46,8 +46,9 @@ class Limits:
         """See `Detector`."""
         self._span, self._constant = span, self.system.constant_limits(span.parameters)
 
-    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+    def take(self, points: Points) -> None:
         """See `Detector`."""
+        t, x = points.t, points.x
         at = (self.system.lower_at, self.system.upper_at)
         found = []
         for k, (constant, moving) in enumerate(zip(self._constant, at, strict=True)):
@@ -55,10 +56,8 @@ class Limits:
             if not open_.size:
                 continue
             over = np.flatnonzero(moving[open_] >= 0)
-            column, limits = np.full(open_.size, -1), np.empty((t.size, over.size))
+            column, limits = np.full(open_.size, -1), self._span.values(t, x, points.y, moving[open_[over]])
             column[over] = np.arange(over.size)
-            for j, i in enumerate(open_[over].tolist()):
-                limits[:, j] = self._variable(int(moving[i]), t, x, y)
             rows = np.empty(open_.size, np.int64)
             first_met(np.take(x, open_, axis=1), constant[open_], column, limits, k == 1, rows)
             for j in np.flatnonzero(rows >= 0).tolist():
@@ -78,13 +77,6 @@ class Limits:
         names = self.system.names_x
         found = [Limit(names[i], side, t) for (i, side), t in self._met.items()]
         return tuple(sorted(found, key=lambda limit: limit.t))
-
-    def _variable(self, place: int, t: Reals, x: Reals, y: Reals) -> Reals:
-        """Return (K,) values of the variable at a place in w."""
-        n, m = self.system.n, self.system.m
-        if place < n:
-            return x[:, place]
-        return y[:, place - n] if place < n + m else self._span.held(t)[:, place - n - m]
 
 
 @lean

@@ -18,7 +18,7 @@ from psmr.dae.system.system import System
 from psmr.network.topology.network import is_motor
 from psmr.network.topology.remembered import of_devices
 from psmr.study.criteria import Criteria
-from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
 from psmr.study.events.spans import Span
 
@@ -45,11 +45,11 @@ class Motors:
             [name.rpartition(".")[0] not in connections.out for name in self._names], dtype=bool
         )
 
-    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+    def take(self, points: Points) -> None:
         """See `Detector`."""
         if not self._names:
             return
-        slip = x[:, self._slips]
+        t, slip = points.t, points.x[:, self._slips]
         self._t = float(t[-1])
         self._now = np.where(self._here, slip[-1], 0.0)
         above = slip > self._limit

@@ -21,12 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.network.topology.network import buses, nominal_frequency, voltage_places
+from psmr.network.topology.network import buses, nominal_frequency
 from psmr.study.criteria import Criteria
-from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.detector import Connections, Points, TurningIsland
 from psmr.study.detectors.finding import Finding
-from psmr.study.detectors.frequency import Island, turning_islands
-from psmr.study.detectors.sources import Speeds, centre_of_inertia, sources_of
+from psmr.study.detectors.sources import sources_of
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
@@ -97,37 +96,25 @@ class EndOfRun:
     def __init__(self, system: System, criteria: Criteria, t_end: float) -> None:
         self._system, self._criteria, self._t_end = system, criteria, t_end
         self._sources, self._f_n = sources_of(system), nominal_frequency(system)
-        self._speeds = Speeds(system, self._sources)
-        re, im = voltage_places(system)
-        self._re, self._im = re - system.n, im - system.n
         self._quarter, self._moves, self._ended = 0.0, False, False
-        self._out: frozenset[str] | None = None
+        self._islands: tuple[TurningIsland, ...] = ()
 
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
-        if connections.out != self._out:
-            self._islands: tuple[Island, ...] = turning_islands(connections, self._sources)
-            self._out = connections.out
+        self._islands = connections.turning
         self._moves, self._quarter = span.moves, 0.25 * (self._t_end - span.t)
         self._edges = self._t_end - np.array([2.0, 1.0]) * self._quarter
-        self._frequencies = Ranges(len(self._islands) + sum(len(i.members) for i in self._islands))
-        self._voltages = Ranges(self._re.size)
+        self._frequencies = Ranges(len(self._islands) + sum(len(i.places) for i in self._islands))
+        self._voltages = Ranges(len(connections.faulted))
         self._counted, self._ended = ~connections.faulted, False
         self._before: tuple[float, list[Reals]] | None = None
 
-    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+    def take(self, points: Points) -> None:
         """See `Detector`."""
-        if t[-1] < self._edges[0]:
-            rows = slice(-1, None)
-        else:
-            rows = slice(max(0, int(np.searchsorted(t, self._edges[0])) - 1), None)
-        times, values = (
-            t[rows],
-            [
-                self._frequencies_of(self._speeds.of(t, x)[rows]),
-                np.hypot(y[rows, self._re], y[rows, self._im]),
-            ],
-        )
+        self._ended = bool(points.t[-1] >= self._t_end - ROUNDING)
+        first = min(int(np.searchsorted(points.t, self._edges[0])), len(points.t))
+        points = points[max(0, first - 1) :]  # the point before is kept for the straight line from it
+        times, values = points.t, [self._frequencies_of(points), points.v]
         if self._before is not None:
             times = np.append(self._before[0], times)
             values = [np.vstack(pair) for pair in zip(self._before[1], values, strict=True)]
@@ -142,23 +129,22 @@ class EndOfRun:
         for stretch, within in enumerate(((times >= begin) & (times <= middle), times >= middle)):
             self._frequencies.take(stretch, values[0][within])
             self._voltages.take(stretch, values[1][within])
-        self._ended = bool(t[-1] >= self._t_end - ROUNDING)
 
-    def _frequencies_of(self, speeds: Reals) -> Reals:
-        columns = []
-        for island in self._islands:
-            own = speeds[:, island.places]
-            mean = centre_of_inertia(own, island.members)[:, None]
-            columns += [mean, own - mean]
-        return np.hstack(columns) if columns else np.empty((len(speeds), 0))
+    def _frequencies_of(self, points: Points) -> Reals:
+        columns = [points.speeds[:, :0]]
+        for k, island in enumerate(self._islands):
+            mean = points.frequencies[:, k, None]
+            columns += [mean, points.speeds[:, island.places] - mean]
+        return np.hstack(columns)
 
     def _named(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return what each frequency is in words, and the signals that show it."""
         found: list[tuple[str, tuple[str, ...]]] = []
         for island in self._islands:
-            signals = tuple(source.speed or source.angle for source in island.members)
+            members = [self._sources[k] for k in island.places]
+            signals = tuple(source.speed or source.angle for source in members)
             found.append((f"the frequency{' ' + island.where if island.where else ''}", signals))
-            found += [(f"the speed of {s.name}", (s.speed or s.angle,)) for s in island.members]
+            found += [(f"the speed of {s.name}", (s.speed or s.angle,)) for s in members]
         return found
 
     def _moving(self) -> list[tuple[float, float, str, str, float, tuple[str, ...]]]:

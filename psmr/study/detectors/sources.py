@@ -66,14 +66,10 @@ def sources_of(system: System) -> tuple[Source, ...]:
     return tuple(found)
 
 
-def angles_of(system: System, span: Span, members: Sequence[Source], t: Reals, x: Reals) -> Reals:
-    """Return (K, members) angles in rad at (K,) times of a span with (K, n) states."""
+def angles_of(system: System, span: Span, members: Sequence[Source], t: Reals, x: Reals, y: Reals) -> Reals:
+    """Return (K, members) angles in rad at points of a span; that of an infinite bus is a held input."""
     places = np.array([system.index(source.angle) for source in members], dtype=np.intp)
-    if (places < system.n).all():
-        return np.asarray(x[:, places])
-    held = system.n + system.m
-    kept = span.held(t)
-    return np.column_stack([x[:, k] if k < system.n else kept[:, k - held] for k in places])
+    return span.values(t, x, y, places)
 
 
 class Speeds:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.system.system import System
-from psmr.network.topology.network import buses, voltage_places
+from psmr.network.topology.network import buses
 from psmr.study.criteria import Criteria
-from psmr.study.detectors.detector import Connections
+from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Extreme, Finding
 from psmr.study.events.spans import Span
 
@@ -73,8 +73,8 @@ class Voltages:
     ----------
     lowest, highest
         Of all points.
-    end, end_highest
-        Of the last point.
+    end
+        The lowest of the last point; None where a fault is on at each bus.
     """
 
     def __init__(
@@ -83,10 +83,8 @@ class Voltages:
         self.lowest: Extreme | None = None
         self.highest: Extreme | None = None
         self.end: Extreme | None = None
-        self.end_highest: Extreme | None = None
         self.bands = tuple(bands)
         self._places, self._ends = buses(system), ends
-        self._parts = np.stack(voltage_places(system)) - system.n
         count = len(self._places)
         self._limits = np.array([band.limit for band in bands])
         self._above = np.array([band.above for band in bands])
@@ -103,12 +101,11 @@ class Voltages:
         """See `Detector`."""
         self._counted = ~connections.faulted
 
-    def take(self, t: Reals, x: Reals, y: Reals) -> None:
+    def take(self, points: Points) -> None:
         """See `Detector`."""
         if not self._places:
             return
-        re, im = self._parts
-        v = np.hypot(y[:, re], y[:, im])
+        t, v = points.t, points.v
         if self._first is None:
             self._first = float(t[0])
             self._began_inside = (v[0] >= self._ends[0]) & (v[0] <= self._ends[1])
@@ -120,9 +117,10 @@ class Voltages:
             self.lowest = self._extreme(t, v, low)
         if high[0] >= 0 and (self.highest is None or v[high] > self.highest.value):
             self.highest = self._extreme(t, v, high)
-        row, self._ended = len(t) - 1, v[-1]
-        self.end = self._extreme(t, v, (row, int(v[-1].argmin())))
-        self.end_highest = self._extreme(t, v, (row, int(v[-1].argmax())))
+        self._ended = np.where(self._counted, v[-1], np.nan)
+        self.end = None
+        if self._counted.any():
+            self.end = self._extreme(t, v, (len(t) - 1, int(np.nanargmin(self._ended))))
 
     def _extreme(self, t: Reals, v: Reals, at: tuple[int, int]) -> Extreme:
         return Extreme(float(v[at]), f"at {self._places[at[1]]}", float(t[at[0]]))
@@ -156,14 +154,7 @@ class Voltages:
         t, bus = found[0]
         side = "above" if band.above else "below"
         worst = longest.where.removeprefix("at ")
-        others = len(found) - 1
-        more = (
-            ""
-            if not others
-            else ", and so was 1 other bus"
-            if others == 1
-            else f", and so were {others} other buses"
-        )
+        more = _more(len(found) - 1, "and so was", "and so were")
         return Finding(
             t,
             band.what,
@@ -178,7 +169,7 @@ class Voltages:
         )
 
     def _of_end(self) -> tuple[Finding, ...]:
-        if self.end is None or self.end_highest is None:
+        if self.end is None:
             return ()
         found = []
         for limit, outside, furthest, side in (
@@ -190,14 +181,7 @@ class Voltages:
                 continue
             place = int(beyond[furthest(self._ended[beyond])])
             bus, v = self._places[place], float(self._ended[place])
-            others = beyond.size - 1
-            more = (
-                ""
-                if not others
-                else ", and 1 more bus is"
-                if others == 1
-                else f", and {others} more buses are"
-            )
+            more = _more(beyond.size - 1, "as is", "as are")
             found.append(
                 Finding(
                     self.end.t, "voltage at the end", bus, v, float(limit), "pu", "amber",
@@ -206,6 +190,12 @@ class Voltages:
                 )
             )  # fmt: skip
         return tuple(found)
+
+
+def _more(others: int, one: str, several: str) -> str:
+    if not others:
+        return ""
+    return f", {one} 1 more bus" if others == 1 else f", {several} {others} more buses"
 
 
 @lean

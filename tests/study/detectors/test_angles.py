@@ -122,8 +122,8 @@ def test_the_slacks_angle_changes_no_verdict(wscc9, tmp_path, slack_deg):
     )
     assert run.stopped is None
     assert run.outcome.out_of_step is None
-    # The figure with the slack at 0 degrees.
-    assert run.outcome.angle_spread.value == pytest.approx(121.8, abs=0.05)
+    # The figure with the slack at 0 degrees and a tolerance of 1e-8; the largest point is below it.
+    assert run.outcome.angle_spread.value == pytest.approx(121.853, abs=0.05)
 
 
 def test_a_loss_names_both_groups_and_the_signals_that_show_it(system):

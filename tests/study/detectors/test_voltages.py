@@ -116,11 +116,11 @@ def test_other_buses_that_are_beyond_a_limit_are_counted(system):
         x, y = made_points(system, t, voltages=voltages)
         (seen,) = found(detected(system, t, x, y, CRITERIA), "low voltage")
         (end,) = found(detected(system, t, x, y, CRITERIA), "voltage at the end")
-        assert ("1 other bus." in seen.sentence, "2 other buses." in seen.sentence) == (
+        assert ("1 more bus." in seen.sentence, "2 more buses." in seen.sentence) == (
             number == 1,
             number == 2,
         )
-        assert ("1 more bus is." in end.sentence, "2 more buses are." in end.sentence) == (
+        assert ("1 more bus." in end.sentence, "2 more buses." in end.sentence) == (
             number == 1,
             number == 2,
         )
