@@ -26,11 +26,15 @@ def show(*what: Any) -> None:
 
 
 def give_table(
-    arguments: argparse.Namespace, table: pd.DataFrame, head: str, figure: str | None = None
+    arguments: argparse.Namespace,
+    table: pd.DataFrame,
+    head: str,
+    figure: str | None = None,
+    left: bool = False,
 ) -> None:
     """Write a table where -o asks for it, and show it as text under a heading or as JSON.
 
-    `figure` is a file that the command has written before.
+    `figure` is a file that the command has written before; with `left` the columns of text are aligned left.
     """
     if arguments.output:
         from psmr.study.output.files import write_text
@@ -40,7 +44,16 @@ def give_table(
         print_json(table.to_dict("records"))
         return
     show(head)
-    show(table.to_string(index=False, float_format=lambda value: f"{value:.5g}", na_rep=""))
+    if left:
+        table = table.apply(lambda column: column.str.ljust(column.str.len().max()))
+    show(
+        table.to_string(
+            index=False,
+            float_format=lambda value: f"{value:.5g}",
+            na_rep="",
+            justify="left" if left else None,
+        )
+    )
     tell_written(figure, arguments.output)
 
 

@@ -19,6 +19,7 @@ from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.base.numbers import real_in, whole_in
 from psmr.base.optional import broken_package, fails
 from psmr.cli.commands import (
+    cases,
     check,
     convert,
     deformation,
@@ -44,7 +45,21 @@ from psmr.cli.ending import (
 )
 
 # In the order in which the help lists them.
-COMMANDS = (run, sweep, check, plot, modes, partition, deformation, tune, explain, convert, reproduce, warmup)
+COMMANDS = (
+    run,
+    cases,
+    sweep,
+    check,
+    plot,
+    modes,
+    partition,
+    deformation,
+    tune,
+    explain,
+    convert,
+    reproduce,
+    warmup,
+)
 
 # New objects after which Python looks for unreachable ones. With its 700, and the walk through everything at
 # exit, that took a quarter of the processor time of `psmr run` on WSCC-9 (measured).

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from psmr.base.errors import InputError
+from psmr.base.errors import InputError, shown
 from psmr.base.files import require_replaceable, require_suffix
 from psmr.base.numbers import real_in, whole_in
 
@@ -18,7 +19,12 @@ def case_options(
     command: argparse.ArgumentParser, metavar: str = "CASE", help: str = "case file", start: bool = True
 ) -> None:
     """Add the case file, and how it is read; with `start`, how its power flow is solved, too."""
-    command.add_argument("case", metavar=metavar, help=f"{help}; - reads standard input")
+    command.add_argument(
+        "case",
+        type=input_file,
+        metavar=metavar,
+        help=f"{help}, or a name that `psmr cases` lists; - reads standard input",
+    )
     group = command.add_argument_group("reading a case")
     group.add_argument(
         "--format",
@@ -76,6 +82,23 @@ def path(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("the path is empty; name a file or folder, or leave the option out")
     return text
+
+
+def input_file(text: str) -> str:
+    """Return the path of a case, study or sweep: a file, or else the one of this name that ships with psmr."""
+    if text == "-" or os.path.exists(text) or not text:
+        return text
+    from psmr.files.shipped import case_path
+
+    try:
+        return str(case_path(text))
+    except InputError as error:
+        # What looks like a file is reported by whoever reads it.
+        if os.path.splitext(text)[1]:
+            return text
+        raise argparse.ArgumentTypeError(
+            f"there is no file {shown(text)}, and {str(error).partition(': ')[2]}"
+        ) from error
 
 
 def require_targets(targets: Mapping[str, str | None], suffixes: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 from psmr.base.arguments import check_arguments
@@ -11,6 +12,8 @@ from psmr.network.case.case import Case
 FOLDER = Path(__file__).parents[1] / "cases"
 """In a checkout a symbolic link to the folder at its top."""
 
+KINDS = ("case", "study", "sweep")
+
 
 def case_path(name: str) -> Path:
     """Return the path of a case, or of another file, that ships with psmr.
@@ -18,7 +21,8 @@ def case_path(name: str) -> Path:
     Parameters
     ----------
     name
-        Of a case file without its suffix, ``"wscc9"``, or of a file with its folder, ``"wscc9/fault.toml"``.
+        Of a case file without its suffix, ``"wscc9"``, or of a file with its folder, ``"wscc9/fault.toml"``;
+        of that the suffix .toml may be left out.
 
     Raises
     ------
@@ -30,8 +34,9 @@ def case_path(name: str) -> Path:
     if name in known:
         return known[name]
     files = {file.relative_to(FOLDER).as_posix(): file for file in FOLDER.glob("*/*") if file.is_file()}
-    if name in files:
-        return files[name]
+    for file in (name, f"{name}.toml"):
+        if file in files:
+            return files[file]
     if not known:
         raise InputError(
             f"there are no cases in {FOLDER}; in a checkout it is a symbolic link to the folder cases"
@@ -52,6 +57,22 @@ def case(name: str) -> Case:
     from psmr.files.read import read_case
 
     return read_case(case_path(name))
+
+
+def listed() -> list[dict[str, str]]:
+    """Return name, kind (case, study or sweep) and title of every file of these kinds that ships with psmr.
+
+    A name is what `case_path` and the commands take: that of a case alone, of a study or sweep with its folder.
+    """
+    rows = []
+    for file in sorted(FOLDER.glob("*/*.toml")):
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        kind = document.get("format", "").removeprefix("psmr-")
+        if kind in KINDS:
+            name = file.stem if kind == "case" else f"{file.parent.name}/{file.stem}"
+            rows.append({"folder": file.parent.name, "kind": kind, "name": name, "title": document["name"]})
+    rows.sort(key=lambda row: (row.pop("folder"), KINDS.index(row["kind"])))
+    return rows
 
 
 def _cases() -> dict[str, Path]:

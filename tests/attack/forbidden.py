@@ -38,7 +38,13 @@ CHOICES = ("type", "model", "method", "predictor", "solution", "interpolation", 
 
 TOML_CASES = (
     *("wscc9/wscc9", "wscc9/wscc9-ibr", "wscc9/wscc9-gfm", "wscc9/wscc9-renewable", "wscc9/wscc9-emt"),
-    *("wscc9/sauer-pai", "kundur/kundur", "kundur/thyristor", "new-england/new-england", "microgrid/pogaku"),
+    *(
+        "wscc9/sauer-pai",
+        "kundur/kundur",
+        "kundur/thyristor",
+        "new-england/new-england",
+        "microgrid/microgrid",
+    ),
 )
 STUDIES = ("wscc9/fault", "wscc9/fault-ibr", "wscc9/load-trip", "kundur/fault", "microgrid/load-trip")
 SWEEPS = ("wscc9/clearing-time", "wscc9/stability", "kundur/damping", "new-england/n-1")

@@ -1,14 +1,17 @@
 """The cases that ship with psmr, in a checkout and in a wheel."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import psmr
+from psmr.cli import main
 from psmr.errors import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -92,3 +95,46 @@ def test_a_wheel_has_the_cases(tmp_path):
         str(elsewhere / "psmr" / "__init__.py"),
         "9 39 6",
     ]  # six sets in wscc9-static-sets.csv
+
+
+def test_the_list_names_what_the_commands_take(capsys):
+    """Each name of `psmr cases` is that of a file; a case is also read by its name in Python."""
+    assert main(["cases", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {"kind": "study", "name": "wscc9/fault", "title": "WSCC 9-bus, fault at bus 5"} in rows
+    assert {row["kind"] for row in rows} == {"case", "study", "sweep"}
+    for row in rows:
+        document = tomllib.loads(psmr.case_path(row["name"]).read_text())
+        assert (document["format"], document["name"]) == (f"psmr-{row['kind']}", row["title"])
+
+
+def test_a_command_takes_a_name_where_there_is_no_such_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", "wscc9/fault"]) == 0
+    shipped = capsys.readouterr().out
+    assert "FEM" in shipped
+    # A file of this name comes first.
+    (tmp_path / "wscc9").mkdir()
+    (tmp_path / "wscc9" / "fault").write_text("")
+    assert main(["explain", "wscc9/fault"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["modes", "wscc8"],
+            "there is no file 'wscc8', and no case of psmr is called that; did you mean 'wscc9'?",
+        ),
+        (["run", "wscc9/falt"], "did you mean 'wscc9/fault.toml'?"),
+        (["run", "mine/falt.toml"], "mine/falt.toml: cannot be read: No such file or directory"),
+    ],
+)
+def test_a_command_with_a_name_that_nothing_has(arguments, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main(arguments)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    assert words in capsys.readouterr().err

@@ -203,7 +203,7 @@ def test_converters_alone_share_a_loss_of_load(microgrid):
 def test_case_file_has_the_numbers_of_the_paper(microgrid):
     from tests.conftest import ROOT
 
-    case = read_case(ROOT / "cases" / "microgrid" / "pogaku.toml")
+    case = read_case(ROOT / "cases" / "microgrid" / "microgrid.toml")
     for row, expected in zip(case.generators, microgrid.generators, strict=True):
         given, paper = row.devices[0].parameters, expected.devices[0].parameters
         assert given.keys() == paper.keys()

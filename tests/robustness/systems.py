@@ -37,7 +37,13 @@ class Source:
 
 def _own() -> dict[str, Source]:
     toml = ("wscc9/wscc9", "wscc9/wscc9-gfm", "wscc9/wscc9-ibr", "wscc9/wscc9-renewable", "wscc9/sauer-pai")
-    toml += ("kundur/kundur", "kundur/dc", "kundur/thyristor", "microgrid/pogaku", "new-england/new-england")
+    toml += (
+        "kundur/kundur",
+        "kundur/dc",
+        "kundur/thyristor",
+        "microgrid/microgrid",
+        "new-england/new-england",
+    )
     found = {name.rpartition("/")[2]: Source(ROOT, f"cases/{name}.toml") for name in toml}
     for name in ("kundur", "manual", "tgr", "thyristor"):
         found[f"{name}-dyr"] = Source(ROOT, "cases/kundur/kundur.raw", f"cases/kundur/{name}.dyr")

@@ -43,7 +43,7 @@ torque_b = 0.0
 
 CASES = (
     *("wscc9", "wscc9-motor", "wscc9-gfm", "wscc9-ibr", "wscc9-renewable", "sauer-pai", "kundur", "dc"),
-    *("thyristor", "manual-dyr", "pogaku", "new-england", "new-england-dyr"),
+    *("thyristor", "manual-dyr", "microgrid", "new-england", "new-england-dyr"),
 )
 
 KINDS = {"fault": 0.32, "line": 0.22, "generator": 0.12, "load": 0.16, "ramp": 0.08, "set-point": 0.06}

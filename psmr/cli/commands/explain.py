@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from psmr.cli.console import print_json, show
-from psmr.cli.options import add_command
+from psmr.cli.options import add_command, input_file
 
 
 def add(subparsers: Any) -> None:
@@ -18,7 +18,12 @@ def add(subparsers: Any) -> None:
         "describe, step by step, what the solver does in one macro step",
         "psmr explain cases/wscc9/fault.toml",
     )
-    explain.add_argument("study", metavar="STUDY", help="study file; - reads it from standard input")
+    explain.add_argument(
+        "study",
+        type=input_file,
+        metavar="STUDY",
+        help="study file, or a name that `psmr cases` lists; - reads it from standard input",
+    )
 
 
 def command(arguments: argparse.Namespace) -> None:

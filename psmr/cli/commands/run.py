@@ -8,7 +8,7 @@ from typing import Any
 
 from psmr.base.files import PARQUET, TABLES
 from psmr.cli.console import Progress, is_large, list_written, print_json, show
-from psmr.cli.options import add_command, output_option
+from psmr.cli.options import add_command, input_file, output_option
 
 
 def add(subparsers: Any) -> None:
@@ -16,7 +16,12 @@ def add(subparsers: Any) -> None:
     run = add_command(
         subparsers, "run", command, "run a study file", "psmr run cases/wscc9/fault.toml -o out"
     )
-    run.add_argument("study", metavar="STUDY", help="study file (TOML); - reads it from standard input")
+    run.add_argument(
+        "study",
+        type=input_file,
+        metavar="STUDY",
+        help="study file (TOML), or a name that `psmr cases` lists; - reads it from standard input",
+    )
     run.add_argument(
         "--figure", action="store_true", help="write run.svg: trajectories with the events marked"
     )

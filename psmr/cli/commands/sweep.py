@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from psmr.cli.console import Progress, list_written, print_json, show
-from psmr.cli.options import add_command, output_option
+from psmr.cli.options import add_command, input_file, output_option
 
 
 def add(subparsers: Any) -> None:
@@ -18,7 +18,9 @@ def add(subparsers: Any) -> None:
         "run a study at every combination of what a sweep file varies",
         "psmr sweep cases/new-england/n-1.toml -o out",
     )
-    sweep.add_argument("sweep", metavar="SWEEP", help="sweep file (TOML)")
+    sweep.add_argument(
+        "sweep", type=input_file, metavar="SWEEP", help="sweep file (TOML), or a name that `psmr cases` lists"
+    )
     where = sweep.add_mutually_exclusive_group()
     where.add_argument(
         "--workers", type=int, metavar="N", help="processes on this machine (default: one for each core)"

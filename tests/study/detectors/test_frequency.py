@@ -83,7 +83,7 @@ def test_a_loss_of_all_load_is_red_for_frequency_and_voltage():
 @pytest.fixture(scope="module")
 def microgrid():
     """Three converters that form the voltage, no machine, 50 Hz."""
-    return psmr.build(psmr.case("pogaku"))
+    return psmr.build(psmr.case("microgrid"))
 
 
 def test_converters_that_form_the_voltage_alone_have_a_frequency(microgrid):
