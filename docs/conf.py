@@ -19,6 +19,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "sphinx_design",
     "sphinx-mathjax-offline",  # the pages show their formulas without a network
     "equations",
     "gallery",

@@ -348,7 +348,7 @@ def test_wrong_arguments_get_a_sentence(things, monkeypatch):
                     wrong.append(f"{name}({parameter.name}={label}): {found}")
     assert not wrong, "\n".join(wrong)
     assert seen >= set(psmr.__all__) - LEFT_OUT
-    # docs/reliability.md has the figures.
+    # docs/benchmarks/reliability.md has the figures.
     assert counted["refused"] > 7000
 
 

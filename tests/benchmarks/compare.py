@@ -1,4 +1,4 @@
-"""psmr beside ANDES: the tables and the figure of docs/comparison.md, in some minutes.
+"""psmr beside ANDES: the tables and the figure of docs/benchmarks/comparison.md, in some minutes.
 
 Run ``python -m tests.benchmarks.compare`` from the repository's root: it prints the tables as Markdown;
 ``--page`` also writes them and the figure to docs/figures. One thread; times are processor time.

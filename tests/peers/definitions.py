@@ -1,6 +1,6 @@
 """psmr's cases with the options and definitions of ANDES, where the two programs differ by choice.
 
-Each is a difference that docs/comparison.md explains; what is left after them is to agree.
+Each is a difference that docs/benchmarks/comparison.md explains; what is left after them is to agree.
 """
 
 from __future__ import annotations

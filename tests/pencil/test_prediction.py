@@ -67,7 +67,7 @@ def test_a_correction_takes_the_error_through_the_macro_step():
 @pytest.mark.parametrize("h_slow", [0.02, 0.01, 0.005])
 def test_stiff_plants_beside_an_explicit_prediction(plants, linear, h_slow):
     found = amplification(linear, fem(plants.partition(), h_slow))
-    # Measured 47.6, 23.1 and 11.0; bus voltages are off by 0.8, 0.4 and 0.1 pu (docs/choosing.md).
+    # Measured 47.6, 23.1 and 11.0; bus voltages are off by 0.8, 0.4 and 0.1 pu (docs/benchmarks/schemes.md).
     assert found.gain > 10.0
     assert found.breaks_down
     assert found.variable.rpartition(".")[0] in plants.plants

@@ -40,7 +40,7 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
     machine off, whatever S(1.2) says. The filter of IEEEST is written so that each numerator has the
     denominators that it needs. Source: PSS/E, Model Library, IEEET1; for the curve of exciters the practice
     of ANDES; for machines and IEEEST traces of PSS/E
-    (docs/psse.md).
+    (docs/benchmarks/psse.md).
     """
     found, notes = dict(given), []
     if model in MACHINES and found.get("s_10") == 0 < found.get("s_12", 0.0):

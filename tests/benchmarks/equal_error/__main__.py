@@ -4,7 +4,7 @@ The first round finds which fixed steps and tolerances have the errors of `Varia
 the costs anew, every second one from the last to the first, so that none always follows the same run.
 
 Appends a round of rows after another to docs/figures/performance.jsonl, and goes on where it was broken off;
-``python -m tests.benchmarks.equal_error.page`` writes docs/performance.md from them. One thread.
+``python -m tests.benchmarks.equal_error.page`` writes docs/benchmarks/performance.md from them. One thread.
 """
 
 from __future__ import annotations

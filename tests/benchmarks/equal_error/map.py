@@ -1,6 +1,6 @@
 """The page "when multirate pays": ``python -m tests.benchmarks.equal_error.map [ROUNDS ...]``.
 
-Makes docs/when-multirate-pays.md and its figure from docs/figures/when-multirate-pays.jsonl.
+Makes docs/benchmarks/when-multirate-pays.md and its figure from docs/figures/when-multirate-pays.jsonl.
 Files of rounds that `stays_fast` wrote are gathered in the
 former first, with the median of what a run cost.
 """
@@ -63,7 +63,7 @@ def main() -> None:
         scatter=f"{_scatter(points, fit):.1f}",
         sides=_misplaced(points, fit),
     )
-    (DOCS / "when-multirate-pays.md").write_text(page, encoding="utf-8")
+    (DOCS / "benchmarks" / "when-multirate-pays.md").write_text(page, encoding="utf-8")
 
 
 def _costed(study: Study) -> Study:

@@ -1,4 +1,4 @@
-"""Write docs/performance.md and its figures: ``python -m tests.benchmarks.equal_error.page [ROUNDS ...]``.
+"""Write docs/benchmarks/performance.md and its figures: ``python -m tests.benchmarks.equal_error.page [ROUNDS ...]``.
 
 Makes them from docs/figures/performance.jsonl and the files of `map` and `smoothness` beside it. Files of
 rounds that the measurements wrote (the grid, `peers`, `large`) are gathered in the first one
@@ -60,7 +60,7 @@ def main() -> None:
         multirate=_multirate(grid),
         peers=_peers(others, grid),
         agreement=_agreement(others),
-        figures="\n\n".join(f"![Work against precision: {what}](figures/{name})" for what, name in names),
+        figures="\n\n".join(f"![Work against precision: {what}](../figures/{name})" for what, name in names),
         following=_following(grid),
         smoothness=_smoothness(smooth),
         smooth_version=versions(SMOOTHNESS)[0],
@@ -75,7 +75,7 @@ def main() -> None:
         exceptions=_exceptions(grid),
         **_slow_and_fast(grid),
     )
-    (DOCS / "performance.md").write_text(page, encoding="utf-8")
+    (DOCS / "benchmarks" / "performance.md").write_text(page, encoding="utf-8")
 
 
 def _slow_and_fast(grid: Sequence[Study]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Measured rows as lines of JSON: a line for each round of each study, appended as it ends.
 
-The lines are what docs/performance.md and docs/when-multirate-pays.md are made from; a measurement that was
+The lines are what docs/benchmarks/performance.md and docs/benchmarks/when-multirate-pays.md are made from; a measurement that was
 broken off goes on after the last one.
 """
 
