@@ -15,8 +15,11 @@ import psmr
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs/papers").glob("*.md")),
+    *(
+        page
+        for folder in ("", "benchmarks", "papers")
+        for page in sorted((ROOT / "docs" / folder).glob("*.md"))
+    ),
 ]
 # Carried out by tests/test_readme.py, which also looks at what they print.
 ELSEWHERE = ("README.md", "getting-started.md", "extending.md", "events.md")

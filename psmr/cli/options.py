@@ -85,7 +85,7 @@ def path(text: str) -> str:
 
 
 def input_file(text: str) -> str:
-    """Return the path of a case, study or sweep: a file, or else the one of this name that ships with psmr."""
+    """Return the path of a case, study or sweep: a file, or else one that ships with psmr."""
     if text == "-" or os.path.exists(text) or not text:
         return text
     from psmr.files.shipped import case_path

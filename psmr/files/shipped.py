@@ -62,7 +62,7 @@ def case(name: str) -> Case:
 def listed() -> list[dict[str, str]]:
     """Return name, kind (case, study or sweep) and title of every file of these kinds that ships with psmr.
 
-    A name is what `case_path` and the commands take: that of a case alone, of a study or sweep with its folder.
+    A name is what `case_path` and the commands take: that of a case, or of a study or sweep with its folder.
     """
     rows = []
     for file in sorted(FOLDER.glob("*/*.toml")):

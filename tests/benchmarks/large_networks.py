@@ -1,7 +1,8 @@
 """pandapower's networks with standard dynamics: building, a fault at one and at two rates, memory, stability.
 
 Run ``python -m tests.benchmarks.large_networks [--modes | --seeds N] [NAME ...]`` from the repository; it
-prints what docs/benchmarks/large.md has. Times are wall-clock seconds on one thread, with kernels compiled before.
+prints what docs/benchmarks/large.md has. Times are wall-clock seconds on one thread, with kernels compiled
+before.
 """
 
 from __future__ import annotations

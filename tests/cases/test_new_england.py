@@ -103,7 +103,7 @@ def test_the_case_with_plants_is_the_one_that_is_measured():
 
 
 def test_the_ripple_of_five_plants_is_followed_in_two_steps():
-    """Plants, speeds and bus voltages where macro steps end; docs/benchmarks/when-multirate-pays.md has 2.0e-4."""
+    """Plants, speeds and bus voltages where macro steps end; docs/benchmarks has 2.0e-4."""
     plants = plants_in("new-england", 5)
     study = read_study(CASES / "ripple.toml")
     system, recipe = prepare(study)

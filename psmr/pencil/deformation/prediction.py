@@ -34,8 +34,9 @@ from psmr.pencil.operator.step_operator import factorised
 
 Reals = NDArray[np.float64]
 
-# Above it what the slow variables excite comes back larger than it was. Measured (docs/benchmarks/schemes.md): bus
-# voltages err by 0.08 pu at most where the gain is below 0.9, by 0.1 pu and more from 1.5 on.
+# Above it what the slow variables excite comes back larger than it was. Measured
+# (docs/benchmarks/schemes.md): bus voltages err by 0.08 pu at most where the gain is below 0.9, by 0.1 pu and
+# more from 1.5 on.
 LARGEST_GAIN = 1.0
 
 # Power iterations: those that turn the vector, and those over which its growth is averaged.

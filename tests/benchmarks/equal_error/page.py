@@ -1,8 +1,8 @@
-"""Write docs/benchmarks/performance.md and its figures: ``python -m tests.benchmarks.equal_error.page [ROUNDS ...]``.
+"""Write docs/benchmarks/performance.md and its figures.
 
-Makes them from docs/figures/performance.jsonl and the files of `map` and `smoothness` beside it. Files of
-rounds that the measurements wrote (the grid, `peers`, `large`) are gathered in the first one
-before, with the median of what a run cost.
+``python -m tests.benchmarks.equal_error.page [ROUNDS ...]`` makes them from docs/figures/performance.jsonl
+and the files of `map` and `smoothness` beside it. Files of rounds that the measurements wrote (the grid,
+`peers`, `large`) are gathered in the first one before, with the median of what a run cost.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Measured rows as lines of JSON: a line for each round of each study, appended as it ends.
 
-The lines are what docs/benchmarks/performance.md and docs/benchmarks/when-multirate-pays.md are made from; a measurement that was
-broken off goes on after the last one.
+The lines are what docs/benchmarks/performance.md and docs/benchmarks/when-multirate-pays.md are made
+from; a measurement that was broken off goes on after the last one.
 """
 
 from __future__ import annotations

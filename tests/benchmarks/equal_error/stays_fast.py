@@ -2,8 +2,8 @@
 
 Cost and error of `VariableStep` and fixed multirate schemes on cases with converters in full whose ripple
 never ends. Costs are processor times of the run after its first 40 ms. Appends a round of rows
-after another, from which ``python -m tests.benchmarks.equal_error.map`` makes docs/benchmarks/when-multirate-pays.md,
-and goes on where it was broken off.
+after another, from which ``python -m tests.benchmarks.equal_error.map`` makes
+docs/benchmarks/when-multirate-pays.md, and goes on where it was broken off.
 """
 
 from __future__ import annotations
