@@ -1,12 +1,14 @@
 """Errors are measured against the size of the disturbance."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import psmr
+from psmr.integrate.constants import TUNED
 from psmr.integrate.control import disturbance as module
 from psmr.integrate.control.disturbance import (
-    MEMORY,
     SO_FAR,
     Disturbance,
     begin_disturbance,
@@ -62,7 +64,7 @@ def test_a_severe_fault_costs_no_more_steps(case, monkeypatch):
     system, _, _, bus = case
     fault = [psmr.Fault(bus=bus, start=1.0, clear=1.1)]
     run = psmr.simulate(system, t_end=5.0, events=fault, certify=False)
-    monkeypatch.setattr(module, "LEAST_SIZE", 1.0)
+    monkeypatch.setattr(module, "TUNED", replace(TUNED, negligible=1.0))
     before = psmr.simulate(system, t_end=5.0, events=fault, certify=False)
     assert len(run.t) <= 1.02 * len(before.t)
 
@@ -97,7 +99,7 @@ def test_angles_and_phasors_turn_with_the_common_angle(wscc9):
 
 
 def test_the_size_of_a_disturbance():
-    """The jump, then the largest deviation so far; what drifts counts by what it turns in `MEMORY`."""
+    """The jump, then the largest deviation so far; what drifts counts by what it turns in `TUNED.memory`."""
     least, angle = 1e-3, np.array([1], np.uint32)
     known = Disturbance(np.array([4.0, 0.0]), angle, np.array([least, least]))
     w = np.array([4.4, 0.02, 7.0, 0.0])  # further entries are inputs and the time
@@ -113,7 +115,7 @@ def test_the_size_of_a_disturbance():
     for _ in range(int(60.0 / h)):  # 3 rad
         w[1] += rate * h
         follow_disturbance(known, size_with(known, w), h, w)
-    assert rate * MEMORY < known.size[SO_FAR] < rate * (MEMORY + h)
+    assert rate * TUNED.memory < known.size[SO_FAR] < rate * (TUNED.memory + h)
     w[1] = np.nan
     assert np.isfinite(size_with(known, w))
 

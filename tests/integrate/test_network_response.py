@@ -6,7 +6,8 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.errors import SingularError
-from psmr.integrate.step.network_response import LEAST, response_matrix, some_of_solution
+from psmr.integrate.constants import TUNED
+from psmr.integrate.step.network_response import response_matrix, some_of_solution
 
 
 def network(size: int, seed: int) -> sparse.csc_array:
@@ -50,7 +51,7 @@ def test_the_response_is_minus_the_solution_without_its_small_entries():
     )
     read = np.array([2, 60, 61])
     whole = -np.linalg.solve(matrix.toarray()[:size, :size], forced.toarray())[read]
-    whole[np.abs(whole) < LEAST * np.abs(whole).max(axis=1)[:, None]] = 0.0
+    whole[np.abs(whole) < TUNED.negligible * np.abs(whole).max(axis=1)[:, None]] = 0.0
     found = response_matrix(sparse.csr_array(matrix), np.arange(size), np.arange(size), fast, read)
     np.testing.assert_allclose(found.toarray(), whole, rtol=1e-9, atol=1e-12)
 

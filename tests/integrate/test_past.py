@@ -8,6 +8,7 @@ import pytest
 import partitioning
 import psmr
 from psmr import Multirate, SingleRate
+from psmr.integrate.constants import TUNED
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.solve.block import make_block
 from psmr.integrate.step.engine import ProgramEngine
@@ -15,7 +16,6 @@ from psmr.integrate.step.past import (
     CONTINUED,
     DEPTH,
     HERE,
-    PROBE,
     REPEATED,
     forget,
     keep,
@@ -95,7 +95,7 @@ def test_what_takes_one_iteration_is_left_alone():
     ring = Ring()
     while ring.past.costs[0, HERE] > 2.0:
         learn(ring.past, 0, HERE, 1.9)
-    for k in range(3 * PROBE):
+    for k in range(3 * TUNED.other_start_every):
         assert ring.begin(0.1 * k)[0] == HERE
         ring.keep(0.1 * k, k, k)
     assert np.isnan(ring.past.times).all()
@@ -120,11 +120,11 @@ def test_the_dearer_start_is_tried_now_and_then():
     learn(ring.past, 0, HERE, 4.0)
     learn(ring.past, 0, CONTINUED, 6.0)
     learn(ring.past, 0, REPEATED, 1.0)
-    kinds = [ring.begin(0.4)[0] for _ in range(2 * PROBE)]
+    kinds = [ring.begin(0.4)[0] for _ in range(2 * TUNED.other_start_every)]
     assert kinds.count(CONTINUED) == 2
     while ring.past.costs[0, CONTINUED] > 4.0:
         learn(ring.past, 0, CONTINUED, 3.0)
-    kinds = [ring.begin(0.4)[0] for _ in range(2 * PROBE)]
+    kinds = [ring.begin(0.4)[0] for _ in range(2 * TUNED.other_start_every)]
     assert kinds.count(HERE) == 2
 
 

@@ -5,7 +5,8 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.integrate.step.validity import EVERY, next_trial
+from psmr.integrate.constants import TUNED
+from psmr.integrate.step.validity import next_trial
 
 PLANTS = [f"G{k}_full" for k in (30, 32, 34, 36, 38)]
 BUSES = [f"bus{k}" for k in (30, 32, 34, 36, 38)]
@@ -111,13 +112,13 @@ def test_the_response_follows_a_frequency_that_falls_for_long(drifting):
 @pytest.mark.parametrize(
     ("gain", "age", "start", "due"),
     [
-        (0.0, 5, 5, 5 + EVERY),
-        (0.02, 5, 5, 5 + EVERY),
+        (0.0, 5, 5, 5 + TUNED.trial_every),
+        (0.02, 5, 5, 5 + TUNED.trial_every),
         (0.16, 5, 5, 6),  # reaches 0.2 at 6.25
         (0.19, 5, 5, 6),  # reaches it before the next macro step, which is the first that can be tried
         (0.5, 5, 0, 2),
         (0.4, 1, 0, 1),
-        (0.21, 6, 0, EVERY),
+        (0.21, 6, 0, TUNED.trial_every),
     ],
 )
 def test_the_next_trial_is_where_the_gain_reaches_its_limit(gain, age, start, due):

@@ -1,5 +1,6 @@
 """Steps that follow the error: accuracy, events, limits, and what ends a run."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import psmr
 from psmr import Component, Device, assemble
 from psmr.errors import InputError, SchemeError, SimulationError
+from psmr.integrate.constants import TUNED
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.algebraic_solve import algebraic_block
@@ -210,7 +212,8 @@ def test_a_limit_that_begins_to_move_close_to_the_end_of_a_step_lets_its_state_g
     8 of 1,440 runs kept it there, up to 1e5 tolerances off. The first step decides where the other ends.
     """
     for move in np.geomspace(0.05, 0.1, 12):
-        monkeypatch.setattr("psmr.integrate.control.variable.FIRST_MOVE", float(move))
+        tuned = replace(TUNED, first_move=float(move))
+        monkeypatch.setattr("psmr.integrate.control.variable.TUNED", tuned)
         for tolerance in (1e-4, 1e-5, 1e-6):
             system = systems.one(systems.Gated, {}, pace=6.5)
             run = integrate(system, psmr.VariableStep(tolerance, method), 2.0)

@@ -21,6 +21,7 @@ try:
     from numba.core.codegen import JITCodeLibrary as JITCodeLibrary
     from numba.core.compiler import Compiler as Compiler
     from numba.core.compiler import CompileResult as CompileResult
+    from numba.core.imputils import lower_constant as lower_constant
     from numba.core.imputils import lower_getattr_generic as lower_getattr_generic
     from numba.core.registry import CPUDispatcher as CPUDispatcher
     from numba.core.runtime import rtsys as rtsys

@@ -29,7 +29,7 @@ from psmr.dae.system.linear import LinearDae, read_only
 OFF_SOLUTION = 1e-4
 """Part of max(1, |y|) by which algebraic variables of a point to linearise at may be off.
 
-No tolerance of a run leaves more of them (`psmr.integrate.control.variable.LEAST_ACCURATE`); a load step of
+No tolerance of a run leaves more of them (`least_accurate` of `psmr.integrate.constants`); a load step of
 one per cent moves voltages by ten times as much.
 """
 

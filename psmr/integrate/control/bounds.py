@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
-from psmr.integrate.control.corners import HALVINGS
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.evaluate import evaluate
 from psmr.integrate.solve.records import (
     BOUNDED,
@@ -16,10 +16,6 @@ from psmr.integrate.solve.records import (
 )
 from psmr.integrate.solve.vector_kernels import copy
 from psmr.integrate.step.program_table import AT_START
-
-# A limit that is met or left within a step ends the step where the state is away from it by more tolerances
-# than this; nearer than this part of the step to either end it is passed as it is.
-BEYOND, LEAST_PART = 1.0, 1e-3
 
 
 @lean
@@ -40,11 +36,11 @@ def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ign
     where its raw rate, a straight line, changes its sign; so does one that is held up to the point though it
     should have left. Rates are those beside a limit that moves, the parabola through its values at the start,
     near the middle and at the point, a line where that is the middle. What is away from the limit by less
-    than `BEYOND` tolerances is left to the error, and what happens before `LEAST_PART` of the step is passed:
-    it must not hide what happens later.
+    than a tolerance is left to the error, and what happens before a negligible part of the step
+    is passed: it must not hide what happens later.
     """
     block = machine.blocks[0]
-    soon = LEAST_PART / corners.parts[point]
+    soon = TUNED.negligible / corners.parts[point]
     matrix, limits = matrix_of(block), limits_of(block)
     start, part, ready, row = machine.points[AT_START], 1.0, 0, 0
     middle, near = corners.parts[corners.middle], machine.points[corners.stages[corners.middle]]
@@ -65,7 +61,7 @@ def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ign
         begin, limit = (upper, limits.upper[i]) if side > 0 else (lower, limits.lower[i])
         least = tolerance * max(1.0, abs(limit))
         meets = limits.held[b] != 0 and (start[at] - begin) * side < -least
-        leaves = limits.held[b] == 0 and (w[at] - limit) * side < -BEYOND * least
+        leaves = limits.held[b] == 0 and (w[at] - limit) * side < -least
         if limits.held[b] == 0 and not leaves:
             continue
         if ready == 0:
@@ -78,7 +74,7 @@ def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ign
             to_middle = (near[moved] - begin) * side
             ahead -= (middle * drift - to_middle) / (middle * (1.0 - middle))
         last = h * matrix.F[i] * side - (2.0 * drift - ahead)
-        if not (meets or leaves) and -0.5 * last <= BEYOND * least:  # it stays
+        if not (meets or leaves) and -0.5 * last <= least:  # it stays
             continue
         if ready == 1:
             newton_state_of(block).memory[VALID] = 0.0
@@ -91,8 +87,8 @@ def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ign
             first = h * control.raw[i] * side - ahead
             left = first / (first - last) if first > 0.0 > last else 1.0
             if leaves and first > 0.0:  # where so little is left that it would be passed too
-                left = min(left, 1.0 - 2.0 * LEAST_PART)
-            if leaves or -0.5 * last * (1.0 - left) > BEYOND * least:
+                left = min(left, 1.0 - 2.0 * TUNED.negligible)
+            if leaves or -0.5 * last * (1.0 - left) > least:
                 part = left if soon <= left < part else part
             continue
         slope, gap = h * machine.rates[0, at] * side - ahead, (begin - start[at]) * side
@@ -104,13 +100,13 @@ def first_limit(machine, control, corners, point, tolerance, h, w):  # type: ign
             turn = ((halfway - slope) / middle - bend) / (middle - 1.0)
             bend -= turn
         reach = _way(slope, bend, turn, 1.0)
-        if abs(reach - gap) < BEYOND * least:  # met at the end
+        if abs(reach - gap) < least:  # met at the end
             continue
         if reach < gap:  # the curve does not meet what was met
             part = min(part, 0.5)
             continue
         before, behind = 0.0, 1.0
-        for _ in range(HALVINGS):
+        for _ in range(TUNED.most_iterations):
             half = 0.5 * (before + behind)
             if _way(slope, bend, turn, half) < gap:
                 before = half

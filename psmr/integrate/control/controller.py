@@ -7,27 +7,10 @@ the tolerance; `order` is the power of the step with which the estimate falls.
 from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
-
-# Exponents, times the order, of the error of this step and of the last one; the part of the step that would
-# just do; the largest changes at a time.
-PROPORTIONAL, INTEGRAL, SAFETY, LEAST_CHANGE, MOST_CHANGE = 0.7, 0.4, 0.9, 0.2, 5.0
-
-# The largest change after the first step of a span, which is short since nothing was known before it.
-FIRST_CHANGE = 1e3
-
-# Below this error a step says no more than that it may be much longer.
-LEAST_ERROR = 1e-4
+from psmr.integrate.constants import TUNED
 
 # The error before the first step of a span.
 NONE_BEFORE = 0.0
-
-# Where a step has no solution there is no estimate to go by.
-RETREAT = 0.25
-
-# A step is kept, and with it the Newton matrix, where the controller would lengthen it by less than this. The
-# error that lengthens a kept step is far below the tolerance, and the error of a run is that of its worst
-# steps: at equal error 1.3 costs 3 to 5 % less than 1.2 (measured: NPCC, WECC, New England, 1,354 buses).
-KEEP = 1.3
 
 
 @lean
@@ -38,11 +21,11 @@ def after_accepted(order, h, error, before, refused):  # type: ignore[no-untyped
     decides. `refused` says that the step was tried longer before, so that the next one is no longer either.
     """
     if before == NONE_BEFORE:
-        change = SAFETY * max(error, FIRST_CHANGE**-order) ** (-1.0 / order)
+        change = TUNED.safety * max(error, TUNED.first_change**-order) ** (-1.0 / order)
     else:
-        error, before = max(error, LEAST_ERROR), max(before, LEAST_ERROR)
-        change = SAFETY * error ** (-PROPORTIONAL / order) * before ** (INTEGRAL / order)
-        change = min(MOST_CHANGE, max(LEAST_CHANGE, change))
+        error, before = max(error, TUNED.least_error), max(before, TUNED.least_error)
+        change = TUNED.safety * error ** (-TUNED.proportional / order) * before ** (TUNED.integral / order)
+        change = min(TUNED.largest_change, max(1.0 / TUNED.largest_change, change))
     return h * (min(1.0, change) if refused else change)
 
 
@@ -50,8 +33,8 @@ def after_accepted(order, h, error, before, refused):  # type: ignore[no-untyped
 def after_rejected(order, h, error):  # type: ignore[no-untyped-def]
     """Return the step in s with which one is taken again whose error is too large, or is not known (inf)."""
     if not error < float("inf"):
-        return RETREAT * h
-    return h * max(LEAST_CHANGE, min(SAFETY, SAFETY * error ** (-1.0 / order)))
+        return TUNED.retreat * h
+    return h * max(1.0 / TUNED.largest_change, min(TUNED.safety, TUNED.safety * error ** (-1.0 / order)))
 
 
 @lean
@@ -71,7 +54,7 @@ def kept(wanted, h, last, planned):  # type: ignore[no-untyped-def]
 
     The last step of a span was cut short and says nothing of the next: that stays as it was `planned`.
     """
-    if wanted < h or wanted > KEEP * h:
+    if wanted < h or wanted > TUNED.worth_a_matrix * h:
         return wanted
     return planned if last else h
 

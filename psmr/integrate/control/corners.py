@@ -20,6 +20,7 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import residual
 from psmr.dae.compile.switch_tables import SwitchTables
+from psmr.integrate.constants import TUNED
 from psmr.integrate.control.estimate import largest_error
 from psmr.integrate.solve.lu import solve
 from psmr.integrate.solve.records import (
@@ -34,24 +35,6 @@ from psmr.integrate.solve.records import (
 from psmr.integrate.solve.vector_kernels import VECTOR_CHUNK, largest_size
 from psmr.integrate.step.program_table import AT_START
 from psmr.integrate.tableaux.tableaux import Tableau
-
-# Corners that make this much of the tolerance of a step together are left to the error control, and where one
-# ends a step, that much of it is left behind the corner, so that the step does not end before it. With 0.1
-# left the largest error on Kundur's system at 1e-4 is a third larger, at no less cost (measured).
-MATTERS, LEFT = 0.3, 0.05
-
-# Shares below this part of the tolerance are rounding: margins that rest at a corner change their signs in
-# nearly every step of WECC's cases, with shares below 1e-10 tolerances. On those and NPCC's corners make of a
-# step at most six times the largest entry (measured), so that nothing near `MATTERS` is left out.
-ROUNDING = 1e-6
-
-# A corner nearer than this part of the step to its start is passed as it is, unless the step before it was to
-# end there and was too short. What still matters that near to its end jumps: the step ends ahead of it, and a
-# short one leads over it.
-LEAST_PART = 1e-3
-
-# Halvings of the interval in which a margin changes its sign.
-HALVINGS = 30
 
 
 class Corners(NamedTuple):
@@ -200,7 +183,7 @@ def _crossing(corners, point, k):  # type: ignore[no-untyped-def]
         bend = (values[third, k] - low) / (parts[third] - left) - slope
         bend /= parts[third] - right
     begin, end, side = left, right, low >= 0.0
-    for _ in range(HALVINGS):
+    for _ in range(TUNED.most_iterations):
         middle = 0.5 * (begin + end)
         if (low + (middle - left) * (slope + (middle - right) * bend) >= 0.0) == side:
             begin = middle
@@ -281,7 +264,7 @@ def _made_of(machine, corners, point, count, of_limits, tolerance, h, w):  # typ
     for b in range(limits.bounded.size):
         if limits.held[b] != 0:
             defect[limits.bounded[b]] = 0.0
-    if largest_size(defect) < ROUNDING * tolerance:
+    if largest_size(defect) < TUNED.corner_rounding * tolerance:
         return 0.0
     missed = corners.missed if point <= corners.end else corners.behind
     for turn in range(2):  # the rates that follow from the shares, and the error that follows from those
@@ -333,7 +316,7 @@ def _first_that_matter(machine, corners, point, count, of_limits, tolerance, h, 
     below, middle, made = 0, count, 0.0
     while count > 0:
         found = _made_of(machine, corners, point, middle, of_limits, tolerance, h, w)
-        if found > MATTERS:
+        if found > TUNED.matters:
             count, made = middle, found
         elif middle == count:
             return 0, 0.0
@@ -347,8 +330,12 @@ def _first_that_matter(machine, corners, point, count, of_limits, tolerance, h, 
 
 @lean
 def _first_at(machine, corners, point, tolerance, h, w):  # type: ignore[no-untyped-def]
-    """Return where the step should end for the corners before a point, 1 where they do not matter."""
-    count = _changed(corners, point, 0.0 if corners.follows[0] != 0 else LEAST_PART)
+    """Return where the step should end for the corners before a point, 1 where they do not matter.
+
+    A corner next to the start is passed as it is, unless the step before was to end there and was too short.
+    What still matters next to the end jumps: the step ends ahead of it, and a short one leads over it.
+    """
+    count = _changed(corners, point, 0.0 if corners.follows[0] != 0 else TUNED.negligible)
     # What did not matter at an earlier stage is asked for again at the end: that takes two solves.
     if count == 0 or (corners.seen[corners.end] == 0 and count <= corners.listed[0]):
         return 1.0
@@ -360,14 +347,14 @@ def _first_at(machine, corners, point, tolerance, h, w):  # type: ignore[no-unty
     further = parts[parts.size - 1] - 1.0
     if part > 1.0:
         return part / (1.0 + further)
-    if part > 1.0 - LEAST_PART:
-        return part - LEAST_PART
+    if part > 1.0 - TUNED.negligible:
+        return part - TUNED.negligible
     # A step that ends at the corner has its stage behind the end beyond it.
-    if corners.behind / corners.missed * made * further * part * part > MATTERS * (parts[point] - part):
+    if corners.behind / corners.missed * made * further * part * part > TUNED.matters * (parts[point] - part):
         return part / (1.0 + further)
     # The shares grow from the corner on, and what they make of a step is its length times that: of one to q
-    # made q (q - part) / (parts[point] - part), which is LEFT.
-    room = LEFT / made * (parts[point] - part)
+    # made q (q - part) / (parts[point] - part), which is to be `newton_share`.
+    room = TUNED.newton_share / made * (parts[point] - part)
     return part + room / (0.5 * part + np.sqrt(0.25 * part * part + room))
 
 
@@ -387,7 +374,9 @@ def _first_release(machine, corners, tolerance, h, w):  # type: ignore[no-untype
     if count == 0:
         return 1.0
     part = corners.at[count - 1]
-    return part - LEAST_PART if part > 1.0 - LEAST_PART else part + LEFT / made * (1.0 - part)
+    if part > 1.0 - TUNED.negligible:
+        return part - TUNED.negligible
+    return part + TUNED.newton_share / made * (1.0 - part)
 
 
 @lean

@@ -3,8 +3,8 @@
 The size is the largest deviation of any variable from where it was when the span began, before its events,
 relative to max(1, |value|), so far; at most 1. Angles, and what has a real and an imaginary part in the frame
 of the network, turn with the common angle, by an amount that grows with time however small the disturbance
-is: they deviate from their own mean over the last `MEMORY` seconds, with exponential weights, so that they
-count as far as they swing, jump, or turn in that time.
+is: they deviate from their own mean over the last `Constants.memory` seconds, with exponential weights, so
+that they count as far as they swing, jump, or turn in that time.
 """
 
 from __future__ import annotations
@@ -18,18 +18,10 @@ from numpy.typing import NDArray
 from psmr.dae.compile.decorators import lean
 from psmr.dae.declare.component import local_variables
 from psmr.dae.system.system import System
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.vector_kernels import VECTOR_CHUNK, real_of, whole_of
 
 Reals = NDArray[np.float64]
-
-# Time in s after which it is forgotten where angles were: a swing of 1 Hz deviates by 0.8 of its amplitude,
-# a common frequency off by 1 mHz by 0.0013 rad. Behind the loss of 1 % of a load on WSCC's nine buses the
-# speeds less their mean have an error of 1 % of their largest with it, with 0.3 s of 2 % (measured).
-MEMORY = 0.2
-
-# The least size. What is smaller is followed to this part of the tolerance, and at rest that is far above the
-# rounding of any variable.
-LEAST_SIZE = 1e-3
 
 
 class Disturbance(NamedTuple):
@@ -73,7 +65,7 @@ def size_with(disturbance, w):  # type: ignore[no-untyped-def]
 def follow_disturbance(disturbance, size, h, w):  # type: ignore[no-untyped-def]
     """Go on to the accepted point in w, h in s behind the last one, with which the size is as given."""
     disturbance.size[SO_FAR] = size
-    part = 1.0 - math.exp(-h / MEMORY)
+    part = 1.0 - math.exp(-h / TUNED.memory)
     reference = disturbance.reference
     for at in disturbance.turning:
         reference[at] += part * (w[at] - reference[at])
@@ -89,7 +81,7 @@ def begin_disturbance(disturbance: Disturbance, before: Reals, w: Reals) -> None
 def disturbance_of(system: System, w: Reals, least: float) -> Disturbance:
     """Return what is known before a run from the point in w; `least` is the least size there may be."""
     size = system.n + system.m
-    least = min(1.0, max(LEAST_SIZE, least))
+    least = min(1.0, max(TUNED.negligible, least))
     return Disturbance(w[:size].copy(), turning(system), np.array([least, least]))
 
 

@@ -10,14 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.solver import ALL, PLAIN
-
-# So often is a step made shorter before a solve is given all that there is.
-PATIENT = 2
-
-# After a step that Newton did not solve the next ones are at most this part of it; with each accepted step
-# that bound grows by this factor, since what Newton can solve changes.
-SOLVED, REGAINED = 0.5, 1.1
 
 # Places in what is remembered: the longest step in s that Newton may be expected to solve, and how often the
 # present one was not solved.
@@ -32,14 +26,14 @@ def nothing_unsolved() -> NDArray[np.float64]:
 @lean
 def effort_for(memory):  # type: ignore[no-untyped-def]
     """Return how much a solve of the present step is given."""
-    return PLAIN if memory[UNSOLVED] < PATIENT else ALL
+    return PLAIN if memory[UNSOLVED] < TUNED.patient else ALL
 
 
 @lean
 def unsolved(memory, h):  # type: ignore[no-untyped-def]
     """Take note that the present step, of h in s, was not solved."""
     memory[UNSOLVED] += 1.0
-    memory[LONGEST] = SOLVED * h
+    memory[LONGEST] = TUNED.after_unsolved * h
 
 
 @lean
@@ -47,5 +41,5 @@ def longest_solved(memory):  # type: ignore[no-untyped-def]
     """Go on to the next step behind an accepted one; return how long it is at most, in s."""
     longest = memory[LONGEST]
     memory[UNSOLVED] = 0.0
-    memory[LONGEST] *= REGAINED
+    memory[LONGEST] *= TUNED.regained
     return longest

@@ -14,7 +14,8 @@ from psmr.dae.compile.notice import announced
 from psmr.dae.compile.reference import by_reference
 from psmr.dae.compile.switch_tables import switch_tables
 from psmr.dae.system.system import System
-from psmr.integrate.control.bounds import LEAST_PART, first_limit
+from psmr.integrate.constants import TUNED
+from psmr.integrate.control.bounds import first_limit
 from psmr.integrate.control.controller import (
     NONE_BEFORE,
     after_accepted,
@@ -25,7 +26,6 @@ from psmr.integrate.control.controller import (
 )
 from psmr.integrate.control.corners import Corners, accepted, corners_for, first_switch, look_anew
 from psmr.integrate.control.disturbance import (
-    MEMORY,
     SO_FAR,
     Disturbance,
     begin_disturbance,
@@ -47,33 +47,10 @@ from psmr.integrate.step.loop import run_program
 from psmr.integrate.step.machine import EFFORT, SHARPER, VALID_OF
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import AT_START, OPERATION, SAVE, TARGET
-from psmr.integrate.tableaux.implicit_pairs import LEAST_TOLERANCE, ImplicitPair
+from psmr.integrate.tableaux.implicit_pairs import ImplicitPair
 
 Reals = NDArray[np.float64]
 
-# The first step of a span moves no state by more than this times the root of the tolerance that the order of
-# the estimate asks for, relative to max(1, |value|); the error of that step then gives the next one. On 1,354
-# buses with 60 % converters a load step takes 24 steps and a local fault 47 at 1e-3, with a third of it 27
-# and 50; with 0.5 they are as many, but between the ends of the first step the error is up to ten tolerances
-# (AVR367.v_a), in place of two.
-FIRST_MOVE = 0.3
-
-# It is also no longer than this part of the span: what begins after a rest must be met by some step. Where no
-# equation reads the time nothing begins but what grows out of rounding, which no long step follows: a span
-# that would move no state by more than this part of the tolerance is one step.
-FIRST_PART, AT_REST = 0.01, 1e-3
-
-# Newton's part of the tolerance of a step, and the least accurate Newton: a twentieth changes no error by
-# more than 2 % against a hundredth, and saves a sixth of the iterations (measured).
-SHARE, LEAST_ACCURATE = 5e-2, 1e-4
-
-# Coefficient h gamma of a stage in s from which on Newton is asked for more, in proportion. What it leaves in
-# a speed turns an angle for the rest of the run: of 60 s behind a fault in New England's system at 1e-4 one
-# step of 7 s with 5e-4 tolerances in all speeds left 9.5 tolerances in the angles (0.14 so).
-DRIFTS_FROM = 0.02
-
-# So often is sought where a step ends for a limit or a corner.
-MOST_CORNERS = 8
 
 # Places in `Control.steps` and `Control.counts`.
 NEXT, PREVIOUS, TRIED = range(3)
@@ -162,7 +139,7 @@ def first_corner(machine, control, corners, point, h, w):  # type: ignore[no-unt
     reach = corners.parts[point]
     tolerance = control.tolerance * control.disturbance.size[SO_FAR]
     part = first_limit(machine, control, corners, point, tolerance, reach * h, w)
-    part = reach * part if part < 1.0 - LEAST_PART else 1.0
+    part = reach * part if part < 1.0 - TUNED.negligible else 1.0
     return min(part, first_switch(machine, corners, point, tolerance, h, w))
 
 
@@ -205,7 +182,7 @@ def take_step(machine, control, corners, end, w):  # type: ignore[no-untyped-def
         copy(w, points[AT_START])
         machine.state[EFFORT] = effort_for(control.solvable)
         machine.measured[SHARPER] = disturbance.size[SO_FAR]
-        status, part = _attempt(machine, control, corners, located < MOST_CORNERS, h, w)
+        status, part = _attempt(machine, control, corners, located < TUNED.most_setbacks, h, w)
         machine.state[EFFORT] = ALL
         if part < 1.0 and t + part * h > t:  # taken again, to the corner
             copy(points[AT_START], w)
@@ -297,8 +274,8 @@ class VariableEngine:
         parameters: Sequence[Reals],
         w: Reals,
     ) -> None:
-        accurate = min(SHARE * tolerance, LEAST_ACCURATE)
-        choices = Choices("very dishonest", accurate, DRIFTS_FROM)
+        accurate = min(TUNED.newton_share * tolerance, TUNED.least_accurate)
+        choices = Choices("very dishonest", accurate, TUNED.drifts_from)
         self.inner = ProgramEngine(
             system, lambda h, before: program, 1.0, choices, None, parameters, w, False
         )
@@ -309,7 +286,7 @@ class VariableEngine:
             difference=np.array(pair.difference),
             order=float(pair.order),
             tolerance=float(tolerance),
-            disturbance=disturbance_of(system, w, LEAST_TOLERANCE / tolerance),
+            disturbance=disturbance_of(system, w, TUNED.least_tolerance / tolerance),
             longest=np.inf if longest is None else float(longest),
             most=int(most),
             steps=np.zeros(3),
@@ -341,10 +318,10 @@ class VariableEngine:
         rates = block.records.matrix.F[: self.n]
         pace = float(np.max(np.abs(rates) / np.maximum(1.0, np.abs(w[: self.n])), initial=0.0))
         ahead = end - float(w[-1])
-        if not self.inner.autonomous or pace * ahead > AT_REST * self.control.tolerance:
-            ahead *= FIRST_PART
-        size = max(float(self.control.disturbance.size[SO_FAR]), min(1.0, MEMORY * pace))
-        move = FIRST_MOVE * size * self.control.tolerance ** (1.0 / self.control.order)
+        if not self.inner.autonomous or pace * ahead > TUNED.negligible * self.control.tolerance:
+            ahead *= TUNED.first_part
+        size = max(float(self.control.disturbance.size[SO_FAR]), min(1.0, TUNED.memory * pace))
+        move = TUNED.first_move * size * self.control.tolerance ** (1.0 / self.control.order)
         first = min(ahead, move / pace) if pace > 0.0 else ahead
         self.control.steps[:] = first, NONE_BEFORE, 0.0
         self.control.solvable[:] = nothing_unsolved()

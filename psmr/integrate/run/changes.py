@@ -12,17 +12,14 @@ from psmr.base.errors import EventError, SimulationError, nearest
 from psmr.dae.declare.algebraic_form import form_for
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.system.system import System
+from psmr.integrate.constants import TUNED
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.schemes.scheme import Engine
 from psmr.integrate.solve.algebraic_solve import algebraic_solve
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.ramps import Course, Following, Place
-from psmr.integrate.step.instructions import MOST_ROUNDS
 
 Reals = NDArray[np.float64]
-
-# A limit that moved by less, relative to max(1, |x|), moved by rounding: the tolerance of `algebraic_solve`.
-SAME_LIMIT = 1e-12
 
 
 @dataclass
@@ -218,10 +215,10 @@ def solve_within_limits(
     places = np.flatnonzero(system.limits_move)
     moving = np.array([i for i in places if system.names_x[i].rpartition(".")[0] not in out], dtype=np.intp)
     before = w[moving]
-    for _ in range(MOST_ROUNDS):
+    for _ in range(TUNED.most_rounds):
         lower, upper = system.limits(w, constant)
         x = np.clip(before, lower[moving], upper[moving])
-        far = np.abs(x - w[moving]) > SAME_LIMIT * np.maximum(1.0, np.abs(x))
+        far = np.abs(x - w[moving]) > TUNED.least_tolerance * np.maximum(1.0, np.abs(x))
         w[moving] = x
         if not far.any():
             return
@@ -229,7 +226,7 @@ def solve_within_limits(
     worst = system.names_x[moving[int(far.argmax())]]
     raise SimulationError(
         f"{what} (t = {w[-1]:.6g} s): {worst} and its limit, of which one moves the other, have not settled "
-        f"after {MOST_ROUNDS} rounds; is there a point at which the state is within its limit?"
+        f"after {TUNED.most_rounds} rounds; is there a point at which the state is within its limit?"
     )
 
 

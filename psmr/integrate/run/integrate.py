@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from psmr.base.errors import InputError, SimulationError, SingularError
 from psmr.dae.compile.cache.code_cache import seconds_compiling
 from psmr.dae.system.system import System
+from psmr.integrate.constants import TUNED
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.changes import Now, apply_changes, autonomous, instants_of
 from psmr.integrate.run.counters import Counters
@@ -25,7 +26,7 @@ from psmr.integrate.solve.algebraic_solve import algebraic_block, algebraic_solv
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.failure import step_failure
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
-from psmr.integrate.step.time_grid import ROUNDING, TimeGrid, missed
+from psmr.integrate.step.time_grid import TimeGrid, missed
 
 Reals = NDArray[np.float64]
 
@@ -34,8 +35,6 @@ __all__ = ["Change", "Trajectory", "integrate"]
 # Wall time of a compiled chunk in s: short enough for a smooth progress bar and a prompt Ctrl-C.
 CHUNK = 0.1
 
-# Changes closer than this part of the run are simultaneous, where no fixed step bounds it.
-SIMULTANEOUS = 1e-12
 
 # Bytes of the points that stand in memory before they are recorded: some chunks of a large system.
 ROOM = 2**25
@@ -106,9 +105,9 @@ def integrate(
     if stops is not None and not scheme.chooses_steps:
         raise InputError(f"stops: {scheme} has fixed steps, which end where they do")
     parameters = [matrix.copy() for matrix in system.parameters]
-    same = SIMULTANEOUS * (t_end - t_start)
+    same = TUNED.least_tolerance * (t_end - t_start)
     if not scheme.chooses_steps:
-        same = ROUNDING * min(scheme.step, t_end - t_start)
+        same = TUNED.rounding * min(scheme.step, t_end - t_start)
     instants = instants_of(system, changes, t_start, t_end, same)
     event = algebraic_block(system, parameters, w)
     algebraic_solve(event, w, "start")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from partitioning import Partition
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
+from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import (
     MOST_WITHIN,
     NEWTON_WORDS,
@@ -44,7 +45,6 @@ from psmr.integrate.step.program import (
     Stage,
     Until,
 )
-from psmr.integrate.step.time_grid import ROUNDING
 from psmr.integrate.tableaux.tableaux import COEFFICIENTS
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ class Multirate(Scheme):
 
     def fast_steps(self, h: float) -> int:
         """Return the number of fast steps in a macro step of h in s, which may be a shortened one."""
-        return max(1, math.ceil(h / self.h_fast - ROUNDING)) if self._has(True) else 1
+        return max(1, math.ceil(h / self.h_fast - TUNED.rounding)) if self._has(True) else 1
 
     def within(self, h: float) -> NDArray[np.float64]:
         """See `Scheme`: the fast points."""

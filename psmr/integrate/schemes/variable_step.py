@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
+from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import MOST_STEPS, choice, positive, whole_steps
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.single_rate import SingleRate, tableau_program
 from psmr.integrate.step.program import Program
-from psmr.integrate.tableaux.implicit_pairs import LEAST_TOLERANCE, PAIRS, ImplicitPair
+from psmr.integrate.tableaux.implicit_pairs import PAIRS, ImplicitPair
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
@@ -112,7 +113,7 @@ class VariableStep(Scheme):
     @property
     def least_tolerance(self) -> float:
         """The least tolerance that double precision allows the method."""
-        return self.pair.least_tolerance(LEAST_TOLERANCE)
+        return self.pair.least_tolerance(TUNED.least_tolerance)
 
     @property
     def longest_step(self) -> float:

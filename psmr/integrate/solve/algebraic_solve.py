@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from psmr.base.errors import PsmrError, SingularError
 from psmr.dae.compile.kernels import residual
 from psmr.dae.system.system import System
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.failure import algebraic_failure
 from psmr.integrate.solve.impasse import matrix_at, singular_direction
@@ -21,22 +22,12 @@ from psmr.integrate.solve.status import DONE, NO_ROOM, SINGULAR
 
 Reals = NDArray[np.float64]
 
-# A hundredth of the default Newton tolerance of a step: an event is no place to save an iteration.
-TOLERANCE = 1e-12
-
-# Two solutions are apart when a variable differs by more. At a fold two solutions meet: one that is nearer
-# than this is the twin of the one that was followed, and ends with it.
-APART = 1e-2
 
 # By which shares the last values are disturbed in search of another solution.
 SPREADS = (0.1, 0.1, 0.5, 0.5, 1.0, 1.0)
 
 # How far along the singular direction, in the variable that moves most, another solution is looked for.
 ALONG = (0.05, -0.05, 0.1, -0.1, 0.2, -0.2, 0.5, -0.5)
-
-# Continuation: the first step of its parameter, the least one, and the steps allowed. A path that needs steps
-# below the least one turns back, so that it does not lead to a solution.
-FIRST, LEAST, MOST_STEPS = 0.1, 1e-4, 200
 
 
 def consistent(
@@ -115,13 +106,13 @@ def other_solutions(block: Block, w: Reals) -> Iterator[Reals]:
         block.forget()
         if _solve(block, there, effort) != DONE:
             continue
-        if all(np.abs(there[solved] - other[solved]).max() > APART for other in known):
+        if all(np.abs(there[solved] - other[solved]).max() > TUNED.apart for other in known):
             known.append(there)
             yield there.copy()
 
 
 def _solve(block: Block, w: Reals, effort: int = DAMPED) -> int:
-    while (status := block.solve(w, 0.0, HONEST, TOLERANCE, effort)) == NO_ROOM:
+    while (status := block.solve(w, 0.0, HONEST, TUNED.least_tolerance, effort)) == NO_ROOM:
         block.make_room()
     return status
 
@@ -171,8 +162,8 @@ def _continued(block: Block, last: Reals, w: Reals) -> bool:
     if not np.isfinite(shift[:-1]).all():
         return False
     w[:] = last
-    kept, step, direction = 1.0, FIRST, None
-    for _ in range(MOST_STEPS):
+    kept, step, direction = 1.0, TUNED.first_continuation, None
+    for _ in range(TUNED.most_continuation):
         before = w.copy()
         target = max(0.0, kept - step)
         if direction is not None:
@@ -189,7 +180,7 @@ def _continued(block: Block, last: Reals, w: Reals) -> bool:
         else:
             w[:] = before
             step *= 0.5
-            if step < LEAST:
+            if step < TUNED.least_continuation:
                 return False
     return False
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from psmr.base.errors import PsmrError, SimulationError, SingularError
 from psmr.dae.compile.kernels import residual
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.impasse import impasse
 from psmr.integrate.solve.records import WORST, WORST_AT
@@ -22,8 +23,6 @@ from psmr.integrate.solve.status import (
 
 Reals = NDArray[np.float64]
 
-# A step in s, relative to max(1, |t|), that has become rounding: shorter ones were refused as well.
-ROUNDING = 1e-9
 
 _REMEDY = {
     NOT_SETTLED: "take an implicit method (TM, BEM, SDIRK2), which solves for both at once",
@@ -89,7 +88,7 @@ def step_failure(block: Block, status: int, w: Reals, h: float, least: float, di
     remedy = _REMEDY[status]
     if status in (NOT_FINITE, NOT_CONVERGED):
         part = least if least < h else 0.0
-        why = impasse(block, w, part) if part or least <= ROUNDING * max(1.0, abs(w[-1])) else ""
+        why = impasse(block, w, part) if part or least <= TUNED.rounding * max(1.0, abs(w[-1])) else ""
         last = f"At the start of the step the largest algebraic residual is {worst_residual(block, w)}."
         details.append(why or last)
         if why:

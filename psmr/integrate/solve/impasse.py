@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.dae.compile.kernels import jacobian, residual
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block
 
 Reals = NDArray[np.float64]
@@ -25,10 +26,6 @@ JUMP = "jumps there"
 # A value that no quantity has, in its unit: it has grown without bound.
 UNBOUNDED = 1e9
 
-# A fold is near where the algebraic variables, moved so far along the direction that the matrix makes
-# smallest (relative to max(1, |w|) of the one that moves most), are beyond it. A step that vanished is nearer
-# by far.
-NEAR = 1e-3
 
 # Inverse iterations for a singular direction: at a fold its eigenvalue is far below all others.
 ITERATIONS = 4
@@ -128,7 +125,7 @@ def _fold(block: Block, w: Reals) -> tuple[str, str] | None:
     matrix = matrix_at(block, w)[states:, states:]
     column, row = singular_direction(matrix), singular_direction(matrix.T.tocsc())
     most = int(np.abs(column).argmax())
-    reach = NEAR * max(1.0, abs(w[variables[states + most]]))
+    reach = TUNED.negligible * max(1.0, abs(w[variables[states + most]]))
     here = row @ (matrix @ column)
     for way in (reach, -reach):
         there = w.copy()

@@ -22,14 +22,10 @@ from scipy.sparse.linalg import splu
 
 from psmr.base.errors import SingularError
 from psmr.dae.compile.decorators import lean
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.pairs import ALONE, FIRST, NONE, ONE, SECOND, THREE, TWO
 from psmr.integrate.solve.pivots import FAILED_AT, first_factors, sum_rows
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_FINITE
-
-# Relative to their rows, multipliers of a factorisation with PIVOT_THRESHOLD stay below 1e3. Two decades
-# beyond that, rounding of 1e-16 is amplified to 1e-11, a tenth of the default Newton tolerance, and new
-# pivots are due.
-GROWTH_LIMIT = 1e5
 
 
 class Lu(NamedTuple):
@@ -102,9 +98,9 @@ class Search(NamedTuple):
 def refactor(lu, values):  # type: ignore[no-untyped-def]
     """Factorise new values of the pattern with the same pivots; return whether these surely suit.
 
-    Where not, a multiplier exceeds `GROWTH_LIMIT`, or a pivot is zero or not finite: `suit` looks closer.
-    Column k is in the even entries of `work`, its companion in the odd ones. u and v are entries of U of both
-    in row j, and u_2 and v_2 those in the row of the companion of j.
+    Where not, a multiplier is too large, or a pivot is zero or not finite: `suit` looks closer. Column k is
+    in the even entries of `work`, its companion in the odd ones. u and v are entries of U of both in row j,
+    and u_2 and v_2 those in the row of the companion of j.
     """
     indptr, rows, order, pair, x = lu.indptr, lu.rows, lu.order, lu.pair, lu.work
     Lp, Li, Lx, Up, Ui, Ux, D = lu.Lp, lu.Li, lu.Lx, lu.Up, lu.Ui, lu.Ux, lu.D
@@ -144,7 +140,7 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
                 m = x[i] * d
                 x[i] = 0.0
                 Lx[s] = m
-                if not abs(m) <= GROWTH_LIMIT:
+                if not abs(m) <= TUNED.largest_multiplier:
                     sound = False
             k += ONE
             continue
@@ -184,7 +180,11 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
         Ux[Up[k + TWO] - ONE] = u
         first, second = np.uint64(Lp[k]), np.uint64(Lp[k + ONE])
         Lx[first] = m
-        if d == 0.0 or d_2 == 0.0 or not (np.isfinite(d) and np.isfinite(d_2) and abs(m) <= GROWTH_LIMIT):
+        if (
+            d == 0.0
+            or d_2 == 0.0
+            or not (np.isfinite(d) and np.isfinite(d_2) and abs(m) <= TUNED.largest_multiplier)
+        ):
             sound = False
         back = second - first - ONE
         for s in range(second, np.uint64(Lp[k + TWO])):
@@ -193,7 +193,7 @@ def refactor(lu, values):  # type: ignore[no-untyped-def]
             m_2 = (x[i + ONE] - m * u) * d_2
             x[i] = x[i + ONE] = 0.0
             Lx[s - back], Lx[s] = m, m_2
-            if not (abs(m) <= GROWTH_LIMIT and abs(m_2) <= GROWTH_LIMIT):
+            if not (abs(m) <= TUNED.largest_multiplier and abs(m_2) <= TUNED.largest_multiplier):
                 sound = False
         k += TWO
     return sound
@@ -213,7 +213,7 @@ def suit(lu, search, values):  # type: ignore[no-untyped-def]
         if D[k] == 0.0 or not np.isfinite(D[k]):
             return False
         for s in range(Lp[k], Lp[k + 1]):
-            if not abs(Lx[s]) * sums[k] <= GROWTH_LIMIT * sums[Li[s]]:
+            if not abs(Lx[s]) * sums[k] <= TUNED.largest_multiplier * sums[Li[s]]:
                 return False
     return True
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.kernels import jacobian
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.evaluate import evaluate
 from psmr.integrate.solve.limits import clip, hold_defect, hold_matrix
 from psmr.integrate.solve.lu import refactor, solve, suit
@@ -52,37 +53,8 @@ from psmr.integrate.solve.vector_kernels import copy, largest_part, largest_size
 HONEST, DISHONEST, VERY_DISHONEST = 0, 1, 2
 POLICIES = {"honest": HONEST, "dishonest": DISHONEST, "very dishonest": VERY_DISHONEST}
 
-# A Newton iteration that has not converged by then does not converge: even theta = 1/2 gains 9 decades in 30.
-MOST_ITERATIONS = 30
 
-# A residual beyond this is of an iterate that has run away; far out updates are small beside the values, so
-# that it would seem to converge. Currents of bolted faults are below 1e10 pu.
-WILD = 1e20
-
-# Above this contraction a kept matrix is renewed: six further iterations would gain fewer than the four
-# decades that one or two with a new matrix gain, at the price of about three.
-SLOW = 0.25
-
-# The power of an earlier rate that is trusted now (Hairer and Wanner, section IV.8: a starting value of
-# eta^0.8). Where all angles drift together, in quiet steps of seconds, the whole of it left 46 tolerances.
-TRUST = 0.8
-
-# A kept matrix that took more iterations than this is renewed at the next step: that costs two (measured).
-FEW = 4
 OUTWORN = -1.0
-
-# A look at what the first update of a solve left of the residual costs a residual. With a kept matrix so many
-# solves after it go without, those of the stages between the first and the last one of ESDIRK32, where the
-# fall that was seen then, taken for no smaller than the least and so many times as large, leaves no more than
-# is allowed. That saves a tenth of the cost of `VariableStep` and changes no error (measured: Kundur, New
-# England, NPCC, WECC, 1,354 buses); without the least what is left adds up in quiet minutes.
-BLIND, CARE, LEAST_FALL = 2, 4.0, 0.01
-
-# Ten halvings: where a thousandth of the step does not help, none will (Deuflhard, section 3.3).
-LEAST_DAMPING = 1e-3
-
-# Steps of a damped solve that need not make it better: as many corners of limiters may lie on the way.
-MOST_LAPSES = 8
 
 
 @lean
@@ -158,7 +130,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
     evaluate(block, w)
     changed = defect_at(block, w, a)
     before = largest_size(defect)
-    for step in range(1, MOST_ITERATIONS + 1):
+    for step in range(1, TUNED.most_iterations + 1):
         if due or changed or policy == HONEST:
             status = renew(block, w, a)
             if status != DONE:
@@ -170,7 +142,7 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
                 last = 0.0
             due = planned = False
             fresh = True
-        if before >= WILD:  # NaN goes on to the update, which says of what
+        if before >= TUNED.wild:  # NaN goes on to the update, which says of what
             return NOT_FINITE
         norm = improve(block, w)
         count[ITERATIONS] += 1
@@ -181,15 +153,15 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
             if theta < 1.0:
                 memory[RATE] = theta / (1.0 - theta)
                 if memory[RATE] * norm < tolerance:
-                    if policy == VERY_DISHONEST and step > FEW:
+                    if policy == VERY_DISHONEST and step > TUNED.few:
                         memory[SCALE] = OUTWORN
                     return _done(block, w)
-            due = theta > SLOW
+            due = theta > TUNED.slow
         elif fresh and norm < tolerance:
             return _done(block, w)
         last = norm
         blind = policy == VERY_DISHONEST and step == 1 and memory[UNSEEN] > 0.0
-        if blind and CARE * max(memory[FALL], LEAST_FALL) * norm < tolerance:
+        if blind and TUNED.care * max(memory[FALL], TUNED.least_fall) * norm < tolerance:
             memory[UNSEEN] -= 1.0
             return _done(block, w)
         evaluate(block, w)
@@ -198,9 +170,9 @@ def newton(block, w, a, policy, tolerance):  # type: ignore[no-untyped-def]
         # A residual that hardly falls says that a kept matrix has outlived its equations.
         after = largest_size(defect)
         falls = after <= 0.5 * before or before < tolerance
-        sure = memory[RATE] ** TRUST * norm < tolerance and after * norm < tolerance * before
+        sure = memory[RATE] ** TUNED.trust * norm < tolerance and after * norm < tolerance * before
         if falls and (sure or norm < tolerance) and not changed:
-            memory[FALL], memory[UNSEEN] = after / before if before > 0.0 else 1.0, BLIND
+            memory[FALL], memory[UNSEEN] = after / before if before > 0.0 else 1.0, TUNED.blind
             return _done(block, w)
         before = after
     return NOT_CONVERGED
@@ -231,7 +203,7 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
     memory, count, start, full = kept.memory, kept.counts, work.start, work.full
     count[DAMPED_SOLVES] += 1
     lapses = 0
-    for _ in range(MOST_ITERATIONS):
+    for _ in range(TUNED.most_iterations):
         memory[VALID] = 0.0
         _shifted_defect(block, w, a)
         status = renew(block, w, a)
@@ -245,7 +217,7 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
             return NOT_FINITE
         for i in range(variables.size):
             full[i] = work.update[i]
-        damping, best, best_damping = 1.0, np.inf, LEAST_DAMPING
+        damping, best, best_damping = 1.0, np.inf, TUNED.least_part
         while True:
             for i in range(variables.size):
                 w[variables[i]] = start[i] - damping * full[i]
@@ -257,11 +229,11 @@ def damped_newton(block, w, a, tolerance):  # type: ignore[no-untyped-def]
             if after < best:
                 best, best_damping = after, damping
             damping *= 0.5
-            if damping < LEAST_DAMPING:
+            if damping <= TUNED.least_part:
                 # At the corner of a limiter no step along the update need be better: the best one leads past.
                 lapses += 1
                 damping = best_damping
-                if lapses > MOST_LAPSES:
+                if lapses > TUNED.most_setbacks:
                     memory[WORST] = norm
                     for i in range(variables.size):
                         w[variables[i]] = start[i]

@@ -11,14 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.pairs import find_pairs
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_FINITE, SINGULAR
-
-# A diagonal entry is the pivot unless it is 1000 times smaller than the largest candidate, both relative to
-# the sums of their rows (KLU's default threshold; it compares scaled rows too). Rows of states grow with the
-# step: compared as they are, they drive up to 13,000 pivots off the diagonal in steps of seconds with 9,241
-# buses, and the factors have up to six times as many entries.
-PIVOT_THRESHOLD = 1e-3
 
 # Places in `Lu.state`.
 READY, FAILED_AT = range(2)
@@ -144,7 +139,7 @@ def first_factors(lu, search, values):  # type: ignore[no-untyped-def]
             for p in range(first, nl):
                 x[Li[p]] = 0.0
             return SINGULAR if finite else NOT_FINITE
-        if diagonal >= 0 and abs(x[column]) >= PIVOT_THRESHOLD * largest * sums[column]:
+        if diagonal >= 0 and abs(x[column]) >= TUNED.pivot_threshold * largest * sums[column]:
             pivot = diagonal
         row = Li[pivot]
         D[k] = 1.0 / x[row]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from partitioning import Partition
 from psmr.dae.system.system import System
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.newton import POLICIES
 from psmr.integrate.solve.ramps import Place
@@ -44,7 +45,7 @@ from psmr.integrate.step.past import Past, forget, no_past
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
 from psmr.integrate.step.time_grid import TimeGrid
-from psmr.integrate.step.validity import EVERY, MOST_GAIN, MOST_ROUNDS, Probe, no_probe
+from psmr.integrate.step.validity import Probe, no_probe
 
 Reals = NDArray[np.float64]
 
@@ -118,7 +119,7 @@ class ProgramEngine:
         self._out: tuple[str, ...] = ()
         # Twice the fast steps of a macro step: solves of the trapezoidal rule are of half a step.
         rounds = max((2 * times for stage, times in steady.stages() if stage.with_response), default=0)
-        self.with_response, self._rounds = rounds > 0, min(rounds, MOST_ROUNDS)
+        self.with_response, self._rounds = rounds > 0, min(rounds, TUNED.trial_rounds)
         self._state, self._measured = np.zeros(DUE + 1, np.int64), np.array([0.0, 0.0, 1.0])
         self._parameters = parameters
         self._outdated_at: list[float] = []
@@ -207,7 +208,7 @@ class ProgramEngine:
         of_fast, of_slow = (fast, self.blocks[fast]), (slow, self.blocks[slow])
         read = self._read_by_fast()
         read = read[read >= self.system.n]
-        most = MOST_GAIN[min(self.memory, 2)]
+        most = TUNED.most_gain if self.memory < 2 else TUNED.most_gain_parabola
         return probe_of(self._response(), of_fast, of_slow, read, self._rounds, most, w.size)
 
     def _form_response(self, w: Reals, between: bool = False) -> bool:
@@ -222,7 +223,7 @@ class ProgramEngine:
         slow_rows = np.setdiff1d(whole.kernels.row_indices, rows)
         self._state[AGE] = -1
         if not between:
-            self._state[DUE] = EVERY
+            self._state[DUE] = TUNED.trial_every
         fast, slow = self.sides.fast, (slow_rows, self.sides.slow)
         earlier, read = None, self.machine.response.at if between else self._responding()
         if between and isinstance(old, ResponseBlock):

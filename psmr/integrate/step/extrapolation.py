@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.records import places_of, work_of
 from psmr.integrate.solve.vector_kernels import position
 from psmr.integrate.step.machine import VALID_OF
 from psmr.integrate.step.program_table import BLOCK, COUNT, LIST, NUMBERS
-
-# The largest sum of the sizes of the weights of an extrapolation: most stages are solved to a thousandth of
-# what Newton is asked for.
-MOST_REACH = 1e3
-
-# Third-order terms that are those of a polynomial to rounding are right already.
-LEAST_GAIN = 1e-10
 
 
 @lean
@@ -52,7 +46,7 @@ def _share(points, row, numbers, first, t, h):  # type: ignore[no-untyped-def]
             missing -= _weight(points, row, first, k, t, h, s, 0.0) * cube
             part = _divided(points, row, first, k, h) * cube
             gained, size = gained + part, size + abs(part)
-    if there < 4 or not abs(gained) > LEAST_GAIN * size:
+    if there < 4 or not abs(gained) > TUNED.rounding * size:
         return 0.0
     return missing / gained
 
@@ -85,7 +79,7 @@ def extrapolate(machine, row, numbers, t, h, w):  # type: ignore[no-untyped-def]
     last, waiting, weight_of_it, anew = w.size - 1, -1, 0.0, True
     first, s = 0, numbers[row[NUMBERS]]
     share = _share(points, row, numbers, first, t, h)
-    while _reach(points, row, numbers, first, t, h, share) > MOST_REACH:
+    while _reach(points, row, numbers, first, t, h, share) > TUNED.largest_weights:
         first += 1
         share = _share(points, row, numbers, first, t, h)
     for k in range(first, row[COUNT]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.explicit import place, project
 from psmr.integrate.solve.limits import follow_limits
 from psmr.integrate.solve.newton import DISHONEST
@@ -65,23 +66,6 @@ from psmr.integrate.step.program_table import (
     TARGET,
 )
 
-# Rounds in which explicit states and the limits that move with them settle: enough for a contraction of 3/4.
-MOST_ROUNDS = 100
-
-# No stage is asked for more than this because it is long: some ten thousand times the rounding of its values.
-MOST_ACCURATE = 1e-12
-
-# A stage that is continued from its last results is solved to this part of the tolerance: what Newton leaves
-# has one sign then, step after step, and adds up where all angles drift together. With a kept matrix the
-# whole of it left 290 to 2,900 tolerances on Kundur's system, a tenth 80 to 810; the present point leaves 85
-# to 1,020.
-ONE_SIGN = 0.1
-
-# Corrections "to convergence" give up after so many, and after so many in a row that made the difference
-# larger.
-MOST_CORRECTIONS = 100
-MOST_GROWTHS = 8
-
 
 @lean
 def close(algebraic, block, w, policy, tolerance, effort):  # type: ignore[no-untyped-def]
@@ -89,7 +73,7 @@ def close(algebraic, block, w, policy, tolerance, effort):  # type: ignore[no-un
 
     Where y moves limits of x, both are repeated until they agree.
     """
-    for _ in range(MOST_ROUNDS):
+    for _ in range(TUNED.most_rounds):
         newton_state_of(block).memory[VALID] = 0.0
         newton_state_of(algebraic).memory[VALID] = 0.0
         if work_of(algebraic).update.size > 0:
@@ -113,7 +97,7 @@ def _tolerance(machine, a, tolerance):  # type: ignore[no-untyped-def]
     """Return Newton's tolerance for a stage with the coefficient a = h gamma in s."""
     if a <= machine.drifts_from:
         return tolerance
-    return max(tolerance * machine.drifts_from / a, min(tolerance, MOST_ACCURATE))
+    return max(tolerance * machine.drifts_from / a, min(tolerance, TUNED.least_tolerance))
 
 
 @lean
@@ -186,7 +170,8 @@ def _attempt(machine, row, block, a, w):  # type: ignore[no-untyped-def]
         asked, effort = tolerance, state[EFFORT]
         if first:
             state[VALID_OF] = -1
-            asked, effort = max(ONE_SIGN * tolerance, min(tolerance, MOST_ACCURATE)), PLAIN
+            asked = max(TUNED.one_sign * tolerance, min(tolerance, TUNED.least_tolerance))
+            effort = PLAIN
         status = _solved(machine, row, block, a, w, asked, effort)
         if not first or status in (DONE, NO_ROOM):
             break
@@ -303,9 +288,9 @@ def agree(machine, row, numbers, w):  # type: ignore[no-untyped-def]
     grew = loops[loop, ROUND] > 0 and difference >= measured[DIFFERENCE]
     measured[DIFFERENCE] = difference
     loops[loop, GROWTHS] = loops[loop, GROWTHS] + 1 if grew else 0
-    if row[MOST] < 0 and loops[loop, GROWTHS] == MOST_GROWTHS:
+    if row[MOST] < 0 and loops[loop, GROWTHS] == TUNED.most_setbacks:
         return False, NOT_AGREED
-    if row[MOST] < 0 and loops[loop, ROUND] == MOST_CORRECTIONS:
+    if row[MOST] < 0 and loops[loop, ROUND] == TUNED.most_rounds:
         return False, SLOW_TO_AGREE
     loops[loop, ROUND] += 1
     machine.state[CORRECTIONS] += 1

@@ -11,6 +11,7 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.dae.compile.notice import announced
 from psmr.dae.compile.reference import by_reference
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.explicit import project
 from psmr.integrate.solve.records import VALID, newton_state_of
 from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_AGREED, NOT_SETTLED, SLOW_TO_AGREE, STALE
@@ -56,10 +57,6 @@ from psmr.integrate.step.program_table import (
     TIMES,
 )
 from psmr.integrate.step.validity import begin, factorised, gain, next_trial
-
-# The least part of a step that is tried: the jump of a limiter, or a voltage that turns within a step, is
-# then bracketed to a thousandth of it.
-LEAST_PART = 2.0**-10
 
 
 @lean
@@ -141,7 +138,7 @@ def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
         if status == NO_ROOM:
             copy(points[AT_ORIGIN], points[AT_START])
             return status
-        if part < LEAST_PART:
+        if part < TUNED.least_part:
             machine.measured[LEAST] = 2.0 * part * h
             return status
     w[w.size - 1] = t + h

@@ -7,7 +7,7 @@ the slow algebraic equations g_s after their own variables y_s and J_f after the
 
 to first order, where the level l = y_s - S w_fast changes slowly, and is interpolated. The fast equations are
 solved together with these equations for the variables they read: S is the Schur complement's part of their
-Newton matrix. Entries of S below `LEAST` of the largest of their row are left out, from matrix and level
+Newton matrix. Negligible entries of S, beside the largest of their row, are left out, from matrix and level
 alike, so that only the response to them is late.
 
 S is that of one point. It is formed anew after each event, and where it no longer holds
@@ -32,17 +32,16 @@ from psmr.dae.compile.kernels import jacobian
 from psmr.dae.declare.component import Component, Parameter
 from psmr.dae.system.linear_system import Term
 from psmr.dae.system.system import Group, System
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, column_indices, make_block
 from psmr.integrate.solve.ramps import Following
-from psmr.integrate.step.validity import SHORT, Probe, no_probe
+from psmr.integrate.step.validity import Probe, no_probe
 
 Reals = NDArray[np.float64]
 Places = NDArray[Any]
 
 Loaded = tuple[Sequence[Reals], Reals, Reals, Following]
 
-# Entries of S below this part of the largest of their row are left out: a plant far away.
-LEAST = 1e-3
 
 # Up to this many entries the whole of a solution costs less than the search for the part that is needed.
 SMALL = 20_000
@@ -120,7 +119,7 @@ def response_matrix(
     else:
         found = -some_of_solution(lu, sparse.coo_array(forced[:, moving]), wanted)
     size = np.abs(found)
-    kept = (size >= LEAST * size.max(axis=1)[:, None]) & (size > 0.0)
+    kept = (size >= TUNED.negligible * size.max(axis=1)[:, None]) & (size > 0.0)
     if earlier is not None:
         place = np.zeros(len(fast), np.intp)
         place[moving] = np.arange(moving.size)
@@ -403,7 +402,7 @@ def probe_of(
         rounds=rounds,
         most=most,
         rows=rows.astype(np.uint32),
-        signs=SHORT * np.random.default_rng(0).choice((-1.0, 1.0), len(rows)),
+        signs=TUNED.trial * np.random.default_rng(0).choice((-1.0, 1.0), len(rows)),
         moved=np.ascontiguousarray(variables[own], dtype=np.uint32),
         places=own.astype(np.uint32),
         own=order[np.searchsorted(places, read, sorter=order)].astype(np.uint32),

@@ -13,23 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.compile.decorators import lean
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.records import places_of, work_of
 from psmr.integrate.solve.vector_kernels import copy, position
 
 # Results that are kept of a stage.
 DEPTH = 4
 
-# One solve in so many has the start that seemed to cost more, and its cost is believed; each of the others
-# has such a share in what the usual start costs.
-PROBE, SHARE = 16, 0.2
-
-# A continuation has to save what it costs to keep and write it, half of a residual (measured: 0.6 of one on
-# WSCC-9, 0.3 on Kundur's system and 1,354 buses).
-# What takes one iteration and one residual from the present point takes no less from elsewhere.
-MARGIN, LEAST = 0.5, 2.0
-
-# A continuation over more than so many of the last distances is none.
-REACH = 4.0
 
 # Columns of `Past.rings`.
 VALUES, TIMES, KEEPS, YOUNGEST, TURN = range(5)
@@ -88,14 +78,16 @@ def _back(ring, k):  # type: ignore[no-untyped-def]
 @lean
 def _serves(past, slot):  # type: ignore[no-untyped-def]
     """Return whether a continuation costs less, as far as it is known."""
-    return past.costs[slot, HERE] > max(LEAST, past.costs[slot, CONTINUED] + MARGIN)
+    least = max(TUNED.least_cost, past.costs[slot, CONTINUED] + TUNED.continuation_margin)
+    return past.costs[slot, HERE] > least
 
 
 @lean
 def _due(past, slot, ahead):  # type: ignore[no-untyped-def]
     """Return whether the start that seems to cost more is tried in at most `ahead` solves."""
-    turn = past.rings[slot, TURN] % PROBE
-    return past.costs[slot, HERE] > LEAST and (turn == 0 or turn >= PROBE - ahead)
+    every = TUNED.other_start_every
+    turn = past.rings[slot, TURN] % every
+    return past.costs[slot, HERE] > TUNED.least_cost and (turn == 0 or turn >= every - ahead)
 
 
 @lean
@@ -137,7 +129,7 @@ def _continued(past, ring, t, into):  # type: ignore[no-untyped-def]
     values, times, size = past.values[ring[VALUES] :], past.times[ring[TIMES] :], into.size
     a, b, c, d = _back(ring, 0), _back(ring, 1), _back(ring, 2), _back(ring, 3)
     t0, t1, t2, t3 = times[a], times[b], times[c], times[d]
-    if not (t > t0 and t0 > t1 and t1 > t2 and t2 > t3) or t - t0 > REACH * (t0 - t1):
+    if not (t > t0 and t0 > t1 and t1 > t2 and t2 > t3) or t - t0 > TUNED.furthest_continuation * (t0 - t1):
         return False
     linear, ratio, earlier = (t - t0) / (t0 - t1), (t0 - t1) / (t1 - t2), (t1 - t2) / (t2 - t3)
     square, back = linear * (t - t1) / (t0 - t2), ratio * (t0 - t2) / (t1 - t3)
@@ -196,9 +188,10 @@ def start(past, slot, count, block, w):  # type: ignore[no-untyped-def]
 @lean
 def learn(past, slot, kind, cost):  # type: ignore[no-untyped-def]
     """Take in what a solve cost, if it had a choice."""
-    costs, tried = past.costs[slot], past.rings[slot, TURN] % PROBE == 0
+    costs, tried = past.costs[slot], past.rings[slot, TURN] % TUNED.other_start_every == 0
     if kind != REPEATED:
-        costs[kind] = cost if tried or costs[kind] == 0.0 else costs[kind] + SHARE * (cost - costs[kind])
+        share = 1.0 if tried or costs[kind] == 0.0 else TUNED.cost_share
+        costs[kind] = cost if share == 1.0 else costs[kind] + share * (cost - costs[kind])
 
 
 @lean

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from psmr.integrate.constants import TUNED
+
 Reals = NDArray[np.float64]
 
-# A rest of a span shorter than this part of a step is rounding of the times, not a step.
-ROUNDING = 1e-9
 
 NO_STOPS: Reals = np.zeros(0)
 
@@ -28,7 +28,7 @@ def missed(a: float, rows: Reals, h: float) -> Reals:
     first = rows[:1]
     for origin, found in ((a, rows[:0]), (first, first)):
         steps = (rows - origin) / h
-        if (np.abs(steps - np.round(steps)) <= ROUNDING * np.maximum(1.0, steps)).all():
+        if (np.abs(steps - np.round(steps)) <= TUNED.rounding * np.maximum(1.0, steps)).all():
             return found
     return rows
 
@@ -57,11 +57,11 @@ class TimeGrid:
         """
         marks = np.array([a, *stops, b])
         length = np.diff(marks)
-        whole = np.floor(length / h + ROUNDING)
+        whole = np.floor(length / h + TUNED.rounding)
         rest = length - whole * h
         if stops.size:  # a few steps that differ by rounding are one, for which there is one program
             rest = h * np.round(rest / h, DIGITS)
-        count = whole + ((whole == 0) | (rest > ROUNDING * h))
+        count = whole + ((whole == 0) | (rest > TUNED.rounding * h))
         last = np.cumsum(count).astype(np.int64)
         for first in range(0, int(last[-1]), int(min(most, last[-1]))):
             k = np.arange(first, min(first + most, last[-1]), dtype=np.int64)

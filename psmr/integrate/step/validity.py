@@ -15,7 +15,8 @@ of the slow ones; later ones find
     z = -J_s^-1 (g_s(w + (dw, u)) - g_s at the first trial),
 
 one residual and one solve of the slow block. On a linear DAE it is zero. The next trial is where the gain
-reaches its limit if it grows in proportion to the macro steps, and `EVERY` of them later at the latest.
+reaches its limit if it grows in proportion to the macro steps, and `Constants.trial_every` of them later at
+the latest.
 """
 
 from __future__ import annotations
@@ -25,25 +26,12 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
+from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.evaluate import evaluate
 from psmr.integrate.solve.lu import solve
 from psmr.integrate.solve.pivots import READY
 from psmr.integrate.solve.records import SOLVES, VALID, lu_of, matrix_of, newton_state_of, work_of
 from psmr.integrate.solve.vector_kernels import copy
-
-# The size e: its square is far below the change that matters, e times that far above Newton's tolerance.
-SHORT = 1e-4
-
-# Most solves of the fast block for dw: a forming then does not cost more the finer the fast steps are. Over
-# more of them dw is that of the first part of a macro step.
-MOST_ROUNDS = 40
-
-# Most macro steps from one trial to the next.
-EVERY = 5
-
-# The gain from which the response is formed anew, by the number of points before t that the prediction reads:
-# three fifths of what it bears. Half of that forms twice as often and changes no error (measured).
-MOST_GAIN = (0.2, 0.2, 0.085)
 
 
 class Probe(NamedTuple):
@@ -161,14 +149,14 @@ def gain(slow, probe, w):  # type: ignore[no-untyped-def]
     response, largest = work_of(slow).update, 0.0
     for k in range(probe.own.size):
         largest = max(largest, abs(response[probe.own[k]]))
-    return largest / SHORT
+    return largest / TUNED.trial
 
 
 @lean
 def next_trial(gain, most, age, start):  # type: ignore[no-untyped-def]
-    """Return the age at which the gain is `most`, if it grew from 0; 1 to `EVERY` after `start`."""
-    if gain * (start + EVERY) <= most * age:
-        return start + EVERY
+    """Return the age at which the gain is `most`, if it grew from 0; at least 1 after `start`."""
+    if gain * (start + TUNED.trial_every) <= most * age:
+        return start + TUNED.trial_every
     return max(start + 1, int(most * age / gain))
 
 
