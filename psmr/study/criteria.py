@@ -12,46 +12,46 @@ from psmr.pencil.modes.damping import DampingLimit
 
 @dataclass(frozen=True)
 class Criteria:
-    """The limits by which a run is judged; their defaults follow planning standards.
+    """The limits by which a run is judged.
 
     Voltages in pu, frequencies in parts of the nominal one, times in s. A figure beyond one of them is a
-    finding of the run's outcome, red or amber as said here, with the time, the place and the value.
+    finding of the run's outcome, red or amber as said here, with the time, the place and the value. Where a
+    default follows a standard its clause is named; every other number is psmr's own. docs/criteria.md says
+    from which text each number was taken.
 
     Parameters
     ----------
     angle_deg
         Red: two sources of one island move apart by more than this, in degrees, from where they were when
-        they were connected. Half a turn: between two equal voltages the voltage half-way is then zero (P.
-        Kundur, Power System Stability and Control, 1994, section 13.5.3).
+        they were connected. Half a turn: between two equal voltages the voltage half-way, E cos(delta / 2),
+        is then zero.
     f_low, f_high
-        Red: the centre of inertia of an island leaves this band; beyond it generators may trip at once
-        (57.0 Hz of 60: NERC PRC-024-3, attachment 1, Western; 61.8 Hz: the same, Eastern; 47.5 and 51.5 Hz of
-        50: Commission Regulation (EU) 2016/631, article 13).
+        Red: the centre of inertia of an island leaves this band, beyond which generators may trip at once:
+        57.0 and 61.8 Hz of 60 (NERC PRC-024-3, attachment 1: Western Interconnection, ERCOT), 47.5 and 51.5
+        Hz of 50 (Commission Regulation (EU) 2016/631, article 13 (1) (a)).
     f_end_low, f_end_high
-        Amber: its frequency at the end (59.3 and 60.7 Hz of 60: NERC PRC-006-5, requirement 3).
+        Amber: its frequency at the end; 59.3 and 60.7 Hz of 60.
     v_low, v_low_time
-        Amber: a bus is below the voltage for longer than the time (80 % for two seconds: WECC
-        TPL-001-WECC-CRT-3.2, requirement WR1).
+        Amber: a bus is below the voltage for longer than the time. 80 %: the WECC's voltage for the recovery
+        after a fault (TPL-001-WECC-CRT-3, WR1.3), there of the voltage before the fault.
     v_high, v_high_time
         Amber: a bus is above the voltage for longer than the time (NERC PRC-024-3, attachment 2).
     v_trip, v_trip_time
-        Red: the same; beyond it generators may trip at once (NERC PRC-024-3, attachment 2), after three
-        cycles, a choice of psmr's own: what a relay needs to measure it.
+        Red: the same; beyond it generators may trip at once (NERC PRC-024-3, attachment 2). The time, three
+        cycles, is what a relay needs to measure it.
     v_end_low, v_end_high
-        Amber: a bus that began within this band ends outside it (WECC TPL-001-WECC-CRT-3.2, requirement WR1).
+        Amber: a bus that began within this band ends outside it.
     motor_slip
-        Amber: a motor ends with a larger slip; beyond the slip of the largest torque, 0.05 to 0.2 for motors
-        of NEMA designs A and B, it does not come back by itself (Kundur, section 7.2).
+        Amber: a motor ends with a larger slip: about that of the largest torque, beyond which it does not
+        come back by itself.
     swing_f, swing_v
         Amber: over the last quarter of the time after the last event the frequency of a source against that
         of its island, this frequency itself, or the voltage of a bus moves by more than this and by no less
-        than in the quarter before: it is not damped (WECC TPL-001-WECC-CRT-3.2, requirement WR1, asks for
-        positive damping, without a number; these are psmr's own). What moves by less has settled.
+        than in the quarter before: it is not damped. What moves by less has settled.
     damping_change, damping_change_part
         Amber: the scheme changes the damping ratio of an oscillation of the system, before the events or
         after the last one, by more than the first (a fraction: 0.01 is one percentage point) and by more than
-        the second in parts of the mode's own damping ratio, in either direction. Planning standards ask for 3
-        to 5 % of damping; a run that is to show it must be a good deal closer.
+        the second in parts of the mode's own damping ratio, in either direction.
     oscillation_hz, oscillation_damping
         Which oscillations these are: not faster than this, in Hz, and with a smaller damping ratio than this,
         in the system or as simulated; see `psmr.pencil.modes.damping.DampingLimit`.

@@ -12,9 +12,8 @@ its bus as well, so that the differences add up from source to source. From then
 
 **Lost synchronism**: two sources of one island have moved apart by more than half a turn
 (`Criteria.angle_deg`) from where they were when they became connected. What they turned before, in different
-islands, does not count, and neither does a wide network whose angles add up to half a turn at rest. Source:
-P. Kundur, Power System Stability and Control (1994), section 13.5.3: between equal voltages E the voltage
-half-way is E cos(delta/2), zero at 180 degrees.
+islands, does not count, and neither does a wide network whose angles add up to half a turn at rest. Between
+equal voltages E the voltage half-way is E cos(delta / 2), zero at half a turn.
 """
 
 from __future__ import annotations

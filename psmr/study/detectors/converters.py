@@ -15,8 +15,7 @@ one nearest to the last. In an island without such a source the loops themselves
 **Slipped**: the error has moved by more than three quarters of a turn. The loop is driven by its sine: past
 half a turn it is driven on, to lock again a whole turn away, after the converter has fed its current at every
 angle to the voltage. At half a turn itself the bus, which jumps as a fault comes and goes, may still bring it
-back. Source: F. M. Gardner, Phaselock Techniques (2005), chapter 6: cycle slips of a loop with a sinusoidal
-phase detector.
+back. On cycle slips of a loop with a sinusoidal phase detector: F. M. Gardner, Phaselock Techniques (2005).
 """
 
 from __future__ import annotations

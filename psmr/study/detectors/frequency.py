@@ -1,7 +1,7 @@
 """The frequency of each island, in Hz.
 
 It is the mean speed of its machines, weighted with the kinetic energy (the frequency of the centre of
-inertia; P. Kundur, Power System Stability and Control, 1994, section 13.4), times the nominal frequency.
+inertia), times the nominal frequency.
 Without a machine it is that of the converters that form the voltage, weighted with their ratings; see
 `psmr.study.detectors.sources.Speeds`. An infinite bus keeps that of its island at the nominal one.
 
@@ -12,6 +12,7 @@ Without a machine it is that of the converters that form the voltage, weighted w
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from psmr.study.detectors.sources import sources_of
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
+
+# A frequency that moves by less, in parts of the nominal one, has not moved: no digit of a summary shows it.
+UNCHANGED = 1e-5
 
 
 class Frequency:
@@ -38,8 +42,6 @@ class Frequency:
 
     Attributes
     ----------
-    lowest, highest
-        Of all points; None where no island has a frequency of its own.
     end
         Of the last point, that island whose frequency is furthest from the nominal one.
     """
@@ -47,9 +49,8 @@ class Frequency:
     def __init__(
         self, system: System, band: tuple[float, float], final: tuple[float, float] = (0.0, math.inf)
     ) -> None:
-        self.lowest: Extreme | None = None
-        self.highest: Extreme | None = None
         self.end: Extreme | None = None
+        self._extremes: tuple[Extreme, Extreme, Extreme] | None = None  # first, lowest and highest
         self._band, self._final = band, final
         self._sources, self.f_n = sources_of(system), nominal_frequency(system)
         self._islands: tuple[TurningIsland, ...] = ()
@@ -64,29 +65,43 @@ class Frequency:
         """See `Detector`."""
         if self.f_n is None:
             return
-        self.end = None
-        t = points.t
+        ends, f_n = [], self.f_n
         for island, speed in zip(self._islands, points.frequencies.T, strict=True):
-            hertz = self.f_n * speed
-            low, high = int(hertz.argmin()), int(hertz.argmax())
-            if self.lowest is None or hertz[low] < self.lowest.value:
-                self.lowest = Extreme(float(hertz[low]), island.where, float(t[low]))
-            if self.highest is None or hertz[high] > self.highest.value:
-                self.highest = Extreme(float(hertz[high]), island.where, float(t[high]))
-            if self.end is None or abs(hertz[-1] - self.f_n) > abs(self.end.value - self.f_n):
-                self.end = Extreme(float(hertz[-1]), island.where, float(t[-1]))
-            self._beyond("below", speed < self._band[0], low, t, hertz, island.where)
-            self._beyond("above", speed > self._band[1], high, t, hertz, island.where)
+            first, low, high, last = (
+                Extreme(f_n * float(speed[k]), island.where, float(points.t[k]))
+                for k in (0, speed.argmin(), speed.argmax(), -1)
+            )
+            start, lowest, highest = self._extremes or (first, low, high)
+            lowest, highest = min(lowest, low, key=_value), max(highest, high, key=_value)
+            self._extremes = start, lowest, highest
+            ends.append(last)
+            self._beyond("below", min, speed < self._band[0], points.t, low)
+            self._beyond("above", max, speed > self._band[1], points.t, high)
+        self.end = max(ends, key=lambda end: abs(end.value - f_n), default=None)
+
+    @property
+    def lowest(self) -> Extreme | None:
+        """Of all points, the first one where it hardly fell; None where no island has a frequency."""
+        return self._furthest(1)
+
+    @property
+    def highest(self) -> Extreme | None:
+        """Of all points, the first one where it hardly rose; None where no island has a frequency."""
+        return self._furthest(2)
+
+    def _furthest(self, side: int) -> Extreme | None:
+        if self._extremes is None or self.f_n is None:
+            return None
+        start, extreme = self._extremes[0], self._extremes[side]
+        return start if abs(extreme.value - start.value) < UNCHANGED * self.f_n else extreme
 
     def _beyond(
-        self, side: str, beyond: NDArray[np.bool_], worst: int, t: Reals, hertz: Reals, where: str
+        self, side: str, further: Callable[..., float], beyond: NDArray[np.bool_], t: Reals, worst: Extreme
     ) -> None:
-        if not beyond.any():
-            return
-        value = float(hertz[worst])
-        first, furthest = self._outside.get((side, where), (float(t[int(np.argmax(beyond))]), value))
-        further = max if side == "above" else min
-        self._outside[side, where] = first, further(furthest, value)
+        if beyond.any():
+            new = float(t[beyond.argmax()]), worst.value
+            first, furthest = self._outside.get((side, worst.where), new)
+            self._outside[side, worst.where] = first, further(furthest, worst.value)
 
     def findings(self) -> tuple[Finding, ...]:
         """See `Detector`."""
@@ -117,3 +132,7 @@ class Frequency:
                 )
             )  # fmt: skip
         return tuple(found)
+
+
+def _value(extreme: Extreme) -> float:
+    return extreme.value

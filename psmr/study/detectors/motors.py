@@ -4,9 +4,8 @@ The slip of a motor is the part of the nominal speed that its rotor lacks: about
 it stands still, above 1 where it turns backwards.
 
 **Stalled**: at the end a motor in service has a slip above `Criteria.motor_slip`: it stands still, or was too
-slow at the end of a run to be said to restart. **Running backwards**: a slip above 1 at any point. Source: P.
-Kundur, Power System Stability and Control (1994), section 7.2; NERC, White Paper on Fault-Induced Delayed
-Voltage Recovery (2009).
+slow at the end of a run to be said to restart. **Running backwards**: a slip above 1 at any point. Source:
+NERC, A Technical Reference Paper: Fault-Induced Delayed Voltage Recovery, version 1.2 (2009).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ that began between `v_end_low` and `v_end_high` ends outside. Sources: see `psmr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class Voltages:
     lowest, highest
         Of all points.
     end
-        The lowest of the last point; None where a fault is on at each bus.
+        The lowest of the last point; None where a fault is on at each bus. Says where one is on.
     """
 
     def __init__(
@@ -120,7 +120,9 @@ class Voltages:
         self._ended = np.where(self._counted, v[-1], np.nan)
         self.end = None
         if self._counted.any():
-            self.end = self._extreme(t, v, (len(t) - 1, int(np.nanargmin(self._ended))))
+            low = self._extreme(t, v, (len(t) - 1, int(np.nanargmin(self._ended))))
+            faulted = ", ".join(self._places[k] for k in np.flatnonzero(~self._counted))
+            self.end = replace(low, where=f"{low.where} (a fault is on at {faulted})") if faulted else low
 
     def _extreme(self, t: Reals, v: Reals, at: tuple[int, int]) -> Extreme:
         return Extreme(float(v[at]), f"at {self._places[at[1]]}", float(t[at[0]]))

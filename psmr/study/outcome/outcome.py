@@ -157,9 +157,10 @@ class Outcome:
             words = f"{low.value:.3g} s {low.where}, from t = {low.t:.4g} s" if low.value > 0 else "none"
             found.append((f"longest time below {self.criteria.v_low:g} pu", words))
         add("lowest voltage at the end", self.end_voltage, "pu")
-        for what, extreme in (("frequency nadir", self.nadir), ("frequency overshoot", self.overshoot)):
+        for what, side, extreme in (
+            ("frequency nadir", "below", self.nadir), ("frequency overshoot", "above", self.overshoot),
+        ):  # fmt: skip
             if extreme is not None and extreme.t == 0.0:
-                side = "below" if extreme is self.nadir else "above"
                 found.append((what, f"did not go {side} {extreme.value:.5g} Hz"))
             else:
                 add(what, extreme, "Hz", 5)

@@ -5,6 +5,7 @@ import pytest
 
 import psmr
 from psmr.integrate.run.trajectory import Change
+from psmr.study.detectors.angles import LostSynchronism
 from tests.study.detectors.made import detected, found, made_points
 
 DELTAS = ("G1.delta", "G2.delta", "G3.delta")
@@ -164,3 +165,49 @@ def test_an_infinite_bus_counts_by_the_angle_that_it_keeps():
     kept = dict(zip(system.names_u, system.u0, strict=True))["INF.delta"]
     assert seen.spread.value == pytest.approx(181.0 + np.degrees(rest - kept))
     assert (seen.lost.ahead, seen.lost.behind, seen.lost.t) == ("G1", "INF", 2.0)
+
+
+def chained(system, bus5):
+    """Return the detectors where bus 2, its source and bus 7 lead by 100 degrees, with a voltage at bus 5."""
+    turn = np.exp(1j * np.radians(100.0))
+    t, start = np.arange(3.0), dict(zip(system.names_x, system.x0, strict=True))
+    x, y = made_points(system, t, {"G2.delta": start["G2.delta"] + np.radians(100.0)})
+    places = {
+        f"bus{k}": [system.names_y.index(f"bus{k}.v_{part}") for part in ("re", "im")] for k in (2, 5, 7)
+    }
+    for bus, (re, im) in places.items():
+        v = bus5 if bus == "bus5" else (system.y0[re] + 1j * system.y0[im]) * turn
+        y[:, re], y[:, im] = v.real, v.imag
+    return detected(system, t, x, y).angles
+
+
+@pytest.mark.parametrize("volts", [1e-9, 0.99e-3])
+def test_a_bus_with_next_to_no_voltage_has_no_angle(system, volts):
+    """Beside a bolted fault it is rounding: through it bus 7 would be a turn away."""
+    first, second, third = (np.degrees(system.x0[system.names_x.index(name)]) for name in DELTAS)
+    seen = chained(system, volts * np.exp(-1j * np.radians(170.0)))
+    assert seen.spread.value == pytest.approx(second + 100.0 - first)
+    through = chained(system, 1.01e-3 * np.exp(-1j * np.radians(170.0)))
+    assert through.spread.value == pytest.approx(third - (second + 100.0 - 360.0))
+
+
+def test_the_pair_that_moves_apart_first_is_said(system):
+    """Of pairs that became connected at different times, whatever their order and the pieces of the run."""
+    apart = Change(1.0, (("line4-6", "status", 0.0), ("line8-9", "status", 0.0)), label="apart")
+    tied = Change(2.0, (("line4-6", "status", 1.0), ("line8-9", "status", 1.0)), label="tied")
+    t = np.array([0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 4.0])
+    start = dict(zip(system.names_x, system.x0, strict=True))
+    for second, third in (([0, 190], [-190, -190]), ([190, 0], [0, 0]), ([0, 190], [-190, 0])):
+        degrees = {"G2.delta": second, "G3.delta": third}
+        values = {k: start[k] + np.radians([0, 0, 0, 0, 0, *last]) for k, last in degrees.items()}
+        x, y = made_points(system, t, values)
+        lost = detected(system, t, x, y, changes=[apart, tied]).angles.lost
+        assert lost.t == 3.0
+        assert ("G3" if third[0] else "G2") in (lost.ahead, lost.behind)
+
+
+def test_at_most_eight_machines_of_a_group_are_named():
+    names = tuple(f"G{k}" for k in range(10))
+    said = [str(LostSynchronism(1.0, names[:n], ("H",), names[0], "H", 181.0, 181.0)) for n in (8, 9)]
+    assert said[0] == f"lost synchronism: {', '.join(names[:8])} against H at t = 1 s"
+    assert said[1] == f"lost synchronism: {', '.join(names[:8])} and 1 more against H at t = 1 s"

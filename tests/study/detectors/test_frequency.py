@@ -114,3 +114,17 @@ def test_a_converters_speed_is_the_mean_of_the_step(microgrid, at_once):
     assert (seen.highest.value, seen.highest.t) == (pytest.approx(52.0), 0.2)
     assert (seen.lowest.value, seen.lowest.t) == (pytest.approx(49.5), 0.4)
     assert seen.end.value == pytest.approx(49.5)
+
+
+@pytest.mark.parametrize(("change", "moved"), [(0.995e-5, False), (1.005e-5, True)])
+def test_a_change_that_no_digit_shows_is_none(system, change, moved):
+    seen = over_time(system, [1.0, 1.0 - change, 1.0 + change, 1.0]).frequency
+    assert (seen.lowest.t, seen.highest.t) == ((1.0, 2.0) if moved else (0.0, 0.0))
+
+
+def test_a_summary_says_that_the_frequency_did_not_fall(system):
+    """A millionth of a load lost: 60 Hz from beginning to end, in all digits of a summary."""
+    run = psmr.simulate(system, t_end=1.0, events=[psmr.LoadTrip(5, 0.1, 1e-6)], certify=False)
+    facts = dict(run.outcome.facts())
+    assert facts["frequency nadir"] == "did not go below 60 Hz"
+    assert facts["frequency overshoot"] == "did not go above 60 Hz"

@@ -131,3 +131,11 @@ def test_extremes_name_bus_and_time(system):
     assert (seen.lowest.value, seen.lowest.where, seen.lowest.t) == (pytest.approx(0.5), "at bus5", 1.0)
     assert (seen.highest.value, seen.highest.where, seen.highest.t) == (pytest.approx(1.3), "at bus5", 2.0)
     assert (seen.end.value, seen.end.where, seen.end.t) == (pytest.approx(1.0), "at bus5", 3.0)
+
+
+def test_a_fault_that_is_still_on_at_the_end_is_named_and_its_bus_left_out(system):
+    t = np.array([0.0, 1.0, 1.0, 2.0])
+    seen = over_time(system, [1.0, 1.0, 0.01, 0.01], t, changes=faulted(1.0, 9.0)[:1])
+    assert seen.voltages.end.value == pytest.approx(1.0127, abs=5e-5)  # bus 5 itself is at 0.01
+    assert seen.voltages.end.where == "at bus6 (a fault is on at bus5)"
+    assert found(seen, "voltage at the end") == []
