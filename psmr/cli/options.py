@@ -58,11 +58,24 @@ def case_options(
         choices=("power", "torque"),
         help="what drives GENROU and its family; for RAW and DYR by default a power",
     )
+    group.add_argument(
+        "--reactive",
+        choices=("file", "equal", "rating"),
+        help="how generators of one bus share reactive power: as the file stores it (default), equally, or by"
+        " their ratings",
+    )
     if start:
         group.add_argument(
             "--reactive-limits",
-            action="store_true",
-            help="let the power flow keep generators within q_min_mvar and q_max_mvar",
+            action=argparse.BooleanOptionalAction,
+            help="whether the power flow keeps generators within q_min_mvar and q_max_mvar; by default as the"
+            " solution that the file stores does",
+        )
+        group.add_argument(
+            "--power-flow-start",
+            choices=("stored", "flat", "linear"),
+            help="where the power flow starts: at stored or flat voltages, or at the angles of the DC power"
+            " flow; by default the first of them that leads to a solution",
         )
         group.add_argument(
             "--start-at-limits",
@@ -184,12 +197,14 @@ def case_file(arguments: argparse.Namespace) -> CaseFile:
         arguments.dynamics,
         arguments.skip_unknown_models,
         arguments.frequency,
-        getattr(arguments, "reactive_limits", False),
+        getattr(arguments, "reactive_limits", None),
         loads=arguments.loads,
         net_unmodelled=arguments.net_unmodelled,
         mechanical=arguments.mechanical,
         start_at_limits=getattr(arguments, "start_at_limits", None) or "refuse",
         format=arguments.format,
+        reactive=arguments.reactive or "file",
+        power_flow_start=getattr(arguments, "power_flow_start", None),
     )
 
 
@@ -200,7 +215,7 @@ def names_study(arguments: argparse.Namespace) -> bool:
     return arguments.format is None and is_study(arguments.case)
 
 
-_PREPARED = ("loads", "net_unmodelled", "mechanical", "start_at_limits")
+_PREPARED = ("loads", "net_unmodelled", "mechanical", "start_at_limits", "reactive", "power_flow_start")
 
 
 def check_study_options(arguments: argparse.Namespace, scheme: dict[str, Any]) -> None:
@@ -208,7 +223,10 @@ def check_study_options(arguments: argparse.Namespace, scheme: dict[str, Any]) -
     fields = {key: key for key in ("dynamics", "skip_unknown_models", "reactive_limits", *_PREPARED)}
     fields["frequency"] = "frequency_hz"
     places = dict.fromkeys(scheme, "its scheme is in [scheme]")
-    places |= {key: f"it has a field {field}" for key, field in fields.items() if getattr(arguments, key)}
+    given = {key: getattr(arguments, key) for key in fields}
+    places |= {
+        key: f"it has a field {fields[key]}" for key, value in given.items() if value not in (None, False)
+    }
     for key, where in places.items():
         option = "--" + key.replace("_", "-")
         raise InputError(f"{option}: {arguments.case} is a study, {where}; give the option with a case file")

@@ -34,12 +34,10 @@ from psmr.study.run.simulate import simulate
 
 def load_system(file: CaseFile) -> System:
     """Return the system of a case file at its equilibrium."""
-    from psmr.network.powerflow.powerflow import power_flow
     from psmr.network.start.initialise import build
 
     case = file.read()
-    flow = power_flow(case, file.reactive_limits)
-    return build(case, flow, start_at_limits=file.start_at_limits)
+    return build(case, file.solve(case), start_at_limits=file.start_at_limits)
 
 
 def prepare(study: Study) -> tuple[System, Recipe]:

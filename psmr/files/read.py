@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,9 +14,11 @@ from psmr.base.errors import CaseError, PsmrWarning
 from psmr.files.text import STANDARD_INPUT
 from psmr.network.case.case import Case
 from psmr.network.case.checks import unlikely
-from psmr.network.case.tables import MECHANICAL
+from psmr.network.case.tables import AS_STORED, MECHANICAL, REACTIVE
+from psmr.network.powerflow.starting_voltages import STARTS
 
 if TYPE_CHECKING:
+    from psmr.network.powerflow.powerflow import PowerFlow
     from psmr.network.start.conversion import LoadShares
 
 FORMATS = ("toml", "raw", "rawx", "m")
@@ -29,10 +31,13 @@ class CaseFile:
 
     Attributes
     ----------
-    path, dynamics, skip_unknown_models, frequency_hz, loads, net_unmodelled, mechanical, format
+    path, dynamics, skip_unknown_models, frequency_hz, loads, net_unmodelled, mechanical, format, reactive
         See `read_case`.
     reactive_limits
-        Whether generators keep to q_min_mvar and q_max_mvar, see `power_flow`.
+        Whether generators keep to q_min_mvar and q_max_mvar, see `power_flow`; None: as in the solution that
+        the case stores.
+    power_flow_start
+        Where the power flow starts, see `power_flow`; None: at stored voltages where there are any.
     start_at_limits
         What a start beyond a limit does, see `build`.
     """
@@ -41,21 +46,29 @@ class CaseFile:
     dynamics: str | Path | None = None
     skip_unknown_models: bool = False
     frequency_hz: float | None = None
-    reactive_limits: bool = False
+    reactive_limits: bool | None = None
     loads: str | None = None
     net_unmodelled: bool = False
     mechanical: Annotated[str, MECHANICAL] | None = None
     start_at_limits: str = "refuse"
     format: str | None = None
+    reactive: Annotated[str, REACTIVE] = AS_STORED
+    power_flow_start: Annotated[str, STARTS] | None = None
 
     def read(self) -> Case:
         """Return the case."""
         case = _read(
             *(self.path, self.dynamics, self.skip_unknown_models, self.frequency_hz),
-            *(self.net_unmodelled, self.mechanical, self.format),
+            *(self.net_unmodelled, self.mechanical, self.format, self.reactive),
         )
         _warn(case)
-        return _prepared(case, self.loads, self.net_unmodelled, self.reactive_limits)
+        return _prepared(case, self.loads, self.net_unmodelled, self.solve)
+
+    def solve(self, case: Case) -> PowerFlow:
+        """Return the power flow of the case, or of one made of it, as the options say."""
+        from psmr.network.powerflow.powerflow import power_flow
+
+        return power_flow(case, self.reactive_limits, start=self.power_flow_start)
 
 
 def _warn(case: Case) -> None:
@@ -73,6 +86,7 @@ def read_case(
     net_unmodelled: bool = False,
     mechanical: str | None = None,
     format: str | None = None,
+    reactive: Annotated[str, REACTIVE] = AS_STORED,
 ) -> Case:
     """Return the checked case in a file; the suffix says the format.
 
@@ -100,6 +114,10 @@ def read_case(
     format
         ``"toml"``, ``"raw"``, ``"rawx"`` or ``"m"`` in place of what the suffix says; standard input, which
         has none, is TOML where this is left out.
+    reactive
+        How generators that hold the voltage of one bus share its reactive power: ``"file"``, as a TOML file
+        says, and otherwise as the stored solution has it, what is left by ratings; ``"equal"``; or
+        ``"rating"``, in proportion to their ratings.
 
     Raises
     ------
@@ -116,12 +134,28 @@ def read_case(
         (T''d0 above T'd0, an inertia of 1e5 s, a branch of 1e-7 pu).
     """
     check_arguments(read_case, locals(), CaseError)
-    case = _read(path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format)
+    case = _read(
+        path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format, reactive
+    )
     _warn(case)
     return _prepared(case, loads, net_unmodelled)
 
 
 def _read(
+    path: str | Path,
+    dynamics: str | Path | None,
+    skip_unknown_models: bool,
+    frequency_hz: float | None,
+    net_unmodelled: bool,
+    mechanical: str | None,
+    format: str | None,
+    reactive: str,
+) -> Case:
+    case = _of_format(path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format)
+    return case if reactive == AS_STORED else replace(case, reactive=reactive)
+
+
+def _of_format(
     path: str | Path,
     dynamics: str | Path | None,
     skip_unknown_models: bool,
@@ -177,7 +211,7 @@ def _prepared(
     case: Case,
     loads: str | Mapping[str, Sequence[float]] | LoadShares | None,
     net_unmodelled: bool,
-    reactive_limits: bool = False,
+    solve: Callable[[Case], PowerFlow] | None = None,
 ) -> Case:
     """Return the case with generators netted and loads converted."""
     dynamic = any(row.devices for row in case.generators)
@@ -189,10 +223,11 @@ def _prepared(
     from psmr.network.start.netting import net_generators
 
     shares = None if loads is None else load_shares(loads)
-    flow = power_flow(case, reactive_limits)
+    solve = solve or power_flow
+    flow = solve(case)
     if net_unmodelled or lines:
         netted = net_generators(case, flow, every=net_unmodelled)
         if netted is not case:
             # What was held at a reactive limit is held by its own row no more: the limits hold it again.
-            case, flow = netted, power_flow(netted, reactive_limits)
+            case, flow = netted, solve(netted)
     return case if shares is None else convert_loads(case, flow, shares)

@@ -13,6 +13,7 @@ from psmr.dae.system.eigenvalues import eigenvalues
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
 from psmr.network.equilibrium.widen_limits import CHOICES, REFUSE
+from psmr.network.powerflow.starting_voltages import STARTS
 from psmr.network.start.diagnosis import diagnose
 from psmr.network.start.findings import Modes
 from psmr.network.start.report import Report
@@ -34,9 +35,10 @@ LEAST_DAMPED = 5
 
 def check(
     case: Case,
-    reactive_limits: bool = False,
+    reactive_limits: bool | None = None,
     modes: bool | None = None,
     start_at_limits: Annotated[str, CHOICES] = REFUSE,
+    power_flow_start: Annotated[str, STARTS] | None = None,
 ) -> Report:
     """Return a report on the start of a case.
 
@@ -48,12 +50,16 @@ def check(
     case
         The case; generators without dynamic devices are findings, unless there are no others.
     reactive_limits
-        Whether the power flow keeps generators within their reactive limits, see `power_flow`.
+        Whether the power flow keeps generators within their reactive limits, see `power_flow`; None: as in
+        the solution that the case stores.
     modes
         Whether the modes are looked at: all of them up to 1000 states, beyond that the least damped
         oscillations, by sparse matrices, which takes from seconds to minutes. None: up to 1000 states.
     start_at_limits
         What a start beyond a limit does, see `build`; unless it is refused, it is a warning.
+    power_flow_start
+        Where the power flow starts, ``"stored"``, ``"flat"`` or ``"linear"``, see `power_flow`; None: at
+        stored voltages where there are any.
 
     Returns
     -------
@@ -62,7 +68,7 @@ def check(
         ``report.good`` says whether the case can be simulated.
     """
     check_arguments(check, locals())
-    report = diagnose(case, reactive_limits, start_at_limits)
+    report = diagnose(case, reactive_limits, start_at_limits, power_flow_start)
     if report.system is None or report.system.n == 0 or modes is False:
         return report
     if report.system.n > DENSE and modes is None:

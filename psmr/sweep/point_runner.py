@@ -13,7 +13,7 @@ from psmr.base.errors import PsmrError, PsmrWarning
 from psmr.dae.system.system import System
 from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.network.case.case import Case
-from psmr.network.powerflow.powerflow import PowerFlow, power_flow
+from psmr.network.powerflow.powerflow import PowerFlow
 from psmr.network.start.initialise import build
 from psmr.pencil.deformation.one_step import OneStepModes
 from psmr.study.certificate.certificate import Certificate, Scheme
@@ -93,12 +93,12 @@ class PointRunner:
     def _started(self, case: int, settings: tuple[Setting, ...]) -> System:
         file = self.sweep.cases[case]
         if case not in self._flows:
-            self._flows[case] = power_flow(self.cases[case], file.reactive_limits)
+            self._flows[case] = file.solve(self.cases[case])
         base, flow = self.cases[case], self._flows[case]
         if not settings:
             return build(base, flow, start_at_limits=file.start_at_limits)
         changed, same_flow = altered(base, settings)
-        flow = replace(flow, case=changed) if same_flow else power_flow(changed, file.reactive_limits)
+        flow = replace(flow, case=changed) if same_flow else file.solve(changed)
         system = build(changed, flow, start_at_limits=file.start_at_limits)
         return _on_tables_of(self.system(case, ()), system)
 

@@ -102,7 +102,6 @@ WRONG = {
     "impedance": ("0.01\t0.1\t0.04", "0.01\t0\t0.04", 19, "x = 0: must not be 0"),
     "ratio": ("0.95\t-10", "-0.95\t-10", 19, "ratio = -0.95: must be >= 0"),
     "voltage": ("-50\t1.01", "-50\t0", 12, "Vg = 0: must be > 0"),
-    "no generator": ("1.02\t0\t1", "1.02\t0\t0", 6, "type = 3: must not be 3"),
     "bracket": ("\n];\nmpc.branch", "\nmpc.branch", 10, "not closed"),
     "missing": ("mpc.gen = [", "mpc.other = [", 23, "mpc.gen is missing"),
 }

@@ -248,13 +248,22 @@ def test_what_is_wrong_is_named_with_its_line(read, name):
 
 
 def test_swing_without_generator(read):
-    with pytest.raises(CaseError, match=r"case\.raw:4 .*IDE = '3': must not be 3"):
-        read(raw_text().replace("1.0,1,100.0,200.0,0.0", "1.0,0,100.0,200.0,0.0"))
+    """The largest generator left in the island is the swing."""
+    with pytest.warns(PsmrWarning, match=r"\(G2-G1\): the island of bus 2 has no swing .* G2-G1 is it now"):
+        case = read(raw_text().replace("1.0,1,100.0,200.0,0.0", "1.0,0,100.0,200.0,0.0"))
+    assert [(row.name, row.control, row.v) for row in case.generators] == [("G2-G1", "slack", 1.02)]
+
+
+def test_no_generator_in_service(read):
+    text = raw_text().replace("1.0,1,100.0,200.0,0.0", "1.0,0,100.0,200.0,0.0")
+    with pytest.raises(CaseError, match=r"case\.raw: no generator is in service: nothing feeds the network"):
+        read(text.replace("1.0,1,100.0,90.0,0.0", "1.0,0,100.0,90.0,0.0"))
 
 
 def test_island_without_slack(read):
-    with pytest.raises(CaseError, match=r"case\.raw:4 .*the island of buses .* has no slack"):
-        read(raw_text().replace("100.0,3,1", "100.0,2,1"))
+    with pytest.warns(PsmrWarning, match=r"\(G1\): the island of bus 1 has no swing .* the largest there"):
+        case = read(raw_text().replace("100.0,3,1", "100.0,2,1"))
+    assert [row.control for row in case.generators] == ["slack", "pv"]
 
 
 @pytest.mark.parametrize("section", ["LOAD", "GENERATOR", "AREA"])

@@ -52,7 +52,11 @@ def command(arguments: argparse.Namespace) -> int:
     else:
         file = case_file(arguments)
     case, warned = _read(file)
-    report = check(case, file.reactive_limits, arguments.modes or None, start_at_limits=file.start_at_limits)
+    report = check(
+        *(case, file.reactive_limits, arguments.modes or None),
+        start_at_limits=file.start_at_limits,
+        power_flow_start=file.power_flow_start,
+    )
     if arguments.output:
         from psmr.study.output.files import write_text
 

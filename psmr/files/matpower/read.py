@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
+from psmr.files.energised import energised
+from psmr.files.held_voltages import agreed
 from psmr.files.matpower.text import Line, read_fields
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
@@ -61,17 +63,16 @@ def read_matpower(path: str | Path, frequency_hz: float | None = None) -> Case:
     mistakes = Mistakes()
     tables = _Tables(str(path), matrices, base.value, mistakes)
     mistakes.finish()
+    names = ("buses", "lines", "transformers", "shunts", "loads", "generators")
+    rows = energised({name: getattr(tables, name) for name in names}, str(path))
+    stored = {row.number: row.v for row in tables.buses}
+    rows["generators"] = agreed(rows["generators"], stored)
     return Case(
         name=Path(path).stem,
         base_mva=base.value,
         frequency_hz=frequency_hz,
-        buses=tuple(tables.buses),
-        lines=tuple(tables.lines),
-        transformers=tuple(tables.transformers),
-        shunts=tuple(tables.shunts),
-        loads=tuple(tables.loads),
-        generators=tuple(tables.generators),
         source=str(path),
+        **{name: tuple(table) for name, table in rows.items()},  # type: ignore[arg-type]  # by name
     )
 
 
@@ -129,12 +130,6 @@ class _Tables:
                 row = mistakes.attempt(_Row, path, matrix, names, line)
                 if row is not None:
                     mistakes.attempt(add, row)
-        if mistakes.found:
-            return
-        held = {row.bus for row in self.generators if row.control == "slack"}
-        for number, row in self._bus.items():
-            if row.whole("type") == 3 and number not in held:
-                raise row.error("type", "must not be 3 (reference): no generator is in service at this bus")
 
     def _next(self, *key: object) -> int:
         """Count things of one kind at one place: 1 for the first."""
@@ -160,7 +155,9 @@ class _Tables:
         p, q, g, b = (row[name] for name in ("Pd", "Qd", "Gs", "Bs"))
         if kind == 4:
             return
-        self.buses.append(BusRow(number, row["baseKV"], where=row.where))
+        # No voltage at all is none that is stored.
+        v, angle_deg = (row["Vm"], row["Va"]) if row["Vm"] > 0 else (None, None)
+        self.buses.append(BusRow(number, row["baseKV"], v=v, angle_deg=angle_deg, where=row.where))
         power = (0.0, 0.0, 1.0)
         if p or q:
             self.loads.append(LoadRow(number, p, q, power, power, where=row.where))

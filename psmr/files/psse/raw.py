@@ -8,7 +8,10 @@ field that is left out has the default written there. What the case does otherwi
 - a load has its parts of constant power, current and impedance, and its power at a voltage of 1 pu;
 - switched shunts stay at BINIT, taps where they are; those with MODSW or COD above 0 are `regulating`;
 - DC lines are held at their powers, buses that a branch without impedance joins are one;
-- a generator that regulates another bus holds its own at the voltage the file stores, with a warning.
+- a generator that regulates another bus holds its own at the voltage the file stores, with a warning;
+- the reactive power of a generator with QT = QB is held, also at a bus of type 2;
+- an island that no generator in service feeds is left out, another one without a swing gets one, each with a
+  warning.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
+from psmr.files.energised import energised
+from psmr.files.held_voltages import agreed
 from psmr.files.psse.branches import Lines
 from psmr.files.psse.dc_lines import Drawn, two_terminal, voltage_source
 from psmr.files.psse.dyr import Unit, read_dyr
@@ -42,6 +47,11 @@ from psmr.network.case.tables import (
 )
 
 Key = tuple[int, str]
+
+_CONTROLS = {1: "pq", 2: "pv", 3: "slack"}
+
+_SAME_V, _SAME_Q = 1e-5, 0.5
+"""What stored voltages in pu and reactive powers in Mvar may be off and still be what is held."""
 
 
 def read_raw(
@@ -91,6 +101,9 @@ def read_raw(
     names = ("buses", "lines", "transformers", "shunts", "loads", "relays")
     rows |= {name: getattr(tables, name) for name in names}
     rows = join(rows, tables.zero, tables.base)
+    stored = {row.number: row.v for row in rows["buses"]}
+    rows["generators"] = agreed(rows["generators"], stored, tables.remote)
+    rows = energised(rows, str(path))
     return Case(
         name=raw.title or Path(path).stem,
         base_mva=tables.base,
@@ -135,6 +148,7 @@ class _Tables:
         self.holding: list[GeneratorRow] = []
         self.relays: list[RelayRow] = []
         self.units: dict[Key, Unit] = {}
+        self.remote: set[str] = set()
         self._bus: dict[int, PsseRecord] = {}
         self._places = Places(self._bus)
         self._loads, self._lines = Loads(self._places), Lines(self.base, self._places)
@@ -155,7 +169,6 @@ class _Tables:
         ):
             for record in self._records(section):
                 attempt(take, record)
-        self._check_swing()
         for lines in raw.records.get("transformer", ()):
             attempt(self._transformer, lines)
         for section in ("two-terminal dc", "vsc dc"):
@@ -234,15 +247,14 @@ class _Tables:
         record.require(first is record, "I", f"is taken by line {first.line}")
         kv = record.real("BASKV", 0.0)
         record.require(kv >= 0, "BASKV", "must be >= 0 (0: unknown)")
-        record.real("VA", 0.0)
         if kind == 4:
             return None
-        record.positive("VM", 1.0)
+        v, angle_deg = record.positive("VM", 1.0), record.real("VA", 0.0)
         self._loads.at_bus(record)
         g, b = record.real("GL", 0.0), record.real("BL", 0.0)
         if g or b:
             self.shunts.append(ShuntRow(number, g, b, 1, f"shunt{number}", where=record.where))
-        return BusRow(number, kv, where=record.where)
+        return BusRow(number, kv, v=v, angle_deg=angle_deg, where=record.where)
 
     def _shunt(self, record: PsseRecord) -> None:
         kind = "switched" if record.section == "switched shunt" else "shunt"
@@ -267,13 +279,17 @@ class _Tables:
         if bus is not None and status:
             high, low = record.real("QT", 9999.0), record.real("QB", -9999.0)
             record.require(high >= low, "QT", f"must be at least QB = {low:g}")
+            name, control = f"G{number}{suffix(ident)}", _CONTROLS[bus.whole("IDE", 1)]
+            held = self._held(record, bus, name)
+            if control == "pv" and high == low and self._fixed(record, bus, held, q, high):
+                control, q = "pq", high
             row = GeneratorRow(
-                name=f"G{number}{suffix(ident)}",
+                name=name,
                 bus=number,
-                control={1: "pq", 2: "pv", 3: "slack"}[bus.whole("IDE", 1)],
+                control=control,
                 p_mw=p,
                 q_mvar=q,
-                v=self._held(record, bus),
+                v=held,
                 angle_deg=bus.real("VA", 0.0),
                 q_min_mvar=low,
                 q_max_mvar=high,
@@ -283,12 +299,23 @@ class _Tables:
             self.generators.append(row)
         self.units[number, ident] = Unit(row, mbase, zr, zx, stepped, record.where)
 
-    def _held(self, record: PsseRecord, bus: PsseRecord) -> float:
+    @staticmethod
+    def _fixed(record: PsseRecord, bus: PsseRecord, held: float, q: float, fixed: float) -> bool:
+        """Return whether a unit with QT = QB is held there; not where the file was solved otherwise."""
+        solved = bus.positive("VM", 1.0)
+        if abs(solved - held) > _SAME_V or abs(q - fixed) <= _SAME_Q:
+            return True
+        what = f"QT = QB = {fixed:g} and QG = {q:g} at VM = VS = {held:g}: the file was solved without limits"
+        warnings.warn(f"{record.where}: {what}; the voltage is held", PsmrWarning, stacklevel=2)
+        return False
+
+    def _held(self, record: PsseRecord, bus: PsseRecord, name: str) -> float:
         """Return the voltage that a generator holds at its own bus."""
-        held, remote = record.positive("VS", 1.0), record.whole("IREG", 0)
-        if remote in (0, record.whole("I")) or bus.whole("IDE", 1) == 1:
+        held, regulated = record.positive("VS", 1.0), record.whole("IREG", 0)
+        if regulated in (0, record.whole("I")) or bus.whole("IDE", 1) == 1:
             return held
-        return _stored(record, bus, remote)
+        self.remote.add(name)
+        return _stored(record, bus, regulated)
 
     def _held_by(self, end: Drawn, bus: PsseRecord) -> float:
         """Return the voltage that a converter of a VSC line holds: that of a generator at its bus, if any."""
@@ -298,14 +325,3 @@ class _Tables:
             what = f"holds {own:g} pu; {there[0].name} at bus {end.bus} holds {there[0].v:g}, which counts"
             warnings.warn(f"{end.record.where}: {what}", PsmrWarning, stacklevel=2)
         return there[0].v if there else own
-
-    def _check_swing(self) -> None:
-        """Keep the mistake of each swing bus where no generator is in service."""
-        held = {row.bus for row in self.generators if row.control == "slack"}
-        if self.mistakes.found:
-            # A generator that could not be read may be the one.
-            return
-        for number, record in self._bus.items():
-            good = record.whole("IDE", 1) != 3 or number in held
-            right = "must not be 3 (swing): no generator is in service at this bus"
-            self.mistakes.attempt(record.require, good, "IDE", right)

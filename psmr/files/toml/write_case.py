@@ -9,7 +9,7 @@ from typing import Any
 
 from psmr.files.toml.read_case import FORMAT, MODELS, NEEDED, ROWS, TABLES, VERSION
 from psmr.network.case.case import Case
-from psmr.network.case.tables import DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, device_name
+from psmr.network.case.tables import AS_STORED, DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, device_name
 
 _WORKED_OUT = ("name", "rating_mva")
 """Where these are left out, the row works them out itself."""
@@ -26,6 +26,7 @@ def toml_text(case: Case) -> str:
                 "base_mva": case.base_mva,
                 "frequency_hz": case.frequency_hz,
                 "mechanical": case.mechanical,
+                **({} if case.reactive == AS_STORED else {"reactive": case.reactive}),
             }
         )
     ]

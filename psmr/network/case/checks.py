@@ -10,7 +10,7 @@ from psmr.base.errors import CaseError, nearest, shown
 from psmr.devices.catalogue import SOURCES
 from psmr.network.case.connected_parts import connected_parts
 from psmr.network.case.monitored_branches import branch_read
-from psmr.network.case.tables import LARGEST, MECHANICAL, GeneratorRow, Row, Tables
+from psmr.network.case.tables import LARGEST, MECHANICAL, REACTIVE, GeneratorRow, Row, Tables
 
 
 def check_case(case: Tables) -> None:
@@ -25,6 +25,9 @@ def check_case(case: Tables) -> None:
     if case.mechanical not in MECHANICAL:
         known = " or ".join(map(repr, MECHANICAL))
         raise CaseError(f"{place}: mechanical = {case.mechanical!r}: must be {known}")
+    if case.reactive not in REACTIVE:
+        known = ", ".join(map(repr, REACTIVE))
+        raise CaseError(f"{place}: reactive = {case.reactive!r}: must be one of {known}")
     if not case.name.isprintable():
         raise CaseError(f"{place}: name = {case.name!r}: has a character that cannot be printed")
     if not case.buses:
@@ -60,6 +63,12 @@ def unlikely(case: Tables) -> Iterator[tuple[str, str]]:
                 f"the impedance is {size:.3g} pu: is it in another unit? Below {IMPEDANCE:g}, join the buses"
             )
             yield branch.name, f"{branch.place}: {words}"
+    slacks = {row.bus: row for row in case.generators if row.control == "slack"}
+    for island in _islands(case) if len(slacks) > 1 else ():
+        if len(several := sorted(island & slacks.keys())) > 1:
+            second = slacks[several[1]]
+            words = f"the slacks at buses {', '.join(map(str, several))} are in one island"
+            yield second.name, f"{second.place}: {words}: each holds its voltage and its angle"
     for generator in case.generators:
         for device in generator.devices:
             for words in _unlikely(device.parameters):
@@ -224,25 +233,23 @@ def _check_voltage_integrators(number: int, group: Sequence[GeneratorRow]) -> No
 
 
 def check_islands(case: Tables) -> None:
-    """Raise CaseError where an island has no slack bus, or two."""
-    lines = [(row.from_bus, row.to_bus) for row in case.branches if row.status]
-    slacks = {g.bus: g for g in case.generators if g.control == "slack"}
+    """Raise CaseError where an island has no slack bus. Several each hold their voltage and angle."""
+    slacks = {g.bus for g in case.generators if g.control == "slack"}
     where = {bus.number: bus.where for bus in case.buses}
-    for island in connected_parts((bus.number for bus in case.buses), lines):
-        found = sorted(island & slacks.keys())
+    for island in _islands(case):
         buses = _enumerate(sorted(island))
-        if not found:
+        if not island & slacks:
             first = where[min(island)] or case.source or case.name
             raise CaseError(
                 f'{first}: the island of {buses} has no slack; set control = "slack"'
                 " on one of its generators, or connect it (a branch out of service has status = 0)"
             )
-        if len(found) > 1:
-            second = slacks[found[1]]
-            raise CaseError(
-                f"{second.place}: control = 'slack': the island of {buses} has a slack at bus {found[0]}"
-                f' ({slacks[found[0]].name}) already; make one of them "pv"'
-            )
+
+
+def _islands(case: Tables) -> list[frozenset[int]]:
+    """Return the numbers of the buses of each island."""
+    lines = [(row.from_bus, row.to_bus) for row in case.branches if row.status]
+    return connected_parts((bus.number for bus in case.buses), lines)
 
 
 def _enumerate(numbers: list[int]) -> str:

@@ -23,19 +23,30 @@ CONTROLS = ("slack", "pv", "pq")
 TORQUE, POWER = "torque", "power"
 MECHANICAL = (TORQUE, POWER)
 
+AS_STORED, EQUAL, BY_RATING = "file", "equal", "rating"
+REACTIVE = (AS_STORED, EQUAL, BY_RATING)
+
 
 @dataclass(frozen=True)
 class BusRow(Row):
-    """A bus: its number, base voltage in kV (only for labels), name ``bus<number>`` unless given."""
+    """A bus: its number, base voltage in kV (only for labels), name ``bus<number>`` unless given.
+
+    `v` in pu and `angle_deg` are those of a solution that the file stores, None where it stores none.
+    """
 
     number: int
     base_kv: float = 0.0
     name: str = ""
+    v: float | None = None
+    angle_deg: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require(self.number > 0, "number", "must be > 0")
         self.require(self.base_kv >= 0, "base_kv", "must be >= 0 (0: unknown)")
+        self.require(self.v is None or self.v > 0, "v", "must be > 0")
+        together = "must be given: both v and angle_deg, or neither"
+        self.require((self.v is None) == (self.angle_deg is None), "angle_deg", together)
         object.__setattr__(self, "name", self.name or f"bus{self.number}")
         check_name(self)
 
@@ -121,9 +132,9 @@ class GeneratorRow(Row):
     """A plant: what the power flow prescribes at its bus, and its dynamic devices.
 
     control is ``"slack"`` (voltage and angle), ``"pv"`` (power and voltage) or ``"pq"`` (power). Generators
-    at one bus share what the power flow leaves open in proportion to `rating_mva`, by default the s_n of
-    their machine or converter. One that is `held` is an end of a DC line: without devices, it becomes a load
-    of its power where a case with dynamic data is read.
+    at one bus share what the power flow leaves open as `Tables.reactive` says; `rating_mva` is by default the
+    s_n of their machine or converter. One that is `held` is an end of a DC line: without devices, it becomes
+    a load of its power where a case with dynamic data is read.
     """
 
     name: str
@@ -189,6 +200,10 @@ class Tables:
         convention), whose torque falls as the speed rises. Other machines are driven by a torque.
     modules
         Names of the modules beside the file that declare components of the user's own.
+    reactive
+        How generators that hold the voltage of one bus share its reactive power: ``"file"``, as the stored
+        `q_mvar` where the case stores a solution, what is left in proportion to `rating_mva`; ``"equal"``; or
+        ``"rating"``, in proportion to `rating_mva`.
     """
 
     name: str
@@ -204,6 +219,12 @@ class Tables:
     source: str = field(default="", compare=False)
     mechanical: str = TORQUE
     modules: tuple[str, ...] = ()
+    reactive: str = AS_STORED
+
+    @property
+    def stored(self) -> bool:
+        """Whether the case stores a solution of its power flow: voltages whose angles are not all one."""
+        return len({bus.angle_deg for bus in self.buses if bus.v is not None}) > 1
 
     @property
     def branches(self) -> tuple[BranchRow, ...]:

@@ -15,10 +15,12 @@ from scipy.sparse.linalg import splu
 
 from psmr.base.errors import PowerFlowError
 from psmr.network.case.case import Case
+from psmr.network.case.rows import admittance
 from psmr.network.powerflow.load_power import LoadPower
 
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
+Places = NDArray[np.intp]
 
 DEAD = 1e-3
 """A bus below this voltage in pu is dead: at zero volts every power balance holds, whatever the network."""
@@ -30,17 +32,69 @@ ROUNDING = 8 * float(np.finfo(float).eps)
 
 @dataclass
 class Balance:
-    """What the power flow prescribes at each bus; reactive limits change `pv` and `q`."""
+    """What the power flow prescribes at each bus; reactive limits change `pv` and `q`.
+
+    Attributes
+    ----------
+    y
+        (buses, buses) admittance matrix in pu.
+    at
+        (generators,) position of each generator's bus.
+    p, q
+        (buses,) injected power in pu, without what generators that hold a voltage give.
+    slack, pv
+        (buses,) whether voltage and angle, or the voltage, are held.
+    v_set
+        (buses,) held voltages in pu, 1 elsewhere.
+    q_low, q_high
+        (buses,) limits in pu of all that the generators give that hold the voltage of a pv bus.
+    """
 
     case: Case
     loads: LoadPower
     y: sparse.csc_matrix
-    at: NDArray[np.intp]
+    at: Places
     p: Reals
     q: Reals
     slack: NDArray[np.bool_]
     pv: NDArray[np.bool_]
     v_set: Reals
+    q_low: Reals
+    q_high: Reals
+
+    @classmethod
+    def of(cls, case: Case) -> Balance:
+        """Return what the rows of a case prescribe."""
+        place = {bus.number: i for i, bus in enumerate(case.buses)}
+        size, base = len(case.buses), case.base_mva
+        at = np.array([place[g.bus] for g in case.generators], dtype=np.intp)
+        p, q, v_set = np.zeros(size), np.zeros(size), np.ones(size)
+        q_low, q_high = np.zeros(size), np.zeros(size)
+        slack, pv = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+        for bus, g in zip(at, case.generators, strict=True):
+            p[bus] += g.p_mw / base
+            if g.control == "pq":
+                q[bus] += g.q_mvar / base
+                continue
+            v_set[bus] = g.v
+            slack[bus] |= g.control == "slack"
+            if g.control == "pv":
+                pv[bus] = True
+                q_low[bus] += g.q_min_mvar / base
+                q_high[bus] += g.q_max_mvar / base
+        pv &= ~slack
+        loads = LoadPower.of(case)
+        return cls(case, loads, admittance(case), at, p, q, slack, pv, v_set, q_low, q_high)
+
+    @property
+    def free_angle(self) -> Places:
+        """Positions of the buses whose angle is unknown."""
+        return np.flatnonzero(~self.slack)
+
+    @property
+    def free_v(self) -> Places:
+        """Positions of the buses whose voltage is unknown."""
+        return np.flatnonzero(~(self.slack | self.pv))
 
 
 def demand(balance: Balance, v: Reals, angle: Reals) -> Complexes:
@@ -58,7 +112,7 @@ def solve(
     rounding leaves of that.
     """
     v, angle = np.where(balance.pv | balance.slack, balance.v_set, v), angle.copy()
-    free_angle, free_v = np.flatnonzero(~balance.slack), np.flatnonzero(~(balance.slack | balance.pv))
+    free_angle, free_v = balance.free_angle, balance.free_v
 
     def mismatch(v: Reals, angle: Reals) -> Reals:
         s = demand(balance, v, angle)
@@ -79,7 +133,7 @@ def solve(
         if count == iterations and not last:
             break
         try:
-            step = splu(_jacobian(balance, v, angle, free_angle, free_v)).solve(-error)
+            step = splu(jacobian(balance, v, angle)).solve(-error)
         except RuntimeError:
             step = np.full(error.size, np.nan)
         if not np.isfinite(step).all():
@@ -99,17 +153,29 @@ def solve(
     raise PowerFlowError(_complaint(balance, v, error, iterations, "no convergence"))
 
 
-def _jacobian(
-    balance: Balance, v: Reals, angle: Reals, free_angle: NDArray[np.intp], free_v: NDArray[np.intp]
-) -> sparse.csc_matrix:
+def derivatives(
+    balance: Balance, v: Reals, angle: Reals, loads: bool = True
+) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    """Return the derivatives of `demand` with respect to all angles and all voltages.
+
+    They are complex: real parts belong to active, imaginary parts to reactive power. Without `loads` those of
+    the network alone.
+    """
     unit = np.exp(1j * angle)
     voltage = v * unit
     current = balance.y @ voltage
+    slope = balance.loads.drawn(v)[1] if loads else 0.0
     by_v = sparse.diags(voltage) @ (balance.y @ sparse.diags(unit)).conj() + sparse.diags(
-        current.conj() * unit + balance.loads.drawn(v)[1]
+        current.conj() * unit + slope
     )
     by_angle = 1j * sparse.diags(voltage) @ (sparse.diags(current) - balance.y @ sparse.diags(voltage)).conj()
-    by_v, by_angle = by_v.tocsr(), by_angle.tocsr()
+    return by_angle.tocsr(), by_v.tocsr()
+
+
+def jacobian(balance: Balance, v: Reals, angle: Reals, loads: bool = True) -> sparse.csc_matrix:
+    """Return the Jacobian of the balance: rows P at free angles, Q at free voltages; columns the same."""
+    free_angle, free_v = balance.free_angle, balance.free_v
+    by_angle, by_v = derivatives(balance, v, angle, loads)
     return sparse.bmat(
         [
             [by_angle.real[free_angle][:, free_angle], by_v.real[free_angle][:, free_v]],

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from psmr.base.errors import PowerFlowError, PsmrError
+from psmr.base.errors import PowerFlowError, PsmrError, PsmrWarning
 from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
@@ -63,7 +63,12 @@ class _Findings:
             return None
 
 
-def diagnose(case: Case, reactive_limits: bool = False, start_at_limits: str = REFUSE) -> Report:
+def diagnose(
+    case: Case,
+    reactive_limits: bool | None = None,
+    start_at_limits: str = REFUSE,
+    power_flow_start: str | None = None,
+) -> Report:
     """Return a report on the start of a case: power flow, equilibrium of every plant, limits, residuals.
 
     What stands in the way of one plant is a finding; the others are looked at all the same. The modes are
@@ -76,7 +81,9 @@ def diagnose(case: Case, reactive_limits: bool = False, start_at_limits: str = R
     for name, words in _standing(case):
         findings.add(NOTE, "control", name, words)
     try:
-        flow = power_flow(case, reactive_limits)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PsmrWarning)  # its notes are findings
+            flow = power_flow(case, reactive_limits, start=power_flow_start)
     except PowerFlowError as error:
         findings.add(ERROR, "power flow", case.name, str(error))
         return Report(case, None, islands, tuple(findings.found), no_variables())
@@ -141,6 +148,8 @@ def _islands(case: Case) -> int:
 
 def _look_at_flow(flow: PowerFlow, findings: _Findings) -> None:
     case, base = flow.case, flow.case.base_mva
+    for note in flow.notes:
+        findings.add(WARNING, "power flow", case.name, note)
     for bus, v in zip(case.buses, flow.v, strict=True):
         if not LOW <= v <= HIGH:
             limit, side = (LOW, "below") if v < LOW else (HIGH, "above")

@@ -41,6 +41,10 @@ class Report(Found):
             else {
                 "iterations": flow.iterations,
                 "mismatch": flow.mismatch,
+                "start": flow.start,
+                "reactive_limits": flow.reactive_limits,
+                "notes": list(flow.notes),
+                "from_stored": None if flow.stored is None else flow.stored.largest,
                 "islands": self.islands,
                 "buses": flow.buses().reset_index().to_dict("records"),
                 "generators": flow.generators().reset_index().to_dict("records"),

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from psmr.network.case.tables import LoadRow
+from psmr.network.powerflow.powerflow import PowerFlow
+from psmr.network.powerflow.starting_voltages import FLAT, LINEAR, STORED
 from psmr.network.start.findings import ERROR, WARNING, Finding, Found
 
 SHOWN = 10
@@ -45,6 +47,9 @@ def _summary(report: Found) -> Iterator[str]:
     yield _line(
         "Power flow", f"{flow.iterations} iterations to a mismatch of {flow.mismatch:.2g} pu, {place}"
     )
+    yield _line("  start", _start(flow))
+    if (difference := flow.stored) is not None:
+        yield _line("  stored", str(difference))
     low, high = int(np.argmin(flow.v)), int(np.argmax(flow.v))
     yield _line(
         "  voltages",
@@ -61,6 +66,17 @@ def _summary(report: Found) -> Iterator[str]:
     if flow.at_limit:
         yield _line("  held", f"at a reactive limit: {', '.join(flow.at_limit)}")
     yield from _dynamics(report)
+
+
+def _start(flow: PowerFlow) -> str:
+    """Return where the power flow started, and whether reactive limits were kept, in words."""
+    words = {
+        STORED: "at the voltages that the file stores",
+        FLAT: "at flat voltages",
+        LINEAR: "at flat voltages with the angles of the linear (DC) power flow",
+    }[flow.start]
+    kept = "kept" if flow.reactive_limits else "not looked at"
+    return f"{words}; reactive limits are {kept}"
 
 
 def _power(p: np.ndarray | float, q: np.ndarray | float, base: float) -> str:

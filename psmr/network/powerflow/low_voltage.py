@@ -1,0 +1,74 @@
+"""Whether a solution of the power flow is one of low voltage, beyond the nose of the power-voltage curve.
+
+Beyond the nose a bus's voltage falls where more reactive power is injected there, and the determinant of the
+Jacobian has changed its sign an odd number of times since the unloaded network. Both are compared with that
+network, for a series capacitor gives such signs by itself. Sources: V. A. Venikov et al., Estimation of
+electrical power system steady-state stability in load flow calculations, IEEE Trans. PAS-94 (1975); P.
+Kundur, Power System Stability and Control (1994), section 14.3.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.linalg import SuperLU, splu
+
+from psmr.network.powerflow.power_balance import Balance, Reals, jacobian
+from psmr.network.powerflow.starting_voltages import FLAT, starting_voltages
+
+LOOKED_AT, SUSPICIOUS = 25, 0.9
+"""How many buses, of those below this voltage in pu, have their sensitivity looked at."""
+
+
+def low_voltage_buses(balance: Balance, v: Reals, angle: Reals) -> list[int]:
+    """Return the positions of buses on the low-voltage side at a solution; none where it is on the high one.
+
+    Where the determinant alone says so, that is the bus of the lowest voltage.
+    """
+    free_v = balance.free_v
+    if not free_v.size:
+        return []
+    try:
+        here = splu(jacobian(balance, v, angle))
+        unloaded = splu(jacobian(balance, *starting_voltages(balance, FLAT), loads=False))
+    except RuntimeError:
+        # Singular: the solution is the nose itself, or the unloaded network says nothing.
+        return []
+    lowest = free_v[np.argsort(v[free_v])][:LOOKED_AT]
+    found = [
+        int(bus)
+        for bus in lowest[v[lowest] < SUSPICIOUS]
+        if _sensitivity(balance, here, bus) < 0 < _sensitivity(balance, unloaded, bus)
+    ]
+    if not found and _sign(here) != _sign(unloaded):
+        found = [int(lowest[0])]
+    return found
+
+
+def _sensitivity(balance: Balance, lu: SuperLU, bus: int) -> float:
+    """Return the derivative of a bus's voltage with respect to the reactive power injected there."""
+    row = balance.free_angle.size + int(np.searchsorted(balance.free_v, bus))
+    unit = np.zeros(lu.shape[0])
+    unit[row] = 1.0
+    return float(lu.solve(unit)[row])
+
+
+def _sign(lu: SuperLU) -> int:
+    """Return the sign of a determinant from its factors."""
+    diagonal = int(np.count_nonzero(lu.U.diagonal() < 0))
+    return 1 - 2 * ((diagonal + _odd(lu.perm_r) + _odd(lu.perm_c)) % 2)
+
+
+def _odd(permutation: np.ndarray) -> int:
+    """Return 1 for an odd permutation: an odd number of cycles of even length."""
+    seen = np.zeros(len(permutation), dtype=bool)
+    odd = 0
+    for start in range(len(permutation)):
+        if seen[start]:
+            continue
+        at, length = start, 0
+        while not seen[at]:
+            seen[at] = True
+            at = permutation[at]
+            length += 1
+        odd ^= (length + 1) % 2
+    return odd
