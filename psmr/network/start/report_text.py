@@ -75,8 +75,8 @@ def _start(flow: PowerFlow) -> str:
         FLAT: "at flat voltages",
         LINEAR: "at flat voltages with the angles of the linear (DC) power flow",
     }[flow.start]
-    kept = "kept" if flow.reactive_limits else "not looked at"
-    return f"{words}; reactive limits are {kept}"
+    kept = "enforced" if flow.reactive_limits else "not enforced"
+    return f"{words}; reactive limits {kept}"
 
 
 def _power(p: np.ndarray | float, q: np.ndarray | float, base: float) -> str:
