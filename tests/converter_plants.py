@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 import partitioning
 import psmr
 from psmr import Case
-from psmr.dae.system.system import System
-from psmr.network.case.tables import DeviceRow
-from psmr.network.powerflow.powerflow import power_flow
 from tests.disturbances import CASES, Disturbance
 from tests.disturbances import watched as speeds_and_voltages
+from tests.internals import DeviceRow, System, power_flow
 
 # As in cases/wscc9/wscc9-emt.toml, whose SOURCE.md says where each number is from; the rating follows.
 CONVERTER = {

@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 
 import psmr
 from psmr import Case
-from psmr.dae.system.system import System
-from psmr.integrate.run.trajectory import Change
-from psmr.study.events.spans import spans_of
-from psmr.study.record.dense import dense_points
+from tests.internals import Change, System, dense_points, spans_of
 
 Reals = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ import pytest
 import partitioning
 import psmr
 from psmr import Sweep
-from psmr.base.arguments import check_arguments, settle_fields
 from psmr.errors import EventError, InputError, SchemeError
+from tests.internals import check_arguments, settle_fields
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from psmr.errors import CaseError
-from psmr.files.psse.conventions import circuit_number
 from tests.attack import forbidden, mutations, processes, runs
 from tests.attack.tally import Tally, Wrong
+from tests.internals import circuit_number
 
 
 def test_mutations_follow_from_their_seed():

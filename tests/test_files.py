@@ -11,9 +11,8 @@ import time
 
 import pytest
 
-from psmr.base.files import abridged, atomic, write_texts
 from psmr.errors import CaseError, InputError, StudyError
-from psmr.study.output.files import check_writable, write_text
+from tests.internals import abridged, atomic, check_writable, write_text, write_texts
 
 
 def left(folder):

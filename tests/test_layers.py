@@ -1,10 +1,14 @@
-"""Imports go in one direction only; this test reads them."""
+"""Imports go in one direction only, and tests reach psmr by names that may move; these tests read them."""
 
 import ast
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import networkx
 import pytest
+
+from tests import internals
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -121,3 +125,65 @@ def test_reader_sees_every_form_of_import(tmp_path, monkeypatch):
     )
     wrong = sorted(line for name, line in imported(file) if not allowed(name, "integrate"))
     assert wrong == [1, 2, 3]
+
+
+# What tests may import besides `tests.internals` and `tests.components`.
+PUBLIC = {"psmr", "psmr.errors", "psmr.cli", "psmr.pencil", "partitioning"}
+TEST_FILES = sorted(
+    file
+    for file in (ROOT / "tests").rglob("*.py")
+    if file.relative_to(ROOT / "tests").parts not in {("internals.py",), ("components.py",)}
+)
+
+
+def modules_imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the line and the module of each import, of ``import a.b`` and of ``from a.b import c`` alike."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.lineno, node.module
+
+
+def a_test_may_import(file: Path, module: str) -> bool:
+    if module.split(".")[0] not in ("psmr", "partitioning") or module in PUBLIC:
+        return True
+    return file.parent.name == "papers" and module.startswith("psmr.papers")
+
+
+def test_tests_import_public_names_and_what_is_listed():
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line}: {module}"
+        for file in TEST_FILES
+        for line, module in modules_imported(ast.parse(file.read_text(encoding="utf-8")))
+        if not a_test_may_import(file, module)
+    ]
+    assert not wrong, "import public names from psmr, internals from tests.internals:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import psmr.dae.system.system", ["psmr.dae.system.system"]),
+        ("def f():\n    from psmr.files.read import read_case", ["psmr.files.read"]),
+        ("from psmr import read_case\nfrom psmr.errors import CaseError\nimport partitioning", []),
+    ],
+)
+def test_a_deep_import_is_seen(text, found):
+    file = ROOT / "tests" / "dae" / "test_some.py"
+    assert [
+        module for _, module in modules_imported(ast.parse(text)) if not a_test_may_import(file, module)
+    ] == found
+
+
+def test_every_name_that_is_listed_is_there_and_needed():
+    used = {
+        alias.name
+        for file in TEST_FILES
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "tests.internals"
+        for alias in node.names
+    }
+    assert sorted(set(internals.PLACES) - used) == []
+    for module, name in internals.PLACES.values():
+        assert not name or hasattr(import_module(module), name), f"{module} has no {name}"

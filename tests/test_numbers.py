@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import psmr
-from psmr.base.numbers import real_in, whole_in
 from psmr.cli import main
 from psmr.errors import CaseError, EventError, InputError, StudyError
-from psmr.sweep.axes.listed import _event
+from tests.internals import _event, real_in, whole_in
 
 CASES = Path(__file__).parents[1] / "cases"
 ARABIC, WIDE = "\u0661\u0662", "\uff11"  # 12, and a 1 of full width

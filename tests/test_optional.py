@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from psmr.base.optional import broken_package, optional
 from psmr.errors import PsmrError
+from tests.internals import broken_package, optional
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = ["ImportError", "AttributeError", "OSError", "SystemError"]

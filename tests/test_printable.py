@@ -6,9 +6,9 @@ import re
 import pytest
 
 import psmr
-from psmr.base.printable import in_line, printable, steers
 from psmr.cli import main
 from psmr.errors import InputError, PsmrWarning
+from tests.internals import in_line, printable, steers
 
 # ESC, NUL, bell, DEL, a C1 (CSI), the reversal of the order, a line separator, half a character, a tag.
 STEERING = ["\x1b", "\0", "\a", "\x7f", "\x9b", "\u202e", "\u2028", "\u200b", "\udc80", "\U000e0041"]

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from psmr.base.signals import ENDING, uninterrupted
+from tests.internals import ENDING, uninterrupted
 
 
 @pytest.mark.parametrize("number", ENDING)

@@ -15,15 +15,11 @@ from pathlib import Path
 
 import psmr
 from psmr import read_study, read_sweep
-from psmr.cli.run_study import load_system
-from psmr.devices.catalogue import components
 from psmr.errors import PsmrError
-from psmr.network.powerflow.powerflow import power_flow
-from psmr.study.events.schedule import schedule
-from psmr.study.file.names import refuse_events
 from tests.attack.mutations import CASES
 from tests.attack.tally import Tally, Wrong
 from tests.files.raw import raw_text
+from tests.internals import components, load_system, power_flow, refuse_events, schedule
 
 OTHER_TYPES = ("true", '"x"', "[]", "{}", "1979-05-27", "nan", "-inf")
 

@@ -14,14 +14,11 @@ import numpy as np
 
 import psmr
 from psmr import read_study, read_sweep
-from psmr.cli.run_study import load_system
-from psmr.files.toml.write_case import toml_text
-from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.initialise import check_residual
 from tests.attack.tally import Tally, Wrong
 from tests.files.mutate import mutated, rescaled
 from tests.files.raw import raw_text
 from tests.files.test_psse_versions import as_rawx, read_sections
+from tests.internals import check_residual, load_system, power_flow, toml_text
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
 

@@ -87,7 +87,7 @@ class Commands:
 
 
 def _sound(file: Path) -> bool:
-    from psmr.dae.compile.cache.entry import read_entry
+    from tests.internals import read_entry
 
     return read_entry(file) is not None
 

@@ -24,8 +24,7 @@ import numpy as np
 
 import psmr
 from psmr.errors import PsmrWarning
-from psmr.figures.run.canvas import COLOURS, INK, STYLE, new_figure, save, styled
-from psmr.integrate.run.integrate import integrate
+from tests.internals import COLOURS, INK, STYLE, integrate, new_figure, save, styled
 from tests.peers.andes_system import aligned, load, start
 from tests.peers.definitions import as_andes, same_options
 from tests.peers.pairs import PAIRS, Pair

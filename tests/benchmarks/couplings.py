@@ -17,11 +17,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import partitioning
 import psmr
-from psmr.dae.system.system import System
 from tests.benchmarks.equal_error.measure import measure
 from tests.converter_plants import plants_in
 from tests.disturbances import CASES as FOLDER
 from tests.disturbances import Disturbance, local_fault, system_of
+from tests.internals import System
 
 Setting = tuple[System, Disturbance, partitioning.Partition]
 

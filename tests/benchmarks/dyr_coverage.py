@@ -14,11 +14,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from psmr.errors import PsmrError
-from psmr.files.psse.dyr_layout import component_for, names_of
-from psmr.files.psse.dyr_loads import LoadRecords
-from psmr.files.psse.dyr_relays import RelayRecords
-from psmr.files.psse.entries import as_load, entries
-from psmr.files.psse.load_layout import KINDS, RECORDS
+from tests.internals import (
+    KINDS,
+    RECORDS,
+    LoadRecords,
+    RelayRecords,
+    as_load,
+    component_for,
+    entries,
+    names_of,
+)
 
 USER_WRITTEN = ("USRMDL", "USRLOD", "USRMSC", "USRBUS", "USRBRN", "USRFCT", "USRSWS", "USRDCL", "USRREL")
 EVENTS = ("TOGGLE",)

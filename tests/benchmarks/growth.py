@@ -17,9 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import psmr
-from psmr.network.case.tables import LineRow
-from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.synthetic.chain import chain
+from tests.internals import LineRow, chain, power_flow
 
 CASE = Path(__file__).resolve().parents[2] / "cases" / "wscc9" / "wscc9.toml"
 TIE = LineRow(from_bus=8, to_bus=5, r=0.01, x=0.1)
@@ -105,7 +103,7 @@ def exponent(sizes: np.ndarray, values: np.ndarray, first: int) -> float:
 
 def draw(sizes: np.ndarray, table: np.ndarray, path: Path) -> None:
     """Draw time and memory over the number of buses, with the exponents."""
-    from psmr.figures.run.canvas import new_figure, save, styled
+    from tests.internals import new_figure, save, styled
 
     with styled():
         figure = new_figure(8.0, 3.4)

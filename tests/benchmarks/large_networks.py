@@ -22,9 +22,7 @@ import pandapower.networks
 import partitioning
 import psmr
 from psmr import Case, ModeChoice, from_pandapower
-from psmr.network.powerflow.powerflow import power_flow
-from psmr.pencil.modes.search import find
-from psmr.pencil.modes.shift_invert import ShiftInvert
+from tests.internals import ShiftInvert, find, power_flow
 
 NAMES = ("case118", "case300", "case1354pegase", "case2869pegase", "case9241pegase")
 H_SLOW, RATIO, T_END = 0.01, 5, 5.0

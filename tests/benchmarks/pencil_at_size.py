@@ -10,8 +10,7 @@ from pathlib import Path
 
 import partitioning
 import psmr
-from psmr.network.case.tables import LineRow
-from psmr.network.synthetic.chain import chain
+from tests.internals import LineRow, chain
 
 CASE = Path(__file__).resolve().parents[2] / "cases" / "wscc9" / "wscc9.toml"
 

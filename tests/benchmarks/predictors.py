@@ -16,10 +16,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import partitioning
 import psmr
-from psmr.dae.system.system import System
-from psmr.integrate.schemes.scheme import Scheme
 from tests.benchmarks.equal_error.measure import Measured, measure, ratio
 from tests.disturbances import CASES, local_fault, severe_fault, system_of
+from tests.internals import Scheme, System
 
 # (predictor, interpolation, predict) of the families.
 PAIRS = (

@@ -26,9 +26,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 import psmr
-from psmr.integrate.run import integrate
-from psmr.sweep.measures import Column
-from psmr.sweep.point_runner import PointRunner
+from tests.internals import Column, PointRunner
+from tests.internals import integrate_module as integrate
 
 ROOT = Path(__file__).parents[2]
 N_1 = ROOT / "cases" / "new-england" / "n-1.toml"
@@ -262,7 +261,7 @@ def resume() -> None:
 
 def done_in(folder: Path) -> int:
     """Return how many rows a folder has."""
-    from psmr.sweep.store import read_rows
+    from tests.internals import read_rows
 
     try:
         return len(read_rows(folder))

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import psmr
 from psmr import SingleRate
-from psmr.study.tuning.candidates import families
-from psmr.study.tuning.cost import calibrate, measured
+from tests.internals import calibrate, families, measured
 
 CASES = Path(__file__).parents[2] / "cases" / "wscc9"
 

@@ -23,14 +23,20 @@ import numpy as np
 import partitioning
 import psmr
 from psmr import Multirate, SingleRate
-from psmr.dae.compile.decorators import lean
-from psmr.dae.compile.kernels import jacobian, residual
-from psmr.integrate.run.counters import Counters
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.solve.block import make_block
-from psmr.integrate.solve.lu import refactor, solve
-from psmr.integrate.solve.newton import renew
-from psmr.integrate.solve.records import lu_of, matrix_of, work_of
+from tests.internals import (
+    Counters,
+    integrate,
+    jacobian,
+    lean,
+    lu_of,
+    make_block,
+    matrix_of,
+    refactor,
+    renew,
+    residual,
+    solve,
+    work_of,
+)
 
 CASE = Path(__file__).parents[2] / "cases" / "wscc9"
 T_END = 10.0

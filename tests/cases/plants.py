@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from psmr.devices.catalogue import component_named, defaults
+from tests.internals import component_named, defaults
 
 
 def filled(generator):

@@ -15,9 +15,8 @@ import pytest
 import psmr
 from psmr import read_study
 from psmr.cli import main
-from psmr.cli.run_study import prepare
-from psmr.network.powerflow.powerflow import power_flow
 from tests.cases.plants import filled
+from tests.internals import power_flow, prepare
 
 CASES = Path(__file__).parents[2] / "cases" / "kundur"
 

@@ -8,10 +8,9 @@ import pytest
 
 import psmr
 from psmr import read_study
-from psmr.cli.run_study import prepare
-from psmr.network.powerflow.powerflow import power_flow
 from tests.cases.plants import filled
 from tests.converter_plants import plants_in
+from tests.internals import power_flow, prepare
 
 CASES = Path(__file__).parents[2] / "cases" / "new-england"
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from psmr import Component, Device, Parameter, assemble
-from psmr.dae.declare.algebraic_form import form_for
-from psmr.dae.declare.component import nonnegative
 from psmr.errors import InputError
+from tests.internals import form_for, nonnegative
 
 
 class Controller(Component):

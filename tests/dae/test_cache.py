@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 import psmr
-from psmr.base.signals import uninterrupted
-from psmr.dae.compile.cache.compile_lock import acquire, release
-from psmr.dae.compile.cache.sources import compiled_statements
+from tests.internals import acquire, compiled_statements, release, uninterrupted
 
 PACKAGE = Path(psmr.__file__).parent
 
@@ -342,9 +340,8 @@ except Exception as error:
 
 
 def test_time_of_compiling_is_known_and_no_part_of_that_of_a_run(monkeypatch):
-    from psmr.dae.compile.cache.code_cache import seconds_compiling
-    from psmr.dae.compile.decorators import compiled
-    from psmr.integrate.run import integrate
+    from tests.internals import compiled, seconds_compiling
+    from tests.internals import integrate_module as integrate
 
     number = time.time()  # a closure that no cache has
 

@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 
 from psmr import Component, Device, Parameter, assemble, modes
-from psmr.dae.compile.kernels import constant_jacobian, jacobian, residual
-from psmr.dae.compile.restrict import restrict
-from psmr.dae.declare.component import positive
-from psmr.dae.system.linear_system import linear_system
 from psmr.errors import InputError, SingularError
+from tests.internals import constant_jacobian, jacobian, linear_system, positive, residual, restrict
 
 
 class Node(Component):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.dae.system.eigenvalues import eigen, eigenvalues
 from tests.conftest import ROOT
+from tests.internals import eigen, eigenvalues
 
 
 def classical(damping=0.0, governor=0.0):

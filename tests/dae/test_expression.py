@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from psmr import Component, Device, Parameter, assemble
-from psmr.dae.compile.expression import Graph
-from psmr.dae.compile.trace import trace
-from psmr.dae.declare.mathematics import NumericMath
 from psmr.errors import InputError
+from tests.internals import Graph, NumericMath, trace
 
 
 def everything(m, x, y, a):

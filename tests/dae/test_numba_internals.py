@@ -6,7 +6,7 @@ from pathlib import Path
 import numba
 
 import psmr
-from psmr.dae.compile import numba_internals
+from tests.internals import numba_internals_module as numba_internals
 
 PACKAGE = Path(psmr.__file__).parent
 PRIVATE = ("numba.core", "numba.np", "numba.experimental", "numba._")

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from psmr.dae.compile.decorators import lean
+from tests.internals import lean
 
 
 @lean

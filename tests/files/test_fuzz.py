@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 from psmr import Case, read_case
 from psmr import check as check_start
 from psmr.errors import CaseError, PsmrWarning
-from psmr.files.psse.record import PsseRecord, split
-from psmr.files.toml.write_case import toml_text
-from psmr.network.start.initialise import check_residual
 from tests.files.mutate import mutated, rescaled
 from tests.files.raw import raw_text
 from tests.files.test_matpower import GOOD as MATPOWER
 from tests.files.test_psse_dyr import GOOD as DYR
+from tests.internals import PsseRecord, check_residual, split, toml_text
 
 FEW, MANY = 150, 2000
 

@@ -7,7 +7,7 @@ import pytest
 
 from psmr import read_case
 from psmr.errors import CaseError, PsmrWarning
-from psmr.network.case.rows import admittance
+from tests.internals import admittance
 
 GOOD = """\
 function mpc = small

@@ -7,10 +7,9 @@ import pytest
 
 import psmr
 from psmr import read_case, read_study, read_sweep
-from psmr.base.errors import SHOWN, Mistakes
-from psmr.base.files import unreadable
 from psmr.errors import CaseError, InputError, PsmrWarning, StudyError
 from tests.files.raw import raw_text
+from tests.internals import SHOWN, Mistakes, unreadable
 
 ROUND = "1 'GENROU' 1 8.0 0.03 0.4 0.05 6.5 0.0 1.8 1.7 0.3 0.55 0.25 0.06 0.1 0.4 /\n"
 CLASSIC = "2 'GENCLS' 'G1' 4.0 0.0 /\n"

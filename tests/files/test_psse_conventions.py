@@ -6,10 +6,9 @@ import pytest
 import psmr
 from psmr import build, read_case
 from psmr.errors import CaseError, PsmrWarning
-from psmr.files.psse.conventions import proper_filter
-from psmr.files.psse.dyr_layout import MODELS
 from tests.files.psse.traces import HERE
 from tests.files.raw import raw_text
+from tests.internals import MODELS, proper_filter
 
 ROUND = "8.0 0.03 0.4 0.05 6.5 0.0 1.8 1.7 0.3 0.55 0.25 0.06"
 TAIL = "2 'GENCLS' 'G1' 4.0 0.0 /\n"

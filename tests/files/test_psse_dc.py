@@ -5,8 +5,8 @@ import pytest
 
 from psmr import build, read_case, write_case
 from psmr.errors import CaseError, PsmrWarning
-from psmr.network.powerflow.powerflow import power_flow
 from tests.files.raw import raw_text
+from tests.internals import power_flow
 
 ENDS = "2,2,20,10,0,5,100,0.2,1.0\n3,2,20,15,0,5,20,1.0,1.0"
 DYR = "1 'GENCLS' 1 4 0 /\n2 'GENCLS' 'G1' 4 0 /\n"

@@ -7,11 +7,9 @@ import pytest
 
 import psmr
 from psmr import build, read_case
-from psmr.devices.catalogue import role_parameters
 from psmr.errors import CaseError, PsmrWarning
-from psmr.files.psse.dyr_layout import MODELS, component_for, parameters
-from psmr.network.case.monitored_branches import monitored_branches
 from tests.files.raw import raw_text
+from tests.internals import MODELS, component_for, monitored_branches, parameters, role_parameters
 
 GOOD = """\
 // the machines

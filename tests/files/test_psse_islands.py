@@ -6,8 +6,8 @@ import pytest
 import psmr
 from psmr import build, read_case
 from psmr.errors import PsmrWarning
-from psmr.network.powerflow.powerflow import power_flow
 from tests.files.raw import RATES, raw_text
+from tests.internals import power_flow
 
 BUSES = "\n11,'P', 100.0,3,1,1,1,1.03,20.0\n12,'Q', 100.0,1,1,1,1,1.0,0.0"
 LINE = f"\n11,12,'1 ',0.0,0.1,0.0,{RATES},0,0,0,0,1"

@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 
 from psmr import read_case
-from psmr.devices.governors.cross_compound import IEEEG1CC
 from psmr.errors import CaseError, PsmrWarning
-from psmr.files.psse.joined import join
-from psmr.files.psse.record import PsseRecord
-from psmr.network.case.tables import DeviceRow, GeneratorRow
-from psmr.network.powerflow.powerflow import power_flow
+from tests.components import IEEEG1CC
 from tests.files.raw import RATES, raw_text
+from tests.internals import DeviceRow, GeneratorRow, PsseRecord, join, power_flow
 from tests.network.library import PARAMETERS
 
 BUS = "\n6,'SIX', 100.0,1,1,1,1,1.0,0.0\n7,'SEVEN', 100.0,1,1,1,1,1.0,0.0"

@@ -8,9 +8,8 @@ import pytest
 
 from psmr import read_case
 from psmr.errors import CaseError, PsmrWarning
-from psmr.network.case.rows import admittance
-from psmr.network.powerflow.powerflow import power_flow
 from tests.files.raw import raw_text
+from tests.internals import admittance, power_flow
 
 
 @pytest.fixture

@@ -79,10 +79,7 @@ def test_static_expic1_needs_no_exciter(tmp_path):
 
 
 def test_the_list_of_models_has_every_component_and_record(monkeypatch):
-    from psmr.devices.catalogue import components
-    from psmr.files.psse.dyr_layout import ALIASES, MODELS
-    from psmr.files.psse.dyr_relays import RelayRecords
-    from psmr.files.psse.load_layout import RECORDS
+    from tests.internals import ALIASES, MODELS, RECORDS, RelayRecords, components
 
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "_ext"))
     import model_list

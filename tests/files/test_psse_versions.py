@@ -8,11 +8,8 @@ import pytest
 
 from psmr import read_case
 from psmr.errors import CaseError, PsmrWarning
-from psmr.files.psse.raw_layout import sections
-from psmr.files.psse.rawx import _SECTIONS
-from psmr.files.psse.sections import read_sections
-from psmr.network.powerflow.powerflow import power_flow
 from tests.files.raw import raw_text
+from tests.internals import _SECTIONS, power_flow, read_sections, sections
 
 HEADS = {
     23: "0  100.0",

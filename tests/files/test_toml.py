@@ -7,7 +7,7 @@ import pytest
 
 from psmr import Case, read_case
 from psmr.errors import CaseError, InputError, PsmrWarning
-from psmr.files.toml.lines import Lines
+from tests.internals import Lines
 
 GOOD = """\
 format = "psmr-case"

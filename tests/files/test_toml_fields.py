@@ -9,9 +9,8 @@ import pytest
 
 from psmr import read_case, read_study
 from psmr.errors import CaseError, StudyError
-from psmr.files.toml.document import read_document
-from psmr.files.toml.fields import specification
 from tests.files.test_toml import GOOD
+from tests.internals import read_document, specification
 
 CHOICES = ("north", "south")
 

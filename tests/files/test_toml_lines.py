@@ -7,7 +7,7 @@ import pytest
 
 from psmr import read_case
 from psmr.errors import CaseError
-from psmr.files.toml.lines import Lines
+from tests.internals import Lines
 
 CASES = Path(__file__).parents[2] / "cases"
 

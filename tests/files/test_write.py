@@ -9,10 +9,9 @@ import pytest
 from psmr import Case, build, read_case, write_case
 from psmr.cli import main
 from psmr.errors import CaseError, PsmrWarning
-from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, TransformerRow
-from psmr.network.powerflow.powerflow import power_flow
 from tests.files.raw import raw_text
 from tests.files.test_psse_dyr import GOOD
+from tests.internals import BusRow, GeneratorRow, LineRow, LoadRow, TransformerRow, power_flow
 
 
 @pytest.fixture

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 
 from psmr import Case, read_case, write_case
-from psmr.devices.stabilisers import ST2CUT
 from psmr.errors import CaseError
-from psmr.files.toml.write_case import toml_text
-from psmr.network.case.tables import BusRow, DeviceRow, GeneratorRow
+from tests.components import ST2CUT
 from tests.files.raw import raw_text
+from tests.internals import BusRow, DeviceRow, GeneratorRow, toml_text
 from tests.network.library import PARAMETERS
 
 

@@ -5,8 +5,8 @@ import pytest
 
 import psmr
 from psmr import Component, Device, Parameter, assemble
-from psmr.dae.declare.action import Action
 from psmr.errors import SimulationError
+from tests.internals import Action
 
 
 class Tank(Component):

@@ -8,10 +8,8 @@ import pytest
 import psmr
 from psmr import Device, SingleRate, assemble
 from psmr.errors import SimulationError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.solve.algebraic_solve import consistent
 from tests import systems
+from tests.internals import Change, consistent, integrate
 
 
 def with_constant_powers(wscc9):

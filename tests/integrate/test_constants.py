@@ -4,8 +4,7 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
-from psmr.dae.compile.decorators import lean
-from psmr.integrate.constants import TUNED, Constants
+from tests.internals import TUNED, Constants, lean
 
 
 @lean

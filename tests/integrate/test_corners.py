@@ -8,14 +8,10 @@ import pytest
 from scipy.integrate import quad
 
 import psmr
-from psmr.dae.compile.switches import switches
-from psmr.dae.compile.trace import trace
-from psmr.integrate.control import variable
-from psmr.integrate.control.variable import halts_of
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.tableaux.implicit_pairs import PAIRS
 from tests import systems
 from tests.disturbances import instants, severe_fault, values_at
+from tests.internals import PAIRS, halts_of, integrate, switches, trace
+from tests.internals import variable_module as variable
 
 CASES = Path(__file__).parents[2] / "cases"
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.integrate.constants import TUNED
-from psmr.integrate.control import disturbance as module
-from psmr.integrate.control.disturbance import (
+from tests.internals import (
     SO_FAR,
+    TUNED,
     Disturbance,
     begin_disturbance,
     follow_disturbance,
     size_with,
     turning,
 )
+from tests.internals import disturbance_module as module
 
 # A load, the exciter whose reference steps, and a bus of a severe fault.
 PLACES = {"wscc9": (5, "AVR1", 7), "kundur": (7, "AVR1", 8), "new-england": (20, "AVR30", 16)}

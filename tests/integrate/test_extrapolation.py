@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.integrate.step.extrapolation import extrapolate
-from psmr.integrate.step.program_table import COUNT, EXTRAPOLATE, LIST, OPERATION
-from psmr.integrate.tableaux.implicit_pairs import PAIRS
 from tests import systems
+from tests.internals import COUNT, EXTRAPOLATE, LIST, OPERATION, PAIRS, extrapolate
 
 
 def _third_order(tableau, name, stretch):

@@ -5,8 +5,7 @@ import pytest
 
 import partitioning
 from psmr import Multirate
-from psmr.integrate.schemes.interpolation import lagrange_weights
-from psmr.integrate.step.program import Repeat
+from tests.internals import Repeat, lagrange_weights
 from tests.pencil.oracle import random_dae
 
 

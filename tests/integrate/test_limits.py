@@ -8,10 +8,8 @@ import pytest
 import partitioning
 from psmr import Multirate, SingleRate
 from psmr.errors import EventError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.tableaux.tableaux import TABLEAUX
 from tests import systems
+from tests.internals import TABLEAUX, Change, integrate
 
 
 def exact(t):

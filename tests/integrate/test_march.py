@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 
-import psmr.integrate.run.integrate as marching
 from psmr import SingleRate
-from psmr.dae.system.linear_system import linear_system
 from psmr.errors import EventError, InputError, SchemeError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.tableaux.tableaux import TABLEAUX
 from tests import systems
+from tests.internals import TABLEAUX, Change, integrate, linear_system
+from tests.internals import integrate_module as marching
 
 
 def test_times_are_multiples_of_the_step_not_sums():

@@ -20,13 +20,9 @@ from psmr import (
     Smes,
     assemble,
 )
-from psmr.dae.declare.algebraic_form import form_for
-from psmr.dae.declare.component import nonnegative
 from psmr.errors import InputError, SchemeError, SimulationError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.tableaux.tableaux import TABLEAUX
 from tests import systems
+from tests.internals import TABLEAUX, Change, form_for, integrate, nonnegative
 
 # The limit 0.2 + cos(1) t is met where it equals sin t, and left where cos t has fallen to its rate.
 LEVEL, RATE = 0.2, math.cos(1.0)

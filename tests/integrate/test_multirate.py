@@ -9,10 +9,8 @@ import pytest
 import partitioning
 from psmr import Component, Device, Multirate, Parameter, SingleRate, assemble
 from psmr.errors import SchemeError, SimulationError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.step.program import Combine
 from tests import systems
+from tests.internals import Change, Combine, integrate
 
 PAIRS = [("FEM", "TM"), ("TM", "TM"), ("BEM", "TM"), ("FEM", "BEM"), ("TM", "BEM"), ("BEM", "BEM")]
 

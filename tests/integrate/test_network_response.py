@@ -6,8 +6,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.errors import SingularError
-from psmr.integrate.constants import TUNED
-from psmr.integrate.step.network_response import response_matrix, some_of_solution
+from tests.internals import TUNED, response_matrix, some_of_solution
 
 
 def network(size: int, seed: int) -> sparse.csc_array:

@@ -5,10 +5,8 @@ import pytest
 
 from psmr import SingleRate
 from psmr.errors import SimulationError, SingularError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.solve.algebraic_solve import consistent
 from tests import systems
+from tests.internals import Change, consistent, integrate
 
 
 @pytest.mark.parametrize("newton", ["honest", "dishonest", "very dishonest"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psmr.integrate.tableaux.tableaux import COEFFICIENTS, TABLEAUX
+from tests.internals import COEFFICIENTS, TABLEAUX
 
 
 @pytest.mark.parametrize("tableau", TABLEAUX.values(), ids=TABLEAUX)

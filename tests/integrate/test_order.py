@@ -7,10 +7,8 @@ import pytest
 
 import partitioning
 from psmr import Multirate, SingleRate
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.tableaux.tableaux import TABLEAUX
 from tests import systems
+from tests.internals import TABLEAUX, Change, integrate
 
 STEPS = np.array([0.1, 0.05, 0.025, 0.0125, 0.00625])
 NEWTON = ("honest", "dishonest", "very dishonest")

@@ -20,10 +20,9 @@ from psmr import (
     assemble,
 )
 from psmr.errors import EventError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
 from tests import systems
 from tests.conftest import ROOT
+from tests.internals import Change, integrate
 
 G2 = ("G2", "AVR2", "GOV2", "PSS2")
 TRIP, END = 0.2, 0.8

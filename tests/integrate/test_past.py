@@ -8,24 +8,28 @@ import pytest
 import partitioning
 import psmr
 from psmr import Multirate, SingleRate
-from psmr.integrate.constants import TUNED
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.solve.block import make_block
-from psmr.integrate.step.engine import ProgramEngine
-from psmr.integrate.step.past import (
+from tests import systems
+from tests.internals import (
     CONTINUED,
     DEPTH,
     HERE,
+    NOW,
     REPEATED,
+    TUNED,
+    Program,
+    ProgramEngine,
+    Repeat,
+    Stage,
+    Until,
     forget,
+    integrate,
     keep,
     learn,
+    make_block,
     no_past,
-    start,
     taken_back,
 )
-from psmr.integrate.step.program import NOW, Program, Repeat, Stage, Until
-from tests import systems
+from tests.internals import start_from_past as start
 
 
 class Ring:

@@ -9,10 +9,8 @@ import partitioning
 import psmr
 from psmr import Component, Device, Multirate, Parameter, SingleRate, SlowManifold, assemble
 from psmr.errors import InputError
-from psmr.integrate.run.changes import autonomous
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
 from tests.conftest import ROOT
+from tests.internals import Change, autonomous, integrate
 
 
 @pytest.fixture(scope="module")

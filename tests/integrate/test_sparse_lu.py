@@ -6,10 +6,18 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from psmr.errors import SingularError
-from psmr.integrate.solve.lu import factorise, make_lu, ordering, refactor, solve, suit
-from psmr.integrate.solve.pairs import FIRST, SECOND
-from psmr.integrate.solve.pivots import first_factors
-from psmr.integrate.solve.status import DONE
+from tests.internals import (
+    DONE,
+    FIRST,
+    SECOND,
+    factorise,
+    first_factors,
+    make_lu,
+    ordering,
+    refactor,
+    solve,
+    suit,
+)
 
 
 def random_matrix(n, density, rng, diagonal=1.0):

@@ -5,8 +5,7 @@ import pytest
 
 import psmr
 from psmr import ArcLength, SingleRate
-from psmr.integrate.schemes.stability import Spectrum, longest_step, mode_words, polynomial
-from psmr.papers.kuznetsov_krasnikov.systems import EPSILON, boundary_layer
+from tests.internals import EPSILON, Spectrum, boundary_layer, longest_step, mode_words, polynomial
 from tests.papers.test_smes import linear
 
 

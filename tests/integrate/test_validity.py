@@ -5,8 +5,7 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.integrate.constants import TUNED
-from psmr.integrate.step.validity import next_trial
+from tests.internals import TUNED, next_trial
 
 PLANTS = [f"G{k}_full" for k in (30, 32, 34, 36, 38)]
 BUSES = [f"bus{k}" for k in (30, 32, 34, 36, 38)]

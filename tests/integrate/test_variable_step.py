@@ -9,17 +9,10 @@ import pytest
 import psmr
 from psmr import Component, Device, assemble
 from psmr.errors import InputError, SchemeError, SimulationError
-from psmr.integrate.constants import TUNED
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.solve.algebraic_solve import algebraic_block
-from psmr.integrate.solve.impasse import impasse
-from psmr.integrate.tableaux.implicit_pairs import PAIRS
-from psmr.study.events.spans import spans_of
-from psmr.study.record.dense import dense_points
 from tests import systems
 from tests.disturbances import load_step, local_fault, system_of, watched
 from tests.integrate.test_moving_limits import LEFT, MET, chased, exact
+from tests.internals import PAIRS, TUNED, Change, algebraic_block, dense_points, impasse, integrate, spans_of
 
 INSTANTS = np.linspace(0.0, 3.0, 301)
 

@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.dae.compile.decorators import lean
-from psmr.integrate.solve.block import make_block
-from psmr.integrate.solve.records import SCATTERED, Places, places_of
-from psmr.integrate.solve.vector_kernels import VECTOR_CHUNK, largest_part, largest_size, position
+from tests.internals import (
+    SCATTERED,
+    VECTOR_CHUNK,
+    Places,
+    largest_part,
+    largest_size,
+    lean,
+    make_block,
+    places_of,
+    position,
+)
 
 
 @lean

@@ -8,9 +8,8 @@ import pytest
 import partitioning
 import psmr
 from psmr import Multirate, SingleRate
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.solve.algebraic_solve import consistent
 from tests import sundials
+from tests.internals import consistent, integrate
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,8 @@ import pytest
 import partitioning
 import psmr
 from psmr import Multirate, SingleRate, modes
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.solve.algebraic_solve import consistent
 from tests.integrate.test_wscc9 import changed
+from tests.internals import consistent, integrate
 from tests.sundials import solver
 
 

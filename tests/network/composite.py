@@ -6,8 +6,8 @@ import warnings
 from pathlib import Path
 
 import psmr
-from psmr.files.psse.load_layout import RECORDS
 from tests.files.psse.traces import HERE
+from tests.internals import RECORDS
 
 MOTOR_A = "3 0.75 0.04 1.8 0.12 0.104 0.095 0.0021 0.1 0 0.65 0.1 0.2 1 99999 0.5 0.02 0.75 0.65 0.1"
 MOTOR_B = "3 0.75 0.03 1.8 0.19 0.14 0.2 0.0026 0.5 2 0.55 0.02 0.3 0.65 0.05 0.5 0.025 0.3 0.6 0.05"

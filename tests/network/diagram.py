@@ -13,7 +13,7 @@ from scipy import signal
 from scipy.integrate import solve_ivp
 
 from psmr import Device, assemble
-from psmr.network.equilibrium.equilibrium import Terminal
+from tests.internals import Terminal
 
 TIMES = np.linspace(0.0, 4.0, 161)
 ACCURACY = {"rtol": 1e-9, "atol": 1e-11, "max_step": 0.01}

@@ -1,9 +1,6 @@
 """Parameters of every component, chosen so that each limiter is reached by points of order one."""
 
-from psmr.devices.converters.filtered import FilteredConverter
-from psmr.devices.converters.following import GridFollowingConverter, GridFollowingConverterV
-from psmr.devices.converters.forming import GridFormingConverter
-from psmr.devices.exciters import (
+from tests.components import (
     AC8B,
     ESDC2A,
     ESST3A,
@@ -11,29 +8,49 @@ from psmr.devices.exciters import (
     EXAC1,
     EXDC2,
     EXST1,
-    IEEET1,
-    IEEEX1,
-    SEXS,
-    ExciterType1,
-    ExciterType1Direct,
-    StaticExciter,
-)
-from psmr.devices.governors import GAST, HYGOV, IEEEG1, IEEEG1CC, IEESGO, TGOV1, GovernorLeadLag
-from psmr.devices.loads.exponential import ExponentialLoad
-from psmr.devices.loads.motors import InductionMotor
-from psmr.devices.loads.zip import ZipLoad
-from psmr.devices.machines import (
+    GAST,
     GENROE,
     GENROU,
     GENSAE,
     GENSAL,
+    HYGOV,
+    IEEEG1,
+    IEEEG1CC,
+    IEEEST,
+    IEEET1,
+    IEEEX1,
+    IEESGO,
+    PSS2A,
+    REECA1,
+    REECB1,
+    REGCA1,
+    REPCA1,
+    SEXS,
+    ST2CUT,
+    STAB2A,
+    TGOV1,
+    Bus,
     ClassicalMachine,
+    ExciterType1,
+    ExciterType1Direct,
+    ExponentialLoad,
+    FilteredConverter,
+    GovernorLeadLag,
+    GridFollowingConverter,
+    GridFollowingConverterV,
+    GridFormingConverter,
+    InductionMotor,
     InfiniteBus,
+    Line,
+    MonitoredLine,
+    MonitoredTransformer,
+    PssSpeed,
+    Shunt,
+    StaticExciter,
+    Transformer,
     TwoAxisMachine,
+    ZipLoad,
 )
-from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
-from psmr.devices.renewables import REECA1, REECB1, REGCA1, REPCA1
-from psmr.devices.stabilisers import IEEEST, PSS2A, ST2CUT, STAB2A, PssSpeed
 from tests.network import psse_library
 
 BASE = {"s_n": 64.0, "s_base": 100.0, "f_n": 60.0}

@@ -1,9 +1,14 @@
 """Parameters of the later models of the standard library, as `tests.network.library` has of the others."""
 
-from psmr.devices.converters.regfma1 import REGFMA1
-from psmr.devices.converters.svc import CSVGN1
-from psmr.devices.exciters import (
+from tests.components import (
+    CIM5,
+    CIM6,
+    CMLD,
+    CSVGN1,
     DC4B,
+    DEGOV,
+    DEGOV1,
+    DERA1,
     ESAC1A,
     ESAC6A,
     ESDC1A,
@@ -11,22 +16,25 @@ from psmr.devices.exciters import (
     EXAC2,
     EXDC1,
     EXPIC1,
+    GGOV1,
+    IEE2ST,
+    IEEEG3,
     IEEET2,
+    IEEEVC,
+    PSS2B,
+    REECD1,
+    REGCB1,
+    REGFMA1,
     SCRX,
-)
-from psmr.devices.exciters.compensator import IEEEVC
-from psmr.devices.governors import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
-from psmr.devices.loads.cages import CIM5, CIM6
-from psmr.devices.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
-from psmr.devices.loads.composite.cmld import CMLD
-from psmr.devices.protection import (
+    STAB1,
+    WSIEG1,
+    FrequencyCharacteristic,
     FrequencyTrip,
+    LoadCharacteristic,
     UnderFrequencyShedding,
     UnderVoltageShedding,
     VoltageTrip,
 )
-from psmr.devices.renewables import DERA1, REECD1, REGCB1
-from psmr.devices.stabilisers import IEE2ST, PSS2B, STAB1
 
 SATURATION = {"e_1": 0.8, "se_1": 0.1, "e_2": 1.2, "se_2": 0.4}
 DC1 = {

@@ -11,14 +11,9 @@ from scipy.optimize import brentq
 
 import psmr
 from psmr import Device, assemble, read_case, write_case
-from psmr.dae.declare.mathematics import NumericMath
-from psmr.dae.declare.structure import structure_for
-from psmr.devices.catalogue import defaults
-from psmr.devices.loads.cages import CIM5, CIM6
-from psmr.devices.loads.motors import InductionMotor
 from psmr.errors import CaseError
-from psmr.network.case.tables import DeviceRow, LoadRow
-from psmr.network.equilibrium.equilibrium import Plant, solve_plants
+from tests.components import CIM5, CIM6, InductionMotor
+from tests.internals import DeviceRow, LoadRow, NumericMath, Plant, defaults, solve_plants, structure_for
 from tests.network.test_jacobians import Signal
 from tests.sundials import solver
 

@@ -9,10 +9,9 @@ from scipy.integrate import solve_ivp
 
 import psmr
 from psmr import read_case, write_case
-from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.loads.characteristic import FrequencyCharacteristic, LoadCharacteristic
 from psmr.errors import CaseError
-from psmr.network.case.tables import DeviceRow, LoadRow
+from tests.components import FrequencyCharacteristic, LoadCharacteristic
+from tests.internals import DeviceRow, LoadRow, NumericMath
 from tests.network.library import PARAMETERS
 from tests.sundials import solver
 

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.catalogue import ROLES
-from psmr.devices.exciters.compensator import compensated as regulating
 from psmr.errors import CaseError, PsmrWarning
-from psmr.study.events.schedule import after
 from tests.files.psse.traces import HERE, TRACES, trapezoidal
+from tests.internals import ROLES, NumericMath, after
+from tests.internals import compensated as regulating
 from tests.network.library import PARAMETERS
 from tests.sundials import solver
 

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.dae.declare.mathematics import NumericMath as M
-from psmr.devices.catalogue import defaults
-from psmr.devices.loads.composite import air_conditioner, static_parts
-from psmr.devices.loads.composite.cmld import CMLD
-from psmr.devices.loads.composite.start import start
 from psmr.errors import CaseError
+from tests.components import CMLD
+from tests.internals import NumericMath as M
+from tests.internals import air_conditioner_module as air_conditioner
+from tests.internals import defaults
+from tests.internals import start_of_composite as start
+from tests.internals import static_parts_module as static_parts
 from tests.network.composite import PARAMETERS, read, system_with, text
 from tests.network.psse_library import COMPOSITE
 

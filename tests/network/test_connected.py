@@ -3,7 +3,7 @@
 import networkx as nx
 import pytest
 
-from psmr.network.case.connected_parts import connected_parts
+from tests.internals import connected_parts
 
 
 @pytest.mark.parametrize("seed", range(5))

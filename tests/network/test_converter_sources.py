@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from psmr import Device
-from psmr.devices.converters.regfma1 import REGFMA1
-from psmr.devices.renewables import REECA1, REECD1, REGCB1
 from psmr.errors import InputError
-from psmr.network.equilibrium.equilibrium import Terminal
+from tests.components import REECA1, REECD1, REGCB1, REGFMA1
+from tests.internals import Terminal
 from tests.network.diagram import clip, step
 from tests.network.library import PARAMETERS
 from tests.network.test_renewables import (

@@ -7,7 +7,7 @@ import pytest
 
 import psmr
 from psmr.errors import CaseError
-from psmr.network.case.tables import GeneratorRow
+from tests.internals import GeneratorRow
 from tests.network.composite import MACHINES, RAW
 
 TWO = "102 'GENROU' 2 8 0.03 0.4 0.05 4.0 0.05 1.8 1.7 0.3 0.55 0.25 0.2 0.1 0.8 /\n"

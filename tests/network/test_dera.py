@@ -7,11 +7,10 @@ import pytest
 
 import psmr
 from psmr import Component, Device, assemble
-from psmr.devices.renewables import DERA1
 from psmr.errors import InputError
-from psmr.network.equilibrium.equilibrium import Terminal
-from psmr.network.start.initialise import polish
+from tests.components import DERA1
 from tests.files.psse.traces import HERE
+from tests.internals import Terminal, polish
 from tests.network.diagram import TIMES, clip, step
 from tests.network.library import PARAMETERS
 from tests.network.test_renewables import TOLERANCE, Sink, band, guess_of, respond, run_alone

@@ -11,10 +11,8 @@ import pytest
 import psmr
 from psmr import write_case
 from psmr.errors import CaseError
-from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow
-from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.synthetic import typical
-from psmr.network.synthetic.typical_plant import TypicalPlant
+from tests.internals import BusRow, GeneratorRow, LineRow, LoadRow, TypicalPlant, power_flow
+from tests.internals import typical_module as typical
 
 WSCC9 = Path(__file__).parents[2] / "cases" / "wscc9" / "wscc9.m"
 

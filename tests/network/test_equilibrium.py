@@ -7,13 +7,20 @@ import numpy as np
 import pytest
 
 from psmr import Case, Component, Device, SingleRate, build, modes, read_case, simulate
-from psmr.devices.converters.following import GridFollowingConverter
 from psmr.errors import CaseError, InitialisationError, PsmrWarning
-from psmr.network.case.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
-from psmr.network.equilibrium.equilibrium import Plant, solve_plants
-from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.initialise import check_residual
-from psmr.network.start.wiring import plant_devices
+from tests.components import GridFollowingConverter
+from tests.internals import (
+    BusRow,
+    DeviceRow,
+    GeneratorRow,
+    LineRow,
+    LoadRow,
+    Plant,
+    check_residual,
+    plant_devices,
+    power_flow,
+    solve_plants,
+)
 from tests.network.library import PARAMETERS
 
 CASES = ("wscc9.toml", "sauer-pai.toml", "wscc9-ibr.toml", "wscc9-gfm.toml")

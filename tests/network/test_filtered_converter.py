@@ -9,9 +9,8 @@ from scipy.integrate import solve_ivp
 import partitioning
 import psmr
 from psmr import Device, assemble
-from psmr.devices.converters.filtered import FilteredConverter
-from psmr.integrate.run.integrate import integrate
-from psmr.network.equilibrium.equilibrium import Plant, solve_plants
+from tests.components import FilteredConverter
+from tests.internals import Plant, integrate, solve_plants
 from tests.network.library import PARAMETERS
 from tests.network.test_jacobians import Signal
 

@@ -9,10 +9,9 @@ from scipy.integrate import solve_ivp
 
 import psmr
 from psmr import Case, Device, assemble, modes, read_case
-from psmr.devices.converters.forming import GridFormingConverter
 from psmr.errors import CaseError, InitialisationError
-from psmr.network.case.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
-from psmr.network.equilibrium.equilibrium import Plant, solve_plants
+from tests.components import GridFormingConverter
+from tests.internals import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow, Plant, solve_plants
 from tests.network.test_jacobians import Signal
 
 # Pogaku, Prodanovic and Green (2007), inverter parameters: 10 kVA, 381 V, 50 Hz; ohm, H, F, rad/s.

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from psmr import SingleRate
-from psmr.integrate.run.changes import autonomous
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
+from tests.internals import Change, autonomous, integrate
 from tests.network import test_filtered_converter as following
 from tests.network import test_grid_forming as forming
 

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from psmr import Component, Device, assemble
-from psmr.dae.declare.algebraic_form import form_for
-from psmr.dae.declare.component import local_rows
-from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.catalogue import components, defaults
-from psmr.devices.stabilisers import IEEEST, PSS2A, PSS2B, ST2CUT
+from tests.components import IEEEST, PSS2A, PSS2B, ST2CUT
+from tests.internals import NumericMath, components, defaults, form_for, local_rows
 from tests.network.library import PARAMETERS, UNREACHED, VARIANTS, ZERO
 
 STEP = 1e-30

@@ -8,11 +8,9 @@ import pytest
 
 import psmr
 from psmr import read_case, write_case
-from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.loads.exponential import ExponentialLoad
-from psmr.devices.loads.zip import ZipLoad
 from psmr.errors import CaseError, PsmrWarning
-from psmr.network.case.tables import LoadRow
+from tests.components import ExponentialLoad, ZipLoad
+from tests.internals import LoadRow, NumericMath
 from tests.network.library import PARAMETERS
 
 

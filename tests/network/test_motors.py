@@ -12,13 +12,20 @@ from scipy.optimize import brentq
 
 import psmr
 from psmr import Device, SingleRate, assemble, read_case, write_case
-from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.loads.motors import InductionMotor, pull_out_power, pull_out_slip
 from psmr.errors import CaseError, EventError, PsmrWarning
-from psmr.integrate.run.integrate import integrate
-from psmr.network.case.tables import DeviceRow, LineRow, LoadRow
-from psmr.network.equilibrium.equilibrium import Plant, solve_plants
-from psmr.network.synthetic.chain import chain
+from tests.components import InductionMotor
+from tests.internals import (
+    DeviceRow,
+    LineRow,
+    LoadRow,
+    NumericMath,
+    Plant,
+    chain,
+    integrate,
+    pull_out_power,
+    pull_out_slip,
+    solve_plants,
+)
 from tests.network.test_jacobians import Signal
 
 # Small industrial motor (type 1) of the IEEE Task Force on Load Representation, Standard load models for

@@ -4,19 +4,8 @@ import numpy as np
 import pytest
 
 from psmr import Device
-from psmr.devices.exciters import (
-    DC4B,
-    ESAC1A,
-    ESAC6A,
-    ESDC1A,
-    ESST1A,
-    EXAC2,
-    EXDC1,
-    EXPIC1,
-    IEEET2,
-    SCRX,
-)
 from psmr.errors import InputError
+from tests.components import DC4B, ESAC1A, ESAC6A, ESDC1A, ESST1A, EXAC2, EXDC1, EXPIC1, IEEET2, SCRX
 from tests.network.diagram import Block, clip, step
 from tests.network.library import PARAMETERS
 from tests.network.test_responses import (

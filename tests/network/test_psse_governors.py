@@ -8,9 +8,9 @@ from scipy.optimize import brentq
 
 import psmr
 from psmr import Device
-from psmr.devices.governors import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
 from psmr.errors import InitialisationError, InputError, PsmrWarning
-from psmr.network.case.tables import DeviceRow
+from tests.components import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
+from tests.internals import DeviceRow
 from tests.network.diagram import Block, clip, device_response, step
 from tests.network.library import PARAMETERS
 from tests.network.test_responses import SPEED, TOLERANCE, compare, lag, lead_lag, numbers

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from psmr import Device
-from psmr.devices.stabilisers import PSS2B, STAB1
 from psmr.errors import InputError
+from tests.components import PSS2B, STAB1
 from tests.network.diagram import Block, clip
 from tests.network.library import PARAMETERS
 from tests.network.test_stabilisers import INPUTS, compare, lead_lag, numbers, pss2a, sensor, signal

@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 
 from psmr import Component, Device, SetPoint, SingleRate, assemble, simulate
-from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.blocks import dead_band
-from psmr.devices.renewables import REECA1, REECB1, REGCA1, REPCA1
-from psmr.network.equilibrium.equilibrium import Terminal
-from psmr.network.start.initialise import polish
+from tests.components import REECA1, REECB1, REGCA1, REPCA1
+from tests.internals import NumericMath, Terminal, dead_band, polish
 from tests.network.diagram import TIMES, clip, integrate, step
 from tests.network.library import PARAMETERS
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from psmr.devices.exciters import (
+from tests.components import (
     AC8B,
     ESDC2A,
     ESST3A,
@@ -12,12 +12,16 @@ from psmr.devices.exciters import (
     EXAC1,
     EXDC2,
     EXST1,
+    GAST,
+    HYGOV,
+    IEEEG1,
     IEEET1,
     IEEEX1,
+    IEESGO,
     SEXS,
+    TGOV1,
     StaticExciter,
 )
-from psmr.devices.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
 from tests.network.diagram import Block, clip, device_response, respond, step
 from tests.network.library import PARAMETERS, ZERO
 

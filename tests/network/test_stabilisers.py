@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from psmr import Device
-from psmr.devices.stabilisers import IEE2ST, IEEEST, PSS2A, ST2CUT, STAB2A
 from psmr.errors import InputError
+from tests.components import IEE2ST, IEEEST, PSS2A, ST2CUT, STAB2A
 from tests.network.diagram import Block, clip, device_response, respond, step
 from tests.network.library import PARAMETERS, ZERO
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from psmr import build, read_case
-from psmr.devices.stabilisers import IEEEST, ST2CUT
 from psmr.errors import CaseError
-from psmr.integrate.run.changes import objection
-from psmr.network.case.tables import DeviceRow
-from psmr.network.powerflow.powerflow import power_flow
+from tests.components import IEEEST, ST2CUT
+from tests.internals import DeviceRow, power_flow
+from tests.internals import objection_to_change as objection
 from tests.network.library import PARAMETERS
 
 WSCC9 = Path(__file__).parents[2] / "cases" / "wscc9" / "wscc9.toml"

@@ -8,16 +8,28 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from psmr import Device, SingleRate, assemble, build, read_case
-from psmr.devices.exciters import ESST3A, ESST4B, EXAC1, EXST1, IEEET1, IEEEX1, SEXS
-from psmr.devices.governors import GAST, HYGOV, IEEEG1, IEESGO, TGOV1
-from psmr.devices.machines import GENROE, GENROU, GENSAE, GENSAL
-from psmr.devices.network import Bus
-from psmr.devices.stabilisers import IEEEST
 from psmr.errors import CaseError, EventError, InputError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.network.case.tables import DeviceRow
-from psmr.network.equilibrium.equilibrium import Plant, Terminal, solve_plants
+from tests.components import (
+    ESST3A,
+    ESST4B,
+    EXAC1,
+    EXST1,
+    GAST,
+    GENROE,
+    GENROU,
+    GENSAE,
+    GENSAL,
+    HYGOV,
+    IEEEG1,
+    IEEEST,
+    IEEET1,
+    IEEEX1,
+    IEESGO,
+    SEXS,
+    TGOV1,
+    Bus,
+)
+from tests.internals import Change, DeviceRow, Plant, Terminal, integrate, solve_plants
 from tests.network.library import PARAMETERS, ZERO
 
 BUS = {port: f"bus.{port}" for port in ("v_re", "v_im", "i_re", "i_im")}

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from psmr import Device
-from psmr.devices.converters.svc import CSVGN1
 from psmr.errors import InputError
-from psmr.network.equilibrium.equilibrium import Terminal
+from tests.components import CSVGN1
+from tests.internals import Terminal
 from tests.network.diagram import Block, clip, respond, step
 from tests.network.library import PARAMETERS, ZERO
 from tests.network.test_renewables import guess_of, run_alone

@@ -9,9 +9,8 @@ from scipy.integrate import solve_ivp
 
 from psmr import Adaptive, SingleRate
 from psmr.errors import SchemeError, SimulationError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
 from psmr.papers.kuznetsov_krasnikov.systems import van_der_pol
+from tests.internals import Change, integrate
 from tests.systems import Blowup, Limited, NoRoot, forced, kaps, logistic, one, quadratic, two_rates
 
 METHODS = ("RK54", "Adams")
@@ -67,7 +66,7 @@ def test_adams_is_as_good_as_vode_on_a_smooth_problem():
     other = ode(field).set_integrator("vode", method="adams", rtol=1e-9, atol=1e-9, nsteps=10_000)
     other.set_initial_value([1.0, 0.0], 0.0)
     error_vode = abs(other.integrate(20.0)[0] - math.cos(20.0))
-    from psmr.dae.system.linear_system import linear_system
+    from tests.internals import linear_system
     from tests.papers.test_smes import linear as modes_of
 
     system = linear_system(modes_of(1j)).with_start([1.0, 0.0])

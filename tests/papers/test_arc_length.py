@@ -9,10 +9,9 @@ import pytest
 import psmr
 from psmr import Adaptive, ArcLength, SingleRate
 from psmr.errors import PsmrWarning, SchemeError, SimulationError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
 from psmr.papers.kuznetsov_krasnikov.systems import boundary_layer
 from psmr.papers.kuznetsov_krasnikov.systems import layer_exact as exact
+from tests.internals import Change, integrate
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic, two_rates
 
 TIGHT = {"rtol": 1e-9, "atol": 1e-9, "tolerance": 1e-12}

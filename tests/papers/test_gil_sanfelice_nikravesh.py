@@ -5,7 +5,6 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.integrate.run.integrate import integrate
 from psmr.papers.catalogue import reproduce
 from psmr.papers.gil_sanfelice_nikravesh import findings as gil_findings
 from psmr.papers.gil_sanfelice_nikravesh import formulas as gil_formulas
@@ -14,6 +13,7 @@ from psmr.papers.gil_sanfelice_nikravesh import pendulum
 from psmr.papers.gil_sanfelice_nikravesh import runs as gil
 from psmr.papers.gil_sanfelice_nikravesh.manifold import slow_manifold_map
 from psmr.papers.gil_sanfelice_nikravesh.runs import H, pendulum_runs
+from tests.internals import integrate
 from tests.papers.mutated import assert_followed
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from psmr import Adaptive, ArcLength
-from psmr.integrate.run.integrate import integrate
 from psmr.papers.catalogue import reproduce
 from psmr.papers.check import printed
 from psmr.papers.kuznetsov_krasnikov import runs as kk
 from psmr.papers.kuznetsov_krasnikov.runs import EXACT_END, conditions, limit_point, to_the_end
 from psmr.papers.kuznetsov_krasnikov.systems import edsberg_exact, van_der_pol
+from tests.internals import integrate
 from tests.papers.mutated import assert_followed
 
 

@@ -10,10 +10,9 @@ import partitioning
 import psmr
 from psmr import Component, Device, Parameter, SlowManifold, assemble
 from psmr.errors import SchemeError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
 from psmr.papers.gil_sanfelice_nikravesh.exponential import condition, integrals
 from psmr.papers.gil_sanfelice_nikravesh.manifold import eliminated
+from tests.internals import Change, integrate
 from tests.systems import kaps, one, two_rates
 
 

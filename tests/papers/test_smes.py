@@ -10,14 +10,11 @@ import scipy.sparse as sp
 
 import psmr
 from psmr import SingleRate, Smes
-from psmr.dae.system.linear import LinearDae
-from psmr.dae.system.linear_system import linear_system
 from psmr.errors import SchemeError, SimulationError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
 from psmr.papers.shi_rojas.adaptive_control import adaptive_control
 from psmr.papers.shi_rojas.amplification import amplification
 from psmr.papers.shi_rojas.search import smallest_micro
+from tests.internals import Change, LinearDae, integrate, linear_system
 from tests.systems import Blowup, Limited, forced, kaps, logistic, one, quadratic
 
 
@@ -286,7 +283,7 @@ def test_settled_nodes_are_the_default_and_leave_more_room_for_micro_steps():
 
 
 def test_the_scheme_of_a_saved_run_is_made_again():
-    from psmr.study.run.serialise import Decoder, Encoder
+    from tests.internals import Decoder, Encoder
 
     scheme = Smes(0.1, 0.01, 2)
     assert Decoder(lambda _: None).decode(Encoder().encode(scheme)) == scheme

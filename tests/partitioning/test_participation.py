@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 import partitioning
-from partitioning.participation import modes
+from tests.internals import modes
 
 
 def test_known_factors_of_a_two_by_two_system(make):

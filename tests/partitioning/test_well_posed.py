@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import partitioning
 from partitioning import PartitionError
-from partitioning.matching import WORST_CONDITION, condition, scaled
+from tests.internals import WORST_CONDITION, condition, scaled
 
 
 def blocks(linear, split):

@@ -7,9 +7,9 @@ import pytest
 
 import partitioning
 import psmr
-from partitioning.matching import condition, scaled
 from psmr.errors import SingularError
 from psmr.pencil import spectral_radius
+from tests.internals import condition, scaled
 
 CASES = Path(__file__).parents[2] / "cases" / "wscc9"
 # The zero mode of the reference angle makes the radius 1, known to the rounding that `partitioning.repair`

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from psmr import Case, build, read_case
-from psmr.dae.system.system import System
 from psmr.errors import PsmrWarning
-from psmr.network.powerflow.powerflow import PowerFlow, power_flow
+from tests.internals import PowerFlow, System, power_flow
 from tests.peers.definitions import ANDES_NAMES, as_andes
 
 andes = pytest.importorskip("andes")

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 
 from psmr import Case
-from psmr.network.case.tables import DeviceRow
+from tests.internals import DeviceRow
 
 GUARD = 1e-8
 """pu that ANDES adds to r and x of every branch, so that none is divided by zero (its Line, y_hk)."""

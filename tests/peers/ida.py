@@ -8,25 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 from sksundae.ida import IDA
 
-from psmr.dae.compile.decorators import lean
-from psmr.dae.compile.kernels import jacobian
-from psmr.dae.system.system import System
 from psmr.errors import SimulationError
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.solve.algebraic_solve import algebraic_solve
-from psmr.integrate.solve.block import Block, column_indices, make_block
-from psmr.integrate.solve.evaluate import evaluate
-from psmr.integrate.solve.explicit import project
-from psmr.integrate.solve.limits import move_limits
-from psmr.integrate.solve.ramps import NOTHING
-from psmr.integrate.solve.records import (
+from tests.internals import (
     BOUNDED,
     LOWER_SLOT,
+    NOTHING,
     UPPER_SLOT,
     VALID,
+    Block,
+    Change,
+    System,
+    algebraic_solve,
+    column_indices,
+    evaluate,
+    jacobian,
+    lean,
     limits_of,
+    make_block,
     matrix_of,
+    move_limits,
     newton_state_of,
+    project,
     work_of,
 )
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import breadth_first_order
 
-from psmr.dae.system.system import System
+from tests.internals import System
 from tests.peers.andes_system import machines
 
 Reals = NDArray[np.float64]

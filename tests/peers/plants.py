@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from psmr import Case, Component, build
-from psmr.dae.system.system import System
-from psmr.devices.catalogue import PREFIXES, ROLES, role_parameters
-from psmr.network.case.tables import BusRow, DeviceRow, GeneratorRow, LineRow, LoadRow
+from tests.internals import (
+    PREFIXES,
+    ROLES,
+    BusRow,
+    DeviceRow,
+    GeneratorRow,
+    LineRow,
+    LoadRow,
+    System,
+    role_parameters,
+)
 from tests.network.library import PARAMETERS
 
 BASE = 100.0

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from psmr import Case
-from psmr.files.psse.dyr_layout import component_for
+from tests.internals import component_for
 from tests.peers.andes_system import aligned
 from tests.peers.definitions import as_andes
 from tests.peers.pairs import CASES, written

@@ -2,7 +2,7 @@
 
 import pytest
 
-from psmr.files.psse.dyr_layout import MODELS, component_for
+from tests.internals import MODELS, component_for
 from tests.peers.andes_system import andes
 from tests.peers.pencils import matched
 from tests.peers.records import RECORDS, spectra

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from psmr import Device, assemble
-from psmr.devices.loads.motors import InductionMotor
-from psmr.network.equilibrium.equilibrium import Plant, solve_plants
+from tests.components import InductionMotor
+from tests.internals import Plant, solve_plants
 from tests.network.test_jacobians import Signal
 
 andes = pytest.importorskip("andes")

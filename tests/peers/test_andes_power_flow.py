@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from psmr import read_case
-from psmr.files.psse.sections import read_sections
-from psmr.network.powerflow.powerflow import power_flow
 from tests.files.raw import raw_text
+from tests.internals import power_flow, read_sections
 
 andes = pytest.importorskip("andes")
 CASES = Path(andes.__file__).parent / "cases"

@@ -15,7 +15,7 @@ ANDES 2.0 differs from the model guide in ways that the comparison sets alike:
 import pytest
 
 from psmr import build, read_case, write_case
-from psmr.network.powerflow.powerflow import power_flow
+from tests.internals import power_flow
 from tests.peers.andes_system import load, start
 from tests.peers.definitions import as_andes
 from tests.peers.pairs import written

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.integrate.run.integrate import integrate
+from tests.internals import integrate
 from tests.network.composite import read, text
 from tests.peers.test_ida_models import FLOOR, STEPS, T_END, reference
 

@@ -11,10 +11,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.devices.catalogue import ROLES
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.solve.algebraic_solve import consistent
+from tests.internals import ROLES, Change, consistent, integrate
 from tests.peers.plants import plant
 from tests.sundials import solver
 

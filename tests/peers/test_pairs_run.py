@@ -11,7 +11,7 @@ import pytest
 
 import psmr
 from psmr.errors import PsmrWarning
-from psmr.integrate.run.integrate import integrate
+from tests.internals import integrate
 from tests.peers.pairs import CASES, PAIRS, Pair
 
 pytestmark = [

@@ -14,9 +14,8 @@ import pytest
 import psmr
 from psmr import from_pandapower
 from psmr.errors import CaseError
-from psmr.integrate.run.integrate import integrate
-from psmr.network.powerflow.powerflow import power_flow
 from tests.disturbances import quiet_minute, system_of
+from tests.internals import integrate, power_flow
 
 pandapower = pytest.importorskip("pandapower")
 networks = pytest.importorskip("pandapower.networks")

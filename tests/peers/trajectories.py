@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 import psmr
-from psmr.dae.system.system import System
-from psmr.integrate.run.integrate import integrate
+from tests.internals import System, integrate
 from tests.peers.andes_system import in_andes_names, load, machines, start
 
 Reals = NDArray[np.float64]

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from partitioning import Partition
 from psmr import Multirate, SingleRate
-from psmr.dae.system.linear import LinearDae
+from tests.internals import LinearDae
 
 
 def random_dae(seed: int, n: int = 6, m: int = 5, stiff: float = 40.0) -> LinearDae:

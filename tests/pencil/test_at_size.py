@@ -7,10 +7,7 @@ import partitioning
 import psmr
 from psmr import ModeChoice, Multirate, SingleRate, deformation, step_operator
 from psmr.errors import CaseError, InputError, SchemeError, SingularError
-from psmr.network.case.tables import LineRow
-from psmr.network.synthetic.chain import chain
-from psmr.pencil.operator.outermost import outermost
-from psmr.pencil.operator.step_map import step_map
+from tests.internals import LineRow, chain, outermost, step_map
 from tests.pencil.oracle import linear_dae, ode, partition, random_dae
 
 COPIES = 5
@@ -243,7 +240,7 @@ def test_outermost_multipliers_bound_the_others(row_of_five, scheme):
 
 @pytest.mark.parametrize("method", ["RK4", "FEM"])
 def test_critical_step_from_the_outermost_multipliers(wscc9, monkeypatch, method):
-    from psmr.pencil.deformation import critical
+    from tests.internals import critical_module as critical
 
     linear = coupled(wscc9, 3).linearise()
     dense = psmr.critical_step(linear, SingleRate(method, 0.001), first=0.002, last=0.1)
@@ -255,8 +252,8 @@ def test_critical_step_from_the_outermost_multipliers(wscc9, monkeypatch, method
 
 
 def test_a_certificate_beyond_the_dense_limit(wscc9, monkeypatch):
-    from psmr.pencil.deformation import deformation as module
-    from psmr.study.certificate import certificate
+    from tests.internals import certificate_module as certificate
+    from tests.internals import deformation_module as module
 
     system = coupled(wscc9, 3)
     dense = psmr.certify(system, SingleRate("TM", 0.01))

@@ -10,9 +10,8 @@ import partitioning
 import psmr
 from psmr import Multirate, SingleRate, SlowManifold, critical_step
 from psmr.errors import InputError, SchemeError
-from psmr.integrate.run.integrate import integrate
 from psmr.pencil import spectral_radius
-from psmr.pencil.modes.spectrum import modes_of
+from tests.internals import integrate, modes_of
 from tests.pencil.oracle import ode
 
 

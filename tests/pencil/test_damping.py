@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psmr.pencil.modes.damping import DampingLimit, damping_ratio
+from tests.internals import DampingLimit, damping_ratio
 
 
 def mode(ratio, hz):

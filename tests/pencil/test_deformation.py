@@ -10,7 +10,7 @@ import pytest
 from psmr import Multirate, SingleRate, deformation
 from psmr.errors import InputError, SchemeError
 from psmr.pencil import spectral_radius
-from psmr.pencil.deformation.one_step import OneStepModes
+from tests.internals import OneStepModes
 from tests.pencil.oracle import ode, partition, random_dae
 
 COLUMNS = [

@@ -8,8 +8,7 @@ import pytest
 import partitioning
 import psmr
 from psmr import Multirate, SingleRate, deformation, fit_mode
-from psmr.integrate.run.integrate import integrate
-from psmr.pencil.modes.spectrum import modes_of
+from tests.internals import integrate, modes_of
 from tests.pencil.oracle import ode
 
 

@@ -6,8 +6,7 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from psmr import Multirate, SingleRate, deformation
-from psmr.figures.modes.figures import EXACT, GREY, WRONG, deformation_bars, eigenvalue_map
-from psmr.pencil.modes.damping import DampingLimit
+from tests.internals import EXACT, GREY, WRONG, DampingLimit, deformation_bars, eigenvalue_map
 from tests.pencil.oracle import ode, partition, random_dae
 
 CASES = {

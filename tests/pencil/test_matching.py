@@ -7,8 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from psmr import Multirate, SingleRate, deformation, step_operator
-from psmr.pencil.modes.matching import match, unwrapped_logarithm
-from psmr.pencil.modes.spectrum import modes_of, multipliers_of
+from tests.internals import match, modes_of, multipliers_of, unwrapped_logarithm
 from tests.pencil.oracle import ode, partition, random_dae
 
 SAMPLED = {

@@ -7,13 +7,10 @@ import pytest
 
 import partitioning
 import psmr
-from psmr.dae.system.linear_system import linear_system
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes import multirate
-from psmr.integrate.step.description import words
-from psmr.integrate.step.work import matrices
-from psmr.integrate.tableaux import tableaux
 from tests import systems
+from tests.internals import integrate, linear_system, matrices, words
+from tests.internals import multirate_module as multirate
+from tests.internals import tableaux_module as tableaux
 from tests.pencil.oracle import random_dae
 
 

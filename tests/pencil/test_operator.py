@@ -7,13 +7,10 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-import psmr.integrate.step.network_response
 from psmr import Multirate, SingleRate, step_operator
 from psmr.errors import SchemeError, SingularError
-from psmr.integrate.constants import TUNED
-from psmr.integrate.schemes.interpolation import HISTORY, lagrange_weights
-from psmr.integrate.schemes.multirate import PREDICTED
 from psmr.pencil import correction_rate, macro_pencil, spectral_radius
+from tests.internals import HISTORY, PREDICTED, TUNED, lagrange_weights, network_response_module
 from tests.pencil.oracle import Oracle, linear_dae, ode, partition, random_dae
 
 METHODS = ("FEM", "TM", "BEM", "RK4", "SDIRK2")
@@ -58,7 +55,7 @@ def test_multirate_operator_is_the_step(choices):
 
 @pytest.mark.parametrize("coupled", COUPLED, ids=lambda c: "-".join(map(str, c)))
 def test_operator_of_couplings_is_the_step(monkeypatch, coupled):
-    monkeypatch.setattr(psmr.integrate.step.network_response, "TUNED", replace(TUNED, negligible=0.0))
+    monkeypatch.setattr(network_response_module, "TUNED", replace(TUNED, negligible=0.0))
     coupling, interface, *choices = coupled
     linear = random_dae(1)
     scheme = replace(family(linear, *choices), coupling=coupling, interface=interface)

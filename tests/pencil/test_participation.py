@@ -6,8 +6,7 @@ import scipy.linalg
 
 import psmr
 from psmr.errors import InputError
-from psmr.network.case.tables import LineRow
-from psmr.network.synthetic.chain import chain
+from tests.internals import LineRow, chain
 
 
 @pytest.fixture(scope="module")

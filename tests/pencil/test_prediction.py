@@ -10,10 +10,9 @@ from scipy import sparse
 
 import partitioning
 import psmr
-from psmr.dae.system.linear import LinearDae
 from psmr.errors import PsmrWarning
-from psmr.pencil.deformation.prediction import LARGEST_GAIN, amplification, objection
 from tests.converter_plants import plants_in
+from tests.internals import LARGEST_GAIN, LinearDae, amplification, objection
 
 H_FAST = 5e-4
 CASES = Path(__file__).parents[2] / "cases"
@@ -108,7 +107,7 @@ def test_the_published_setting_serves():
 @pytest.mark.parametrize("study", ["fault", "load-trip", "deformation"])
 def test_the_studies_with_an_explicit_prediction_serve(study):
     from psmr import read_study
-    from psmr.cli.run_study import prepare
+    from tests.internals import prepare
 
     system, recipe = prepare(read_study(CASES / "wscc9" / f"{study}.toml"))
     scheme = recipe.scheme(system.linearise())

@@ -7,7 +7,7 @@ import scipy.linalg
 from psmr import Multirate, SingleRate, deformation
 from psmr.errors import SchemeError
 from psmr.pencil import published_pencil
-from psmr.pencil.operator.published import published_multipliers
+from tests.internals import published_multipliers
 from tests.pencil.oracle import partition, random_dae
 
 

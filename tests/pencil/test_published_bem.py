@@ -6,7 +6,7 @@ import scipy.linalg
 
 from psmr import Multirate
 from psmr.pencil import published_pencil
-from psmr.pencil.operator.published import published_multipliers
+from tests.internals import published_multipliers
 from tests.pencil.oracle import partition, random_dae
 
 # Weights of the old and of the new point of a step of one.

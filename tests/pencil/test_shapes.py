@@ -9,8 +9,7 @@ import scipy.linalg
 import psmr
 from psmr import mode_shapes
 from psmr.errors import InputError
-from psmr.figures.modes.shape_figures import compass, participation_bars, shape_figure
-from psmr.pencil.modes.shapes import shapes_at
+from tests.internals import compass, participation_bars, shape_figure, shapes_at
 
 KUNDUR = Path(__file__).resolve().parents[2] / "cases" / "kundur" / "kundur.toml"
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from psmr import Multirate, SingleRate, step_operator
-from psmr.dae.system.linear_system import linear_system
-from psmr.integrate.run.integrate import integrate
+from tests.internals import integrate, linear_system
 from tests.pencil.oracle import partition, random_dae
 
 STEPS = 6

@@ -8,14 +8,10 @@ import pytest
 import partitioning
 import psmr
 from psmr import Adaptive, ArcLength, Smes, critical_step, fit_mode
-from psmr.dae.system.linear_system import linear_system
 from psmr.errors import SchemeError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.stability import stability_polynomial
-from psmr.papers.kuznetsov_krasnikov.arc_length import ONE_STEP
-from psmr.papers.shi_rojas.amplification import BASES, NODES, amplification
-from psmr.pencil.deformation.deformation import spectral_radius
-from psmr.pencil.modes.spectrum import modes_of
+from psmr.pencil import spectral_radius
+from tests.internals import BASES, NODES, ONE_STEP, integrate, linear_system, modes_of, stability_polynomial
+from tests.internals import smes_amplification as amplification
 from tests.pencil.oracle import partition, random_dae
 
 

@@ -5,8 +5,7 @@ import pytest
 
 import psmr
 from psmr.errors import SchemeError
-from psmr.integrate.tableaux.tableaux import TABLEAUX
-from psmr.pencil.deformation.one_step import OneStepModes, stability_function
+from tests.internals import TABLEAUX, OneStepModes, stability_function
 from tests.pencil.oracle import ode
 
 

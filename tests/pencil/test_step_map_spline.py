@@ -5,7 +5,7 @@ import pytest
 
 from psmr import Multirate, step_operator
 from psmr.pencil import macro_pencil
-from psmr.pencil.operator.step_map import step_map
+from tests.internals import step_map
 from tests.pencil.oracle import partition, random_dae
 
 PAIRS = [("FEM", "TM"), ("TM", "TM"), ("BEM", "TM"), ("TM", "BEM"), ("BEM", "BEM")]

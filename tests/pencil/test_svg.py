@@ -6,9 +6,7 @@ import xml.dom.minidom
 import numpy as np
 import pytest
 
-from psmr.figures.svg.figure import PageFigure
-from psmr.figures.svg.scales import Linear, Log, SymLog, tick_texts
-from psmr.figures.svg.words import width_of
+from tests.internals import Linear, Log, PageFigure, SymLog, tick_texts, width_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import pytest
 
 import partitioning
 from psmr import Multirate, SingleRate, build, deformation, fit_mode, read_case
-from psmr.integrate.run.integrate import integrate
-from psmr.pencil.modes.spectrum import modes_of
+from tests.internals import integrate, modes_of
 
 # h_fast [s], h_slow [s], Table 2 of Huang and Tzounas (PF-based x and y) [%], exact pencil [%]. The exact
 # figures were measured with another implementation on a case of the same dominant mode.

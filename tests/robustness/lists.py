@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 import psmr
-from psmr.dae.system.system import System
 from psmr.errors import InputError
-from psmr.study.events.schedule import schedule
+from tests.internals import System, schedule
 from tests.robustness.systems import OWN, branches, buses, load, pairs
 
 START, CLEAR, RECLOSE = 0.1, 0.2, 0.3

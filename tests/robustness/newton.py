@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.dae.system.system import System
+from tests.internals import System
 
 Reals = NDArray[np.float64]
 

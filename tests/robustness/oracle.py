@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr import assemble
-from psmr.dae.system.system import System
-from psmr.study.events.schedule import after, schedule
+from tests.internals import System, after, schedule
 from tests.robustness.newton import Stage, damped_newton
 
 Reals = NDArray[np.float64]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import psmr
-from psmr.dae.system.system import System
 from psmr.errors import PsmrWarning
+from tests.internals import System
 
 ROOT = Path(__file__).resolve().parents[2]
 

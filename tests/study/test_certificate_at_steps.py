@@ -5,7 +5,7 @@ import pytest
 import psmr
 from psmr import certify
 from psmr.errors import SingularError
-from psmr.pencil.deformation.one_step import OneStepModes
+from tests.internals import OneStepModes
 
 
 class Refusing:

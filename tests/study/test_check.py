@@ -10,8 +10,7 @@ import pytest
 
 import psmr
 from psmr import check, cli, read_case
-from psmr.network.case.tables import LineRow, LoadRow
-from psmr.network.synthetic.chain import chain
+from tests.internals import LineRow, LoadRow, chain
 from tests.network.test_equilibrium import with_device
 
 POWER = (0.0, 0.0, 1.0)

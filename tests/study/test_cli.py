@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from psmr import cli
-from psmr.cli import console
-from psmr.cli.console import Progress, plain
+from tests.internals import Progress, plain
+from tests.internals import console_module as console
 from tests.study.command import call
 
 

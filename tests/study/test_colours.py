@@ -9,10 +9,7 @@ import pytest
 import psmr
 from psmr import certify
 from psmr.errors import PsmrWarning
-from psmr.figures.run.named import named_signals, panels_with
-from psmr.pencil.deformation.one_step import OneStepModes
-from psmr.study.detectors.finding import Finding
-from psmr.study.outcome.judgement import judge_run
+from tests.internals import Finding, OneStepModes, judge_run, named_signals, panels_with
 
 TRIP = psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7")
 

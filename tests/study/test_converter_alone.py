@@ -7,7 +7,7 @@ import pytest
 
 import psmr
 from psmr.errors import EventError
-from psmr.network.case.tables import LoadRow, ShuntRow
+from tests.internals import LoadRow, ShuntRow
 
 ALONE = psmr.LineTrip(line="3-9", start=0.2)
 

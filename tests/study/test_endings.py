@@ -11,10 +11,8 @@ import time
 import pytest
 
 import psmr
-from psmr.cli.run_study import run_study
 from psmr.errors import InputError, StudyError
-from psmr.figures.run.canvas import close, save
-from psmr.study.output.tables import csv_table
+from tests.internals import close, csv_table, run_study, save
 
 PSMR = [sys.executable, "-m", "psmr"]
 

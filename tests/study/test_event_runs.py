@@ -7,11 +7,9 @@ import pytest
 
 import psmr
 from psmr import assemble
-from psmr.devices.loads.zip import ZipLoad
 from psmr.errors import EventError
-from psmr.integrate.solve.algebraic_solve import consistent
-from psmr.network.case.tables import DeviceRow, LoadRow, ShuntRow
-from psmr.study.events.schedule import after, schedule
+from tests.components import ZipLoad
+from tests.internals import DeviceRow, LoadRow, ShuntRow, after, consistent, schedule
 from tests.network.test_motors import ROW
 from tests.sundials import solver
 

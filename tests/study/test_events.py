@@ -13,7 +13,7 @@ from psmr import (
     ShuntSwitch,
 )
 from psmr.errors import EventError
-from psmr.study.events.schedule import schedule
+from tests.internals import schedule
 
 
 def test_fault_closes_an_admittance_and_opens_it_with_the_line(system):

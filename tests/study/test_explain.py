@@ -10,8 +10,7 @@ import partitioning
 import psmr
 from psmr import Multirate, SingleRate, cli, explain
 from psmr.errors import SchemeError
-from psmr.integrate.run.integrate import integrate
-from psmr.study.tuning.cost import kicked
+from tests.internals import integrate, kicked
 
 
 @pytest.fixture(params=["wscc9", "wscc9-ibr"], scope="module")

@@ -7,9 +7,9 @@ import pytest
 
 import psmr
 from psmr import read_study
-from psmr.cli.entry import main
+from psmr.cli import main
 from psmr.errors import InputError
-from psmr.study.detectors.detection import Detection
+from tests.internals import Detection
 
 SCHEME = psmr.SingleRate("TM", 0.005)
 # G2 and G3 lose step with G1 when a fault at bus 7 lasts three times as long as in the book.

@@ -11,7 +11,7 @@ import pytest
 import psmr
 from partitioning import PartitionError, by_device, by_participation
 from psmr.errors import CaseError, EventError, InputError, PsmrError, PsmrWarning, SchemeError, StudyError
-from psmr.figures.run.plots import comparison
+from tests.internals import comparison
 
 
 def test_signals_by_name_and_pattern(fault_run):
@@ -265,8 +265,7 @@ def test_two_runs_have_their_own_names_units_and_events(system, fault_run):
 
 
 def test_letters_of_close_events_do_not_cover_one_another(system):
-    from psmr.figures.run.plots import panel_figure
-    from psmr.figures.svg.words import width_of
+    from tests.internals import panel_figure, width_of
 
     trips = [psmr.LoadTrip(5, 0.5 + 0.08 * k, 0.05) for k in range(9)]
     run = psmr.simulate(system, psmr.SingleRate("TM", h=0.01), 2.0, trips, certify=False)

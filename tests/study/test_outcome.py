@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.study.detectors.finding import Finding
-from psmr.study.outcome.judgement import judge_run
+from tests.internals import Finding, judge_run
 
 TM = psmr.SingleRate("TM", h=0.005)
 
@@ -87,7 +86,7 @@ def test_a_tripped_plant_is_left_out_of_the_certificate_after(system, scheme):
 
 def test_a_frequency_that_nothing_governs_has_an_equilibrium_all_the_same():
     from psmr import read_study
-    from psmr.cli.run_study import run_study
+    from tests.internals import run_study
 
     study = read_study("cases/kundur/fault.toml")
     _, run, _ = run_study(dataclasses.replace(study, output=None, t_end=2.0))
@@ -182,7 +181,7 @@ def droop(wscc9):
 
 
 def test_every_converter_follows_or_forms():
-    from psmr.devices.catalogue import FOLLOWS, FORMS, ROLES
+    from tests.internals import FOLLOWS, FORMS, ROLES
 
     assert {kind.grid for kind in ROLES["converter"]} == {FOLLOWS, FORMS}
     assert all("theta" in kind.states for kind in ROLES["converter"] if kind.grid == FORMS)
@@ -222,8 +221,7 @@ def following(wscc9):
 
 def looked_at(system, turns, at_once=1000):
     """What a run comes to in which the loop of C1 moves away from its bus by so many turns."""
-    from psmr.study.detectors.detection import Detection, Detectors
-    from psmr.study.outcome.outcome import Outcome
+    from tests.internals import Detection, Detectors, Outcome
 
     t = np.linspace(0.0, 1.0, len(turns))
     x, y = np.tile(system.x0, (len(t), 1)), np.tile(system.y0, (len(t), 1))

@@ -9,8 +9,7 @@ import subprocess
 import pytest
 
 import psmr
-from psmr.figures.modes.render import render
-from psmr.figures.run.report import Origin, run_page
+from tests.internals import Origin, render, run_page
 
 BROWSER = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
@@ -148,7 +147,7 @@ def test_a_browser_lays_the_page_out_within_its_width(page, tmp_path, width):
     BROWSER is None, reason="no Chromium here: apt-get install chromium, for the layout of pages"
 )
 def test_a_browser_lays_the_deformation_report_out(fault_run, system, tmp_path):
-    from psmr.figures.modes.page import page as deformation_page
+    from tests.internals import page as deformation_page
 
     report = psmr.deformation(system.linearise(), fault_run.scheme)
     for width in (400, 1400):

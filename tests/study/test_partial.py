@@ -9,9 +9,10 @@ import sys
 import pytest
 
 import psmr
-from psmr.base.files import OutputTransaction
-from psmr.cli import main, run_outputs
+from psmr.cli import main
 from psmr.errors import PsmrWarning, SimulationError
+from tests.internals import OutputTransaction
+from tests.internals import run_outputs_module as run_outputs
 
 
 def files(folder):
@@ -103,7 +104,7 @@ def test_what_a_run_does_not_write_anew_is_not_left_beside_it(tmp_path, study_te
 
 def psmr_run(study, out):
     from psmr import read_study
-    from psmr.cli.run_study import run_study
+    from tests.internals import run_study
 
     run_study(read_study(study), out, extra={"html": False})
 
@@ -129,7 +130,7 @@ def test_files_appear_together_or_not_at_all(tmp_path):
 
 
 def test_memory_that_runs_out_ends_a_run_with_its_part(system, monkeypatch):
-    from psmr.integrate.run import memory
+    from tests.internals import memory_module as memory
 
     scheme = psmr.VariableStep(h_max=1e-4)
     monkeypatch.setattr(memory, "SMALL", 0)
@@ -185,7 +186,7 @@ def test_mistakes_of_a_case_from_a_stream_of_text_stand_each_for_itself(wscc9, m
 
 
 def test_standard_input_that_does_not_end_or_is_closed(monkeypatch, capsys):
-    from psmr.files import text
+    from tests.internals import text_module as text
 
     monkeypatch.setattr(text, "LONGEST", 1000)
     standard_input(monkeypatch, "x" * 2000)

@@ -8,9 +8,9 @@ import pytest
 
 import psmr
 from psmr import read_case, write_case
-from psmr.devices.protection import NO_VOLTAGE, FrequencyTrip, UnderFrequencyShedding, VoltageTrip
 from psmr.errors import CaseError, InputError
-from psmr.network.case.tables import DeviceRow, RelayRow
+from tests.components import FrequencyTrip, UnderFrequencyShedding, VoltageTrip
+from tests.internals import NO_VOLTAGE, DeviceRow, RelayRow
 
 H = 0.01
 

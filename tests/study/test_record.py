@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import psmr
-from psmr.study.detectors import detection
-from psmr.study.output import csv_floats
+from tests.internals import csv_floats_module as csv_floats
+from tests.internals import detection_module as detection
 
 FAULT = psmr.Fault(bus=5, start=1.0, clear=1.1, trip="5-7")
 TM = psmr.SingleRate("TM", h=0.005)
@@ -216,7 +216,7 @@ def test_numbers_as_text_are_those_of_repr(monkeypatch):
 
 
 def test_a_study_says_what_is_kept(study_text, tmp_path, monkeypatch):
-    from psmr.cli.run_study import run_study
+    from tests.internals import run_study
 
     monkeypatch.chdir(tmp_path)
     text = study_text.replace(
@@ -235,7 +235,7 @@ def test_a_study_says_what_is_kept(study_text, tmp_path, monkeypatch):
 
 
 def test_an_output_that_is_not_kept_is_refused(study_text, tmp_path, monkeypatch):
-    from psmr.cli.run_study import run_study
+    from tests.internals import run_study
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(study_text.replace("t_end = 0.5", 't_end = 0.5\nrecord = ["bus5.v"]'))

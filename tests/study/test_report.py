@@ -6,9 +6,7 @@ import pytest
 import psmr
 from psmr import one_line
 from psmr.errors import InputError
-from psmr.figures.run.canvas import save
-from psmr.figures.run.oneline import plants
-from psmr.figures.run.plots import trajectories
+from tests.internals import plants, save, trajectories
 
 
 def texts(figure):

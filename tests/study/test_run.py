@@ -8,9 +8,8 @@ import pytest
 
 import psmr
 from psmr.errors import EventError, InputError, PsmrError, PsmrWarning, SchemeError, StudyError
-from psmr.study.output.files import atomic, check_writable
-from psmr.study.record.dense import dense_points
 from tests.conftest import ROOT
+from tests.internals import atomic, check_writable, dense_points
 
 
 def test_an_event_stands_twice_and_changes_what_it_should(fault_run):
@@ -144,7 +143,7 @@ def test_an_unstable_system_is_warned_of_once_and_not_blamed_on_the_scheme(syste
 
 
 def test_a_large_system_says_that_it_has_no_certificate(system, scheme, monkeypatch):
-    import psmr.study.certificate.certify as module
+    from tests.internals import certify_module as module
 
     monkeypatch.setattr(module, "LARGEST", 50)
     certificate = module.certify(system, scheme, any_size=False)

@@ -14,8 +14,8 @@ import pytest
 
 import psmr
 from psmr import Component, Device, Parameter, assemble, cli, read_study
-from psmr.cli.run_study import run_study
 from psmr.errors import InputError, PsmrWarning
+from tests.internals import run_study
 
 
 def test_a_saved_run_is_the_run(fault_run, tmp_path):

@@ -8,7 +8,7 @@ import psmr
 from partitioning import PartitionError
 from psmr.cli import main
 from psmr.errors import EventError, InputError, SchemeError, SimulationError
-from psmr.study.run import size as sizes
+from tests.internals import size_module as sizes
 
 
 @pytest.mark.parametrize(("t_end", "h"), [(1e300, 0.01), (1e12, 0.01), (10.0, 1e-300), (1e4, 1e-9)])
@@ -103,7 +103,7 @@ def partitioning_wish(linear):
     """Return the wish that one state alone is fast."""
     import numpy as np
 
-    from partitioning.repair import Wish
+    from tests.internals import Wish
 
     fast = np.zeros(linear.n + linear.m, dtype=bool)
     fast[0] = True

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from psmr.figures.run.stress import stress_layout
+from tests.internals import stress_layout
 
 
 def stress(graph, place):

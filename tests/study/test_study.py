@@ -6,12 +6,18 @@ import pytest
 
 from psmr import Fault, LineTrip, LoadTrip, Multirate, SetPoint, SingleRate, VariableStep, read_study
 from psmr.errors import StudyError
-from psmr.files.read import CaseFile
-from psmr.files.toml.fields import specification
-from psmr.study.file.schemes import HOMES, scheme_fields
-from psmr.study.file.split import Split
-from psmr.study.file.study import Output
-from psmr.study.file.tables import EVENTS, HEAD, MONITORS, SIMULATION
+from tests.internals import (
+    EVENTS,
+    HEAD,
+    HOMES,
+    MONITORS,
+    SIMULATION,
+    CaseFile,
+    Output,
+    Split,
+    scheme_fields,
+    specification,
+)
 
 
 @pytest.fixture
@@ -321,7 +327,7 @@ def test_mistakes_of_a_file_come_at_once(wscc9, tmp_path):
 
 @pytest.mark.parametrize(("signals", "count"), [('["G1.omga", "bus5.v", "bus55.v"]', 4), ('["G1.omega"]', 2)])
 def test_names_that_the_case_does_not_have_come_at_once_with_their_lines(wscc9, tmp_path, signals, count):
-    from psmr.cli.run_study import run_study
+    from tests.internals import run_study
 
     path = tmp_path / "bad.toml"
     given = {"case": wscc9 / "wscc9.toml", "folder": tmp_path / "out", "signals": signals}
@@ -336,7 +342,7 @@ def test_names_that_the_case_does_not_have_come_at_once_with_their_lines(wscc9, 
 
 
 def test_what_is_done_beside_the_simulation_is_said(wscc9, tmp_path):
-    from psmr.cli.run_study import run_study
+    from tests.internals import run_study
 
     study = dataclasses.replace(read_study(wscc9 / "fault.toml"), t_end=0.1, events=())
     said = []
@@ -367,7 +373,7 @@ def test_a_wrong_tolerance_is_named_with_its_line(write, study_text):
 
 
 def test_an_output_without_a_folder_goes_where_one_without_the_table_goes(write):
-    from psmr.cli.run_study import default_folder
+    from tests.internals import default_folder
 
     study = read_study(write(('folder = "out"', "")))
     assert study.output is not None

@@ -14,8 +14,8 @@ import pytest
 import psmr
 from psmr import fit_mode
 from psmr.errors import InputError
-from psmr.study.record.equilibrium_after import equilibrium_near
 from tests.conftest import ROOT
+from tests.internals import equilibrium_near
 
 EVENTS = {
     "line": psmr.LineTrip("line7-8-2", 1.0),

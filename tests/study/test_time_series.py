@@ -9,14 +9,9 @@ import partitioning
 import psmr
 from psmr import Component, Parameter, read_study
 from psmr.errors import EventError, StudyError
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.solve.ramps import Course
-from psmr.integrate.step.time_grid import missed
-from psmr.study.events.schedule import schedule
-from psmr.study.events.series import read_points
 from tests import systems
 from tests.conftest import ROOT
+from tests.internals import Change, Course, integrate, missed, read_points, schedule
 
 CASES = ROOT / "cases"
 ROWS = ((0.1, 1.25), (0.3, 1.5), (0.35, 1.4), (0.8, 1.6))

@@ -10,19 +10,23 @@ import pytest
 
 import psmr
 from psmr import cli, read_study, tune
-from psmr.cli.run_study import prepare
-from psmr.dae.system.linear_system import linear_system
 from psmr.errors import InputError, SchemeError
-from psmr.figures.run.tuning import pareto
-from psmr.files.read import CaseFile
-from psmr.network.case.tables import LineRow
-from psmr.network.synthetic.chain import chain
-from psmr.study.tuning import candidates, cost
-from psmr.study.tuning import tune as tune_module
-from psmr.study.tuning.confirmation import confirm
-from psmr.study.tuning.files import write_study
-from psmr.study.tuning.mode_errors import ChosenModes, EveryMode
-from psmr.study.tuning.tuning import Target
+from tests.internals import (
+    CaseFile,
+    ChosenModes,
+    EveryMode,
+    LineRow,
+    Target,
+    chain,
+    confirm,
+    linear_system,
+    pareto,
+    prepare,
+    write_study,
+)
+from tests.internals import candidates_module as candidates
+from tests.internals import cost_module as cost
+from tests.internals import tune_module as tune_module
 from tests.pencil.oracle import ode
 
 

@@ -4,9 +4,9 @@ import sys
 import time
 
 from psmr import Component
-from psmr.dae.compile import codegen
-from psmr.dae.compile.cache.folder import root
-from psmr.study import warmup
+from tests.internals import codegen_module as codegen
+from tests.internals import root
+from tests.internals import warmup_module as warmup
 
 
 class NeverSeen(Component):

@@ -3,8 +3,7 @@ import pytest
 
 import psmr
 from psmr.errors import StudyError
-from psmr.sweep.axes import Base
-from psmr.sweep.variation import Together
+from tests.internals import Base, Together
 from tests.sweep.conftest import CASE
 
 

@@ -8,7 +8,7 @@ import pytest
 import psmr
 from psmr import cli
 from psmr.errors import StudyError
-from psmr.sweep.point_runner import PointRunner
+from tests.internals import PointRunner
 from tests.sweep.conftest import CASE, FILE
 
 

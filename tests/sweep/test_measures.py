@@ -7,10 +7,7 @@ import pytest
 import psmr
 from psmr import ClearingTime, SingleRate, modes
 from psmr.errors import StudyError
-from psmr.study.file.recipe import Recipe
-from psmr.study.file.split import Split
-from psmr.sweep.measures.clearing import _settled
-from psmr.sweep.measures.measure import Start
+from tests.internals import Recipe, Split, Start, _settled
 from tests.sweep.conftest import CASE
 
 

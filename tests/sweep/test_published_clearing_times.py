@@ -10,8 +10,7 @@ from scipy.integrate import solve_ivp
 
 import psmr
 from psmr import ClearingTime
-from psmr.network.case.tables import DeviceRow
-from psmr.sweep.measures.measure import Start
+from tests.internals import DeviceRow, Start
 
 CASES = Path(__file__).parents[2] / "cases"
 

@@ -9,7 +9,9 @@ import pytest
 
 import psmr
 from psmr.errors import StudyError
-from psmr.sweep import dispatch, point_runner, store
+from tests.internals import dispatch_module as dispatch
+from tests.internals import point_runner_module as point_runner
+from tests.internals import store_module as store
 from tests.sweep.conftest import CASE, FILE, same_rows, swept
 
 

@@ -13,8 +13,7 @@ import pytest
 
 import psmr
 from psmr.errors import StudyError
-from psmr.sweep.kernel_parcel import packed, unpacked
-from psmr.sweep.point_runner import PointRunner
+from tests.internals import PointRunner, packed, unpacked
 from tests.sweep.conftest import CASE, same_rows, swept
 
 
@@ -101,7 +100,7 @@ def test_a_script_without_a_guard_is_told_about_it(study, tmp_path):
 
 
 def test_a_parcel_of_kernels_is_written_where_it_is_missing(alone, tmp_path, monkeypatch):
-    from psmr.dae.compile.cache import folder
+    from tests.internals import folder_module as folder
 
     parcel = packed()
     assert sum(map(len, parcel.values())) > 0
@@ -127,7 +126,7 @@ def test_a_runner_is_pickled_without_what_it_solved(study):
 
 def test_a_scheduler_that_is_not_there(study, faults, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    from psmr.sweep import dask_cluster
+    from tests.internals import dask_cluster_module as dask_cluster
 
     monkeypatch.setattr(dask_cluster, "ANSWER", 0.5)
     with socket.socket() as free:
@@ -156,7 +155,7 @@ class Client:
 
 def test_a_worker_without_psmr_is_said_before_a_run():
     pytest.importorskip("distributed")
-    from psmr.sweep.dask_cluster import _check_versions
+    from tests.internals import _check_versions
 
     client = Client(Exception("ModuleNotFoundError(No module named 'psmr')"))  # as Dask does
     with pytest.raises(
@@ -167,7 +166,7 @@ def test_a_worker_without_psmr_is_said_before_a_run():
 
 def test_workers_of_other_versions_are_said_before_a_run():
     pytest.importorskip("distributed")
-    from psmr.sweep.dask_cluster import _check_versions
+    from tests.internals import _check_versions
 
     here = {"python": "3.11.7", "psmr": "0.1", "numpy": "2.4.6"}
     _check_versions(Client(here), here)

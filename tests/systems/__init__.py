@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from psmr import Component, Device, Parameter, assemble
-from psmr.dae.declare.component import positive
-from psmr.dae.system.system import System
+from tests.internals import System, positive
 
 
 class Logistic(Component):

@@ -14,9 +14,8 @@ import networkx
 import numpy as np
 
 import psmr
-from psmr.dae.system.system import System
 from psmr.errors import InputError
-from psmr.study.events.schedule import schedule
+from tests.internals import System, schedule
 from tests.robustness import systems
 from tests.verdicts.network import Grid, grid_of
 

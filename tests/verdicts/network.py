@@ -13,7 +13,7 @@ from typing import Any
 import networkx
 
 import psmr
-from psmr.dae.system.system import System
+from tests.internals import System
 
 MACHINE, FORMER, INFINITE = "machine", "former", "infinite"
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import psmr
-from psmr.dae.system.system import System
+from tests.internals import System
 from tests.verdicts.network import (
     FORMER,
     INFINITE,

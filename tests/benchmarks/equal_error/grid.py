@@ -7,9 +7,9 @@ from typing import Any
 
 import partitioning
 import psmr
-from psmr.dae.system.system import System
 from tests.benchmarks.equal_error.measure import Entry, Ladder, Name
 from tests.disturbances import START
+from tests.internals import System
 
 # Families with fixed steps, and their methods.
 METHODS = {"TM": "TM", "SDIRK2": "SDIRK2", "ESDIRK32, fixed": "ESDIRK32"}

@@ -17,10 +17,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import psmr
-from psmr.integrate.run.integrate import integrate
 from tests.benchmarks.equal_error.measure import WARM, Measured
 from tests.benchmarks.equal_error.records import append
 from tests.disturbances import START, local_fault, system_of
+from tests.internals import integrate
 
 CASE, SHARE, KIND = "case9241pegase", 0.5, "10 s after a local fault"
 TOLERANCES = (1e-3, 1e-4)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psmr.figures.run.canvas import COLOURS, FAINT, INK, new_figure, save, styled
 from tests.benchmarks.equal_error.measure import Measured, cost_at, ratio
 from tests.benchmarks.equal_error.records import Study, gather, studies, versions
 from tests.benchmarks.equal_error.stays_fast import BOTH, CASES, COUPLINGS, SINGLE
+from tests.internals import COLOURS, FAINT, INK, new_figure, save, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import psmr
-from psmr.dae.system.system import System
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.schemes.scheme import Scheme
 from tests.disturbances import START, Disturbance, instants, values_at, watched
+from tests.internals import Scheme, System, integrate
 
 Reals = NDArray[np.float64]
 

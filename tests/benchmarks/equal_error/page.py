@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import NullFormatter
 
-from psmr.figures.run.canvas import COLOURS, FAINT, new_figure, save, styled
 from tests.benchmarks.equal_error import peers, targets
 from tests.benchmarks.equal_error.grid import EXTRAPOLATED, FIXED, LOOSE, SETUP, TIGHT, TM
 from tests.benchmarks.equal_error.large import KIND as LARGE_RUN
@@ -25,6 +24,7 @@ from tests.benchmarks.equal_error.smoothness import CASES as SMOOTH_CASES
 from tests.benchmarks.equal_error.smoothness import MINUTE, RICH
 from tests.benchmarks.equal_error.smoothness import ROWS as SMOOTHNESS
 from tests.disturbances import ALL, DISTURBANCES, title
+from tests.internals import COLOURS, FAINT, new_figure, save, styled
 
 DOCS = Path(__file__).parents[3] / "docs"
 ROWS = DOCS / "figures" / "performance.jsonl"

@@ -28,11 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import psmr
-from psmr.dae.system.system import System
-from psmr.integrate.run.integrate import integrate
 from tests.benchmarks.equal_error.measure import REFERENCE, Measured
 from tests.benchmarks.equal_error.records import append, done
 from tests.disturbances import START, Disturbance, instants, values_at
+from tests.internals import System, integrate
 
 Reals = NDArray[np.float64]
 

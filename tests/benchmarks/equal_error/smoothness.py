@@ -32,15 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import psmr
-from psmr.dae.system.system import System
-from psmr.integrate.run.integrate import integrate
-from psmr.integrate.solve.status import DONE, FULL
-from psmr.integrate.step.loop import run_program
-from psmr.integrate.step.machine import VALID_OF
-from psmr.integrate.step.program_table import AT_START
 from tests.benchmarks.equal_error.measure import REFERENCE
 from tests.benchmarks.equal_error.records import append, done
 from tests.disturbances import DISTURBANCES, LARGE, Disturbance, system_of, title, values_at
+from tests.internals import AT_START, DONE, FULL, VALID_OF, System, integrate, run_program
 
 Reals = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import psmr
 from psmr import assemble
-from psmr.dae.system.system import System
+from tests.internals import System
 
 Reals = NDArray[np.float64]
 

@@ -8,10 +8,9 @@ from scipy.optimize import linear_sum_assignment
 
 import psmr
 from psmr.errors import CaseError
-from psmr.integrate.run.trajectory import Change
-from psmr.study.events.schedule import after
 from tests.files.psse.psse_step import stepped
 from tests.files.psse.traces import HERE, TRACES, differences, trapezoidal
+from tests.internals import Change, after
 
 # What is asked of psmr against PSS/E: rotor and bus angles, voltages, speeds. Powers follow the voltages:
 # 3e-4 pu across the lines' 0.12 pu on 100 MVA.

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import psmr
 from psmr import Case
-from psmr.dae.system.system import System
 from psmr.errors import PsmrWarning
+from tests.internals import System
 
 Reals = NDArray[np.float64]
 

@@ -8,8 +8,7 @@ from scipy.optimize import root
 
 from psmr import Case, build, read_case
 from psmr.errors import PowerFlowError
-from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
-from psmr.network.powerflow.powerflow import power_flow
+from tests.internals import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow, power_flow
 
 # The nine-bus system in Sauer and Pai (1998) and in Anderson and Fouad: magnitudes in pu, angles in degrees.
 PUBLISHED = {

@@ -5,13 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from psmr.base.errors import PowerFlowError
-from psmr.network.case.case import Case
-from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow
-from psmr.network.powerflow.power_balance import Balance, jacobian
-from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.powerflow.reactive_limits import _phi
-from psmr.network.powerflow.stored_solution import keeps_limits
+from tests.internals import (
+    Balance,
+    BusRow,
+    Case,
+    GeneratorRow,
+    LineRow,
+    LoadRow,
+    PowerFlowError,
+    _phi,
+    jacobian,
+    keeps_limits,
+    power_flow,
+)
 
 POWER = (0.0, 0.0, 1.0)
 

@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.base.errors import InputError, PowerFlowError, PsmrWarning
-from psmr.network.case.case import Case
-from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow
-from psmr.network.powerflow.powerflow import power_flow
+from tests.internals import (
+    BusRow,
+    Case,
+    GeneratorRow,
+    InputError,
+    LineRow,
+    LoadRow,
+    PowerFlowError,
+    PsmrWarning,
+    power_flow,
+)
 
 HERE = Path(__file__).parent
 POWER = (0.0, 0.0, 1.0)
@@ -131,7 +138,7 @@ def test_shares_by_rating_differ_from_equal_ones():
 
 
 def test_the_share_goes_with_the_case(tmp_path):
-    from psmr.files.write import write_case
+    from tests.internals import write_case
 
     case = psmr.read_case(HERE / "qg_split.raw", reactive="equal")
     write_case(case, tmp_path / "case.toml")

@@ -80,7 +80,7 @@ def test_check_says_what_is_done(wscc9, how, good):
 def test_command_line_and_study(wscc9, tmp_path, capsys):
     """--start-at-limits and the field of a study file do the same."""
     from psmr import write_case
-    from psmr.cli.entry import main
+    from psmr.cli import main
 
     write_case(tight(wscc9), tmp_path / "tight.toml")
     assert main(["check", str(tmp_path / "tight.toml")]) == 1

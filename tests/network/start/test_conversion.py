@@ -7,10 +7,9 @@ import pytest
 
 import psmr
 from psmr import build, read_case
-from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.errors import InputError
-from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.conversion import LoadShares, convert_loads, load_shares
+from tests.components import ExponentialLoad
+from tests.internals import LoadShares, convert_loads, load_shares, power_flow
 
 HALF = "p=0.5,0.3,0.2 q=1,0,0"
 

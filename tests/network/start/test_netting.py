@@ -7,9 +7,8 @@ import pytest
 
 from psmr import build, read_case
 from psmr.errors import CaseError, PsmrWarning
-from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.netting import net_generators
 from tests.files.raw import raw_text
+from tests.internals import net_generators, power_flow
 
 PARTLY = "2 'GENCLS' 'G1' 4.0 0.0 /\n"
 

@@ -7,8 +7,7 @@ import pytest
 
 import psmr
 from psmr.errors import InitialisationError
-from psmr.network.powerflow.powerflow import power_flow
-from psmr.network.start.initialise import check_residual
+from tests.internals import check_residual, power_flow
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 import psmr
-from psmr.study.detectors.detection import Detection, Detectors
+from tests.internals import Detection, Detectors
 
 
 def made_points(system, t, values=(), voltages=()):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.integrate.run.trajectory import Change
-from psmr.study.detectors.angles import LostSynchronism
+from tests.internals import Change, LostSynchronism
 from tests.study.detectors.made import detected, found, made_points
 
 DELTAS = ("G1.delta", "G2.delta", "G3.delta")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from psmr.integrate.run.trajectory import Change
-from psmr.study.detectors.detection import Detection
+from tests.internals import Change, Detection
 
 
 @pytest.mark.parametrize(("acts_at", "ends"), [(1.0, False), (6.0, True)])

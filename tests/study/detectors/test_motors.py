@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.integrate.run.trajectory import Change
+from tests.internals import Change
 from tests.study.detectors.made import detected, found, made_points
 
 MOTOR = """

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.integrate.run.trajectory import Change
+from tests.internals import Change
 from tests.study.detectors.made import detected, found, made_points
 
 # Limits that no other bus meets at rest (1.04 pu at most, 0.99 at least).

@@ -1,0 +1,232 @@
+"""The internals of psmr that tests reach, by the module in which each stands: the one place that knows it.
+
+A test imports what is public from where users do: `psmr`, `psmr.errors`, `psmr.cli`, `psmr.pencil` and
+`partitioning`. What is not public it imports from here, and components of the library from
+`tests.components`, so that moving code changes one line below. Tests of a paper may import that paper's own
+modules. ``name>shown`` is a name that is shown under another one; ``x_module`` is the module itself, whose
+names a test replaces. `tests/test_layers.py` holds all files to it. An entry that no test needs goes.
+"""
+
+from importlib import import_module
+from typing import Any
+
+MODULES = """
+partitioning.matching: WORST_CONDITION condition scaled
+partitioning.participation: modes
+partitioning.repair: Wish
+psmr.base.arguments: check_arguments settle_fields
+psmr.base.errors: InputError Mistakes PowerFlowError PsmrWarning SHOWN
+psmr.base.files: OutputTransaction abridged atomic unreadable write_texts
+psmr.base.numbers: real_in whole_in
+psmr.base.optional: broken_package optional
+psmr.base.printable: in_line printable steers
+psmr.base.signals: ENDING uninterrupted
+psmr.cli.console: Progress console_module plain
+psmr.cli.run_outputs: run_outputs_module
+psmr.cli.run_study: default_folder load_system prepare run_study
+psmr.dae.compile.cache.code_cache: seconds_compiling
+psmr.dae.compile.cache.compile_lock: acquire release
+psmr.dae.compile.cache.entry: read_entry
+psmr.dae.compile.cache.folder: folder_module root
+psmr.dae.compile.cache.sources: compiled_statements
+psmr.dae.compile.codegen: codegen_module
+psmr.dae.compile.decorators: compiled lean
+psmr.dae.compile.expression: Graph
+psmr.dae.compile.kernels: constant_jacobian jacobian residual
+psmr.dae.compile.numba_internals: numba_internals_module
+psmr.dae.compile.restrict: restrict
+psmr.dae.compile.switches: switches
+psmr.dae.compile.trace: trace
+psmr.dae.declare.action: Action
+psmr.dae.declare.algebraic_form: form_for
+psmr.dae.declare.component: local_rows nonnegative positive
+psmr.dae.declare.mathematics: NumericMath
+psmr.dae.declare.structure: structure_for
+psmr.dae.system.eigenvalues: eigen eigenvalues
+psmr.dae.system.linear: LinearDae
+psmr.dae.system.linear_system: linear_system
+psmr.dae.system.system: System
+psmr.devices.blocks: dead_band
+psmr.devices.catalogue: FOLLOWS FORMS PREFIXES ROLES component_named components defaults role_parameters
+psmr.devices.exciters.compensator: compensated
+psmr.devices.loads.composite.air_conditioner: air_conditioner_module
+psmr.devices.loads.composite.start: start>start_of_composite
+psmr.devices.loads.composite.static_parts: static_parts_module
+psmr.devices.loads.motors: pull_out_power pull_out_slip
+psmr.devices.protection: NO_VOLTAGE
+psmr.figures.modes.figures: EXACT GREY WRONG deformation_bars eigenvalue_map
+psmr.figures.modes.page: page
+psmr.figures.modes.render: render
+psmr.figures.modes.shape_figures: compass participation_bars shape_figure
+psmr.figures.run.canvas: COLOURS FAINT INK STYLE close new_figure save styled
+psmr.figures.run.named: named_signals panels_with
+psmr.figures.run.oneline: plants
+psmr.figures.run.plots: comparison panel_figure trajectories
+psmr.figures.run.report: Origin run_page
+psmr.figures.run.stress: stress_layout
+psmr.figures.run.tuning: pareto
+psmr.figures.svg.figure: PageFigure
+psmr.figures.svg.scales: Linear Log SymLog tick_texts
+psmr.figures.svg.words: width_of
+psmr.files.psse.conventions: circuit_number proper_filter
+psmr.files.psse.dyr_layout: ALIASES MODELS component_for names_of parameters
+psmr.files.psse.dyr_loads: LoadRecords
+psmr.files.psse.dyr_relays: RelayRecords
+psmr.files.psse.entries: as_load entries
+psmr.files.psse.joined: join
+psmr.files.psse.load_layout: KINDS RECORDS
+psmr.files.psse.raw_layout: sections
+psmr.files.psse.rawx: _SECTIONS
+psmr.files.psse.record: PsseRecord split
+psmr.files.psse.sections: read_sections
+psmr.files.read: CaseFile
+psmr.files.text: text_module
+psmr.files.toml.document: read_document
+psmr.files.toml.fields: specification
+psmr.files.toml.lines: Lines
+psmr.files.toml.write_case: toml_text
+psmr.files.write: write_case
+psmr.integrate.constants: Constants TUNED
+psmr.integrate.control.disturbance: Disturbance SO_FAR begin_disturbance disturbance_module
+    follow_disturbance size_with turning
+psmr.integrate.control.variable: halts_of variable_module
+psmr.integrate.run.changes: autonomous objection>objection_to_change
+psmr.integrate.run.counters: Counters
+psmr.integrate.run.integrate: integrate integrate_module
+psmr.integrate.run.memory: memory_module
+psmr.integrate.run.trajectory: Change
+psmr.integrate.schemes.interpolation: HISTORY lagrange_weights
+psmr.integrate.schemes.multirate: PREDICTED multirate_module
+psmr.integrate.schemes.scheme: Scheme
+psmr.integrate.schemes.stability: Spectrum longest_step mode_words polynomial stability_polynomial
+psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent
+psmr.integrate.solve.block: Block column_indices make_block
+psmr.integrate.solve.evaluate: evaluate
+psmr.integrate.solve.explicit: project
+psmr.integrate.solve.impasse: impasse
+psmr.integrate.solve.limits: move_limits
+psmr.integrate.solve.lu: factorise make_lu ordering refactor solve suit
+psmr.integrate.solve.newton: renew
+psmr.integrate.solve.pairs: FIRST SECOND
+psmr.integrate.solve.pivots: first_factors
+psmr.integrate.solve.ramps: Course NOTHING
+psmr.integrate.solve.records: BOUNDED LOWER_SLOT Places SCATTERED UPPER_SLOT VALID limits_of lu_of
+    matrix_of newton_state_of places_of work_of
+psmr.integrate.solve.status: DONE FULL
+psmr.integrate.solve.vector_kernels: VECTOR_CHUNK largest_part largest_size position
+psmr.integrate.step.description: words
+psmr.integrate.step.engine: ProgramEngine
+psmr.integrate.step.extrapolation: extrapolate
+psmr.integrate.step.loop: run_program
+psmr.integrate.step.machine: VALID_OF
+psmr.integrate.step.network_response: network_response_module response_matrix some_of_solution
+psmr.integrate.step.past: CONTINUED DEPTH HERE REPEATED forget keep learn no_past start>start_from_past
+    taken_back
+psmr.integrate.step.program: Combine NOW Program Repeat Stage Until
+psmr.integrate.step.program_table: AT_START COUNT EXTRAPOLATE LIST OPERATION
+psmr.integrate.step.time_grid: missed
+psmr.integrate.step.validity: next_trial
+psmr.integrate.step.work: matrices
+psmr.integrate.tableaux.implicit_pairs: PAIRS
+psmr.integrate.tableaux.tableaux: COEFFICIENTS TABLEAUX tableaux_module
+psmr.network.case.case: Case
+psmr.network.case.connected_parts: connected_parts
+psmr.network.case.monitored_branches: monitored_branches
+psmr.network.case.rows: admittance
+psmr.network.case.tables: BusRow DeviceRow GeneratorRow LineRow LoadRow RelayRow ShuntRow TransformerRow
+psmr.network.equilibrium.equilibrium: Plant Terminal solve_plants
+psmr.network.powerflow.power_balance: Balance jacobian
+psmr.network.powerflow.powerflow: PowerFlow power_flow
+psmr.network.powerflow.reactive_limits: _phi
+psmr.network.powerflow.stored_solution: keeps_limits
+psmr.network.start.conversion: LoadShares convert_loads load_shares
+psmr.network.start.initialise: check_residual polish
+psmr.network.start.netting: net_generators
+psmr.network.start.wiring: plant_devices
+psmr.network.synthetic.chain: chain
+psmr.network.synthetic.typical: typical_module
+psmr.network.synthetic.typical_plant: TypicalPlant
+psmr.papers.kuznetsov_krasnikov.arc_length: ONE_STEP
+psmr.papers.kuznetsov_krasnikov.systems: EPSILON boundary_layer
+psmr.papers.shi_rojas.amplification: BASES NODES amplification>smes_amplification
+psmr.pencil.deformation.critical: critical_module
+psmr.pencil.deformation.deformation: deformation_module
+psmr.pencil.deformation.one_step: OneStepModes stability_function
+psmr.pencil.deformation.prediction: LARGEST_GAIN amplification objection
+psmr.pencil.modes.damping: DampingLimit damping_ratio
+psmr.pencil.modes.matching: match unwrapped_logarithm
+psmr.pencil.modes.search: find
+psmr.pencil.modes.shapes: shapes_at
+psmr.pencil.modes.shift_invert: ShiftInvert
+psmr.pencil.modes.spectrum: modes_of multipliers_of
+psmr.pencil.operator.outermost: outermost
+psmr.pencil.operator.published: published_multipliers
+psmr.pencil.operator.step_map: step_map
+psmr.study.certificate.certificate: certificate_module
+psmr.study.certificate.certify: certify_module
+psmr.study.detectors.angles: LostSynchronism
+psmr.study.detectors.detection: Detection Detectors detection_module
+psmr.study.detectors.finding: Finding
+psmr.study.events.schedule: after schedule
+psmr.study.events.series: read_points
+psmr.study.events.spans: spans_of
+psmr.study.file.names: refuse_events
+psmr.study.file.recipe: Recipe
+psmr.study.file.schemes: HOMES scheme_fields
+psmr.study.file.split: Split
+psmr.study.file.study: Output
+psmr.study.file.tables: EVENTS HEAD MONITORS SIMULATION
+psmr.study.outcome.judgement: judge_run
+psmr.study.outcome.outcome: Outcome
+psmr.study.output.csv_floats: csv_floats_module
+psmr.study.output.files: check_writable write_text
+psmr.study.output.tables: csv_table
+psmr.study.record.dense: dense_points
+psmr.study.record.equilibrium_after: equilibrium_near
+psmr.study.run.serialise: Decoder Encoder
+psmr.study.run.size: size_module
+psmr.study.tuning.candidates: candidates_module families
+psmr.study.tuning.confirmation: confirm
+psmr.study.tuning.cost: calibrate cost_module kicked measured
+psmr.study.tuning.files: write_study
+psmr.study.tuning.mode_errors: ChosenModes EveryMode
+psmr.study.tuning.tune: tune_module
+psmr.study.tuning.tuning: Target
+psmr.study.warmup: warmup_module
+psmr.sweep.axes: Base
+psmr.sweep.axes.listed: _event
+psmr.sweep.dask_cluster: _check_versions dask_cluster_module
+psmr.sweep.dispatch: dispatch_module
+psmr.sweep.kernel_parcel: packed unpacked
+psmr.sweep.measures: Column
+psmr.sweep.measures.clearing: _settled
+psmr.sweep.measures.measure: Start
+psmr.sweep.point_runner: PointRunner point_runner_module
+psmr.sweep.store: read_rows store_module
+psmr.sweep.variation: Together
+"""
+
+
+def places() -> dict[str, tuple[str, str]]:
+    """Return the module and the name in it ("" for the module itself) of each name that is shown."""
+    found: dict[str, tuple[str, str]] = {}
+    for entry in MODULES.strip().replace("\n    ", " ").splitlines():
+        module, _, words = entry.partition(":")
+        for word in words.split():
+            name, _, shown = word.partition(">")
+            assert (shown or name) not in found, f"{shown or name} stands twice"
+            found[shown or name] = (module, "" if name.endswith("_module") else name)
+    return found
+
+
+PLACES = places()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in PLACES:
+        raise AttributeError(
+            f"tests.internals has no {name}: public names come from psmr, components of the library from "
+            "tests.components; what is neither is listed in MODULES"
+        )
+    module, own = PLACES[name]
+    return getattr(import_module(module), own) if own else import_module(module)
