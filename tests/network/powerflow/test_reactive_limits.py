@@ -14,9 +14,9 @@ from tests.internals import (
     LoadRow,
     PowerFlowError,
     _phi,
-    jacobian,
     keeps_limits,
     power_flow,
+    power_flow_jacobian,
 )
 
 POWER = (0.0, 0.0, 1.0)
@@ -119,4 +119,4 @@ def test_a_stored_solution_says_whether_limits_were_kept():
 def test_the_jacobian_is_that_of_the_unlimited_balance():
     balance = Balance.of(ring(0))
     free = balance.free_angle.size + balance.free_v.size
-    assert jacobian(balance, np.ones(12), np.zeros(12)).shape == (free, free)
+    assert power_flow_jacobian(balance, np.ones(12), np.zeros(12)).shape == (free, free)
