@@ -94,7 +94,7 @@ def read_case(
     ----------
     path
         ``.toml`` (psmr's own), ``.raw`` (PSS/E, versions 23 and 29 to 36), ``.rawx`` (PSS/E's JSON, version
-        35 and 36) or ``.m`` (MATPOWER, version 2). ``-`` is standard input.
+        35 and 36) or ``.m`` (MATPOWER, versions 1 and 2). ``-`` is standard input.
     dynamics
         DYR file with the plants' devices for a RAW file.
     skip_unknown_models

@@ -86,15 +86,15 @@ def test_dynamics_belong_to_raw(read, tmp_path):
 
 
 WRONG = {
-    "version": ("'2'", "'1'", 3, "psmr reads version '2'"),
+    "version": ("'2'", "'3'", 3, "psmr reads versions '1' and '2'"),
     "base": ("= 100;", "= 0;", 4, "baseMVA = 0.0: must be > 0"),
-    "expression": ("= 100;", "= 10 * 10;", 4, "'10 * 10' is not a number"),
-    "statement": ("mpc.gencost = ", "mpc.gen(1, 2) = ", 22, "is not understood"),
+    "expression": ("= 100;", "= 10 * base;", 4, "'10 * base' is not a number: there is no number 'base'"),
+    "statement": ("mpc.gencost = ", "mpc.gen(1, 2) = ", 22, "[2 0 0 3 0.1 5 150]' is not understood"),
     "twice": ("mpc.gencost", "mpc.gen", 22, "mpc.gen is given twice"),
     "type": ("2\t2\t10", "2\t5\t10", 7, "type = 5: must be one of 1, 2, 3, 4"),
     "number": ("2\t2\t10", "1\t2\t10", 7, "bus_i = 1: is taken by"),
     "fraction": ("2\t2\t10", "2.5\t2\t10", 7, "bus_i = 2.5: must be a whole number"),
-    "nan": ("2\t2\t10", "2\t2\tNaN", 7, "'NaN' is not a number"),
+    "nan": ("2\t2\t10", "2\t2\tNaN", 7, "Pd = nan: must be a finite number"),
     "infinite": ("2\t2\t10", "2\t2\tInf", 7, "Pd = inf: must be a finite number"),
     "columns": ("\t0.9;\n\t2", ";\n\t2", 6, "has 12 columns; must have at least 13"),
     "limits": ("30\t0\t50\t-50", "30\t0\t-60\t-50", 12, "Qmax = -60: must be at least Qmin = -50"),
@@ -103,6 +103,17 @@ WRONG = {
     "ratio": ("0.95\t-10", "-0.95\t-10", 19, "ratio = -0.95: must be >= 0"),
     "voltage": ("-50\t1.01", "-50\t0", 12, "Vg = 0: must be > 0"),
     "bracket": ("\n];\nmpc.branch", "\nmpc.branch", 10, "not closed"),
+    "function": ("mpc.gencost = [2 0 0 3 0.1 5 150]", "mpc = ext2int(mpc)", 22, "may change the case"),
+    "loop": ("mpc.gencost = [2 0 0 3 0.1 5 150]", "for k = 1:3", 22, "carries out no loops"),
+    "order": ("mpc.gencost = [2 0 0 3 0.1 5 150]", "[PV, PQ] = idx_bus", 22, "idx_bus has 'PQ'"),
+    "index": ("mpc.gencost = [2 0 0 3 0.1 5 150]", "mpc.bus(:, 14) = 1", 22, "from 1 to 13"),
+    "sizes": ("mpc.gencost = [2 0 0 3 0.1 5 150]", "mpc.bus(:, 3) = mpc.gen(1, :)", 22, "the same size"),
+    "matrix product": (
+        "mpc.gencost = [2 0 0 3 0.1 5 150]",
+        "mpc.bus(:, 3) = mpc.bus(:, 3) * mpc.bus(:, 4)",
+        22,
+        ".* is",
+    ),
     "missing": ("mpc.gen = [", "mpc.other = [", 23, "mpc.gen is missing"),
 }
 
@@ -113,3 +124,50 @@ def test_what_is_wrong_is_named_with_its_line(read, name):
     assert old in GOOD
     with pytest.raises(CaseError, match=rf"small\.m:{line}\b.*{re.escape(message)}"):
         read(GOOD.replace(old, new, 1))
+
+
+def test_units_are_converted_as_the_file_says(read):
+    """The statements at the end of MATPOWER's distribution cases: ohms on the first bus's voltage, kW."""
+    conversion = """\
+[PQ, PV, REF, NONE, BUS_I, BUS_TYPE, PD, QD, GS, BS, BUS_AREA, VM, ...
+    VA, BASE_KV, ZONE, VMAX, VMIN, LAM_P, LAM_Q, MU_VMAX, MU_VMIN] = idx_bus;
+[F_BUS, T_BUS, BR_R, BR_X, BR_B] = idx_brch;
+Vbase = mpc.bus(1, BASE_KV) * 1e3;      %% in Volts
+Sbase = mpc.baseMVA * 1e6;              %% in VA
+mpc.branch(:, [BR_R BR_X]) = mpc.branch(:, [BR_R BR_X]) / (Vbase^2 / Sbase);
+mpc.bus(:, [PD, QD]) = mpc.bus(:, [PD, QD]) / 1e3;
+pf = 0.8;
+mpc.bus(:, QD) = mpc.bus(:, PD) * sin(acos(pf));
+fixed = 0;
+if fixed
+    for k = 1:3
+        mpc.gen(k, PG) = 1;
+    end
+end
+"""
+    case = read(GOOD + conversion)
+    # 100 kV and 100 MVA: 100 ohms are 1 pu; 10 kW, and 0.6 of it in kvar.
+    assert [(load.p_mw, load.q_mvar) for load in case.loads] == [
+        pytest.approx((0.01, 0.006), rel=1e-12),
+        pytest.approx((0.02, 0.012), rel=1e-12),
+    ]
+    assert (case.lines[0].r, case.lines[0].x) == pytest.approx((1e-4, 1e-3), rel=1e-12)
+    assert case.generators[1].p_mw == 30.0
+
+
+def test_fields_within_fields_and_unused_numbers_are_passed_over(read):
+    more = "mpc.reserves.zones = [\n 1 1;\n];\nnb = size(mpc.bus, 1);\nmpc.gencost(:, 5) = nb;\n"
+    assert len(read(GOOD + more).buses) == 3
+
+
+def test_version_1_has_the_same_columns(read):
+    """A function of version 1 returns its matrices one by one (MATPOWER User's Manual, appendix B)."""
+    text = GOOD.replace("function mpc = small", "function [baseMVA, bus, gen, branch] = small")
+    text = text.replace("mpc.version = '2';\n", "").replace("mpc.", "")
+    assert len(read(text).buses) == 3
+    assert len(read(GOOD.replace("'2'", "'1'")).buses) == 3
+
+
+def test_numbers_may_be_expressions(read):
+    assert read(GOOD.replace("mpc.baseMVA = 100", "mpc.baseMVA = 50/3*6")).base_mva == pytest.approx(100.0)
+    assert read(GOOD.replace("\t3\t5\t2\t50", "\t3\t1/4\t2\t50")).generators[2].p_mw == 0.25

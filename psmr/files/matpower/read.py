@@ -1,9 +1,9 @@
-"""MATPOWER case files, version 2, as cases.
+"""MATPOWER case files, versions 1 and 2, as cases.
 
-Read are ``mpc.version``, ``mpc.baseMVA`` and the matrices ``mpc.bus``, ``mpc.gen`` and ``mpc.branch`` of a
-file in which they are written out as numbers; other fields of ``mpc`` are passed over, and any other
-statement is an error, for it could change the numbers. Source: R. D. Zimmerman and C. E. Murillo-Sanchez,
-MATPOWER User's Manual, section 3 and appendix B. What the case does otherwise than the file:
+Read are ``mpc.version``, ``mpc.baseMVA`` and the matrices ``mpc.bus``, ``mpc.gen`` and ``mpc.branch``;
+arithmetic on their columns is carried out (statements.py), other fields of ``mpc`` are passed over, and a
+statement that may change the matrices otherwise is an error. Source: R. D. Zimmerman and C. E.
+Murillo-Sanchez, MATPOWER User's Manual, section 3 and appendix B. What the case does otherwise than the file:
 
 - generators out of service, loads of no power, and isolated buses (type 4) with everything at them are left
   out;
@@ -23,7 +23,8 @@ from typing import Any
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
 from psmr.files.energised import energised
 from psmr.files.held_voltages import agreed
-from psmr.files.matpower.text import Line, read_fields
+from psmr.files.matpower.statements import Line
+from psmr.files.matpower.text import read_fields
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 

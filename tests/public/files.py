@@ -1,0 +1,89 @@
+"""The case files below a folder, each text once, and the DYR files that belong to a RAW file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+KINDS = {".raw": "RAW", ".rawx": "RAWX", ".m": "MATPOWER"}
+NUMBERS = rb"\s*=\s*\[\s*(?:%[^\n]*\n\s*)*[\d\]]"
+MATRICES = tuple(re.compile(rb"\b" + name + NUMBERS) for name in (b"bus", b"gen", b"branch"))
+RECORD = re.compile(r"(?:^|/)[^\S\n]*(\d+)[\s,]+'\s*(\w+)\s*'[\s,]+'?\s*(\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A case file, and the DYR file that goes with it, if any."""
+
+    kind: str
+    path: Path
+    dynamics: Path | None = None
+
+
+def cases(folder: Path) -> Iterator[Item]:
+    """Yield the RAW, RAWX and MATPOWER files below a folder, those with the same text once."""
+    seen: set[bytes] = set()
+    for path in _files(folder, KINDS):
+        kind, text = KINDS[path.suffix.lower()], path.read_bytes()
+        digest = hashlib.sha256(b" ".join(text.split())).digest()
+        if digest not in seen and _is_case(kind, text):
+            seen.add(digest)
+            yield Item(kind, path)
+
+
+def pairs(folder: Path) -> Iterator[Item]:
+    """Yield each DYR file below a folder with the RAW file that has its generators.
+
+    Looked at are the files of its own folder, or else of those beside it; where several have all the buses
+    that its records name, the one whose name has more in common with its own is taken, then the smaller one.
+    """
+    raws: dict[Path, list[Path]] = {}
+    for path in _files(folder, (".raw", ".rawx")):
+        raws.setdefault(path.parent, []).append(path)
+    seen: set[bytes] = set()
+    buses: dict[Path, set[int]] = {}
+    for path in _files(folder, (".dyr",)):
+        text = path.read_bytes()
+        named = {int(bus) for bus, *_ in RECORD.findall(text.decode("latin-1"))}
+        for near in (raws.get(path.parent, []), _beside(raws, path.parent)):
+            fitting = [raw for raw in near if named and named <= buses.setdefault(raw, _numbers(raw))]
+            if fitting:
+                raw = max(fitting, key=lambda raw: (_common(raw.stem, path.stem), -raw.stat().st_size))
+                digest = hashlib.sha256(text + raw.read_bytes()).digest()
+                if digest not in seen:
+                    seen.add(digest)
+                    yield Item("RAW + DYR", raw, path)
+                break
+
+
+def _beside(raws: dict[Path, list[Path]], folder: Path) -> list[Path]:
+    return [raw for other, found in raws.items() if other.parent == folder.parent for raw in found]
+
+
+def _files(folder: Path, suffixes: object) -> list[Path]:
+    return sorted(p for p in folder.rglob("*") if p.suffix.lower() in suffixes and p.is_file())  # type: ignore[operator]
+
+
+def _is_case(kind: str, text: bytes) -> bool:
+    """Say whether a file is a case at all: other programs have files of these names as well."""
+    if kind == "MATPOWER":
+        return all(pattern.search(text) for pattern in MATRICES)
+    if kind == "RAWX":
+        return b"network" in text[:10000]
+    return b"\0" not in text and text.count(b",") + text.count(b" ") > text.count(b"\n") > 4
+
+
+def _numbers(raw: Path) -> set[int]:
+    """Return every number that begins a line of a RAW file, its buses among them."""
+    text = raw.read_text("latin-1")
+    return {int(n) for n in re.findall(r"(?:^|\[)\s*(\d+)\s*[,\s]", text, re.MULTILINE)}
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many letters two names have in common at their beginning."""
+    alike = (a == b for a, b in zip(one.lower(), other.lower(), strict=False))
+    return len(list(takewhile(bool, alike)))
