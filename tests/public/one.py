@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psmr
-from psmr.network.case.case import Case
-from psmr.network.powerflow.powerflow import power_flow
+from tests.internals import power_flow
 from tests.public.files import Item
 from tests.public.stored import distance, is_solution, voltages
 
@@ -133,13 +132,13 @@ def _with_options(item: Item) -> None:
     _run(system, case)
 
 
-def _run(system: psmr.System, case: Case) -> None:
+def _run(system: psmr.System, case: psmr.Case) -> None:
     bus = fault_bus(case)
     events = [psmr.Fault(bus=bus, start=FAULT[0], clear=FAULT[1])]
     psmr.simulate(system, t_end=LENGTH, events=events, certify=False)
 
 
-def fault_bus(case: Case) -> int:
+def fault_bus(case: psmr.Case) -> int:
     """Return the bus with the most branches in service; where there is one, without a generator."""
     count = Counter[int]()
     for row in (*case.lines, *case.transformers):

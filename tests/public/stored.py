@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse.linalg import splu
 
-from psmr.network.case.case import Case
-from psmr.network.case.rows import admittance
-from psmr.network.powerflow.load_power import LoadPower
+from psmr import Case
+from tests.internals import LoadPower, admittance
 
 ROUNDING = 1e-5
 """What four decimals of degrees and five of pu leave of a voltage, in pu."""
