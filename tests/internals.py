@@ -54,20 +54,25 @@ psmr.devices.loads.composite.start: start>start_of_composite
 psmr.devices.loads.composite.static_parts: static_parts_module
 psmr.devices.loads.motors: pull_out_power pull_out_slip
 psmr.devices.protection: NO_VOLTAGE
-psmr.figures.modes.figures: EXACT GREY WRONG deformation_bars eigenvalue_map
+psmr.figures.canvas: STYLE close new_figure save styled
+psmr.figures.chart: COLOURS FAINT INK PANEL Across Area Arrow Axis>ChartAxis Band Cells Dots Drawing Line
+    Panel Stem Words
+psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map
 psmr.figures.modes.page: page
 psmr.figures.modes.render: render
-psmr.figures.modes.shape_figures: compass participation_bars shape_figure
-psmr.figures.run.canvas: COLOURS FAINT INK STYLE close new_figure save styled
+psmr.figures.modes.shape_figures: compass participation_bars shape_drawing
 psmr.figures.run.named: named_signals panels_with
 psmr.figures.run.oneline: plants
-psmr.figures.run.plots: comparison panel_figure trajectories
+psmr.figures.run.plots: comparison panel_drawing trajectories
 psmr.figures.run.report: Origin run_page
 psmr.figures.run.stress: stress_layout
 psmr.figures.run.tuning: pareto
-psmr.figures.svg.figure: PageFigure
-psmr.figures.svg.scales: Linear Log SymLog tick_texts
-psmr.figures.svg.words: width_of
+psmr.figures.scales: Linear Log SymLog tick_texts
+psmr.figures.svg.plane: Plane
+psmr.figures.svg.text: width_of
+psmr.figures.svg.writer: svg
+psmr.figures.sweep.shades: shades
+psmr.figures.with_matplotlib: draw_on to_matplotlib
 psmr.files.psse.conventions: circuit_number proper_filter
 psmr.files.psse.dyr_layout: ALIASES MODELS component_for names_of parameters
 psmr.files.psse.dyr_loads: LoadRecords

@@ -189,7 +189,7 @@ def right_calls(it):
         (report, "to_csv", {"path": folder / "modes.csv"}),
         (report, "to_html", {"path": folder / "modes.html"}),
         (report, "plot_modes", {}),
-        (report, "plot_bars", {}),
+        (report, "plot_deformations", {}),
         (case, "bus", {"number": 5}),
         (run, "at", {"times": [0.1], "names": ["G1.omega"]}),
         (run, "frame", {"names": ["G1.omega"]}),

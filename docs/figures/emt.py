@@ -8,7 +8,8 @@ import numpy as np
 import partitioning
 import psmr
 from psmr.base.errors import PsmrError
-from psmr.figures.run.canvas import COLOURS, close, new_figure, save, styled
+from psmr.figures.canvas import close, new_figure, save, styled
+from psmr.figures.chart import COLOURS
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

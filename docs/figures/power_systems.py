@@ -15,7 +15,8 @@ from scipy.interpolate import CubicSpline
 import partitioning
 import psmr
 from psmr.base.errors import PsmrError, PsmrWarning
-from psmr.figures.run.canvas import COLOURS, FAINT, STYLE, new_figure, save, styled
+from psmr.figures.canvas import STYLE, new_figure, save, styled
+from psmr.figures.chart import COLOURS, FAINT
 from psmr.papers.kuznetsov_krasnikov.adaptive import Adaptive
 from psmr.papers.kuznetsov_krasnikov.arc_length import ArcLength
 from psmr.papers.shi_rojas.smes import Smes

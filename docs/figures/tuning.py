@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import psmr
-from psmr.figures.run.canvas import STYLE, save
+from psmr.figures.canvas import STYLE, save
 from psmr.figures.run.tuning import pareto
 from psmr.study.tuning.confirmation import confirm
 

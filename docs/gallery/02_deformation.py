@@ -44,6 +44,6 @@ for predictor, solution, h_slow, h_fast in [
 
 report = psmr.deformation(linear, psmr.Multirate(split, h_slow=0.05, ratio=10))
 report.plot_modes()
-report.plot_bars()
+report.plot_deformations()
 
 plt.show()

@@ -90,7 +90,7 @@ def write_outputs(
         say(f"writing {files[-1].name}")
         run.save(files[-1], transaction)
     if output.figure != "none":
-        from psmr.figures.run.canvas import close, save
+        from psmr.figures.canvas import close, save
 
         files.append(_marked(place / f"run.{output.figure}", mark))
         say(f"drawing {files[-1].name}")

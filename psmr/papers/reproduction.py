@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from psmr.base.errors import InputError
-from psmr.figures.run.canvas import close, save
+from psmr.figures.canvas import close, save
 from psmr.papers.check import plain
 from psmr.papers.finding import VERDICTS, Finding
 from psmr.study.output.files import write_text

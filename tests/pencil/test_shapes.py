@@ -9,7 +9,7 @@ import scipy.linalg
 import psmr
 from psmr import mode_shapes
 from psmr.errors import InputError
-from tests.internals import compass, participation_bars, shape_figure, shapes_at
+from tests.internals import Words, compass, participation_bars, shape_drawing, shapes_at
 
 KUNDUR = Path(__file__).resolve().parents[2] / "cases" / "kundur" / "kundur.toml"
 
@@ -73,9 +73,10 @@ def test_figures_name_what_matters(linear):
     names = [text.get_text() for text in bars.axes[0].texts]
     assert set(shape.participation.index[:5]) <= set(names)
     assert shape.participation.index[5] not in names
-    both = shape_figure(shape.title, shape.quantity, shape.parts(), shape.leading(6))
-    assert len(both.axes) == 1
-    assert shape.plot(both.axes[0]) is both
+    both = shape_drawing(shape.title, shape.quantity, shape.parts(), shape.leading(6))
+    written = {mark.text for panel in both.panels for mark in panel.marks if isinstance(mark, Words)}
+    assert {"G1", "participation [%]", *shape.participation.index[:6]} <= written
+    assert shape.plot(figure.axes[0]) is figure
     assert "0.614 Hz" in repr(shape)
     assert "<table" in shape._repr_html_()
 

@@ -1,4 +1,4 @@
-"""Figures of a page: scales and ticks, what is cut off, and that a panel is drawn as matplotlib draws it."""
+"""Figures as data and their two renderers: scales, ticks, every mark, and that both agree on places."""
 
 import re
 import xml.dom.minidom
@@ -6,7 +6,31 @@ import xml.dom.minidom
 import numpy as np
 import pytest
 
-from tests.internals import Linear, Log, PageFigure, SymLog, tick_texts, width_of
+from tests.internals import (
+    PANEL,
+    Across,
+    Area,
+    Arrow,
+    Band,
+    Cells,
+    ChartAxis,
+    Dots,
+    Drawing,
+    Line,
+    Linear,
+    Log,
+    Panel,
+    Plane,
+    Stem,
+    SymLog,
+    Words,
+    draw_on,
+    shades,
+    svg,
+    tick_texts,
+    to_matplotlib,
+    width_of,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -56,67 +80,96 @@ def test_ticks_have_as_many_decimals_as_one_of_them_needs():
     assert tick_texts([0.001, 0.01, 0.1]) == ["0.001", "0.01", "0.1"]
 
 
-def panel():
-    figure = PageFigure(5.0, 3.0, grid=True)
-    ax = figure.add_subplot()
-    ax.plot([0.0, 1.0, 2.0], [1.0, 3.0, np.nan], color="#1f4e79", label="one & two")
-    ax.set_xlabel("time [s]")
-    return figure, ax
+def panel(*marks):
+    line = Line([0.0, 1.0, 2.0], [1.0, 3.0, np.nan], "#1f4e79", label="one & two")
+    return Panel([line, *marks], ChartAxis("time [s]"), legend="below")
+
+
+def drawn(*marks, words="x"):
+    return str(svg(Drawing((panel(*marks),), 5.0, 3.0), words))
 
 
 def test_a_figure_is_one_element_with_its_text_escaped():
-    figure, ax = panel()
-    ax.annotate("<b>", (1.0, 3.0), xytext=(4, 0), textcoords="offset points")
-    ax.legend(loc="upper center", ncols=2)
-    drawn = str(figure.svg('what "it" shows'))
-    root = xml.dom.minidom.parseString(drawn).documentElement
+    found = drawn(Words("<b>", (1.0, 3.0), shift=(4, 0)), words='what "it" shows')
+    root = xml.dom.minidom.parseString(found).documentElement
     assert root.getAttribute("aria-label") == 'what "it" shows'
     texts = [node.firstChild.data for node in root.getElementsByTagName("text")]
     assert {"<b>", "one & two", "time [s]"} <= set(texts)
     # Of a value that is not a number nothing is drawn.
-    assert "nan" not in drawn
+    assert "nan" not in found
 
 
 def test_everything_is_within_what_is_cut_out():
-    figure, ax = panel()
-    ax.annotate("a long name beside it", (1.0, 3.0), xytext=(1.04, 0.5), textcoords="axes fraction")
-    drawn = str(figure.svg("x"))
-    left, top, width, height = map(float, re.search(r'viewBox="([^"]+)"', drawn)[1].split())
-    found = re.findall(r'<text x="([\d.-]+)" y="([\d.-]+)" style="font-size:([\d.]+)px[^>]*">a long', drawn)
-    ((x, y, size),) = [tuple(map(float, one)) for one in found]
+    found = drawn(Words("a long name beside it", (1.04, 0.5), PANEL))
+    left, top, width, height = map(float, re.search(r'viewBox="([^"]+)"', found)[1].split())
+    texts = re.findall(r'<text x="([\d.-]+)" y="([\d.-]+)" style="font-size:([\d.]+)px[^>]*">a long', found)
+    ((x, y, size),) = [tuple(map(float, one)) for one in texts]
     assert left < x
     assert x + width_of("a long name beside it", size) <= left + width
     assert top < y < top + height
 
 
-def test_a_line_stands_where_matplotlib_puts_it():
+def test_a_point_stands_where_matplotlib_puts_it():
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
-    figure, ours = panel()
     plain = Figure(figsize=(5.0, 3.0), dpi=72)
     plain.subplots_adjust(left=0.09, right=0.91, bottom=0.11, top=0.9)
     theirs = plain.add_subplot()
-    theirs.plot([0.0, 1.0, 2.0], [1.0, 3.0, np.nan])
-    assert ours.get_xlim() == pytest.approx(theirs.get_xlim())
-    assert ours.get_ylim() == pytest.approx(theirs.get_ylim())
+    draw_on(theirs, panel())
+    ours = Plane.of(panel(), (0.09 * 360, 0.1 * 216, 0.91 * 360, 0.89 * 216))
+    assert ours.x_ends == pytest.approx(theirs.get_xlim())
+    assert ours.y_ends == pytest.approx(theirs.get_ylim())
     points = np.array([[0.0, 1.0], [1.0, 3.0], [0.3, 2.0]])
-    known = theirs.transData.transform(points)
-    found = ours.places(points)
+    known, found = theirs.transData.transform(points), ours.places(points)
     assert found[:, 0] == pytest.approx(known[:, 0])
-    assert figure.height - found[:, 1] == pytest.approx(known[:, 1])
+    assert 216 - found[:, 1] == pytest.approx(known[:, 1])
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        Line([0.0, 1.0], [1.0, 2.0], dashes=(4.0, 3.0)),
+        *(Dots([0.5], [2.0], shape) for shape in "osDx*"),
+        Area([0.0, 1.0, 1.0], [1.0, 1.0, 2.0], alpha=0.5),
+        Across("x", 0.5),
+        Across("y", 1.5, dashes=(4.0, 3.0)),
+        Band(0.2, 0.4),
+        Words("word", (1.0, 2.0), paper=True, italic=True),
+        Arrow((0.0, 1.0), (1.0, 2.0), head=8.0, shorter=(2.0, 2.0)),
+        Stem(0.5, 20.0),
+        Cells((("#ff0000", "#00ff00"), ("#00ff00", "#00ff00"))),
+    ],
+    ids=lambda mark: f"{type(mark).__name__}-{getattr(mark, 'shape', '')}",
+)
+def test_both_renderers_draw_every_mark(mark):
+    without, found = drawn(), drawn(mark)
+    assert len(found) > len(without)
+    xml.dom.minidom.parseString(found)
+    figures = [to_matplotlib(Drawing((panel(*marks),), 5.0, 3.0)) for marks in ((), (mark,))]
+    assert len(figures[1].axes[0].get_children()) > len(figures[0].axes[0].get_children())
+
+
+def test_an_arrow_without_room_is_left_out():
+    assert drawn(Arrow((0.0, 1.0), (1e-4, 1.0), head=8.0, least=8.0)) == drawn()
+
+
+def test_cells_of_one_colour_are_one_path():
+    found = drawn(Cells((("#ff0000", "#00ff00"), ("#00ff00", "#00ff00"))))
+    assert found.count("fill:#00ff00") == found.count("fill:#ff0000") == 1
 
 
 def test_equal_units_and_clips_of_two_figures():
-    figure = PageFigure(4.0, 2.0)
-    ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    ax.set_axis_off()
-    ax.set_aspect("equal")
-    ax.set_xlim(-1.0, 1.0)
-    ax.set_ylim(-1.0, 1.0)
-    left, top, right, bottom = ax.box()
+    axis = ChartAxis(limits=(-1.0, 1.0))
+    square = Panel([], axis, axis, bare=True, equal=True)
+    left, top, right, bottom = Plane.of(square, (0.0, 0.0, 288.0, 144.0)).box
     assert right - left == pytest.approx(bottom - top)
-    first, second = panel()[0], panel()[0]
-    names = [re.findall(r'id="([^"]+)"', str(f.svg(w))) for f, w in ((first, "a"), (second, "b"))]
+    names = [re.findall(r'id="([^"]+)"', drawn(words=words)) for words in "ab"]
     assert not set(names[0]) & set(names[1])
-    assert first.svg("a") == first.svg("a")
+    assert drawn() == drawn()
+
+
+def test_shades_go_from_the_first_colour_to_the_last():
+    assert shades(np.array([0.0, 0.5, 1.0]), ("#000000", "#808080", "#ffffff")) == [
+        "#000000", "#808080", "#ffffff",
+    ]  # fmt: skip

@@ -265,12 +265,12 @@ def test_two_runs_have_their_own_names_units_and_events(system, fault_run):
 
 
 def test_letters_of_close_events_do_not_cover_one_another(system):
-    from tests.internals import panel_figure, width_of
+    from tests.internals import panel_drawing, svg, width_of
 
     trips = [psmr.LoadTrip(5, 0.5 + 0.08 * k, 0.05) for k in range(9)]
     run = psmr.simulate(system, psmr.SingleRate("TM", h=0.01), 2.0, trips, certify=False)
-    figure = panel_figure(run, ["G1.omega"])
-    drawn = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>([a-i][-,a-i]*)</text>', figure.svg("speed"))
+    figure = svg(panel_drawing(run, ["G1.omega"]), "speed")
+    drawn = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>([a-i][-,a-i]*)</text>', figure)
     assert len({y for _, y, _ in drawn}) == 1
     places = sorted((float(x), float(x) + width_of(letters, 8.0)) for x, _, letters in drawn)
     assert len(places) > 1

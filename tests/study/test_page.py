@@ -81,7 +81,7 @@ def test_text_is_escaped():
     page = render(
         "deformation.html", title="<b>", scheme="a < b", partition="", pencil="exact", step="1",
         colour="green", badge="", verdict="<i>", warnings=(), heads=(), rows=(), spurious=(),
-        figures=[{"svg": "", "words": "", "caption": "", "wide": False}] * 3,
+        figures=[{"svg": "", "words": ""}] * 3,
     )  # fmt: skip
     assert "<b>" not in page
     assert "<i>" not in page
@@ -156,10 +156,14 @@ def test_a_browser_lays_the_deformation_report_out(fault_run, system, tmp_path):
         assert found["scroll"] <= width
 
 
-def test_interactive_figures_stand_beside_the_static_ones(fault_run, tmp_path):
+def test_interactive_figures_take_the_place_of_the_static_ones(fault_run, tmp_path):
     pytest.importorskip("bokeh", reason="no bokeh here: pip install 'psmr[report]', for interactive figures")
     page = run_page(fault_run, interactive=True)
     assert page.count('<svg role="img"') == 10
+    # Those that show the same are for print; the angles, which nothing else shows, stay.
+    repeated = page[page.index('<div class="columns repeated">') :]
+    assert repeated[: repeated.index("</div>")].count("<svg") == 2
+    assert "Rotor angles" in repeated
     # The library is in the page; nothing is fetched.
     assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
     assert len(page.encode()) < 3_000_000

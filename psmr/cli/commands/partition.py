@@ -56,7 +56,7 @@ def command(arguments: argparse.Namespace) -> None:
         return
     split = partition_of(Split(delta=arguments.delta, algebraic=arguments.algebraic), linear)
     if arguments.figure:
-        from psmr.figures.run.canvas import save
+        from psmr.figures.canvas import save
         from psmr.figures.run.oneline import one_line
 
         save(one_line(system, split), arguments.figure)

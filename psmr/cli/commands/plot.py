@@ -43,7 +43,7 @@ def command(arguments: argparse.Namespace) -> None:
     run = _run(arguments.run, arguments.modules)
     other = None if arguments.other is None else _run(arguments.other, arguments.modules)
 
-    from psmr.figures.run.canvas import save
+    from psmr.figures.canvas import save
     from psmr.figures.run.plots import comparison, trajectories
 
     if other is None:

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psmr.figures.modes.canvas import new_figure, page_figure
-from psmr.figures.svg.figure import PageFigure
+from psmr.figures.chart import (
+    BLUE,
+    INK,
+    RED,
+    RULE,
+    Across,
+    Arrow,
+    Axis,
+    Band,
+    Dots,
+    Drawing,
+    Line,
+    Mark,
+    Panel,
+    Point,
+    Words,
+)
+from psmr.figures.scales import Log, SymLog
+from psmr.figures.with_matplotlib import draw_on, to_matplotlib
 from psmr.pencil.deformation.reported import Reported
 from psmr.pencil.modes.damping import DampingLimit
 from psmr.pencil.modes.matching import REPRESENTED, ZERO_MODE
@@ -17,19 +34,25 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-EXACT = "#1f4e79"  # dark blue: the system
+EXACT = BLUE  # the system
 NUMERICAL = "#3a3f47"  # nearly black: the scheme
-WRONG = "#d1495b"  # red: damped otherwise than the limit allows, too much or too little; and what grows
+WRONG = RED  # damped otherwise than the limit allows, too much or too little; and what grows
 GREY = "#8a8f98"
 RAYS = (0.02, 0.05, 0.1, 0.2, 0.4)  # damping ratios drawn in the map
 LABEL = 0.065  # width of the value of a ray in parts of the panel
-# A deformation that the eye can tell from none in a bar chart of all modes; smaller ones are a bar of this
-# length.
-SMALLEST = 1e-6
+SMALLEST = 1e-6  # a deformation that nobody can tell from none; a smaller one is drawn there
 OVERDAMPED = 0.7  # a pair with more damping than this overshoots by less than 5 %: no oscillation to the eye
-ARROW = 12.0  # pixels between two marks that leave room for an arrow
+ARROW = 8.6  # points between two marks that leave room for an arrow
 
+# Where the word beside a mode may stand: alignment, shift in points, what it covers in parts of the panel.
+SIDES: tuple[Any, ...] = (
+    ("right", "center", (-12, 0), (-0.32, -0.03), (-0.035, 0.035)),
+    ("left", "center", (12, 0), (0.03, 0.32), (-0.035, 0.035)),
+    ("center", "bottom", (0, 8), (-0.15, 0.15), (0.025, 0.085)),
+    ("center", "top", (0, -8), (-0.15, 0.15), (-0.085, -0.025)),
+    ("right", "bottom", (4, 8), (-0.28, 0.02), (0.025, 0.085)),
+    ("right", "top", (4, -8), (-0.28, 0.02), (-0.085, -0.025)),
+)
 
 USUAL = DampingLimit()
 
@@ -53,57 +76,44 @@ def eigenvalue_map(report: Reported, ax: Axes | None = None, limit: DampingLimit
     Figure
     """
     if ax is not None:
-        _oscillations(report, ax, limit)
-        ax.legend(loc="upper left", fontsize=8.5, framealpha=0.9, edgecolor="none")
-        return ax.get_figure(root=True)  # type: ignore[return-value]
-    figure = new_figure(10.5, 4.9)
-    near, whole = figure.subplots(1, 2, width_ratios=(1.2, 1.0))
-    _oscillations(report, near, limit)
-    _whole_spectrum(report, whole, limit)
-    entries = {
-        label: handle
-        for axes in (near, whole)
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(
-        list(entries.values()), list(entries), loc="outside lower center", ncols=4, frameon=False, fontsize=9
-    )
-    return figure
+        return draw_on(ax, replace(oscillations(report, limit), legend="upper left"))
+    panels = [
+        replace(panel, legend="") for panel in (oscillations(report, limit), whole_spectrum(report, limit))
+    ]
+    return to_matplotlib(Drawing(panels, 10.5, 4.9, across=True, ratios=(1.2, 1.0), legend=True))
 
 
-# Where the word beside a mode may stand: alignment, shift in points, what it covers in parts of the panel.
-SIDES = (
-    ("right", "center", (-12, 0), (-0.32, -0.03), (-0.035, 0.035)),
-    ("left", "center", (12, 0), (0.03, 0.32), (-0.035, 0.035)),
-    ("center", "bottom", (0, 8), (-0.15, 0.15), (0.025, 0.085)),
-    ("center", "top", (0, -8), (-0.15, 0.15), (-0.085, -0.025)),
-    ("right", "bottom", (4, 8), (-0.28, 0.02), (0.025, 0.085)),
-    ("right", "top", (4, -8), (-0.28, 0.02), (-0.085, -0.025)),
-)
+def deformation_dots(report: Reported, ax: Axes | None = None, limit: DampingLimit = USUAL) -> Figure:
+    """Draw the relative deformation of every mode as a dot on a logarithmic scale, fastest mode on top.
+
+    Red for an oscillation whose damping ratio the scheme changes by more than the limit, in either direction,
+    blue for one within it, grey for what is no oscillation that counts. The least-damped oscillation is set
+    in bold.
+
+    Parameters
+    ----------
+    report
+        A `psmr.pencil.deformation.report.Deformation`.
+    ax
+        Axes to draw on; a new figure without it.
+    limit
+        By how much a damping ratio may change, of which oscillations.
+
+    Returns
+    -------
+    Figure
+    """
+    panel = deformations(report, limit)
+    return to_matplotlib(Drawing((panel,), 8.0, height_of(panel))) if ax is None else draw_on(ax, panel)
 
 
-def oscillations(report: Reported, limit: DampingLimit = USUAL) -> PageFigure:
-    """Return a figure of the oscillatory modes alone, of a size for a narrow page."""
-    return _alone(report, _oscillations, limit)
+def height_of(panel: Panel) -> float:
+    """Return the height in inches of a figure with a line of text for each mode."""
+    return 1.2 + 0.24 * max(len(panel.y.ticks or ()), 4)
 
 
-def whole_spectrum(report: Reported, limit: DampingLimit = USUAL) -> PageFigure:
-    """Return a figure of every mode, on scales that are logarithmic beyond 0, for a narrow page."""
-    return _alone(report, _whole_spectrum, limit)
-
-
-def _alone(
-    report: Reported, draw: Callable[[Reported, Axes, DampingLimit], None], limit: DampingLimit
-) -> PageFigure:
-    figure = page_figure(5.0, 4.1)
-    ax = figure.add_subplot()
-    draw(report, ax, limit)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.14), ncols=2, frameon=False, fontsize=9)
-    return figure
-
-
-def _oscillations(report: Reported, ax: Axes, limit: DampingLimit) -> None:
-    """Draw the oscillatory modes on linear scales, and the real ones that fall into the same window."""
+def oscillations(report: Reported, limit: DampingLimit = USUAL) -> Panel:
+    """Return the oscillatory modes on linear scales, and the real ones that fall into the same window."""
     s, s_hat = _modes(report)
     oscillating = (s.imag > 0.0) & (report.columns["damping_ratio"] < OVERDAMPED)
     if not oscillating.any():
@@ -111,111 +121,139 @@ def _oscillations(report: Reported, ax: Axes, limit: DampingLimit) -> None:
     window = np.concatenate([s[oscillating], s_hat[oscillating & ~np.isnan(s_hat)]])
     left, right, top = window.real.min(), max(window.real.max(), 0.0), max(window.imag.max(), 0.1)
     width = max(right - left, 0.1)
-    ax.set_xlim(left - 0.15 * width, right + 0.12 * width)
-    ax.set_ylim(-0.05 * top, 1.15 * top)
-    _damping_rays(ax, np.linspace(0.0, 1.15 * top, 50))
-    _points(report, ax, limit)
+    x, y = (left - 0.15 * width, right + 0.12 * width), (-0.05 * top, 1.15 * top)
+    marks = [*_damping_rays(x, y, np.linspace(0.0, 1.15 * top, 50)), *_points(report, x, limit)]
     if report.dominant_at is not None:
-        _name_dominant(ax, s[report.dominant_at], np.concatenate([s, s_hat[~np.isnan(s_hat)]]))
-    hidden = int((s.real < left - 0.15 * width).sum())
+        marks.append(_least_damped(s[report.dominant_at], np.concatenate([s, s_hat[~np.isnan(s_hat)]]), x, y))
+    hidden = int((s.real < x[0]).sum())
     more = f"; {hidden} faster modes further left" if hidden else ""
-    ax.set_title(f"Oscillations, {report.pencil} pencil{more}", loc="left", fontsize=11)
+    return Panel(
+        marks,
+        Axis("real part [1/s]", x),
+        Axis("imaginary part [rad/s]", y),
+        title=f"Oscillations, {report.pencil} pencil{more}",
+        grid="",
+        legend="below",
+    )
 
 
-def _name_dominant(ax: Axes, mode: complex, others: np.ndarray) -> None:
-    """Write "least damped" beside a mode, on a side where the word covers no other one if there is one."""
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-
-    def part(s: Any) -> tuple[Any, Any]:
-        return (s.real - left) / (right - left), (s.imag - low) / (high - low)
-
-    x, y = part(mode)
-    near = np.stack(part(others), axis=-1) - (x, y)
-    free = []
-    for ha, va, shift, (x_0, x_1), (y_0, y_1) in SIDES:
-        covered = (near[:, 0] > x_0) & (near[:, 0] < x_1) & (near[:, 1] > y_0) & (near[:, 1] < y_1)
-        if not covered.any() and x + x_0 > 0.0 and x + x_1 < 1.0 and y + y_1 < 1.0:
-            free.append((ha, va, shift))
-    ha, va, shift = (free or [SIDES[0][:3]])[0]
-    ax.annotate(
-        "least damped", (mode.real, mode.imag), xytext=shift, textcoords="offset points", ha=ha, va=va,
-        fontsize=8.5, color=EXACT, bbox={"fc": "white", "ec": "none", "pad": 0.8},
-    )  # fmt: skip
-
-
-def _whole_spectrum(report: Reported, ax: Axes, limit: DampingLimit) -> None:
-    """Draw every mode, on scales that are linear near 0 and logarithmic beyond."""
+def whole_spectrum(report: Reported, limit: DampingLimit = USUAL) -> Panel:
+    """Return every mode, on scales that are linear near 0 and logarithmic beyond."""
     s, s_hat = _modes(report)
     oscillating = s[s.imag > 0]
     linear_x = _power_of_ten(np.abs(oscillating.real).min() if len(oscillating) else 1.0)
     linear_y = _power_of_ten(oscillating.imag.min() if len(oscillating) else 1.0)
     both = np.concatenate([s, s_hat[~np.isnan(s_hat)]])
     top = 2.0 * max(both.imag.max(initial=0.0), linear_y)
-    ax.set_xscale("symlog", linthresh=linear_x, linscale=0.6)
-    ax.set_yscale("symlog", linthresh=linear_y, linscale=0.6)
-    ax.set_xlim(
-        2.0 * min(both.real.min(initial=0.0), -linear_x), max(2.0 * both.real.max(initial=0.0), linear_x)
-    )
-    ax.set_ylim(-0.35 * linear_y, top)
+    x = 2.0 * min(both.real.min(initial=0.0), -linear_x), max(2.0 * both.real.max(initial=0.0), linear_x)
+    y = -0.35 * linear_y, top
     imag = np.concatenate([np.linspace(0.0, linear_y, 40), np.geomspace(linear_y, top, 120)])
-    _damping_rays(ax, imag, labels=False)
-    _points(report, ax, limit)
-    ax.set_title("All modes", loc="left", fontsize=11)
+    return Panel(
+        [*_damping_rays(x, y, imag, labels=False), *_points(report, x, limit)],
+        Axis("real part [1/s]", x, SymLog(linear_x, 0.6)),
+        Axis("imaginary part [rad/s]", y, SymLog(linear_y, 0.6)),
+        title="All modes",
+        grid="",
+        legend="below",
+    )
 
 
-def _points(report: Reported, ax: Axes, limit: DampingLimit) -> None:
-    """Draw system, scheme, arrows between them where there is room for one, and what has no partner."""
+def deformations(report: Reported, limit: DampingLimit = USUAL, most: int | None = None) -> Panel:
+    """Return the deformation of each mode as a dot; of `most` the largest, and what is off limits."""
+    wrong, counts = _judged(report, limit)
+    rows, left_out = _drawn(report, most, wrong)
+    wrong, counts = wrong[rows], counts[rows]
+    columns = {name: values[rows] for name, values in report.columns.items()}
+    size = 100.0 * np.maximum(columns["relative_deformation"], SMALLEST)
+    shown = columns["status"] == REPRESENTED
+    place = np.arange(len(rows))
+    low = float(10.0 ** np.floor(np.log10(np.nanmin(size, initial=1.0))) / 2.0)
+    high = float(10.0 ** np.ceil(np.log10(np.nanmax(size, initial=1.0)) + 0.35))
+    marks: list[Mark] = []
+    for chosen, colour, label in (
+        (shown & counts & ~wrong, EXACT, "damping within the limit"),
+        (shown & wrong, WRONG, "damping off limits (change in pp)"),
+        (shown & ~counts & ~wrong, GREY, "no or heavily damped oscillation"),
+    ):
+        if chosen.any():
+            marks.append(Dots(size[chosen], place[chosen], "o", 7.0, colour, "none", label=label))
+    for k in place.tolist():
+        if shown[k]:
+            change = f", {100.0 * columns['damping_error'][k]:+.2g} pp" if wrong[k] else ""
+            smaller = "< " if size[k] <= 100.0 * SMALLEST else ""
+            words = f"{smaller}{size[k]:.2g} %{change}"
+            marks.append(Words(words, (float(size[k]), k), shift=(7, 0), va="center"))
+        else:
+            look: dict[str, Any] = {"va": "center", "colour": GREY, "italic": True}
+            marks.append(Words("not represented", (low, k), shift=(4, 0), **look))
+    labels = [
+        f"{real:.4g} ± j{imag:.4g}" if imag else f"{real:.4g}"
+        for real, imag in zip(columns["real"], columns["imag"], strict=True)
+    ]
+    more = f", the {left_out} smallest left out" if left_out else ""
+    return Panel(
+        marks,
+        Axis("relative deformation |ŝ - s| / |s| [%]", (low, high * (30.0 if wrong.any() else 3.0)), Log()),
+        Axis(
+            "mode [1/s]",
+            (-0.6, len(rows) - 0.4),
+            ticks=list(zip(place.tolist(), labels, strict=True)),
+            bold=np.flatnonzero(rows == report.dominant_at).tolist(),
+            size=8.5,
+            length=0.0,
+        ),
+        title=f"Deformation of each mode{more}",
+        legend="below" if shown.any() else "",
+    )
+
+
+def _least_damped(mode: complex, others: np.ndarray, x: Point, y: Point) -> Words:
+    """Return "least damped" beside a mode, on a side where the word covers no other one if there is one."""
+
+    def part(s: Any) -> tuple[Any, Any]:
+        return (s.real - x[0]) / (x[1] - x[0]), (s.imag - y[0]) / (y[1] - y[0])
+
+    at_x, at_y = part(mode)
+    near = np.stack(part(others), axis=-1) - (at_x, at_y)
+    free = []
+    for ha, va, shift, (x_0, x_1), (y_0, y_1) in SIDES:
+        covered = (near[:, 0] > x_0) & (near[:, 0] < x_1) & (near[:, 1] > y_0) & (near[:, 1] < y_1)
+        if not covered.any() and at_x + x_0 > 0.0 and at_x + x_1 < 1.0 and at_y + y_1 < 1.0:
+            free.append((ha, va, shift))
+    ha, va, shift = (free or [SIDES[0][:3]])[0]
+    at = float(mode.real), float(mode.imag)
+    return Words("least damped", at, shift=shift, ha=ha, va=va, size=8.5, colour=EXACT, paper=True)
+
+
+def _points(report: Reported, x: Point, limit: DampingLimit) -> list[Mark]:
+    """Return system, scheme, arrows between them where there is room for one, and what has no partner."""
     s, s_hat = _modes(report)
     wrong, _ = _judged(report, limit)
     status = report.columns["status"]
     shown, zero = status == REPRESENTED, status == ZERO_MODE
     lost = ~shown & ~zero
-    ax.axvspan(0.0, ax.get_xlim()[1], color=WRONG, alpha=0.06, lw=0, zorder=0)
-    ax.axvline(0.0, color="black", lw=0.8, zorder=1)
-    ax.axhline(0.0, color="black", lw=0.8, zorder=1)
-    for a, b, red in zip(s[shown], s_hat[shown], wrong[shown], strict=True):
-        ends = ax.transData.transform([(a.real, a.imag), (b.real, b.imag)])
-        if np.hypot(*(ends[1] - ends[0])) > ARROW:
-            style = {
-                "arrowstyle": "-|>",
-                "color": WRONG if red else GREY,
-                "lw": 1.0,
-                "shrinkA": 4,
-                "shrinkB": 3,
-                "mutation_scale": 8,
-            }
-            ax.annotate("", xy=(b.real, b.imag), xytext=(a.real, a.imag), arrowprops=style, zorder=2)
-    ax.plot(
-        s.real[shown], s.imag[shown], "o", ms=7, mfc="white", mec=EXACT, mew=1.6, label="system", zorder=3
+    marks: list[Mark] = [
+        Band(0.0, x[1], WRONG, 0.06, z=0.0),
+        Across("x", 0.0, INK, 0.8, z=1.0),
+        Across("y", 0.0, INK, 0.8, z=1.0),
+    ]
+    for a, b, red in zip(s[shown].tolist(), s_hat[shown].tolist(), wrong[shown], strict=True):
+        ends, colour = ((a.real, a.imag), (b.real, b.imag)), WRONG if red else GREY
+        marks.append(Arrow(*ends, colour=colour, head=8.0, shorter=(4.0, 3.0), least=ARROW))
+    kinds = (
+        (s, shown, "o", 7.0, EXACT, 1.6, "system"),
+        (s_hat, shown & ~wrong, "x", 6.0, NUMERICAL, 1.7, "scheme"),
+        (s_hat, shown & wrong, "x", 6.0, WRONG, 1.7, "scheme, damping off limits"),
+        (s, lost & ~wrong, "s", 6.0, GREY, 1.4, "system, too fast for the step"),
+        (s, lost & wrong, "s", 6.0, WRONG, 1.4, "system, not simulated"),
+        (s, zero, "D", 6.0, GREY, 1.4, "zero mode"),
     )
-    for chosen, colour, label in (
-        (shown & ~wrong, NUMERICAL, "scheme"),
-        (shown & wrong, WRONG, "scheme, damping off limits"),
-    ):
+    for values, chosen, shape, size, colour, width, label in kinds:
         if chosen.any():
-            drawn = s_hat[chosen]
-            ax.plot(drawn.real, drawn.imag, "x", ms=6, color=colour, mew=1.7, label=label, zorder=4)
-    for chosen, marker, colour, label in (
-        (lost & ~wrong, "s", GREY, "system, too fast for the step"),
-        (lost & wrong, "s", WRONG, "system, not simulated"),
-        (zero, "D", GREY, "zero mode"),
-    ):
-        if chosen.any():
-            ax.plot(
-                s.real[chosen],
-                s.imag[chosen],
-                marker,
-                ms=6,
-                mfc="white",
-                mec=colour,
-                mew=1.4,
-                ls="",
-                label=label,
-                zorder=3,
-            )
-    ax.set_xlabel("real part [1/s]")
-    ax.set_ylabel("imaginary part [rad/s]")
-    _plain_ticks(ax)
+            fill, z = ("none", 4.0) if shape == "x" else ("#ffffff", 3.0)
+            drawn = values[chosen]
+            marks.append(Dots(drawn.real, drawn.imag, shape, size, fill, colour, width, z=z, label=label))
+    return marks
 
 
 def _modes(report: Reported) -> tuple[np.ndarray, np.ndarray]:
@@ -237,93 +275,8 @@ def _judged(report: Reported, limit: DampingLimit) -> tuple[np.ndarray, np.ndarr
     return wrong, limit.counts(s, s_hat) | turned
 
 
-def deformation_bars(
-    report: Reported, ax: Axes | None = None, most: int | None = None, limit: DampingLimit = USUAL
-) -> Figure:
-    """Draw the relative deformation of every mode as a bar on a logarithmic scale, fastest mode on top.
-
-    Red for an oscillation whose damping ratio the scheme changes by more than the limit, in either direction,
-    blue for one within it, grey for what is no oscillation that counts. The least-damped oscillation is set
-    in bold.
-
-    Parameters
-    ----------
-    report
-        A `psmr.pencil.deformation.report.Deformation`.
-    ax
-        Axes to draw on; a new figure without it.
-    most
-        How many bars at most, those of the largest deformations and the least-damped oscillation; None: all.
-    limit
-        By how much a damping ratio may change, of which oscillations.
-
-    Returns
-    -------
-    Figure
-    """
-    wrong, counts = _judged(report, limit)
-    rows, left_out = _drawn(report, most, wrong)
-    wrong, counts = wrong[rows], counts[rows]
-    columns = {name: values[rows] for name, values in report.columns.items()}
-    height = 1.2 + 0.27 * max(len(rows), 4)
-    if ax is None:
-        ax = new_figure(8.0, height).add_subplot() if most is None else page_figure(5.0, height).add_subplot()
-    size = 100.0 * np.maximum(columns["relative_deformation"], SMALLEST)
-    shown = columns["status"] == REPRESENTED
-    place = np.arange(len(rows))
-    floor = 10.0 ** np.floor(np.log10(np.nanmin(size, initial=1.0))) / 2.0
-    ceiling = 10.0 ** np.ceil(np.log10(np.nanmax(size, initial=1.0)) + 0.35)
-    for chosen, colour, label in (
-        (shown & counts & ~wrong, EXACT, "damping within the limit"),
-        (shown & wrong, WRONG, "damping off limits (change in pp)"),
-        (shown & ~counts & ~wrong, GREY, "no or heavily damped oscillation"),
-    ):
-        if chosen.any():
-            ax.barh(place[chosen], size[chosen] - floor, left=floor, height=0.66, color=colour, label=label)
-    ax.set_xscale("log")
-    ax.set_xlim(floor, ceiling * (3.0 if wrong.any() else 1.0))
-    change = [
-        f", {100.0 * d:+.2g} pp" if w else "" for d, w in zip(columns["damping_error"], wrong, strict=True)
-    ]
-    for k in place:
-        if shown[k]:
-            ax.annotate(
-                f"{'< ' if size[k] <= 100.0 * SMALLEST else ''}{size[k]:.2g} %{change[k]}",
-                (size[k], k),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=8,
-            )
-        else:
-            ax.annotate(
-                "not represented", (floor, k), xytext=(4, 0), textcoords="offset points", va="center",
-                fontsize=8, color=GREY, style="italic",
-            )  # fmt: skip
-    labels = [
-        f"{real:.4g} ± j{imag:.4g}" if imag else f"{real:.4g}"
-        for real, imag in zip(columns["real"], columns["imag"], strict=True)
-    ]
-    ax.set_yticks(place, labels, fontsize=8.5)
-    if report.dominant_at is not None:
-        ax.get_yticklabels()[int(np.flatnonzero(rows == report.dominant_at)[0])].set_fontweight("bold")
-    ax.set_ylim(-0.6, len(rows) - 0.4)
-    ax.grid(axis="x", color="#e3e5e8", lw=0.8)
-    ax.set_axisbelow(True)
-    ax.set_xlabel("relative deformation |ŝ - s| / |s| [%]")
-    ax.set_ylabel("mode [1/s]")
-    title = "Deformation of each mode" + (f", the {left_out} smallest left out" if left_out else "")
-    ax.set_title(title, loc="left", fontsize=11)
-    if shown.any():
-        inch = ax.get_figure(root=True).get_figheight()  # type: ignore[union-attr]
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.6 / inch), ncols=2, frameon=False, fontsize=9)
-    ax.tick_params(axis="y", length=0)
-    _plain_ticks(ax, y=False)
-    return ax.get_figure(root=True)  # type: ignore[return-value]
-
-
 def _drawn(report: Reported, most: int | None, wrong: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the rows of the modes that get a bar, slowest first, and how many are left out."""
+    """Return the rows of the modes that get a dot, slowest first, and how many are left out."""
     columns = report.columns
     rows = np.flatnonzero(columns["status"] != ZERO_MODE)
     left_out = 0
@@ -340,38 +293,22 @@ def _drawn(report: Reported, most: int | None, wrong: np.ndarray) -> tuple[np.nd
     return rows[order], left_out
 
 
-def _damping_rays(ax: Axes, imag: np.ndarray, labels: bool = True) -> None:
-    """Draw lines of equal damping ratio, straight on linear scales, with their values at the edge."""
-    (left, right), (_, top) = ax.get_xlim(), ax.get_ylim()
-    last = np.inf
+def _damping_rays(x: Point, y: Point, imag: np.ndarray, labels: bool = True) -> list[Mark]:
+    """Return lines of equal damping ratio, straight on linear scales, with their values at the edge."""
+    last, marks = np.inf, list[Mark]()
     for ratio in RAYS:
         real = -ratio / np.sqrt(1.0 - ratio**2) * imag
-        ax.plot(real, imag, color="#b9bec6", lw=0.7, ls=(0, (4, 3)), zorder=1)
-        inside = np.flatnonzero((imag < 0.96 * top) & (real > 0.97 * left))
-        if not labels or not len(inside):
-            continue
-        k = inside[-1]
+        marks.append(Line(real, imag, RULE, 0.7, (4.0, 3.0), z=1.0))
+        inside = np.flatnonzero((imag < 0.96 * y[1]) & (real > 0.97 * x[0]))
         # Of rays that lie close together the one of least damping has its value.
-        if last - real[k] > LABEL * (right - left):
-            last = real[k]
-            ax.annotate(
-                f"{100 * ratio:g} %", (real[k], imag[k]), fontsize=7.5, color=GREY, ha="center", va="center",
-                bbox={"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none"}, zorder=1,
-            )  # fmt: skip
+        if labels and len(inside) and last - real[inside[-1]] > LABEL * (x[1] - x[0]):
+            last = real[inside[-1]]
+            at = float(last), float(imag[inside[-1]])
+            look: dict[str, Any] = {"ha": "center", "va": "center", "paper": True, "z": 1.0}
+            marks.append(Words(f"{100 * ratio:g} %", at, size=7.5, colour=GREY, **look))
+    return marks
 
 
 def _power_of_ten(value: float) -> float:
     """Return the power of ten at or below a value: where a symmetric logarithmic scale turns linear."""
     return float(10.0 ** np.floor(np.log10(max(value, 1e-12))))
-
-
-def _plain_ticks(ax: Any, y: bool = True) -> None:
-    """Write 0.1, 1, 10 in place of powers of ten, and no box above and to the right."""
-
-    def plain(value: float, _: int) -> str:
-        return f"{value:g}".replace("-", "\N{MINUS SIGN}")
-
-    ax.xaxis.set_major_formatter(plain)
-    if y:
-        ax.yaxis.set_major_formatter(plain)
-    ax.spines[["top", "right"]].set_visible(False)

@@ -11,9 +11,10 @@ import numpy as np
 from markupsafe import Markup
 
 from psmr.base.printable import percent_text
-from psmr.figures.modes.canvas import close
-from psmr.figures.modes.figures import USUAL, deformation_bars, oscillations, whole_spectrum
-from psmr.figures.modes.render import complex_text, inline_svg, render
+from psmr.figures.chart import Drawing
+from psmr.figures.modes.figures import USUAL, deformations, height_of, oscillations, whole_spectrum
+from psmr.figures.modes.render import complex_text, render
+from psmr.figures.svg.writer import svg
 from psmr.pencil.deformation.reported import Reported
 from psmr.pencil.modes.damping import DampingLimit, changed_most, sentences_on
 from psmr.pencil.modes.matching import REPRESENTED
@@ -23,25 +24,25 @@ HEADS = (
     *("frequency error", "mostly in", "status"),
 )
 
-# Bars that a reader looks through; the table has every mode.
-MOST_BARS = 24
+# Dots that a reader looks through; the table has every mode.
+MOST_DOTS = 24
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: its cells, and the class of the row in the style sheet."""
+    """A row of a table: its cells, its class in the style sheet, and where its first cell leads."""
 
     cells: Sequence[str]
     mark: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of a page: the drawing, what it shows in words, whether it scrolls where narrow."""
+    """A figure of a page: the drawing, and what it shows in words."""
 
     svg: Markup
     words: str
-    wide: bool = False
 
 
 def page(report: Reported) -> str:
@@ -79,31 +80,20 @@ def parts(
     limit
         By how much a damping ratio may change before a mode is red.
     """
-    figures = [
-        _picture(draw(report, limit), words)
-        for draw, words in (
-            (oscillations, "Oscillatory modes of the system and of the scheme in the complex plane"),
-            (whole_spectrum, "All modes of the system and of the scheme in the complex plane"),
-            (bars, "Relative deformation of each mode as a bar"),
-        )
-    ]
+    panel = deformations(report, limit, most=MOST_DOTS)
+    plane = "modes of the system and of the scheme in the complex plane"
+    drawn = (
+        (Drawing((oscillations(report, limit),), 5.0, 4.1), f"Oscillatory {plane}"),
+        (Drawing((whole_spectrum(report, limit),), 5.0, 4.1), f"All {plane}"),
+        (Drawing((panel,), 5.0, height_of(panel)), "Relative deformation of each mode"),
+    )
+    figures = [Picture(svg(drawing, words), words) for drawing, words in drawn]
     return {
         "figures": figures,
         "heads": HEADS if dominant_states else (*HEADS[:-2], HEADS[-1]),
         "rows": [_row(report, k, dominant_states or {}) for k in range(len(report.columns["status"]))],
         "spurious": _spurious(report),
     }
-
-
-def bars(report: Reported, limit: DampingLimit = USUAL) -> Any:
-    """Draw the deformation of the modes of largest deformation."""
-    return deformation_bars(report, most=MOST_BARS, limit=limit)
-
-
-def _picture(figure: Any, words: str) -> Picture:
-    drawn = Picture(inline_svg(figure, words), words)
-    close(figure)
-    return drawn
 
 
 def _row(report: Reported, k: int, dominant_states: Mapping[complex, str]) -> Row:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.figures.modes.canvas import new_figure, page_figure
-from psmr.figures.modes.labels import spread
-from psmr.figures.svg.figure import PageFigure
+from psmr.figures.chart import BLUE, FAINT, GRID, RED, Area, Axis, Drawing, Line, Mark, Panel, Words
+from psmr.figures.labels import spread
+from psmr.figures.with_matplotlib import draw_on, to_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 Phasors = tuple[Sequence[str], NDArray[np.complexfloating]]
 Shares = tuple[Sequence[str], NDArray[np.float64]]
 
-BLUE, RED, INK, GREY, GRID = "#1f4e79", "#d1495b", "#1c2330", "#6b7280", "#e3e5e8"
-
 # More names than this around one circle cover each other.
 NAMED = 12
 # Letters of a name that has room beside a bar.
 LONGEST = 16
 # A phasor shorter than this part of the largest counts as none.
 SHORTEST = 0.03
+
+# An arrow: width of its shaft, and its head in parts of that.
+SHAFT, HEAD_WIDTH, HEAD_LENGTH, HEAD_AXIS = 0.035, 4.0, 5.0, 4.5
 
 WORDS = {
     "omega": "speeds",
@@ -58,11 +59,7 @@ def compass(title: str, quantity: str, phasors: Phasors, ax: Axes | None = None)
     -------
     Figure
     """
-    ax = new_figure(3.6, 2.7).add_subplot() if ax is None else ax
-    _bare(ax)
-    _phasors(ax, title, quantity, phasors)
-    ax.set_xlim(-1.8, 1.8)
-    return ax.get_figure(root=True)  # type: ignore[return-value]
+    return _drawn(_panel(_phasors(title, quantity, phasors), -1.8, 1.8), ax)
 
 
 def participation_bars(shares: Shares, ax: Axes | None = None) -> Figure:
@@ -79,87 +76,80 @@ def participation_bars(shares: Shares, ax: Axes | None = None) -> Figure:
     -------
     Figure
     """
-    ax = new_figure(3.6, 2.7).add_subplot() if ax is None else ax
-    _bare(ax)
-    _bars(ax, shares, left=0.0, width=1.3)
-    ax.set_xlim(-1.6, 1.6)
-    return ax.get_figure(root=True)  # type: ignore[return-value]
+    return _drawn(_panel(_bars(shares, left=0.0, width=1.3), -1.6, 1.6), ax)
 
 
-def shape_figure(title: str, quantity: str, phasors: Phasors, shares: Shares) -> PageFigure:
-    """Draw compass and bars beside one another, for a narrow page; see the two."""
-    figure = page_figure(5.1, 2.25)
-    ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    _bare(ax)
-    _phasors(ax, title, quantity, phasors)
-    _bars(ax, shares, left=3.2, width=1.3)
-    ax.set_xlim(-1.75, 4.85)
-    return figure
+def shape_drawing(title: str, quantity: str, phasors: Phasors, shares: Shares) -> Drawing:
+    """Return compass and bars beside one another, for a narrow page; see the two."""
+    marks = [*_phasors(title, quantity, phasors), *_bars(shares, left=3.2, width=1.3)]
+    return Drawing((_panel(marks, -1.75, 4.85),), 5.1, 2.25)
 
 
-def _bare(ax: Axes) -> None:
-    """Take frame and ticks off; the unit is the radius of the circle."""
-    ax.set_axis_off()
-    ax.xaxis.set_visible(False)
-    ax.yaxis.set_visible(False)
-    ax.set_aspect("equal")
-    ax.set_ylim(-1.1, 1.75)
+def _panel(marks: Sequence[Mark], left: float, right: float) -> Panel:
+    """Return a panel without axes, whose unit is the radius of the circle."""
+    x, y = Axis(limits=(left, right)), Axis(limits=(-1.1, 1.75))
+    return Panel(marks, x, y, bare=True, equal=True, place=(0.0, 0.0, 1.0, 1.0))
 
 
-def _phasors(ax: Axes, title: str, quantity: str, phasors: Phasors) -> None:
-    """Draw circle, arrows and names about the origin."""
+def _drawn(panel: Panel, ax: Axes | None) -> Figure:
+    return to_matplotlib(Drawing((panel,), 3.6, 2.7)) if ax is None else draw_on(ax, panel)
+
+
+def _phasors(title: str, quantity: str, phasors: Phasors) -> list[Mark]:
+    """Return circle, arrows and names about the origin."""
     devices, parts = phasors
     circle = np.exp(1j * np.linspace(0.0, 2 * np.pi, 97))
-    for line in (0.5 * circle, circle, np.array([-1, 1]), np.array([-1j, 1j])):
-        ax.plot(line.real, line.imag, color=GRID, lw=0.8, zorder=0)
+    marks: list[Mark] = [
+        Line(line.real, line.imag, GRID, 0.8, z=0.0)
+        for line in (0.5 * circle, circle, np.array([-1, 1]), np.array([-1j, 1j]))
+    ]
     large = [(name, part) for name, part in zip(devices, parts, strict=True) if abs(part) >= SHORTEST]
-    # One collection for all arrows and one line to all names: annotations take ten times as long.
-    ends = np.array([part for _, part in large])[::-1]
-    ax.quiver(
-        np.zeros(len(ends)), np.zeros(len(ends)), ends.real, ends.imag, angles="xy", scale_units="xy",
-        scale=1.0, width=0.035, units="xy", headwidth=4, headlength=5, headaxislength=4.5,
-        color=[_colour(part) for part in ends], zorder=3,
-    )  # fmt: skip
+    marks += [_arrow(part) for _, part in reversed(large)]
     for side in (1, -1):
-        _name(ax, [(name, part) for name, part in large[:NAMED] if (part.real >= 0) == (side > 0)], side)
+        marks += _names(
+            [(name, part) for name, part in large[:NAMED] if (part.real >= 0) == (side > 0)], side
+        )
     left_out = len(parts) - min(len(large), NAMED)
     words = WORDS.get(quantity, quantity)
     rest = f", {left_out} smaller not named" if left_out else ""
-    ax.text(-1.75, 1.7, f"{title}\n{words}{rest}", va="top", fontsize=9, color=INK)
+    return [*marks, Words(f"{title}\n{words}{rest}", (-1.75, 1.7), va="top", size=9.0)]
 
 
-def _bars(ax: Axes, given: Shares, left: float, width: float) -> None:
-    """Draw bars from `left` on, the longest of a width, with their names before them."""
+def _arrow(part: complex) -> Area:
+    """Return an arrow from the origin to a phasor, red where it points the other way."""
+    length, along = abs(part), part / abs(part)
+    neck, wing = max(length - HEAD_AXIS * SHAFT, 0.0), max(length - HEAD_LENGTH * SHAFT, 0.0)
+    side = np.array([(0.0, 0.5), (neck, 0.5), (wing, HEAD_WIDTH / 2), (length, 0.0)])
+    outline = np.concatenate([side, side[-2::-1] * (1.0, -1.0)])
+    places = (outline[:, 0] + 1j * SHAFT * outline[:, 1]) * along
+    return Area(places.real, places.imag, BLUE if part.real >= 0 else RED, z=3.0)
+
+
+def _bars(given: Shares, left: float, width: float) -> list[Mark]:
+    """Return bars from `left` on, the longest of a width, with their names before them."""
     names, shares = given
     place = np.linspace(0.85, -0.85, max(len(names), 2))[: len(names)]
     size = shares / shares.max() * width
-    ax.barh(place, size, left=left, height=0.2, color=BLUE)
-    for name, value, y, length in zip(names, shares, place, size, strict=True):
+    marks: list[Mark] = [Words("participation [%]", (left, 1.2), va="bottom", size=9.0)]
+    for name, value, y, length in zip(names, shares, place.tolist(), size.tolist(), strict=True):
         share = f"{100 * value:.0f}" if value >= 0.01 else "< 1"
-        ax.text(left + length + 0.06, y, share, va="center", fontsize=8, color=INK)
-        ax.text(left - 0.08, y, _short(name), va="center", ha="right", fontsize=8, color=INK)
-    ax.text(left, 1.2, "participation [%]", va="bottom", fontsize=9, color=INK)
+        corners = [y - 0.1, y - 0.1, y + 0.1, y + 0.1]
+        marks.append(Area([left, left + length, left + length, left], corners, BLUE))
+        marks.append(Words(share, (left + length + 0.06, y), va="center"))
+        marks.append(Words(_short(name), (left - 0.08, y), va="center", ha="right"))
+    return marks
 
 
-def _colour(part: complex) -> str:
-    return BLUE if part.real >= 0 else RED
-
-
-def _name(ax: Axes, items: list[tuple[str, complex]], side: int) -> None:
-    """Write names beside the circle at the heights of their arrows, moved apart, with lines to the tips."""
-    if not items:
-        return
+def _names(items: list[tuple[str, complex]], side: int) -> list[Mark]:
+    """Return names beside the circle at the heights of their arrows, moved apart, with lines to the tips."""
     items = sorted(items, key=lambda item: item[1].imag)
-    heights = spread([(p.imag + 1) / 2 for _, p in items], 0.095)
-    edge = 1.18 * side
-    for (name, _), height in zip(items, heights, strict=True):
+    heights = [2 * height - 1 for height in spread([(p.imag + 1) / 2 for _, p in items], 0.095)]
+    edge, marks = 1.18 * side, list[Mark]()
+    for (name, tip), height in zip(items, heights, strict=True):
         where = "left" if side > 0 else "right"
-        ax.text(edge + 0.04 * side, 2 * height - 1, name, fontsize=8, color=INK, va="center", ha=where)
-    tips = np.array([part for _, part in items])
-    # A line to each tip; what is not a number parts them.
-    x = np.column_stack([tips.real, np.full(len(tips), edge), np.full(len(tips), np.nan)])
-    y = np.column_stack([tips.imag, 2 * np.array(heights) - 1, np.full(len(tips), np.nan)])
-    ax.plot(x.ravel(), y.ravel(), color=GREY, lw=0.5, zorder=2)
+        marks.append(Words(name, (edge + 0.04 * side, height), va="center", ha=where))  # type: ignore[arg-type]
+        marks.append(Line([tip.real, edge], [tip.imag, height], FAINT, 0.5))
+    return marks
 
 
 def _short(name: str) -> str:

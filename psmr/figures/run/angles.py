@@ -6,10 +6,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from psmr.figures.run.canvas import FAINT, page_figure
-from psmr.figures.run.lines import draw_lines
-from psmr.figures.run.plots import letter_events
-from psmr.figures.svg.figure import PageFigure
+from psmr.figures.chart import FAINT, RED, TOP, Across, Drawing, Words
+from psmr.figures.run.lines import line_marks
+from psmr.figures.run.plots import PAGE_PANEL, page_drawing
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.detector import connections_in
 from psmr.study.detectors.sources import centre_of_inertia, sources_of
@@ -19,7 +18,7 @@ from psmr.study.record.recorded import Recorded
 LARGEST_DEG = 2 * 360.0
 
 
-def angle_figure(run: Recorded, first: Collection[str] = ()) -> PageFigure | None:
+def angle_drawing(run: Recorded, first: Collection[str] = ()) -> Drawing | None:
     """Return the figure, with the devices `first` in any case.
 
     None for fewer than two machines in step, and for a run that kept chosen signals only.
@@ -43,23 +42,16 @@ def angle_figure(run: Recorded, first: Collection[str] = ()) -> PageFigure | Non
         return None
     degrees = degrees[:, shown]
     names = [source.angle for source, kept in zip(sources, shown, strict=True) if kept]
-    figure = page_figure(5.2, 2.9)
-    ax = figure.subplots()
-    ax.set_xlim(run.t[0], run.t[-1])
-    if np.abs(degrees).max() > LARGEST_DEG:
-        ax.set_ylim(-LARGEST_DEG, LARGEST_DEG)
-    draw_lines(ax, run, names, degrees, first=[n for n in names if n.rpartition(".")[0] in first])
-    if run.outcome.lost is not None:
-        ax.axvline(run.outcome.lost.t, color="#d1495b", lw=1.0)
+    x = float(run.t[0]), float(run.t[-1])
+    y = (-LARGEST_DEG, LARGEST_DEG) if np.abs(degrees).max() > LARGEST_DEG else None
+    named = [n for n in names if n.rpartition(".")[0] in first]
+    marks, y = line_marks(run, names, degrees, PAGE_PANEL, x, y, named)
+    lost = run.outcome.lost
+    if lost is not None:
+        marks.append(Across("x", lost.t, RED, 1.0, z=2.0))
         # Beside the axis there is no room to the left; above, the lines part.
-        early = run.outcome.lost.t - run.t[0] < 0.25 * (run.t[-1] - run.t[0])
-        ax.annotate(
-            f"{run.criteria.angle_deg:g}° further apart", (run.outcome.lost.t, 0.07 if early else 0.93),
-            xycoords=("data", "axes fraction"), xytext=(4 if early else -4, 0), textcoords="offset points",
-            fontsize=8, color=FAINT, ha="left" if early else "right",
-            bbox={"fc": "white", "ec": "none", "pad": 0.5},
-        )  # fmt: skip
-    letter_events(ax, run)
-    ax.set_xlabel("time [s]")
-    ax.set_ylabel("angle to centre of inertia [deg]")
-    return figure
+        early = lost.t - run.t[0] < 0.25 * (run.t[-1] - run.t[0])
+        words, at = f"{run.criteria.angle_deg:g}° further apart", (lost.t, 0.07 if early else 0.93)
+        side, shift = ("left", 4) if early else ("right", -4)
+        marks.append(Words(words, at, TOP, (shift, 0), 8.0, FAINT, side, paper=True))  # type: ignore[arg-type]
+    return page_drawing(run, marks, y, "angle to centre of inertia [deg]")

@@ -1,7 +1,7 @@
 """Trajectories to zoom, to hover over and to choose signals in, for a page with scripts.
 
 Drawn by bokeh, whose package brings its own JavaScript; that is put into the page, so that the page still
-needs nothing from elsewhere. The static figures stay: a browser without scripts shows them.
+needs nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 from markupsafe import Markup
 
 from psmr.base.optional import optional
-from psmr.figures.run.canvas import COLOURS, FAST
+from psmr.figures.chart import COLOURS, FAST
 from psmr.figures.run.lines import most_informative, thinned
-from psmr.figures.run.plots import panels_of
+from psmr.figures.run.plots import axis_words, panels_of
 from psmr.study.events import Fault
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import unit_of
@@ -22,6 +22,9 @@ from psmr.study.record.values import values_of
 
 MOST = 40
 """Lines of a panel; with more the legend is longer than the panel. The most informative ones are drawn."""
+
+COLUMNS, LEGEND = 3, 20
+"""Names beside one another below a panel, and pixels of a line of them."""
 
 POINTS = 2000
 """Points of a line: what a wide screen resolves at full width."""
@@ -61,10 +64,11 @@ def _panel(run: Recorded, names: Sequence[str], shared: Any) -> Any:
     values = values_of(run, names, exact=False)
     unit = unit_of(run.signals, run.units, names[0])
     kind = names[0].rpartition(".")[2]
+    height = 300 + LEGEND * -(-min(len(names), MOST) // COLUMNS)
     panel = figure(
-        height=340, sizing_mode="stretch_width", x_range=shared, output_backend="canvas",
+        height=height, sizing_mode="stretch_width", x_range=shared, output_backend="canvas",
         tools="pan,box_zoom,wheel_zoom,reset,save", active_drag="box_zoom",
-        x_axis_label="time [s]", y_axis_label=f"{kind} [{unit}]",
+        x_axis_label="time [s]", y_axis_label=axis_words(run, names),
     )  # fmt: skip
     chosen = list(range(len(names)))
     if len(names) > MOST:
@@ -88,5 +92,8 @@ def _panel(run: Recorded, names: Sequence[str], shared: Any) -> Any:
         panel.add_layout(Span(location=instant, dimension="height", line_dash="dashed", line_color="#6b7280"))
     panel.legend.click_policy = "hide"
     panel.legend.label_text_font_size = "8pt"
-    panel.add_layout(panel.legend[0], "right")
+    panel.legend.ncols = COLUMNS
+    panel.legend.padding = panel.legend.spacing = 2
+    # Beside the panel it would leave no room for it on a telephone.
+    panel.add_layout(panel.legend[0], "below")
     return panel

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.figures.modes.labels import spread
-from psmr.figures.run.canvas import COLOURS, FAINT, INK
+from psmr.figures.chart import COLOURS, FAINT, PANEL, Area, Arrow, Axis, Line, Mark, Point, Words
+from psmr.figures.labels import spread
 from psmr.network.topology.network import branches
 from psmr.study.record.recorded import Recorded
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 Reals = NDArray[np.float64]
+Size = tuple[float, float]
+End = tuple[str, float, float, str]
+"""Name of a line, time and value of its last point in the panel, and its colour."""
 
 LETTER = 5.2
 """Width of a letter of a name in points, about."""
@@ -29,53 +28,99 @@ POINTS = 700
 """Points of a line that a figure can show; of more, each stretch keeps its lowest and its highest."""
 
 
-def draw_lines(
-    ax: Axes,
+def line_marks(
     run: Recorded,
     names: Sequence[str],
     values: Reals,
-    label: bool = True,
+    panel: Size,
+    x: Point | None = None,
+    y: Point | None = None,
     first: Sequence[str] = (),
-) -> None:
-    """Draw (K, j) values of the named signals; past `DISTINCT` an envelope and the most informative ones.
+) -> tuple[list[Mark], Point | None]:
+    """Return signals over time; past `DISTINCT` an envelope and the most informative ones.
 
     Parameters
     ----------
-    ax
-        Where to draw.
     run
         Whose signals they are: its times, and its faults, whose neighbourhood is named.
     names
         The j signals.
     values
         (K, j) what to draw.
-    label
-        Write the names beside the ends of the lines.
+    panel
+        Width and height of the panel in points, to keep the names beside the lines apart.
+    x, y
+        Limits of the axes; None: what is drawn.
     first
         Which of them are drawn in any case.
+
+    Returns
+    -------
+    list, tuple
+        The marks, and the limits of y: of a flat line others than its values, or rounding fills the panel.
     """
-    shown = shown_of(run, names, values, first)
+    shown, marks = shown_of(run, names, values, first), list[Mark]()
     if len(names) > DISTINCT:
-        low, high = values.min(axis=1), values.max(axis=1)
-        t, both = thinned(run.t, np.column_stack([low, high]))
-        ax.fill_between(t, both[:, 0], both[:, 1], color=FAINT, alpha=0.18, lw=0)
-        ax.text(
-            1.0, 1.02, f"grey band: range of all {len(names)} ({len(shown)} shown)", transform=ax.transAxes,
-            ha="right", va="bottom", fontsize=8, color=FAINT,
-        )  # fmt: skip
+        t, both = thinned(run.t, np.column_stack([values.min(axis=1), values.max(axis=1)]))
+        outline = np.concatenate([t, t[::-1]]), np.concatenate([both[:, 0], both[::-1, 1]])
+        marks.append(Area(*outline, FAINT, 0.18))
+        words = f"grey band: range of all {len(names)} ({len(shown)} shown)"
+        marks.append(Words(words, (1.0, 1.02), PANEL, colour=FAINT, ha="right", va="bottom"))
     for colour, column in zip(COLOURS, shown, strict=False):
         t, line = thinned(run.t, values[:, [column]])
-        ax.plot(t, line[:, 0], color=colour, label=device_of(names[column]))
-    _give_room(ax, values)
-    if label:
-        ends = []
-        for colour, column in zip(COLOURS, shown, strict=False):
-            ends.append((device_of(names[column]), *_end(ax, run.t, values[:, column]), colour))
-        label_ends(ax, _right_edge(ax, run.t), ends)
+        marks.append(Line(t, line[:, 0], colour))
+    low, high = float(np.min(values)), float(np.max(values))
+    if y is None and high - low < 1e-6 * max(1.0, abs(high)):
+        y = low - 1e-3 * max(1.0, abs(low)), high + 1e-3 * max(1.0, abs(high))
+    ends = [
+        (device_of(names[column]), *_end(run.t, values[:, column], x, y), colour)
+        for colour, column in zip(COLOURS, shown, strict=False)
+    ]
+    right = float(run.t[-1]) if x is None else float(run.t[run.t <= x[1]][-1])
+    across, up = Axis(limits=x).ends(run.t), Axis(limits=y).ends(values)
+    leaving = sorted((end for end in ends if end[1] < right), key=lambda end: end[1])
+    staying = sorted((end for end in ends if end[1] >= right), key=lambda end: end[2])
+    return [*marks, *_names_inside(leaving, across, up, panel), *_names_beside(staying, up, panel)], y
+
+
+def _names_beside(ends: Sequence[End], y: Point, panel: Size) -> list[Mark]:
+    """Return names beside the ends of their lines, pushed apart so that none covers another."""
+    # Heights in parts of the panel: a line of text, and where each end is.
+    places = spread([(value - y[0]) / (y[1] - y[0]) for _, _, value, _ in ends], 9.5 / max(panel[1], 1.0))
+    marks: list[Mark] = []
+    for (name, t, value, colour), place in zip(ends, places, strict=True):
+        marks.append(Words(name, (1.035, place), PANEL, va="center"))
+        marks.append(Arrow((1.03, place), (t, value), PANEL, colour, 0.8))
+    return marks
+
+
+def _names_inside(ends: Sequence[End], x: Point, y: Point, panel: Size) -> list[Mark]:
+    """Return names of lines that leave the panel above or below, those of close ones one under another."""
+    points = panel[0] / (x[1] - x[0])
+    written: list[tuple[bool, int, float]] = []  # above, line of text, where in points it ends
+    marks: list[Mark] = []
+    for name, t, value, colour in ends:
+        above, begin, level = value > (y[0] + y[1]) / 2, (t - x[0]) * points + 4, 0
+        while any(a == above and k == level and end > begin for a, k, end in written):
+            level += 1
+        written.append((above, level, begin + LETTER * (len(name) + 1)))
+        shift = 4.0, (-9.5 if above else 9.5) * level
+        marks.append(Words(name, (t, value), shift=shift, colour=colour, va="top" if above else "bottom"))
+    return marks
+
+
+def _end(t: Reals, values: Reals, x: Point | None, y: Point | None) -> tuple[float, float]:
+    """Return the last point of a line that is inside the panel, its very last where none is."""
+    inside = np.ones(len(t), dtype=bool) if x is None else t <= x[1]
+    if y is not None:
+        inside &= (values >= y[0]) & (values <= y[1])
+    found = np.flatnonzero(inside)
+    k = int(found[-1]) if len(found) else len(t) - 1
+    return float(t[k]), float(values[k])
 
 
 def shown_of(run: Recorded, names: Sequence[str], values: Reals, first: Sequence[str] = ()) -> list[int]:
-    """Return the columns that `draw_lines` draws, in the order of its colours."""
+    """Return the columns that `line_marks` draws, in the order of its colours."""
     return most_informative(run, names, values, first) if len(names) > DISTINCT else list(range(len(names)))
 
 
@@ -129,75 +174,8 @@ def thinned(t: Reals, values: Reals, points: int = POINTS) -> tuple[Reals, Reals
     return t[rows], values[rows]
 
 
-def label_ends(ax: Axes, right: float, ends: Iterable[tuple[str, float, float, str]]) -> None:
-    """Write each name beside the end of its line, pushed apart so that none covers another.
-
-    An end is (name, time, value, colour), at the time `right`; of a line that leaves the panel earlier its
-    last point inside, where its name then stands.
-    """
-    ends = list(ends)
-    _label_leaving(ax, sorted((end for end in ends if end[1] < right), key=lambda end: end[1]))
-    items = sorted((end for end in ends if end[1] >= right), key=lambda item: item[2])
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    # Heights in parts of the panel: a line of text, and where each end is.
-    points = ax.get_position().height * figure.get_figheight() * 72
-    low, high = ax.get_ylim()
-    places = spread([(value - low) / (high - low) for _, _, value, _ in items], 9.5 / max(points, 1.0))
-    for (name, t, value, colour), place in zip(items, places, strict=True):
-        ax.annotate(
-            name, (t, value), xytext=(1.035, place), textcoords="axes fraction", va="center", ha="left",
-            fontsize=8, color=INK, annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5),
-                "patchA": None,  # a steep line, cut at a frame around the word, would end beside another one
-            },
-        )  # fmt: skip
-
-
-def _label_leaving(ax: Axes, ends: Sequence[tuple[str, float, float, str]]) -> None:
-    """Write the names of lines that leave the panel above or below, those of close ones one under another."""
-    if not ends:
-        return
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-    points = ax.get_position().width * figure.get_figwidth() * 72 / (right - left)
-    written: list[tuple[bool, int, float]] = []  # above, line of text, where in points it ends
-    for name, t, value, colour in ends:
-        above, begin, level = value > (low + high) / 2, (t - left) * points + 4, 0
-        while any(a == above and k == level and end > begin for a, k, end in written):
-            level += 1
-        written.append((above, level, begin + LETTER * (len(name) + 1)))
-        ax.annotate(
-            name, (t, value), xytext=(4, (-9.5 if above else 9.5) * level), textcoords="offset points",
-            fontsize=8, color=colour, va="top" if above else "bottom",
-        )  # fmt: skip
-
-
-def _end(ax: Axes, t: Reals, values: Reals) -> tuple[float, float]:
-    """Return the last point of a line that is inside the panel, its very last where none is."""
-    low, high = ax.get_ylim()
-    inside = np.flatnonzero((values >= low) & (values <= high) & (t <= _right_edge(ax, t)))
-    k = int(inside[-1]) if len(inside) else len(t) - 1
-    return float(t[k]), float(values[k])
-
-
-def _right_edge(ax: Axes, t: Reals) -> float:
-    """Return the last of (K,) times that is in the panel."""
-    end = float(t[-1]) if ax.get_autoscalex_on() else min(float(t[-1]), ax.get_xlim()[1])
-    return float(t[t <= end][-1])
-
-
 def device_of(name: str) -> str:
     """Return the device of a signal, with the end of a branch where it has one."""
     device, _, quantity = name.rpartition(".")
     end = quantity.partition("_")[2]
     return f"{device} {end}" if end in ("from", "to") else device
-
-
-def _give_room(ax: Any, values: Reals) -> None:
-    """Keep a flat line flat: rounding noise must not fill the panel."""
-    low, high = float(np.min(values)), float(np.max(values))
-    if high - low < 1e-6 * max(1.0, abs(high)):
-        ax.set_ylim(low - 1e-3 * max(1.0, abs(low)), high + 1e-3 * max(1.0, abs(high)))

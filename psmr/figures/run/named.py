@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from psmr.figures.run.canvas import COLOURS
+from psmr.figures.chart import COLOURS
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.signals import quantity
 

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,17 +14,28 @@ from partitioning import Partition
 from psmr.base.arguments import check_arguments, positive_number
 from psmr.base.errors import InputError
 from psmr.dae.system.system import System
-from psmr.figures.modes.labels import unbroken
-from psmr.figures.run.canvas import FAINT, FAST, INK, SLOW, bare, page_figure, plain_figure, styled
+from psmr.figures.chart import (
+    DATA,
+    FAINT,
+    FAST,
+    SLOW,
+    Area,
+    Arrow,
+    Axis,
+    Drawing,
+    Line,
+    Mark,
+    Panel,
+    Point,
+    Words,
+)
+from psmr.figures.labels import unbroken
 from psmr.figures.run.stress import stress_layout
-from psmr.figures.svg.figure import PageFigure
+from psmr.figures.with_matplotlib import to_matplotlib
 from psmr.network.topology.network import at_buses, branches, branches_in_service, buses, is_load
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Point = tuple[float, float]
 
 # Angle between two plants at one bus in rad: their rings and captions stay apart.
 FAN = 1.1
@@ -68,18 +79,13 @@ def one_line(system: System, split: Partition, *, width: float = 7.2, height: fl
     check_arguments(one_line, locals())
     width, height = positive_number("width", width, "inches"), positive_number("height", height, "inches")
     _check(system, split)
-    with styled():
-        figure = plain_figure(width, height)
-        _draw(figure, system, split, _layout(system), int(13 * width))
-    return figure
+    return to_matplotlib(_drawing(system, split, _layout(system), (width, height)))
 
 
-def one_line_page(system: System, split: Partition) -> PageFigure:
+def one_line_drawing(system: System, split: Partition) -> Drawing:
     """Return the figure for a narrow page: upright, in letters that can be read there."""
     _check(system, split)
-    figure = page_figure(*PAGE)
-    _draw(figure, system, split, upright(_layout(system), PAGE[1] / PAGE[0]), int(14 * PAGE[0]))
-    return figure
+    return _drawing(system, split, upright(_layout(system), PAGE[1] / PAGE[0]), PAGE)
 
 
 def _check(system: System, split: Partition) -> None:
@@ -89,29 +95,33 @@ def _check(system: System, split: Partition) -> None:
         raise InputError("the partition belongs to another system; its names are not those of this one")
 
 
-def _draw(figure: Any, system: System, split: Partition, where: dict[str, Point], letters: int) -> None:
-    """Draw the network at places on a figure, with a title of so many letters a line."""
-    ax = figure.add_axes((0.02, 0.02, 0.96, 0.86))
-    bare(ax)
-    scale = _spacing(where)
+def _drawing(system: System, split: Partition, where: dict[str, Point], size: Point) -> Drawing:
+    """Return the network at places, on a figure of a size in inches."""
+    scale, centre = _spacing(where), _mean(list(where.values()))
+    small, roomy = len(where) <= LABELLED, len(where) <= ROOMY
+    marks: list[Mark] = []
     for branch in branches(system):
-        _branch(ax, where[branch.ends[0]], where[branch.ends[1]], branch.kind == "Transformer", scale)
+        marks += _branch(where[branch.ends[0]], where[branch.ends[1]], branch.kind == "Transformer", scale)
     fast = {name for name, side in zip(split.names_y, split.fast_y, strict=True) if side}
-    centre = _mean(list(where.values()))
-    small = len(where) <= LABELLED
     for bus, there in at_buses(system).items():
-        _bus(ax, bus if small else "", where[bus], f"{bus}.v_re" in fast, scale, centre)
+        marks += _bus(bus if small else "", where[bus], f"{bus}.v_re" in fast, scale, centre)
         if any(map(is_load, there)):
-            _load(ax, where[bus], centre, scale)
+            at = where[bus]
+            tip = at[0], at[1] + (0.5 * scale if at[1] > centre[1] else -0.5 * scale)
+            marks.append(Arrow(at, tip, width=1.1, head=11.0, z=1.0))
     every = plants(system, split)
     for plant in every:
         beside = [p for p in every if p.bus == plant.bus]
         turn = FAN * (beside.index(plant) - (len(beside) - 1) / 2)
-        _plant(ax, plant, where[plant.bus], centre, scale, turn, small, len(where) <= ROOMY)
-    ax.margins(0.06)
-    _legend(ax)
-    title = "\n".join(filter(None, (system.name, textwrap.fill(unbroken(str(split)), letters))))
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
+        marks += _plant(plant, where[plant.bus], centre, scale, turn, small, roomy)
+    for colour, label in ((FAST, "fast"), (SLOW, "slow")):
+        marks.append(Line([], [], colour, 5.0, butt=True, label=label))
+    axis = Axis(margin=0.06)
+    panel = Panel(
+        marks, axis, axis, bare=True, equal=True, legend="lower right", place=(0.02, 0.02, 0.96, 0.86)
+    )
+    title = "\n".join(filter(None, (system.name, textwrap.fill(unbroken(str(split)), int(13.5 * size[0])))))
+    return Drawing((panel,), *size, title)
 
 
 def upright(where: dict[str, Point], ratio: float) -> dict[str, Point]:
@@ -199,82 +209,56 @@ def _spacing(where: dict[str, Point]) -> float:
     return 0.5 * sorted(nearest)[len(nearest) // 2]
 
 
-def _branch(ax: Axes, a: Point, b: Point, transformer: bool, scale: float) -> None:
-    ax.plot([a[0], b[0]], [a[1], b[1]], color=FAINT, lw=1.1, zorder=1, solid_capstyle="round")
-    if not transformer:
-        return
-    length = math.dist(a, b) or 1.0
-    unit = ((b[0] - a[0]) / length, (b[1] - a[1]) / length)
-    radius = 0.13 * scale
-    for shift in (-0.6 * radius, 0.6 * radius):
-        centre = ((a[0] + b[0]) / 2 + shift * unit[0], (a[1] + b[1]) / 2 + shift * unit[1])
-        ax.fill(*_circle(centre, radius), fc="white", ec=FAINT, lw=1.0, zorder=2)
-    for shift in (-0.6 * radius, 0.6 * radius):
-        centre = ((a[0] + b[0]) / 2 + shift * unit[0], (a[1] + b[1]) / 2 + shift * unit[1])
-        ax.fill(*_circle(centre, radius), fc="none", ec=FAINT, lw=1.0, zorder=2.1)
+def _branch(a: Point, b: Point, transformer: bool, scale: float) -> list[Mark]:
+    marks: list[Mark] = [Line([a[0], b[0]], [a[1], b[1]], FAINT, 1.1, z=1.0)]
+    if transformer:
+        length = math.dist(a, b) or 1.0
+        radius = 0.13 * scale
+        step = 0.6 * radius * (b[0] - a[0]) / length, 0.6 * radius * (b[1] - a[1]) / length
+        for fill, z in (("#ffffff", 2.0), ("none", 2.1)):
+            for side in (-1, 1):
+                centre = (a[0] + b[0]) / 2 + side * step[0], (a[1] + b[1]) / 2 + side * step[1]
+                marks.append(Area(*_sector(centre, radius), fill, edge=FAINT, z=z))
+    return marks
 
 
-def _bus(ax: Axes, name: str, at: Point, fast: bool, scale: float, centre: Point) -> None:
+def _bus(name: str, at: Point, fast: bool, scale: float, centre: Point) -> list[Mark]:
     half = 0.3 * scale
-    colour = FAST if fast else SLOW
-    ax.plot([at[0] - half, at[0] + half], [at[1], at[1]], color=colour, lw=5, zorder=3, solid_capstyle="butt")
     # Towards the middle of the drawing, where plants and loads do not hang.
     below = at[1] > centre[1]
     text = name.removeprefix("bus")
-    ax.annotate(
-        text, at, xytext=(0, -7 if below else 7), textcoords="offset points", ha="center",
-        va="top" if below else "bottom", fontsize=8, color=INK, zorder=4,
-    )  # fmt: skip
+    return [
+        Line([at[0] - half, at[0] + half], [at[1]] * 2, FAST if fast else SLOW, 5.0, butt=True, z=3.0),
+        Words(text, at, shift=(0, -7 if below else 7), ha="center", va="top" if below else "bottom", z=4.0),
+    ]
 
 
 def _plant(
-    ax: Axes, plant: Plant, at: Point, centre: Point, scale: float, turn: float, small: bool, roomy: bool
-) -> None:
+    plant: Plant, at: Point, centre: Point, scale: float, turn: float, small: bool, roomy: bool
+) -> list[Mark]:
     spot = _outward(at, centre, 0.9 * scale, turn)
-    ax.plot([at[0], spot[0]], [at[1], spot[1]], color=FAINT, lw=1.1, zorder=1)
-    radius = 0.3 * scale
-    share = plant.fast / plant.states
-    ax.fill(*_circle(spot, radius), fc=SLOW, ec="none", zorder=2.5)
+    radius, share = 0.3 * scale, plant.fast / plant.states
+    marks: list[Mark] = [
+        Line([at[0], spot[0]], [at[1], spot[1]], FAINT, 1.1, z=1.0),
+        Area(*_sector(spot, radius), SLOW, z=2.5),
+        Area(*_sector(spot, 0.7 * radius), "#ffffff", z=2.7),
+    ]
     if share:
-        ax.fill(*_sector(spot, radius, share), fc=FAST, ec="none", zorder=2.6)
-    ax.fill(*_circle(spot, 0.7 * radius), fc="white", ec="none", zorder=2.7)
+        marks.append(Area(*_sector(spot, radius, share), FAST, z=2.6))
     if not small:
-        return
-    above = spot[1] >= at[1]
-    note = f"{plant.fast} of {plant.states} fast\n{plant.note}"
+        return marks
+    up = 1 if spot[1] >= at[1] else -1
+    note = f"{plant.name} {plant.fast}/{plant.states}"
     if roomy:
-        ax.annotate(plant.name, spot, ha="center", va="center", fontsize=8, color=INK, zorder=4)
-    else:
-        note = f"{plant.name} {plant.fast}/{plant.states}"
-    ax.annotate(
-        note, (spot[0], spot[1] + (radius if above else -radius)), xytext=(0, 3 if above else -3),
-        textcoords="offset points", ha="center", va="bottom" if above else "top", fontsize=7.5, color=FAINT,
-    )  # fmt: skip
+        marks.append(Words(plant.name, spot, ha="center", va="center", z=4.0))
+        note = f"{plant.fast} of {plant.states} fast\n{plant.note}"
+    beside = spot[0], spot[1] + up * radius
+    va = "bottom" if up > 0 else "top"
+    return [*marks, Words(note, beside, DATA, (0, 3 * up), 7.5, FAINT, "center", va)]  # type: ignore[arg-type]
 
 
-def _load(ax: Axes, at: Point, centre: Point, scale: float) -> None:
-    upward = at[1] > centre[1]
-    tip = 0.5 * scale if upward else -0.5 * scale
-    ax.annotate(
-        "", (at[0], at[1] + tip), xytext=at,
-        arrowprops={"arrowstyle": "-|>", "color": FAINT, "lw": 1.1, "shrinkA": 0, "shrinkB": 0,
-        "mutation_scale": 11}, zorder=1,
-    )  # fmt: skip
-
-
-def _legend(ax: Axes) -> None:
-    for colour, label in ((FAST, "fast"), (SLOW, "slow")):
-        ax.plot([], [], color=colour, lw=5, label=label)
-    ax.legend(loc="lower right", handlelength=1.0)
-
-
-def _circle(centre: Point, radius: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the outline of a circle, as a polygon that the eye takes for one."""
-    return _sector(centre, radius, 1.0)
-
-
-def _sector(centre: Point, radius: float, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the outline of a share of a disk, from the top to the right."""
+def _sector(centre: Point, radius: float, share: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return the outline of a share of a disk, from the top to the right, as a polygon of many corners."""
     angle = np.pi / 2 - 2 * np.pi * share * np.linspace(0.0, 1.0, max(3, round(CORNERS * share)))
     x, y = centre[0] + radius * np.cos(angle), centre[1] + radius * np.sin(angle)
     return (x, y) if share == 1.0 else (np.append(x, centre[0]), np.append(y, centre[1]))

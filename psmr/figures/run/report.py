@@ -14,8 +14,8 @@ from psmr.base.errors import PsmrError
 from psmr.base.files import PAGES, OutputTransaction, require_suffix
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.figures.modes.labels import unbroken
-from psmr.figures.svg.figure import PageFigure
+from psmr.figures.chart import Drawing
+from psmr.figures.labels import unbroken
 from psmr.network.topology.network import buses
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.output.files import placed
@@ -110,7 +110,7 @@ def run_page(
     origin
         What to do to get the same run.
     interactive
-        Add trajectories to zoom and hover over, by bokeh, beside the static ones.
+        Draw the trajectories by bokeh, to zoom and hover over; static ones are then for print.
 
     Raises
     ------
@@ -119,13 +119,15 @@ def run_page(
     """
     from psmr.figures.modes.page import Row
     from psmr.figures.modes.render import render
+    from psmr.figures.run.events import LETTERED, letters
 
     system = run.system if system is None else system
     signals = None if signals is None else tuple(signals)
     judgement = run.judgement
     head, rows = run.stats.table()
-    shown = run.instants[: _lettered()]
-    marks = _letters(len(shown))
+    shown = run.instants[:LETTERED]
+    marks = letters(len(shown))
+    trajectories, others = _trajectories(run, signals)
     explore = None
     if interactive:
         from psmr.figures.run.interactive import interactive as draw
@@ -142,7 +144,8 @@ def run_page(
         headline=unbroken(judgement.headline),
         reasons=[unbroken(reason) for reason in judgement.reasons],
         facts=[(what, unbroken(words)) for what, words in run.outcome.facts()],
-        trajectories=_trajectories(run, signals),
+        trajectories=trajectories,
+        others=others,
         events=[Row((m, f"{t:g}", label)) for m, (t, label) in zip(marks, shown, strict=True)],
         more_events=len(run.instants) - len(shown),
         certificates=[_entries(c) for c in (run.certificate, run.certificate_after) if c is not None],
@@ -177,33 +180,22 @@ def _judged(certificate: Certificate | None) -> bool:
     return certificate is not None and bool(certificate.verdict)
 
 
-def _lettered() -> int:
-    from psmr.figures.run.plots import LETTERED
-
-    return LETTERED
-
-
-def _letters(count: int) -> list[str]:
-    from psmr.figures.run.plots import letters  # with matplotlib, which a terminal report does not need
-
-    return letters(count)
-
-
-def _trajectories(run: Recorded, signals: Iterable[str] | None) -> list[Any]:
-    from psmr.figures.run.angles import angle_figure
+def _trajectories(run: Recorded, signals: Iterable[str] | None) -> tuple[list[Any], list[Any]]:
+    """Return pictures of the signals that are drawn, and those of others that the first lines speak of."""
+    from psmr.figures.run.angles import angle_drawing
     from psmr.figures.run.named import named_signals, panels_with
-    from psmr.figures.run.plots import panel_figure, panels_of, smooth
+    from psmr.figures.run.plots import panel_drawing, panels_of, smooth
 
     named = named_signals(run)
-    panels = panels_with(panels_of(run, None if signals is None else list(signals)), named)
+    chosen = panels_of(run, None if signals is None else list(signals))
     found, run = [], smooth(run)
-    for panel in panels:
+    for panel in panels_with(chosen, named):
         kind = panel[0].rpartition(".")[2]
-        found.append(_picture(panel_figure(run, panel, named), f"{kind} of {_several(panel)} over time"))
-    angles = angle_figure(run, {name.rpartition(".")[0] for name in named})
+        found.append(_picture(panel_drawing(run, panel, named), f"{kind} of {_several(panel)} over time"))
+    angles = angle_drawing(run, {name.rpartition(".")[0] for name in named})
     if angles is not None:
         found.append(_picture(angles, "Rotor angles against the centre of inertia over time"))
-    return found
+    return found[: len(chosen)], found[len(chosen) :]
 
 
 def _several(names: tuple[str, ...]) -> str:
@@ -248,7 +240,7 @@ def _modes(run: Recorded, system: System | None) -> dict[str, Any] | None:
 
 def _shapes(linear: LinearDae, columns: Mapping[str, np.ndarray]) -> list[Any]:
     """Return pictures of the least damped oscillations: who swings against whom."""
-    from psmr.figures.modes.shape_figures import shape_figure
+    from psmr.figures.modes.shape_figures import shape_drawing
     from psmr.pencil.modes.matching import ZERO_MODE
     from psmr.pencil.modes.shapes import shapes_at
 
@@ -257,9 +249,9 @@ def _shapes(linear: LinearDae, columns: Mapping[str, np.ndarray]) -> list[Any]:
     chosen = swings[np.argsort(ratio[swings], kind="stable")[:SHAPES]]
     return [
         _picture(
-            shape_figure(shape.title, shape.quantity, shape.parts(), shape.leading(BARS)),
+            shape_drawing(shape.title, shape.quantity, shape.parts(), shape.leading(BARS)),
             f"Phasors and participation at {shape.title}: {_largest(shape)}",
-            tight=False,
+            whole=True,
         )
         for shape in shapes_at(linear, columns["real"][chosen] + 1j * columns["imag"][chosen])
     ]
@@ -275,17 +267,17 @@ def _partition(run: Recorded, system: System | None) -> Any:
     split = getattr(run.scheme, "split", None)
     if split is None or system is None or not buses(system):
         return None
-    from psmr.figures.run.oneline import one_line_page
+    from psmr.figures.run.oneline import one_line_drawing
 
     words = "Network with the fast buses and the share of fast states of each plant in red, slow in blue"
-    return _picture(one_line_page(system, split), words)
+    return _picture(one_line_drawing(system, split), words)
 
 
-def _picture(figure: PageFigure, words: str, tight: bool = True) -> Any:
+def _picture(drawing: Drawing, words: str, whole: bool = False) -> Any:
     from psmr.figures.modes.page import Picture
-    from psmr.figures.modes.render import inline_svg
+    from psmr.figures.svg.writer import svg
 
-    return Picture(inline_svg(figure, words, tight), words)
+    return Picture(svg(drawing, words, whole), words)
 
 
 def _versions(origin: Origin | None) -> list[tuple[str, str]]:

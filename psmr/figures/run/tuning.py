@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psmr.base.files import OutputTransaction
-from psmr.figures.run.canvas import COLOURS, FAINT, INK, close, new_figure, save, styled
+from psmr.figures.canvas import close, save
+from psmr.figures.chart import (
+    BLUE,
+    COLOURS,
+    FAINT,
+    INK,
+    RED,
+    TOP,
+    Across,
+    Axis,
+    Dots,
+    Drawing,
+    Line,
+    Mark,
+    Panel,
+    Words,
+)
+from psmr.figures.scales import Log
+from psmr.figures.with_matplotlib import to_matplotlib
 from psmr.study.tuning.tuning import Tuning
 
 if TYPE_CHECKING:
@@ -27,48 +45,34 @@ def save_pareto(tuning: Tuning, path: Path, transaction: OutputTransaction) -> N
 def pareto(tuning: Tuning) -> Figure:
     """Draw cost against deformation: every stable candidate, both frontiers, the bound and the winner."""
     stable = [c for c in tuning.candidates if c.stable is not False and np.isfinite(c.deformation)]
-    with styled():
-        figure = new_figure(7.2, 4.6)
-        ax = figure.subplots()
-        kinds = (("multirate", True, COLOURS[1], "o"), ("single rate", False, COLOURS[0], "s"))
-        for words, kind, colour, marker in kinds:
-            points = np.array(
-                [(100 * c.deformation, 1e3 * c.cost) for c in stable if c.scheme.has_ratio == kind]
+    marks: list[Mark] = []
+    for words, kind, colour, shape in (
+        ("multirate", True, RED, "o"),
+        ("single rate", False, BLUE, "s"),
+    ):
+        points = np.array([(100 * c.deformation, 1e3 * c.cost) for c in stable if c.scheme.has_ratio == kind])
+        if len(points):
+            marks.append(
+                Dots(points[:, 0], points[:, 1], shape, 4.0, colour, "none", alpha=0.35, label=words)
             )
-            if not len(points):
-                continue
-            ax.scatter(
-                points[:, 0],
-                points[:, 1],
-                s=16,
-                color=colour,
-                marker=marker,
-                alpha=0.35,
-                linewidths=0,
-                label=words,
-            )
-            ax.step(*_frontier(points).T, where="post", color=colour, lw=1.4)
-        winner = tuning.winner
-        place = (100 * winner.deformation, 1e3 * winner.cost)
-        star: dict[str, Any] = {"marker": "*", "color": "#e09f3e", "edgecolor": INK, "lw": 0.8, "zorder": 5}
-        ax.scatter(*place, s=170, label="cheapest that meets it", **star)
-        if tuning.target.accuracy is not None:
-            ax.axvline(100 * tuning.target.accuracy, color=FAINT, lw=1.0, ls="--")
-            ax.annotate(
-                f"asked: {100 * tuning.target.accuracy:g} %", (100 * tuning.target.accuracy, 0.98),
-                xycoords=("data", "axes fraction"), xytext=(4, 0), textcoords="offset points", va="top",
-                color=FAINT,
-            )  # fmt: skip
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_xlabel(f"largest deformation of a mode up to {tuning.target.up_to:g} Hz [%]")
-        least = min(100 * c.deformation for c in stable)
-        # What is a thousand times better than asked says nothing about the choice.
-        ax.set_xlim(left=max(0.7 * least, 1e-3 * place[0]))
-        ax.set_ylabel("work per simulated second [ms]")
-        ax.set_title(tuning.name, loc="left")
-        ax.legend(loc="lower left")
-    return figure
+            steps = _frontier(points)
+            along = np.repeat(steps[:, 0], 2)[1:], np.repeat(steps[:, 1], 2)[:-1]
+            marks.append(Line(*along, colour, 1.4))
+    place = 100 * tuning.winner.deformation, 1e3 * tuning.winner.cost
+    star = Dots(
+        [place[0]], [place[1]], "*", 13.0, COLOURS[3], INK, 0.8, z=5.0, label="cheapest that meets it"
+    )
+    marks.append(star)
+    if tuning.target.accuracy is not None:
+        asked = 100 * tuning.target.accuracy
+        marks.append(Across("x", asked, width=1.0, dashes=(4.0, 3.0)))
+        marks.append(Words(f"asked: {asked:g} %", (asked, 0.98), TOP, (4, 0), 9.0, FAINT, va="top"))
+    least, most = (100 * end(c.deformation for c in stable) for end in (min, max))
+    # What is a thousand times better than asked says nothing about the choice.
+    x = max(0.7 * least, 1e-3 * place[0]), 1.4 * most
+    words = f"largest deformation of a mode up to {tuning.target.up_to:g} Hz [%]"
+    axes = Axis(words, x, Log()), Axis("work per simulated second [ms]", scale=Log())
+    return to_matplotlib(Drawing((Panel(marks, *axes, tuning.name, legend="lower left"),), 7.2, 4.6))
 
 
 def _frontier(points: np.ndarray) -> np.ndarray:

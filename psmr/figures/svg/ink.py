@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 THEME = {
     "#1c2330": "ink",
-    "#000000": "ink",
     "#6b7280": "faint",
     "#8a8f98": "faint",
     "#5b6472": "faint",
     "#b9bec6": "rule",
     "#e3e5e8": "grid",
-    "#b0b0b0": "grid",
     "#ffffff": "paper",
     "#1f4e79": "blue",
     "#d1495b": "red",
@@ -25,24 +23,23 @@ THEME = {
 }
 """Colours of the figures by their names in the style sheet, where dark mode and print change them."""
 
-_NAMED = {"black": "var(--ink)", "white": "var(--paper)"}
+LIGHT = ";".join(f"--{name}:{colour}" for colour, name in reversed(THEME.items()))
+"""The same as a style, for a figure that stands in no page."""
 
 
 def colour_of(colour: str) -> str:
     """Return a colour as the page has it."""
-    return _NAMED.get(colour) or (f"var(--{THEME[colour]})" if colour in THEME else colour)
+    return f"var(--{THEME[colour]})" if colour in THEME else colour
 
 
-def stroke(colour: str, width: float, dashes: Any = None) -> str:
-    """Return the style of a line; `dashes` as in matplotlib: (offset, lengths in line widths), or ``":"``."""
-    lengths = (1.0, 1.65) if dashes == ":" else dashes[1] if isinstance(dashes, tuple) else ()
-    dashed = ",".join(f"{width * part:.2f}" for part in lengths)
-    return f"stroke:{colour_of(colour)};stroke-width:{width:g}" + (
-        f";stroke-dasharray:{dashed}" if dashed else ""
-    )
+def stroke(colour: str, width: float, dashes: Sequence[float] = ()) -> str:
+    """Return the style of a line; lengths of dashes in parts of its width."""
+    dashed = ",".join(f"{width * part:.2f}" for part in dashes)
+    style = f"fill:none;stroke:{colour_of(colour)};stroke-width:{width:g}"
+    return f"{style};stroke-dasharray:{dashed}" if dashed else style
 
 
-def filled(colour: str, alpha: float | None = None, edge: str = "none", width: float = 0.0) -> str:
+def filled(colour: str, alpha: float = 1.0, edge: str = "none", width: float = 0.0) -> str:
     """Return the style of an area."""
-    look = f"fill:{colour_of(colour)}" + ("" if alpha is None else f";fill-opacity:{alpha:g}")
-    return look + (f";{stroke(edge, width)}" if edge != "none" and width else "")
+    look = f"fill:{colour_of(colour)}" + ("" if alpha == 1.0 else f";fill-opacity:{alpha:g}")
+    return f"{look};stroke:{colour_of(edge)};stroke-width:{width:g}" if edge != "none" and width else look

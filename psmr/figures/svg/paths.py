@@ -31,8 +31,8 @@ def inside(points: Reals, left: float, top: float, right: float, bottom: float) 
     return np.column_stack([np.clip(points[:, k], *limits[k]) for k in (0, 1)])
 
 
-def mark(kind: str, x: float, y: float, size: float) -> str:
-    """Return the path of a mark of `size` points: ``"o"``, ``"s"``, ``"D"`` or ``"x"``."""
+def dot(kind: str, x: float, y: float, size: float) -> str:
+    """Return the path of a mark `size` wide; its kinds are those of `psmr.figures.chart.Dots`."""
     r = size / 2.0
     if kind == "o":
         return f"M{x - r:.2f} {y:.2f}a{r:g} {r:g} 0 1 0 {size:g} 0a{r:g} {r:g} 0 1 0 {-size:g} 0Z"
@@ -41,6 +41,10 @@ def mark(kind: str, x: float, y: float, size: float) -> str:
     if kind == "D":
         d = r * 2.0**0.5
         return f"M{x:.2f} {y - d:.2f}l{d:.2f} {d:.2f}l{-d:.2f} {d:.2f}l{-d:.2f} {-d:.2f}Z"
+    if kind == "*":
+        turns = np.arange(10) * np.pi / 5
+        size_of = np.where(np.arange(10) % 2, 0.382 * r, r)
+        return path(np.column_stack([x + size_of * np.sin(turns), y - size_of * np.cos(turns)]), closed=True)
     return f"M{x - r:.2f} {y - r:.2f}l{size:g} {size:g}M{x - r:.2f} {y + r:.2f}l{size:g} {-size:g}"
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from psmr.figures.run.canvas import styled
+from psmr.figures.chart import Drawing
 from psmr.figures.sweep import bars, curves, locus, maps
 from psmr.figures.sweep.laid_out import Layout, layout_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from psmr.sweep.swept import Swept
 
 
@@ -18,20 +18,19 @@ class Drawn(NamedTuple):
     """A figure, the name of its file, and what it shows in words."""
 
     name: str
-    figure: Figure
+    figure: Drawing
     words: str
 
 
-def figures_of(swept: Swept) -> list[Drawn]:
-    """Return the figures of a sweep; none where no point was carried out."""
-    laid = layout_of(swept)
-    if not len(laid.table):
+def figures_of(swept: Swept, units: Mapping[str, str]) -> list[Drawn]:
+    """Return the figures of a sweep with the units of what varied; none where no point was carried out."""
+    laid = replace(layout_of(swept), units=units)
+    if laid.table.empty:
         return []
-    with styled():
-        return [Drawn(*found) for found in _DRAWN[swept.sweep.measure.kind](laid)]
+    return [Drawn(*found) for found in _DRAWN[swept.sweep.measure.kind](laid)]
 
 
-def _outcomes(laid: Layout) -> list[tuple[str, Figure, str]]:
+def _outcomes(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.over is not None and laid.lines is None and not laid.grid:
         return [("outcomes", curves.outcomes(laid), "Outcome over what varied")]
     return [
@@ -39,13 +38,13 @@ def _outcomes(laid: Layout) -> list[tuple[str, Figure, str]]:
     ]
 
 
-def _clearing(laid: Layout) -> list[tuple[str, Figure, str]]:
+def _clearing(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.over is not None:
         return [("clearing-times", maps.clearing(laid), "Critical clearing times by what varied")]
     return [("clearing-times", bars.clearing(laid), "Critical clearing times, the shortest first")]
 
 
-def _damping(laid: Layout) -> list[tuple[str, Figure, str]]:
+def _damping(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.grid:
         return [("damping", maps.damping(laid), "Damping ratio of the least damped mode by two parameters")]
     if laid.over is not None and laid.lines is None:
@@ -53,7 +52,7 @@ def _damping(laid: Layout) -> list[tuple[str, Figure, str]]:
     return [("damping", bars.damping(laid), "Damping ratio of the least damped mode, the smallest first")]
 
 
-def _stability(laid: Layout) -> list[tuple[str, Figure, str]]:
+def _stability(laid: Layout) -> list[tuple[str, Drawing, str]]:
     if laid.grid:
         return [
             ("stability", maps.stability(laid), "Deformation of the dominant mode; unstable steps in red")

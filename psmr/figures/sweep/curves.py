@@ -2,67 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from psmr.figures.run.canvas import COLOURS, FAINT, new_figure
-from psmr.figures.sweep.laid_out import Layout
+from psmr.figures.chart import BLUE, FAINT, RED, Across, Axis, Dots, Drawing, Line, Mark, Panel
+from psmr.figures.scales import LINEAR, Log
+from psmr.figures.sweep.laid_out import WIDTH, Layout
 from psmr.study.criteria import Criteria
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 
-def outcomes(laid: Layout) -> Figure:
-    """Draw angle spread, lowest voltage and nadir; runs that lost synchronism in red."""
+def outcomes(laid: Layout) -> Drawing:
+    """Return angle spread, lowest voltage and nadir; runs that lost synchronism in red."""
     assert laid.over is not None
     table = laid.table.sort_values(laid.over)
-    figure = new_figure(7.2, 5.4)
-    panels = figure.subplots(3, 1, sharex=True)
-    rows = (
-        ("angle_spread", "angle spread [deg]"),
-        ("lowest_voltage", "lowest voltage [pu]"),
-        ("nadir", "nadir [Hz]"),
-    )
-    for axes, (column, words) in zip(panels, rows, strict=True):
-        _points(axes, table, laid.over, column, table["synchronism"] == "lost")
-        axes.set_ylabel(words)
-    kept = table.loc[table["synchronism"] != "lost", "angle_spread"]
-    if (table["synchronism"] == "lost").any():
-        # What fell out of step turned on without end: how far says nothing.
-        panels[0].set_ylim(0, max(Criteria.angle_deg * 1.1, 1.1 * float(kept.max() if len(kept) else 0.0)))
-        panels[0].set_title(f"{laid.title}   (red: lost synchronism)", loc="left")
-    else:
-        panels[0].set_title(laid.title, loc="left")
-    panels[-1].set_xlabel(laid.over)
-    return figure
+    lost = table["synchronism"] == "lost"
+    kept = table.loc[~lost, "angle_spread"]
+    # What fell out of step turned on without end: how far says nothing.
+    top = 1.1 * max(Criteria.angle_deg, float(kept.max() if len(kept) else 0.0))
+    x = Axis(laid.words(laid.over), Axis().ends(table[laid.over].to_numpy(dtype=float)))
+    panels = [
+        Panel(_points(table, laid.over, column, lost), x, Axis(words, limits))
+        for column, words, limits in (
+            ("angle_spread", "angle spread [deg]", (0.0, top) if lost.any() else None),
+            ("lowest_voltage", "lowest voltage [pu]", None),
+            ("nadir", "nadir [Hz]", None),
+        )
+    ]
+    title = f"{laid.title}   (red: lost synchronism)" if lost.any() else laid.title
+    return Drawing(panels, WIDTH, 5.6, title, shared=True)
 
 
-def stability(laid: Layout) -> Figure:
-    """Draw spectral radius and deformation; unstable schemes in red."""
+def stability(laid: Layout) -> Drawing:
+    """Return spectral radius and deformation; unstable schemes in red."""
     over = laid.over
     table = laid.table.assign(_place=range(len(laid.table))) if over is None else laid.table.sort_values(over)
-    figure = new_figure(7.2, 4.4)
-    upper, lower = figure.subplots(2, 1, sharex=True)
-    unstable = table["stable"] == False  # noqa: E712
-    _points(upper, table, over or "_place", "spectral_radius", unstable)
-    upper.axhline(1.0, color=FAINT, lw=0.8)
-    upper.set_ylabel("spectral radius")
-    _points(lower, table.assign(_percent=100 * table["deformation"]), over or "_place", "_percent", unstable)
-    lower.set_ylabel("deformation [%]")
-    if (table["deformation"] > 0).any():
-        lower.set_yscale("log")
-    upper.set_title(f"{laid.title}   (red: unstable)" if unstable.any() else laid.title, loc="left")
-    lower.set_xlabel(over or laid.lines or "")
-    return figure
-
-
-def _points(axes: Any, table: pd.DataFrame, over: str, column: str, bad: pd.Series) -> None:
-    once = not table[over].duplicated().any() and len(table) <= 200
-    if once:
-        axes.plot(table[over], table[column], color=COLOURS[0], lw=1.0)
-    size = 14 if once else 5
-    axes.scatter(table.loc[~bad, over], table.loc[~bad, column], s=size, color=COLOURS[0], linewidths=0)
-    axes.scatter(
-        table.loc[bad, over], table.loc[bad, column], s=size, color=COLOURS[1], linewidths=0, zorder=3
+    table["_percent"] = 100 * table["deformation"]
+    unstable, along = table["stable"] == False, over or "_place"  # noqa: E712
+    x = Axis(laid.words(over) or laid.lines or "", Axis().ends(table[along].to_numpy(dtype=float)))
+    radius = [*_points(table, along, "spectral_radius", unstable), Across("y", 1.0, FAINT, 0.8)]
+    scale = Log() if (table["_percent"] > 0).any() else LINEAR
+    shown = table[table["_percent"] > 0] if isinstance(scale, Log) else table
+    panels = (
+        Panel(radius, x, Axis("spectral radius")),
+        Panel(_points(shown, along, "_percent", unstable), x, Axis("deformation [%]", scale=scale)),
     )
+    title = f"{laid.title}   (red: unstable)" if unstable.any() else laid.title
+    return Drawing(panels, WIDTH, 4.2, title, shared=True)
+
+
+def _points(table: pd.DataFrame, over: str, column: str, bad: pd.Series) -> list[Mark]:
+    once = not table[over].duplicated().any() and len(table) <= 200
+    marks: list[Mark] = [Line(table[over], table[column], BLUE, 1.0)] if once else []
+    bad = bad[table.index]
+    for chosen, colour, z in ((~bad, BLUE, 2.0), (bad, RED, 3.0)):
+        if chosen.any():
+            rows, size = table[chosen], 4.2 if once else 2.5
+            marks.append(Dots(rows[over], rows[column], "o", size, colour, "none", z=z))
+    return marks

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,9 @@ import pandas as pd
 
 if TYPE_CHECKING:
     from psmr.sweep.swept import Swept
+
+# Inches: width of a figure, also on a narrow page; height of a row of it, and width of a letter beside it.
+WIDTH, HIGH, LETTER = 5.2, 0.19, 0.075
 
 # Most rows of a map or bars of a chart that can be read; of more the worst are shown.
 MOST_ROWS = 60
@@ -36,6 +40,8 @@ class Layout:
         Two labels that are numbers and make a grid: down and along; empty otherwise.
     left_out
         Lines that are not shown.
+    units
+        Units of the numbers that varied.
     """
 
     title: str
@@ -44,6 +50,12 @@ class Layout:
     lines: str | None
     grid: tuple[str, str] | tuple[()] = ()
     left_out: int = 0
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def words(self, label: str | None) -> str:
+        """Return what an axis says of a number that varied."""
+        unit = self.units.get(label or "")
+        return f"{label} [{unit}]" if unit else label or ""
 
 
 def layout_of(swept: Swept) -> Layout:

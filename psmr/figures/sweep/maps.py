@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.figures.run.canvas import COLOURS, FAINT, INK, new_figure
-from psmr.figures.sweep.laid_out import Layout
+from psmr.figures.chart import FAINT, INK, PANEL, RED, Axis, Cells, Drawing, Line, Mark, Panel, Reals, Words
+from psmr.figures.scales import LINEAR, Linear, Log
+from psmr.figures.sweep.laid_out import HIGH, LETTER, WIDTH, Layout
+from psmr.figures.sweep.shades import PALE_TO_DARK, parts_of, shades, strip
 from psmr.study.criteria import Criteria
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
-Reals = NDArray[np.float64]
+NOTHING = "#d5d9de"
+INCH = 72.0
 
-RED = COLOURS[1]
-NOTHING = "#e3e5e8"
-PALE = "#f4f6f8"
+# Inches below a map for its axis and its strip, and above it for title and note.
+BELOW, ABOVE = 1.0, 0.55
+# Points of a cell in which a value can be written, and of a tick.
+WRITTEN, TICK = 24.0, 30.0
 
 
-def spread(laid: Layout) -> Figure:
-    """Draw the largest angle spread, with lost synchronism in red."""
-    lost = laid.table["synchronism"] == "lost"
-    values = laid.table.assign(_bad=lost)
+def spread(laid: Layout) -> Drawing:
+    """Return the largest angle spread, with lost synchronism in red."""
+    values = laid.table.assign(_bad=laid.table["synchronism"] == "lost")
     note = f"red: lost synchronism (time in s); colour scale ends at {Criteria.angle_deg:g} deg"
     return _map(
         laid, values, "angle_spread", "largest angle spread [deg]", note,
@@ -34,8 +37,8 @@ def spread(laid: Layout) -> Figure:
     )  # fmt: skip
 
 
-def clearing(laid: Layout) -> Figure:
-    """Draw critical clearing times; above the longest one that was tried in grey."""
+def clearing(laid: Layout) -> Drawing:
+    """Return critical clearing times; above the longest one that was tried in grey."""
     values = laid.table.assign(_bad=laid.table["critical_clearing_time"] <= 0)
     return _map(
         laid, values, "critical_clearing_time", "critical clearing time [s]", "red: lost at once",
@@ -43,30 +46,25 @@ def clearing(laid: Layout) -> Figure:
     )  # fmt: skip
 
 
-def damping(laid: Layout) -> Figure:
-    """Draw the damping ratio of the least damped mode over two parameters, with the lines of 0 and 5 %."""
+def damping(laid: Layout) -> Drawing:
+    """Return the damping ratio of the least damped mode over two parameters, with the lines of 0 and 5 %."""
     table = laid.table.assign(_percent=100 * laid.table["damping_ratio"])
     table["_bad"] = table["_percent"] < 0
     _, _, grid, _ = _gridded(laid, table, "_percent")
     crossed = min(grid.shape) > 1 and bool(np.nanmin(grid) < 5 < np.nanmax(grid))
     notes = ["red: grows"] * bool(table["_bad"].any()) + ["line: 5 %"] * crossed
-    figure = _map(
-        laid, table, "_percent", "damping ratio of the least damped mode [%]", "; ".join(notes), reverse=True
-    )
-    if crossed:
-        figure.axes[0].contour(
-            np.arange(grid.shape[1]), np.arange(grid.shape[0]), grid, [5.0], colors=[INK], linewidths=1.2
-        )
-    return figure
+    words = "damping ratio of the least damped mode [%]"
+    above = _contour(grid, 5.0) if crossed else []
+    return _map(laid, table, "_percent", words, "; ".join(notes), reverse=True, above=above)
 
 
-def stability(laid: Layout) -> Figure:
-    """Draw the deformation of the dominant mode in percent, on a scale of decades, unstable steps in red."""
+def stability(laid: Layout) -> Drawing:
+    """Return the deformation of the dominant mode in percent, by decades; unstable steps in red."""
     table = laid.table.assign(_percent=(100 * laid.table["deformation"]).clip(lower=1e-8))
     table["_bad"] = table["stable"] == False  # noqa: E712
     words = "deformation of the least damped mode [%]"
     note = "red: unstable; grey: the mode is not represented"
-    return _map(laid, table, "_percent", words, note, decades=True)
+    return _map(laid, table, "_percent", words, note, scale=Log())
 
 
 def _map(
@@ -78,53 +76,53 @@ def _map(
     limits: tuple[float, float] | None = None,
     written: str | None = None,
     reverse: bool = False,
-    decades: bool = False,
-) -> Figure:
-    from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
-
+    scale: Linear | Log = LINEAR,
+    above: Sequence[Mark] = (),
+) -> Drawing:
     down, along, grid, bad = _gridded(laid, table, column)
-    letters = 0.075 * max(len(str(line)) for line in down) + 0.3
-    width, height = min(10.0, max(5.0, 0.5 * len(along))), max(1.6, 0.19 * len(down))
-    figure = new_figure(letters + width, height + 1.5)
-    # Placed by hand, in inches: the automatic layout gives up where labels are longer than a panel is wide.
-    figure.set_layout_engine("none")
-    whole = letters + width, height + 1.5
-    axes = figure.add_axes((letters / whole[0], 1.0 / whole[1], width / whole[0], height / whole[1]))
-    below = figure.add_axes((letters / whole[0], 0.4 / whole[1], 0.6 * width / whole[0], 0.1 / whole[1]))
-    shades = [PALE, "#a9c4dd", "#1f4e79"]
-    colours = LinearSegmentedColormap.from_list("shades", shades[::-1] if reverse else shades).with_extremes(
-        bad=NOTHING
-    )
-    red = LinearSegmentedColormap.from_list("red", [RED, RED])
+    beside = min(LETTER * max(len(str(line)) for line in down) + 0.4, 0.6 * WIDTH)
+    width, height = WIDTH - beside, max(1.6, HIGH * len(down))
+    whole = height + BELOW + ABOVE
     low, high = limits or _ends(grid)
-    norm = LogNorm(low, high) if decades and low > 0 else Normalize(low, high)
-    shape: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "origin": "upper"}
-    image = axes.imshow(np.ma.masked_invalid(grid), cmap=colours, norm=norm, **shape)
-    axes.imshow(np.ma.masked_where(~bad, np.ones(bad.shape)), cmap=red, **shape)
-    _ticks(axes, down, along)
-    axes.set_xlabel(laid.over or "")
-    axes.grid(False)
-    if written is not None and len(along) <= 12:
-        _write(axes, laid, table, written, (bad, norm, reverse, column), down, along)
-    if laid.grid:
-        axes.invert_yaxis()
-        axes.set_ylabel(laid.grid[0])
-    bar = figure.colorbar(image, cax=below, orientation="horizontal")
-    bar.set_label(words)
-    bar.outline.set_visible(False)
+    if isinstance(scale, Log) and not low > 0:
+        scale = LINEAR
+    colours = PALE_TO_DARK[::-1] if reverse else PALE_TO_DARK
+    parts = parts_of(grid, low, high, scale)
+    shaded = [shades(row, colours) for row in np.nan_to_num(parts)]
+    cells = [
+        [RED if bad[k, j] else NOTHING if np.isnan(grid[k, j]) else shaded[k][j] for j in range(len(along))]
+        for k in range(len(down))
+    ]
     more = f"; {laid.left_out} less severe lines not shown" if laid.left_out else ""
-    axes.set_title(f"{laid.title}\n", loc="left")
-    axes.annotate(
-        f"{note}{more}",
-        (0, 1),
-        (0, 2),
-        "axes fraction",
-        "offset points",
-        va="bottom",
-        color=FAINT,
-        fontsize=8,
+    note = textwrap.fill(f"{note}{more}", int(width / 0.062))
+    marks: list[Mark] = [Cells(cells), *above]
+    marks.append(Words(note, (0.0, 1.0), PANEL, (0, 3), colour=FAINT, va="bottom"))
+    if written is not None and width * INCH / len(along) >= WRITTEN:
+        marks += _written(laid, table, written, bad, parts, reverse, down, along)
+    y = (-0.5, len(down) - 0.5) if laid.grid else (len(down) - 0.5, -0.5)
+    panel = Panel(
+        marks,
+        Axis(
+            laid.words(laid.over),
+            (-0.5, len(along) - 0.5),
+            ticks=_ticks(along, int(width * INCH / TICK)),
+            size=8.0,
+            length=0.0,
+        ),
+        Axis(laid.words(laid.grid[0]) if laid.grid else "", y, ticks=_ticks(down, 12), size=8.0, length=0.0),
+        grid="",
+        place=(beside / WIDTH, BELOW / whole, width / WIDTH, height / whole),
     )
-    return figure
+    key = (beside / WIDTH, 0.45 / whole, 0.75 * width / WIDTH, 0.1 / whole)
+    return Drawing((panel, strip(low, high, words, key, scale, colours)), WIDTH, whole, laid.title)
+
+
+def _contour(grid: Reals, value: float) -> list[Mark]:
+    """Return the lines on which a grid has a value."""
+    from contourpy import contour_generator
+
+    found: Any = contour_generator(z=grid).lines(value)
+    return [Line(line[:, 0], line[:, 1], INK, 1.2) for line in found]
 
 
 def _ends(grid: Reals) -> tuple[float, float]:
@@ -155,33 +153,32 @@ def _gridded(
     return down, along, grid, bad
 
 
-def _ticks(axes: Any, down: Sequence[Any], along: Sequence[Any]) -> None:
-    for axis, values in ((axes.xaxis, along), (axes.yaxis, down)):
-        numbers = all(isinstance(value, float | int | np.number) for value in values)
-        every = max(1, len(values) // 12) if numbers else 1
-        axis.set_ticks(range(0, len(values), every))
-        axis.set_ticklabels([f"{v:.4g}" if numbers else str(v) for v in values[::every]], fontsize=8)
-    axes.tick_params(length=0)
+def _ticks(values: Sequence[Any], most: int) -> list[tuple[float, str]]:
+    """Return what is written at the whole numbers: every text, and of many numbers some."""
+    numbers = all(isinstance(value, float | int | np.number) for value in values)
+    every = -(-len(values) // max(most, 1)) if numbers else 1
+    return [(k, f"{v:.4g}" if numbers else str(v)) for k, v in list(enumerate(values))[::every]]
 
 
-def _write(
-    axes: Any,
+def _written(
     laid: Layout,
     table: pd.DataFrame,
     column: str,
-    shading: tuple[NDArray[np.bool_], Any, bool, str],
+    bad: NDArray[np.bool_],
+    parts: Reals,
+    reverse: bool,
     down: Sequence[Any],
     along: Sequence[Any],
-) -> None:
-    """Write a value into each place that has one, light on dark."""
-    bad, norm, reverse, shaded = shading
+) -> list[Mark]:
+    """Return a value for each place that has one, light on dark."""
     line = laid.grid[0] if laid.grid else "_line"
     if line not in table:
-        return
+        return []
     place = {value: k for k, value in enumerate(down)}
+    marks: list[Mark] = []
     for row in table[table[column].notna() & table[line].isin(down)].to_dict("records"):
         k, j = place[row[line]], along.index(row[laid.over]) if laid.over is not None else 0
-        part = float(norm(row[shaded]))
-        dark = bad[k, j] or (part < 0.4 if reverse else part > 0.6)
-        colour = "#ffffff" if dark else INK
-        axes.text(j, k, f"{row[column]:.3g}", color=colour, fontsize=7, ha="center", va="center")
+        dark = bad[k, j] or (parts[k, j] < 0.4 if reverse else parts[k, j] > 0.6)
+        look: dict[str, Any] = {"size": 7.0, "ha": "center", "va": "center", "fixed": True}
+        marks.append(Words(f"{row[column]:.3g}", (j, k), colour="#ffffff" if dark else INK, **look))
+    return marks

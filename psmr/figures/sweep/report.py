@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from psmr.base.errors import PsmrError
-from psmr.figures.run.canvas import close, save, styled
+from psmr.dae.declare.component import parameters_of
 from psmr.study.output.files import write_text
+from psmr.sweep.axes.parameter import ParameterAxis
+from psmr.sweep.axes.samples import SampleAxis
 from psmr.sweep.point_runner import PointRunner
 from psmr.sweep.words import said, shown
 
 if TYPE_CHECKING:
     from psmr.sweep.swept import Swept
+
+# Step sizes that a scheme may have.
+STEPS = ("h", "h_slow", "h_max", "h_min")
 
 # Rows of the ranked table that a page shows; all are in rows.csv.
 ROWS = 200
@@ -33,25 +39,43 @@ def write_report(swept: Swept, runner: PointRunner) -> tuple[Path, ...]:
 
     The worst runs are carried out once more, each alone, since no sweep keeps every trajectory.
     """
+    from psmr.figures.canvas import close, save
     from psmr.figures.modes.page import Picture
-    from psmr.figures.modes.render import inline_svg
+    from psmr.figures.svg.writer import svg
     from psmr.figures.sweep import figures_of
+    from psmr.figures.with_matplotlib import to_matplotlib
 
     files, pictures = [], []
-    for drawn in figures_of(swept):
-        files.append(swept.folder / f"{drawn.name}.svg")
-        save(drawn.figure, files[-1])
-        with styled():
-            pictures.append(Picture(inline_svg(drawn.figure, drawn.words), drawn.words, wide=True))
-        close(drawn.figure)
+    units = _units(swept, runner)
+    for name, drawing, words in figures_of(swept, units):
+        files.append(swept.folder / f"{name}.svg")
+        figure = to_matplotlib(drawing)
+        save(figure, files[-1])
+        close(figure)
+        pictures.append(Picture(svg(drawing, words), words))
     if len(swept.table) <= MOST_CSV:
         files.append(swept.folder / "rows.csv")
         write_text(files[-1], swept.ranked().to_csv(index=False))
     links = _worst(swept, runner)
     files += [swept.folder / link for link in links.values()]
     page = swept.folder / "sweep.html"
-    write_text(page, _page(swept, pictures, links))
+    write_text(page, _page(swept, pictures, links, units))
     return (*files, page)
+
+
+def _units(swept: Swept, runner: PointRunner) -> dict[str, str]:
+    """Return the units of the numbers that varied: of parameters as their components declare them."""
+    found = dict.fromkeys(("clearing", *(f"scheme.{h}" for h in STEPS)), "s")
+    done = swept.table.loc[swept.table["status"] == "done", "run"].tolist()
+    if done:
+        devices = runner.start(int(done[0]))[0].system.devices
+        for axis in swept.sweep.axes:
+            if isinstance(axis, ParameterAxis | SampleAxis) and not axis.factor:
+                for device in devices:
+                    declared = parameters_of(device.component)
+                    if fnmatch(device.name, axis.device) and axis.name in declared:
+                        found[f"{axis.device}.{axis.name}"] = declared[axis.name].unit
+    return found
 
 
 def _worst(swept: Swept, runner: PointRunner) -> dict[int, str]:
@@ -77,12 +101,13 @@ def _worst(swept: Swept, runner: PointRunner) -> dict[int, str]:
     return links
 
 
-def _page(swept: Swept, pictures: list[Any], links: dict[int, str]) -> str:
+def _page(swept: Swept, pictures: list[Any], links: dict[int, str], units: Mapping[str, str]) -> str:
+    from psmr.figures.modes.page import Row
     from psmr.figures.modes.render import render
 
     worst = swept.ranked()
     table = shown(worst, swept.labels, swept.sweep.measure, ROWS)
-    units = {"clearing": "s"} | {c.name: c.unit for c in swept.sweep.measure.columns}
+    units = {**units, **{c.name: c.unit for c in swept.sweep.measure.columns}}
     # The names of what was swept are those of the file; only measures are words.
     words = [name if "." in name else name.replace("_", " ") for name in table.columns]
     heads = [
@@ -91,11 +116,7 @@ def _page(swept: Swept, pictures: list[Any], links: dict[int, str]) -> str:
     ]
     left = [k for k, name in enumerate(table.columns) if not pd.api.types.is_numeric_dtype(table[name])]
     rows = [
-        {
-            "cells": [_text(value) for value in cells],
-            "mark": _mark(row),
-            "link": links.get(int(row["run"]), ""),
-        }
+        Row([_text(value) for value in cells], _mark(row), links.get(int(row["run"]), ""))
         for cells, row in zip(table.itertuples(index=False), worst.head(ROWS).to_dict("records"), strict=True)
     ]
     return render(

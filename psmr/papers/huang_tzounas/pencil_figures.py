@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from psmr.figures.run.canvas import COLOURS, FAINT, INK, new_figure, styled
+from psmr.figures.canvas import new_figure, styled
+from psmr.figures.chart import COLOURS, FAINT, INK
 from psmr.papers.huang_tzounas.setting import Setting
 from psmr.papers.huang_tzounas.sweeps import MANY, RATIOS, STEP_PAIRS, SWING, Spectrum
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psmr.figures.run.canvas import COLOURS, FAINT, INK, new_figure, styled
+from psmr.figures.canvas import new_figure, styled
+from psmr.figures.chart import COLOURS, FAINT, INK
 from psmr.papers.kuznetsov_krasnikov.systems import layer_exact
 from psmr.papers.reproduction import Results
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.figures.run.canvas import COLOURS, FAINT, INK, new_figure, styled
+from psmr.figures.canvas import new_figure, styled
+from psmr.figures.chart import COLOURS, FAINT, INK
 from psmr.papers.reproduction import Results
 from psmr.papers.shi_rojas.runs import DRAWN, T_END, reduced
 

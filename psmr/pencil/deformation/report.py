@@ -171,10 +171,10 @@ class Deformation:
         figure: Figure = draw("modes.figures.eigenvalue_map", self, ax)
         return figure
 
-    def plot_bars(self, ax: Axes | None = None) -> Figure:
-        """Return a bar for each mode; see `psmr.figures.modes.figures.deformation_bars`."""
-        check_arguments(Deformation.plot_bars, locals())
-        figure: Figure = draw("modes.figures.deformation_bars", self, ax)
+    def plot_deformations(self, ax: Axes | None = None) -> Figure:
+        """Return a dot for each mode; see `psmr.figures.modes.figures.deformation_dots`."""
+        check_arguments(Deformation.plot_deformations, locals())
+        figure: Figure = draw("modes.figures.deformation_dots", self, ax)
         return figure
 
     def __str__(self) -> str:

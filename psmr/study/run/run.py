@@ -27,7 +27,6 @@ from psmr.study.record.reintegrate import reintegrated
 from psmr.study.record.values import values_in_pieces, values_of
 from psmr.study.run.compared import Comparison, compare
 from psmr.study.run.data import RunData
-from psmr.study.run.notebook import run_html
 from psmr.study.run.points import Side, apart, between, refined, sides, with_dense_output, within_run
 from psmr.study.run.save import save_run
 from psmr.study.run.system_at import Where, linearise_at, system_at
@@ -188,7 +187,8 @@ class Run(RunData):
         save_run(self, path, transaction)
 
     def _repr_html_(self) -> str:
-        return run_html(self)
+        text: str = draw("run.notebook.run_html", self)
+        return text
 
     def values(self, names: str | Iterable[str]) -> NDArray[np.float64]:
         """Return (K, j) values of the j signals that names or patterns mean (see `frame`)."""

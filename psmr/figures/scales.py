@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,10 @@ STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 class Scale(Protocol):
-    """What a scale offers."""
+    """What a scale offers: its name in matplotlib, and whether values must be above 0."""
+
+    name: ClassVar[str]
+    only_positive: ClassVar[bool]
 
     def forward(self, values: ArrayLike) -> Reals:
         """Return where values stand, in units of the scale."""
@@ -31,6 +34,9 @@ class Scale(Protocol):
 @dataclass(frozen=True)
 class Linear:
     """Equal distances for equal differences."""
+
+    name: ClassVar[str] = "linear"
+    only_positive: ClassVar[bool] = False
 
     def forward(self, values: ArrayLike) -> Reals:
         """See `Scale`."""
@@ -53,9 +59,15 @@ class Linear:
         return [round(k * step, digits) for k in range(first, last + 1)]
 
 
+LINEAR = Linear()
+
+
 @dataclass(frozen=True)
 class Log:
     """Equal distances for equal ratios; values are above 0."""
+
+    name: ClassVar[str] = "log"
+    only_positive: ClassVar[bool] = True
 
     def forward(self, values: ArrayLike) -> Reals:
         """See `Scale`."""
@@ -75,6 +87,9 @@ class Log:
 @dataclass(frozen=True)
 class SymLog:
     """Linear up to `linear` on both sides of 0, logarithmic beyond; `share` decades long each linear side."""
+
+    name: ClassVar[str] = "symlog"
+    only_positive: ClassVar[bool] = False
 
     linear: float
     share: float = 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from psmr.figures.chart import INK
 from psmr.figures.svg.ink import colour_of
 
 # Widths of letters in parts of the font size, those of DejaVu Sans and Verdana, the widest of the faces that
@@ -57,14 +58,14 @@ def first_line(y: float, size: float, va: str, count: int) -> float:
 
 def element(
     text: str, x: float, y: float, size: float, ha: str = "left", va: str = "baseline",
-    colour: str = "", weight: str = "", style: str = "", turned: bool = False,
+    colour: str = INK, bold: bool = False, italic: bool = False, turned: bool = False, fixed: bool = False,
 ) -> str:  # fmt: skip
-    """Return the element of a text; a `turned` one is read from below."""
+    """Return the element of a text; a `turned` one is read from below, no page changes a `fixed` colour."""
     lines = text.split("\n")
     look = _ANCHORS[ha] + f"font-size:{size:g}px"
-    look += f";fill:{colour_of(colour)}" if colour and colour_of(colour) != "var(--ink)" else ""
-    look += f";font-weight:{weight}" if weight else ""
-    look += f";font-style:{style}" if style else ""
+    look += f";fill:{colour if fixed else colour_of(colour)}" if fixed or colour != INK else ""
+    look += ";font-weight:bold" if bold else ""
+    look += ";font-style:italic" if italic else ""
     turn = f' transform="rotate(-90 {x:.2f} {y:.2f})"' if turned else ""
     base = first_line(y, size, va, len(lines))
     if len(lines) == 1:

@@ -1,30 +1,21 @@
-"""The look that all figures of a study share, and how a figure becomes text or a file."""
+"""Figures of matplotlib: the look that all share, how one is made, and how it becomes a file."""
 
 from __future__ import annotations
 
+import base64
 import io
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from psmr.base.files import PICTURES, OutputTransaction, require_suffix
-from psmr.figures.modes.canvas import close as close
-from psmr.figures.modes.canvas import new_figure as new_figure
-from psmr.figures.modes.canvas import page_figure as plain_page_figure
-from psmr.figures.modes.canvas import plain_figure as plain_figure
-from psmr.figures.svg.figure import PageFigure
+from psmr.figures.chart import FAINT, GRID, INK
 from psmr.study.output.files import placed
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-# Blue and red mean slow and fast in a partition as they mean system and scheme in a deformation report; the
-# lines of a trajectory begin with the same pair. Neighbours in the list differ in lightness as well, for
-# readers who see no hue.
-COLOURS = ("#1f4e79", "#d1495b", "#2a9d6f", "#e09f3e", "#7b5ea7", "#4ea5d9", "#8a5a44", "#5b6472", "#9aa437")
-INK, FAINT, GRID, FAST, SLOW = "#1c2330", "#6b7280", "#e3e5e8", "#d1495b", "#1f4e79"
 
 STYLE: Any = {
     "font.size": 9.0,
@@ -57,11 +48,6 @@ STYLE: Any = {
 }
 
 
-def page_figure(width: float, height: float) -> PageFigure:
-    """Return an empty figure for one panel of a page, size in inches, in the look of a study."""
-    return plain_page_figure(width, height, grid=True)
-
-
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw in the common look without touching the caller's settings."""
@@ -79,10 +65,60 @@ def styled() -> Iterator[None]:
         matplotlib.interactive(after)
 
 
-def bare(axes: Axes) -> None:
-    """Take frame, ticks and grid off axes that hold a drawing."""
-    axes.set_axis_off()
-    axes.set_aspect("equal")
+def new_figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Figure:
+    """Return an empty figure, size in inches; pyplot shows it where it is loaded, a notebook once.
+
+    Without a `layout` panels are placed by hand.
+    """
+    shell = sys.modules.get("IPython")
+    in_notebook = shell is not None and hasattr(shell.get_ipython(), "kernel")
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is None and in_notebook:
+        import matplotlib.pyplot as pyplot  # type: ignore[no-redef]
+    if pyplot is not None:
+        made = {"FigureClass": _shown_once()} if in_notebook else {}
+        figure: Figure = pyplot.figure(figsize=(width, height), layout=layout, **made)
+        return figure
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Plain
+
+    plain = Plain(figsize=(width, height), layout=layout)
+    FigureCanvasAgg(plain)
+    return plain
+
+
+def close(figure: Figure) -> None:
+    """Let pyplot forget a figure that was only made for a file."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close(figure)
+
+
+def _shown_once() -> type[Figure]:
+    """Return a class of figures that a notebook shows once, also where one is the value of a cell.
+
+    At the end of a cell the notebook shows what pyplot has open, and before that the cell's value; what
+    it has shown at the end is closed, and may be shown again.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
+
+    class Shown(Figure):
+        seen = False
+
+        def _ipython_display_(self) -> None:
+            if self.seen and plt.fignum_exists(getattr(self, "number", -1)):
+                return
+            self.seen = True
+            from IPython.display import display
+
+            buffer = io.BytesIO()
+            self.savefig(buffer, format="png", bbox_inches="tight")
+            picture: dict[str, Any] = {"image/png": base64.b64encode(buffer.getvalue()).decode()}
+            display(picture, raw=True)
+
+    Shown.__name__ = Shown.__qualname__ = Figure.__name__
+    return Shown
 
 
 def save(figure: Figure, path: str | os.PathLike[str], transaction: OutputTransaction | None = None) -> None:

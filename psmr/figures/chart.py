@@ -1,0 +1,295 @@
+"""A figure as data: panels with their axes, and the marks on them.
+
+Colours are texts as matplotlib and CSS have them, lengths points, places those of the data. Two renderers
+draw a figure: `psmr.figures.svg.writer` for pages, `psmr.figures.with_matplotlib` for notebooks and files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from psmr.figures.scales import LINEAR, Scale
+
+Reals = NDArray[np.float64]
+Point = tuple[float, float]
+Frame = tuple[Literal["data", "panel"], Literal["data", "panel"]]
+"""What the two numbers of a point are: of the data, or from 0 to 1 across the panel."""
+
+DATA: Frame = ("data", "data")
+PANEL: Frame = ("panel", "panel")
+TOP: Frame = ("data", "panel")
+
+# Blue and red mean slow and fast in a partition as they mean system and scheme in a deformation report; the
+# lines of a trajectory begin with the same pair. Neighbours in the list differ in lightness as well, for
+# readers who see no hue.
+COLOURS = ("#1f4e79", "#d1495b", "#2a9d6f", "#e09f3e", "#7b5ea7", "#4ea5d9", "#8a5a44", "#5b6472", "#9aa437")
+BLUE, RED = COLOURS[:2]
+INK, FAINT, RULE, GRID, PAPER = "#1c2330", "#6b7280", "#b9bec6", "#e3e5e8", "#ffffff"
+FAST, SLOW = RED, BLUE
+
+DASHED, STITCHED = (4.0, 3.0), (3.0, 2.0)
+"""Lengths of dashes and gaps in parts of the width of a line."""
+
+NOWHERE = np.empty((0, 2))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mark:
+    """What is drawn on a panel; a larger `z` lies above, and `label` is its word in the legend."""
+
+    z: float = 2.0
+    label: str = ""
+
+    @property
+    def points(self) -> Reals:
+        """(K, 2) points of the data that limits of an axis include."""
+        return NOWHERE
+
+
+@dataclass(frozen=True, eq=False)
+class _Outline(Mark):
+    x: ArrayLike
+    y: ArrayLike
+
+    @property
+    def points(self) -> Reals:
+        """See `Mark`."""
+        return np.column_stack([np.asarray(self.x, dtype=float), np.asarray(self.y, dtype=float)])
+
+
+@dataclass(frozen=True, eq=False)
+class Line(_Outline):
+    """A line through points; what is not a number parts it."""
+
+    colour: str = BLUE
+    width: float = 1.3
+    dashes: tuple[float, ...] = ()
+    butt: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Dots(_Outline):
+    """Marks of a shape: ``"o"``, ``"s"`` (square), ``"D"`` (diamond), ``"x"`` or ``"*"``, `size` wide."""
+
+    shape: str = "o"
+    size: float = 6.0
+    fill: str = "none"
+    edge: str = BLUE
+    width: float = 1.0
+    alpha: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Area(_Outline):
+    """An area by its outline."""
+
+    fill: str = BLUE
+    alpha: float = 1.0
+    edge: str = "none"
+    width: float = 1.0
+    _: KW_ONLY
+    z: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Across(Mark):
+    """A line across the panel: at a value of x or of y."""
+
+    axis: Literal["x", "y"]
+    at: float
+    colour: str = FAINT
+    width: float = 0.7
+    dashes: tuple[float, ...] = ()
+    _: KW_ONLY
+    z: float = 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Band(Mark):
+    """A shade between two values of x."""
+
+    first: float
+    last: float
+    colour: str = RED
+    alpha: float = 0.16
+    _: KW_ONLY
+    z: float = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Words(Mark):
+    """A text at a point, moved by `shift` points to the right and up.
+
+    One on a `fixed` colour has the same colour where a page is dark; one with `paper` behind it covers lines.
+    """
+
+    text: str
+    at: Point
+    frame: Frame = DATA
+    shift: Point = (0.0, 0.0)
+    size: float = 8.0
+    colour: str = INK
+    ha: Literal["left", "center", "right"] = "left"
+    va: Literal["baseline", "bottom", "center", "top"] = "baseline"
+    italic: bool = False
+    paper: bool = False
+    fixed: bool = False
+    _: KW_ONLY
+    z: float = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Arrow(Mark):
+    """A straight line from point to point, with a head of `head` points, shortened at both ends by points.
+
+    Shorter than `least` points it is not drawn.
+    """
+
+    start: Point
+    end: Point
+    start_frame: Frame = DATA
+    colour: str = FAINT
+    width: float = 1.0
+    head: float = 0.0
+    shorter: Point = (0.0, 0.0)
+    least: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Stem(Mark):
+    """A dashed line from the upper edge of the panel up, at a value of x."""
+
+    at: float
+    height: float
+    colour: str = FAINT
+    width: float = 0.7
+
+
+@dataclass(frozen=True, eq=False)
+class Cells(Mark):
+    """Squares around the whole numbers, in rows from y = 0 on: their colours, which no page changes."""
+
+    colours: Sequence[Sequence[str]]
+    _: KW_ONLY
+    z: float = 1.0
+
+    @property
+    def points(self) -> Reals:
+        """See `Mark`."""
+        return np.array([(-0.5, -0.5), (len(self.colours[0]) - 0.5, len(self.colours) - 0.5)])
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a panel.
+
+    Attributes
+    ----------
+    label
+        The quantity with its unit.
+    limits
+        Values at both ends; None: what is drawn, with a margin.
+    scale
+        See `psmr.figures.scales`.
+    ticks
+        Values and what is written at them; None: those of the scale.
+    bold
+        Which of them are set in bold.
+    size, length
+        Of what is written, and of the ticks, in points.
+    margin
+        Part of the panel that stays free at both ends where there are no limits.
+    """
+
+    label: str = ""
+    limits: tuple[float, float] | None = None
+    scale: Scale = LINEAR
+    ticks: Sequence[tuple[float, str]] | None = None
+    bold: Sequence[int] = ()
+    size: float = 9.0
+    length: float = 3.5
+    margin: float = 0.05
+
+    def ends(self, values: Reals) -> tuple[float, float]:
+        """Return the values at both ends, where these are drawn."""
+        if self.limits is not None:
+            return self._apart(*self.limits)
+        values = values[np.isfinite(values)]
+        low, high = self._apart(*((float(values.min()), float(values.max())) if values.size else (0.0, 1.0)))
+        a, b = self.scale.forward([low, high])
+        first, last = self.scale.inverse([a - self.margin * (b - a), b + self.margin * (b - a)])
+        return float(first), float(last)
+
+    def _apart(self, low: float, high: float) -> tuple[float, float]:
+        """Return two ends that differ, around one value where both are that."""
+        if low != high:
+            return low, high
+        room = 0.1 * abs(low) if self.scale.only_positive else 0.05 * max(abs(low), 1.0)
+        return low - room, high + room
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A panel: its marks and axes.
+
+    Attributes
+    ----------
+    title
+        Above it, from its left edge on.
+    grid
+        At whose ticks there are lines: ``"xy"``, ``"x"``, ``"y"`` or none.
+    bare
+        Whether there are neither frame nor ticks.
+    equal
+        Whether a unit of x is as long as one of y.
+    legend
+        Where the labels of marks are listed: below the panel, in a corner, or nowhere.
+    place
+        Left, bottom, width and height in parts of the figure; None: as the renderer arranges panels.
+    """
+
+    marks: Sequence[Mark]
+    x: Axis = Axis()
+    y: Axis = Axis()
+    title: str = ""
+    grid: str = "xy"
+    bare: bool = False
+    equal: bool = False
+    legend: Literal["", "below", "lower right", "lower left", "upper left"] = ""
+    place: tuple[float, float, float, float] | None = None
+
+    @property
+    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The values at both ends of x and of y."""
+        drawn = np.concatenate([NOWHERE, *(mark.points for mark in self.marks)])
+        drawn = drawn[np.isfinite(drawn).all(axis=1)]
+        return self.x.ends(drawn[:, 0]), self.y.ends(drawn[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure: panels one below the other (or `across`, one beside the other), its size in inches.
+
+    Attributes
+    ----------
+    ratios
+        Heights (widths) of the panels in relation to one another; all the same where left out.
+    shared
+        Whether the panels have one axis of x, written below the last one.
+    legend
+        Whether the labels of all marks are listed below all panels.
+    """
+
+    panels: Sequence[Panel]
+    width: float
+    height: float
+    title: str = ""
+    across: bool = False
+    ratios: Sequence[float] = ()
+    shared: bool = False
+    legend: bool = False

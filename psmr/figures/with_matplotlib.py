@@ -1,0 +1,224 @@
+"""A figure drawn by matplotlib: for notebooks, files, and axes of one's own."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psmr.figures.canvas import new_figure, styled
+from psmr.figures.chart import (
+    GRID,
+    INK,
+    Across,
+    Area,
+    Arrow,
+    Axis,
+    Band,
+    Cells,
+    Dots,
+    Drawing,
+    Frame,
+    Line,
+    Mark,
+    Panel,
+    Stem,
+    Words,
+)
+from psmr.figures.scales import SymLog
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LEGENDS: dict[str, dict[str, Any]] = {
+    "lower right": {"loc": "lower right", "handlelength": 1.0},
+    "lower left": {"loc": "lower left"},
+    "upper left": {"loc": "upper left"},
+    "below": {"loc": "upper center", "ncols": 2},
+}
+
+
+def to_matplotlib(drawing: Drawing) -> Figure:
+    """Return a figure; pyplot shows it where it is loaded, a notebook once."""
+    count = len(drawing.panels)
+    placed = [panel.place for panel in drawing.panels if panel.place is not None]
+    with styled():
+        figure = new_figure(drawing.width, drawing.height, layout=None if placed else "constrained")
+        if placed:
+            axes = [figure.add_axes(place) for place in placed]
+        else:
+            shape, ratios = (1, count) if drawing.across else (count, 1), list(drawing.ratios or [1] * count)
+            how: dict[str, Any] = {"width_ratios" if drawing.across else "height_ratios": ratios}
+            axes = list(figure.subplots(*shape, sharex=drawing.shared, squeeze=False, **how).flat)
+        for ax, panel in zip(axes, drawing.panels, strict=True):
+            draw_on(ax, panel)
+            if drawing.shared and ax is not axes[-1]:
+                ax.set_xlabel("")
+        if drawing.title:
+            figure.suptitle(drawing.title, x=0.01, ha="left", fontsize=10, color=INK)
+        if drawing.legend:
+            entries = dict(
+                pair[::-1] for ax in axes for pair in zip(*ax.get_legend_handles_labels(), strict=True)
+            )
+            figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=4)
+    return figure
+
+
+def draw_on(ax: Axes, panel: Panel) -> Figure:
+    """Draw a panel on axes; return their figure."""
+    for which, axis in (("x", panel.x), ("y", panel.y)):
+        _set_axis(ax, which, axis)
+    ax.grid(False)
+    if panel.bare:
+        ax.set_axis_off()
+        ax.xaxis.set_visible(False)
+        ax.yaxis.set_visible(False)
+    elif panel.grid:
+        ax.grid(axis={"xy": "both"}.get(panel.grid, panel.grid), color=GRID, lw=0.6)  # type: ignore[arg-type]
+        ax.set_axisbelow(True)
+    if panel.equal:
+        ax.set_aspect("equal")
+    ax.spines[["top", "right"]].set_visible(False)
+    if panel.title:
+        ax.set_title(panel.title, loc="left", fontsize=10)
+    for mark in panel.marks:
+        _draw(mark, ax)
+    for tick in panel.y.bold:
+        ax.get_yticklabels()[tick].set_fontweight("bold")
+    if panel.legend:
+        figure = ax.get_figure(root=True)
+        inch = figure.get_figheight() if figure is not None else 1.0
+        below = {"bbox_to_anchor": (0.5, -0.6 / inch)} if panel.legend == "below" else {}
+        ax.legend(frameon=False, fontsize=8.5, **LEGENDS[panel.legend], **below)
+    return ax.get_figure(root=True)  # type: ignore[return-value]
+
+
+def _set_axis(ax: Any, which: str, axis: Axis) -> None:
+    """Set scale, limits, ticks and label of an axis."""
+    own = getattr(ax, f"{which}axis")
+    if axis.scale.name != "linear":
+        how = {}
+        if isinstance(axis.scale, SymLog):
+            how = {"linthresh": axis.scale.linear, "linscale": axis.scale.share}
+        getattr(ax, f"set_{which}scale")(axis.scale.name, **how)
+        # 0.1, 1, 10 in place of powers of ten.
+        own.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+    if axis.limits is not None:
+        getattr(ax, f"set_{which}lim")(*axis.limits)
+    elif axis.margin != Axis.margin:
+        ax.margins(**{which: axis.margin})
+    if axis.ticks is not None:
+        own.set_ticks(
+            [value for value, _ in axis.ticks], [text for _, text in axis.ticks], fontsize=axis.size
+        )
+    if axis.length != Axis.length:
+        ax.tick_params(axis=which, length=axis.length)
+    if axis.label:
+        getattr(ax, f"set_{which}label")(axis.label)
+
+
+def _frame(frame: Frame) -> Any:
+    """Return what matplotlib calls a frame."""
+    return tuple("data" if one == "data" else "axes fraction" for one in frame)
+
+
+def _dashes(dashes: tuple[float, ...]) -> Any:
+    return (0, dashes) if dashes else "-"
+
+
+@singledispatch
+def _draw(mark: Mark, ax: Axes) -> None:
+    raise NotImplementedError(type(mark).__name__)
+
+
+@_draw.register
+def _(mark: Line, ax: Any) -> None:
+    ax.plot(
+        mark.x, mark.y, color=mark.colour, lw=mark.width, ls=_dashes(mark.dashes), label=mark.label or None,
+        zorder=mark.z, solid_capstyle="butt" if mark.butt else "round",
+    )  # fmt: skip
+
+
+@_draw.register
+def _(mark: Dots, ax: Any) -> None:
+    ax.plot(
+        mark.x, mark.y, mark.shape, ms=mark.size, mfc=mark.fill, mec=mark.edge, mew=mark.width,
+        alpha=mark.alpha, label=mark.label or None, zorder=mark.z,
+    )  # fmt: skip
+
+
+@_draw.register
+def _(mark: Area, ax: Any) -> None:
+    look = {"lw": mark.width} if mark.edge != "none" else {"lw": 0}
+    ax.fill(
+        mark.x, mark.y, fc=mark.fill, ec=mark.edge, alpha=mark.alpha, zorder=mark.z, label=mark.label or None,
+        **look,
+    )  # fmt: skip
+
+
+@_draw.register
+def _(mark: Across, ax: Any) -> None:
+    draw = ax.axvline if mark.axis == "x" else ax.axhline
+    draw(mark.at, color=mark.colour, lw=mark.width, ls=_dashes(mark.dashes), zorder=mark.z)
+
+
+@_draw.register
+def _(mark: Band, ax: Any) -> None:
+    ax.axvspan(mark.first, mark.last, color=mark.colour, alpha=mark.alpha, lw=0, zorder=mark.z)
+
+
+@_draw.register
+def _(mark: Words, ax: Any) -> None:
+    behind = {"bbox": {"fc": "white", "ec": "none", "pad": 0.8}} if mark.paper else {}
+    ax.annotate(
+        mark.text, mark.at, xycoords=_frame(mark.frame), xytext=mark.shift, textcoords="offset points",
+        fontsize=mark.size, color=mark.colour, ha=mark.ha, va=mark.va, zorder=mark.z,
+        style="italic" if mark.italic else "normal",
+        annotation_clip=mark.frame == ("data", "data"), **behind,
+    )  # fmt: skip
+
+
+@_draw.register
+def _(mark: Arrow, ax: Any) -> None:
+    if mark.least:
+        pixels = np.diff(ax.transData.transform([mark.start, mark.end]), axis=0)[0]
+        if np.hypot(*pixels) * 72.0 / ax.get_figure(root=True).dpi <= mark.least:
+            return
+    look = {
+        "arrowstyle": "-|>" if mark.head else "-", "color": mark.colour, "lw": mark.width,
+        "shrinkA": mark.shorter[0], "shrinkB": mark.shorter[1], "mutation_scale": mark.head or 1.0,
+        "patchA": None,  # a steep line, cut at a frame around the word, would end beside another one
+    }  # fmt: skip
+    ax.annotate(
+        "", mark.end, xytext=mark.start, textcoords=_frame(mark.start_frame), arrowprops=look, zorder=mark.z,
+        annotation_clip=False,
+    )  # fmt: skip
+
+
+@_draw.register
+def _(mark: Stem, ax: Any) -> None:
+    look = {
+        "arrowstyle": "-",
+        "lw": mark.width,
+        "color": mark.colour,
+        "ls": (0, (4, 3)),
+        "shrinkA": 0,
+        "shrinkB": 0,
+    }
+    ax.annotate(
+        "", (mark.at, 1.0), xycoords=("data", "axes fraction"), xytext=(0, mark.height),
+        textcoords="offset points", arrowprops=look, annotation_clip=False,
+    )  # fmt: skip
+
+
+@_draw.register
+def _(mark: Cells, ax: Any) -> None:
+    from matplotlib.colors import to_rgba_array
+
+    colours = np.array([to_rgba_array(list(row)) for row in mark.colours])
+    limits = ax.get_xlim(), ax.get_ylim()
+    ax.imshow(colours, aspect="auto", interpolation="nearest", origin="lower", zorder=mark.z)
+    ax.set_xlim(limits[0])
+    ax.set_ylim(limits[1])
