@@ -15,7 +15,7 @@ partitioning.matching: WORST_CONDITION condition scaled
 partitioning.participation: modes
 partitioning.repair: Wish
 psmr.base.arguments: check_arguments settle_fields
-psmr.base.errors: InputError Mistakes PowerFlowError PsmrWarning SHOWN
+psmr.base.errors: Mistakes SHOWN
 psmr.base.files: OutputTransaction abridged atomic unreadable write_texts
 psmr.base.numbers: real_in whole_in
 psmr.base.optional: broken_package optional
@@ -134,7 +134,6 @@ psmr.integrate.step.validity: next_trial
 psmr.integrate.step.work: matrices
 psmr.integrate.tableaux.implicit_pairs: PAIRS
 psmr.integrate.tableaux.tableaux: COEFFICIENTS TABLEAUX tableaux_module
-psmr.network.case.case: Case
 psmr.network.case.connected_parts: connected_parts
 psmr.network.case.monitored_branches: monitored_branches
 psmr.network.case.rows: admittance

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from psmr import Case
+from psmr.errors import PowerFlowError
 from tests.internals import (
     Balance,
     BusRow,
-    Case,
     GeneratorRow,
     LineRow,
     LoadRow,
-    PowerFlowError,
     _phi,
     keeps_limits,
     power_flow,

@@ -8,17 +8,9 @@ import numpy as np
 import pytest
 
 import psmr
-from tests.internals import (
-    BusRow,
-    Case,
-    GeneratorRow,
-    InputError,
-    LineRow,
-    LoadRow,
-    PowerFlowError,
-    PsmrWarning,
-    power_flow,
-)
+from psmr import Case
+from psmr.errors import InputError, PowerFlowError, PsmrWarning
+from tests.internals import BusRow, GeneratorRow, LineRow, LoadRow, power_flow
 
 HERE = Path(__file__).parent
 POWER = (0.0, 0.0, 1.0)
