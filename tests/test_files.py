@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
 
 import pytest
 
@@ -199,7 +198,6 @@ def test_many_processes_in_one_folder(tmp_path):
             write_text(sys.argv[1], sys.argv[2] * 1000)
     """
     places = [(str(tmp_path / "same.csv"), letter) for letter in "abc"]
-    begun = time.monotonic()
     running = [
         subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), *place], stderr=subprocess.PIPE)
         for place in places
@@ -207,4 +205,3 @@ def test_many_processes_in_one_folder(tmp_path):
     assert [child.communicate()[1] for child in running] == [b"", b"", b""]
     assert (tmp_path / "same.csv").read_text() in {letter * 1000 for letter in "abc"}
     assert left(tmp_path) == ["same.csv"]
-    assert time.monotonic() - begun < 60

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import re
-import time
 import warnings
 
 import numpy as np
@@ -31,7 +30,6 @@ def outcome(folder, name, data, raw=None):
     if raw is not None:
         (folder / "case.raw").write_text(raw)
         path, options = folder / "case.raw", {"dynamics": path}
-    begun = time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PsmrWarning)
@@ -39,9 +37,6 @@ def outcome(folder, name, data, raw=None):
     except CaseError as error:
         assert re.search(r"\.(raw|dyr|m):\d+", str(error)), f"no line: {error}"  # noqa: PT017
         return False
-    finally:
-        # A whole file takes some milliseconds; damage must not make it a different problem.
-        assert time.perf_counter() - begun < 5
     check(case)
     return True
 

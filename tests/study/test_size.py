@@ -13,10 +13,8 @@ from tests.internals import size_module as sizes
 
 @pytest.mark.parametrize(("t_end", "h"), [(1e300, 0.01), (1e12, 0.01), (10.0, 1e-300), (1e4, 1e-9)])
 def test_too_many_points(system, t_end, h):
-    begun = time.process_time()
     with pytest.raises(InputError, match=r"too large: .* steps and .* points: about .* of memory.*every"):
         psmr.simulate(system, psmr.SingleRate("TM", h), t_end)
-    assert time.process_time() - begun < 1
 
 
 def test_too_long_and_too_much_for_the_disk(system, monkeypatch):
