@@ -7,7 +7,7 @@ import warnings
 from psmr.base.errors import PsmrWarning
 from psmr.files.psse.conventions import circuit_number
 from psmr.files.psse.places import Places, suffix
-from psmr.files.psse.record import PsseRecord
+from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import LineRow, ShuntRow, TransformerRow
 
 
@@ -19,7 +19,7 @@ class Lines:
     base
         System base in MVA.
     places
-        The buses, and the identifiers taken.
+        The buses.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Lines:
         """Add the row of a branch, and the shunts at its ends."""
         ends = [self._places.at(record, name) for name in ("I", "J")]
         i, j = (abs(record.whole(name)) for name in ("I", "J"))
-        ident = self._places.once(record, "CKT", "branch", *sorted((i, j)))
+        ident = name_part(record.text("CKT", "1"))
         switch = record.section == "switching device"
         status = record.one_of("STAT" if switch else "ST", (0, 1), 1)
         r, x = record.real("R", 0.0), record.real("X", 1e-4 if switch else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psmr.files.psse.dyr_loads import LoadUnit
 from psmr.files.psse.places import Places, suffix
-from psmr.files.psse.record import PsseRecord
+from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import LoadRow
 
 Parts = tuple[float, float, float]
@@ -44,7 +44,7 @@ class Loads:
     def add(self, record: PsseRecord) -> None:
         """Add the rows of a load: one, or one for each kind where its parts have opposite signs."""
         bus = self._places.at(record)
-        ident = self._places.once(record, "ID", "load", record.whole("I"))
+        ident = name_part(record.text("ID", "1"))
         status = record.one_of("STATUS", (0, 1), 1)
         powers = {name: record.real(name, 0.0) for name in ("PL", "QL", "IP", "IQ", "YP", "YQ")}
         if bus is None or not status:

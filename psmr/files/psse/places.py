@@ -1,14 +1,14 @@
-"""Where the records of a PSS/E RAW file belong: the buses that there are, and the identifiers taken."""
+"""Where the records of a PSS/E RAW file belong: the buses that there are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from psmr.files.psse.record import PsseRecord, name_part
+from psmr.files.psse.record import PsseRecord
 
 
 class Places:
-    """The records of all buses by number, and what has been found at them.
+    """The records of all buses by number.
 
     Parameters
     ----------
@@ -18,15 +18,6 @@ class Places:
 
     def __init__(self, buses: Mapping[int, PsseRecord]) -> None:
         self.buses = buses
-        self._taken: dict[tuple, PsseRecord] = {}
-
-    def once(self, record: PsseRecord, name: str, *key: object) -> str:
-        """Return an identifier after checking that no earlier record has it."""
-        ident = name_part(record.text(name, "1"))
-        first = self._taken.setdefault((*key, ident), record)
-        taken = f"is taken by line {first.line}; every {key[0]} needs its own identifier"
-        record.require(first is record, name, taken)
-        return ident
 
     def at(self, record: PsseRecord, name: str = "I") -> PsseRecord | None:
         """Return the record of a bus that is named; None where it is isolated."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
@@ -25,6 +26,7 @@ from psmr.files.energised import energised
 from psmr.files.held_voltages import agreed
 from psmr.files.psse.branches import Lines
 from psmr.files.psse.dc_lines import Drawn, two_terminal, voltage_source
+from psmr.files.psse.duplicates import last_of_each
 from psmr.files.psse.dyr import Unit, read_dyr
 from psmr.files.psse.dyr_loads import LoadRecords
 from psmr.files.psse.dyr_relays import RelayRecords
@@ -84,6 +86,7 @@ def read_raw(
         For everything the standard forbids and for what psmr cannot model; names file and line.
     """
     raw = read_sections(path, rawx)
+    raw = replace(raw, records=last_of_each(raw.records))
     mistakes = Mistakes()
     tables = _Tables(raw, skip_unknown_models, mistakes)
     generators, frequency = tables.generators, _frequency(raw.head)
@@ -184,8 +187,6 @@ class _Tables:
         return [record for (record,) in self.raw.records.get(section, ())]
 
     def _transformer(self, lines: Sequence[PsseRecord]) -> None:
-        ends = sorted(abs(lines[0].whole(name, 0)) for name in ("I", "J", "K"))
-        self._places.once(lines[0], "CKT", "branch", *ends[1 - bool(ends[0]) :])
         self._windings.add(lines)
 
     def _dc_line(self, lines: Sequence[PsseRecord]) -> None:
@@ -243,8 +244,7 @@ class _Tables:
 
     def _bus_row(self, record: PsseRecord) -> BusRow | None:
         number, kind = record.bus("I"), record.one_of("IDE", (1, 2, 3, 4), 1)
-        first = self._bus.setdefault(number, record)
-        record.require(first is record, "I", f"is taken by line {first.line}")
+        self._bus[number] = record
         kv = record.real("BASKV", 0.0)
         record.require(kv >= 0, "BASKV", "must be >= 0 (0: unknown)")
         if kind == 4:
@@ -259,7 +259,7 @@ class _Tables:
     def _shunt(self, record: PsseRecord) -> None:
         kind = "switched" if record.section == "switched shunt" else "shunt"
         bus, number = self._places.at(record), record.whole("I")
-        ident = self._places.once(record, "ID", record.section, number)
+        ident = name_part(record.text("ID", "1"))
         status = record.one_of("STATUS" if kind == "shunt" else "STAT", (0, 1), 1)
         regulating = kind == "switched" and record.whole("MODSW", 1) > 0
         g, b = record.real("GL", 0.0), record.real("BL" if kind == "shunt" else "BINIT", 0.0)
@@ -269,9 +269,9 @@ class _Tables:
 
     def _generator(self, record: PsseRecord) -> None:
         bus, number = self._places.at(record), record.whole("I")
-        ident = self._places.once(record, "ID", "generator", number)
+        ident = name_part(record.text("ID", "1"))
         status = record.one_of("STAT", (0, 1), 1)
-        mbase = record.positive("MBASE", self.base)
+        mbase = record.in_place_of_zero("MBASE", self.base)
         zr, zx = record.real("ZR", 0.0), record.real("ZX", 1.0)
         p, q = record.real("PG", 0.0), record.real("QG", 0.0)
         stepped = record.real("XT", 0.0) != 0

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 
-from psmr.base.errors import CaseError, shown
+from psmr.base.errors import CaseError, PsmrWarning, shown
 
-_FIELD = re.compile(r"\s*(?:'([^']*)'|\"([^\"]*)\"|([^,\s'\"/]+))?[ \t]*(,|/|$)?")
+_FIELD = re.compile(r"\s*(?:'((?:[^']|''|'(?=[^\s,/'\"]))*)'|\"([^\"]*)\"|([^,\s'\"/]+))?[ \t]*(,|/|$)?")
+"""A field; an apostrophe within a text is one that no separator follows, or is doubled."""
 _REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([EeDd][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
 
@@ -32,6 +34,7 @@ def split(line: str, place: str) -> list[str | None]:
         if match is None or match.end() == position:
             raise CaseError(f"{place}: a quotation mark at {line[position:][:20]!r} is not closed")
         single, double, plain, end = match.groups()
+        single = None if single is None else single.replace("''", "'")
         value = next((part for part in (single, double, plain) if part is not None), None)
         if value is not None:
             fields.append(value)
@@ -121,6 +124,14 @@ class PsseRecord:
         value = self.real(name, default)
         self.require(value > 0, name, "must be > 0")
         return value
+
+    def in_place_of_zero(self, name: str, default: float) -> float:
+        """Return a field as a number above zero; the default, with a warning, where it is zero."""
+        if self.has(name) and self.real(name) == 0:
+            what = f"{name} = {self.text(name)}: must be > 0; taken as the default {default:g}"
+            warnings.warn(f"{self.where}: {what}", PsmrWarning, stacklevel=2)
+            return default
+        return self.positive(name, default)
 
     def one_of(self, name: str, choices: Sequence[int], default: int | None = None) -> int:
         """Return a field as one of a few whole numbers."""

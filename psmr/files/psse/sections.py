@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from psmr.base.errors import CaseError
+from psmr.base.errors import CaseError, PsmrWarning
 from psmr.files.psse.raw_layout import CASE, COUNTED, LINES, VERSIONS, fields, needed, sections
 from psmr.files.psse.rawx import read_rawx
 from psmr.files.psse.record import PsseRecord, split
@@ -77,25 +78,39 @@ def read_sections(path: str | Path, rawx: bool = False) -> RawFile:
     number, line = lines[0]
     place = f"{path}:{number} (case identification)"
     head = PsseRecord(str(path), number, "case identification", CASE.split(), split(line, place))
-    head.one_of("IC", (0,), 0)
-    version = head.one_of("REV", VERSIONS, _version_of(line))
-    title = lines[1][1].strip() if len(lines) > 1 else ""
-    return RawFile(head, title, version, _cut(str(path), version, lines[3:], len(text)))
+    if head.one_of("IC", (0, 1), 0) == 1:
+        what = "IC = 1: adds to the case that PSS/E has open; read as a case of its own"
+        warnings.warn(f"{place}: {what}", PsmrWarning, stacklevel=3)
+    first = next((k for k in (1, 2) if k < len(lines) and _BUS.match(lines[k][1])), 3)
+    if first < 3:
+        what = f"must be {_TITLES[first - 1]} of text; a bus stands there, and is read as one"
+        warnings.warn(f"{path}:{lines[first][0]} (title): {what}", PsmrWarning, stacklevel=3)
+    version = head.one_of("REV", VERSIONS, _version_of(line, lines[first][1] if first < len(lines) else ""))
+    title = lines[1][1].strip() if first > 1 and len(lines) > 1 else ""
+    return RawFile(head, title, version, _cut(str(path), version, lines[first:], len(text)))
 
 
-_WRITER = re.compile(r"PSS.{0,4}E[^0-9]{0,3}([0-9][0-9])\b", re.IGNORECASE)
+_BUS = re.compile(r"\s*[0-9]{1,6}\s*,\s*'[^,]{1,14}'\s*,\s*[0-9.]+\s*,\s*[1-4]\s*,.*[0-9]")
+"""A bus from version 24 on; nothing that anybody would write as a title."""
+
+_TITLES = ("the first of two lines", "the second of two lines")
+
+_WRITER = re.compile(r"(?:PSS.{0,4}E|\b(?:REV|VER|RAW))[^0-9]{0,3}(2[39]|3[0-6])\b", re.IGNORECASE)
 
 
-def _version_of(line: str) -> int | None:
-    """Return the version of a file whose first line has no REV: the one in its comment, otherwise 23.
+def _version_of(line: str, bus: str) -> int | None:
+    """Return the version of a file whose first line has no REV: that in its comment, or what its buses say.
 
-    Up to version 30 PSS/E writes none; from 31 on it must be there.
+    Up to version 30 PSS/E writes none; from 31 on it must be there. Buses of version 23 have their names
+    behind their voltages.
     """
     comment = line.partition("/")[2]
     named = _WRITER.search(comment)
     if named:
         return int(named[1])
-    return None if comment.strip() else 23
+    if comment.strip():
+        return None
+    return 30 if re.match(r"\s*[0-9]+[\s,]*'", bus) else 23
 
 
 def _cut(
