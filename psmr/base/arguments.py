@@ -231,7 +231,9 @@ def _arguments(function: Callable[..., Any]) -> tuple[tuple[str, Kinds], ...]:
 @functools.cache
 def _fields(record: type) -> tuple[tuple[str, Kinds], ...]:
     known = [field for field in fields(record) if field.init]
-    return tuple((field.name, _kinds(_parsed(str(field.type)), {})) for field in known)
+    # A record of the user's own may have types in place of their names.
+    words = [f.type if isinstance(f.type, str) else inspect.formatannotation(f.type) for f in known]
+    return tuple((field.name, _kinds(_parsed(word), {})) for field, word in zip(known, words, strict=True))
 
 
 def _parsed(annotation: str) -> ast.expr:

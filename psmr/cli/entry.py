@@ -25,6 +25,7 @@ from psmr.cli.commands import (
     deformation,
     explain,
     modes,
+    new,
     partition,
     plot,
     reproduce,
@@ -57,6 +58,7 @@ COMMANDS = (
     tune,
     explain,
     convert,
+    new,
     reproduce,
     warmup,
 )

@@ -64,6 +64,13 @@ def case_options(
         help="how generators of one bus share reactive power: as the file stores it (default), equally, or by"
         " their ratings",
     )
+    group.add_argument(
+        "--modules",
+        nargs="+",
+        metavar="MODULE",
+        default=(),
+        help="Python modules beside the case, by name, with components of your own; they are imported",
+    )
     if start:
         group.add_argument(
             "--reactive-limits",
@@ -205,6 +212,7 @@ def case_file(arguments: argparse.Namespace) -> CaseFile:
         format=arguments.format,
         reactive=arguments.reactive or "file",
         power_flow_start=getattr(arguments, "power_flow_start", None),
+        modules=tuple(arguments.modules),
     )
 
 
@@ -220,7 +228,9 @@ _PREPARED = ("loads", "net_unmodelled", "mechanical", "start_at_limits", "reacti
 
 def check_study_options(arguments: argparse.Namespace, scheme: dict[str, Any]) -> None:
     """Raise InputError for an option that belongs to a case file, where a study is given."""
-    fields = {key: key for key in ("dynamics", "skip_unknown_models", "reactive_limits", *_PREPARED)}
+    fields = {
+        key: key for key in ("dynamics", "skip_unknown_models", "reactive_limits", "modules", *_PREPARED)
+    }
     fields["frequency"] = "frequency_hz"
     places = dict.fromkeys(scheme, "its scheme is in [scheme]")
     given = {key: getattr(arguments, key) for key in fields}

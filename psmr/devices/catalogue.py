@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
 
 from psmr.dae.declare.component import Component, Parameter, parameters_of
 from psmr.devices.loads.exponential import ExponentialLoad
@@ -23,6 +24,25 @@ def declared_in(module: object) -> Iterator[type[Component]]:
     for kind in vars(module).values():
         if isinstance(kind, type) and issubclass(kind, Component) and kind.__module__ == name and kind.role:
             yield kind
+
+
+def own_components(modules: Iterable[ModuleType]) -> dict[str, type[Component]]:
+    """Return the components of the user's own that modules have, by name; psmr's are not among them."""
+    return {
+        kind.__name__: kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, Component) and not kind.__module__.startswith("psmr.")
+    }
+
+
+def no_role(kind: type[Component]) -> str:
+    """Return the objection to a component of the user's own that does not say what it is in a plant."""
+    roles = ", ".join((*ROLES, *LOAD_ROLES, *RELAY_ROLES))
+    return (
+        f"{kind.__name__} of the module {kind.__module__} declares no role; write for instance"
+        f' role = "exciter" in the class (roles: {roles})'
+    )
 
 
 def _library() -> Mapping[str, tuple[type[Component], ...]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import CaseError, PsmrWarning
+from psmr.files.own import Own, own_of
 from psmr.files.text import STANDARD_INPUT
 from psmr.network.case.case import Case
 from psmr.network.case.checks import unlikely
@@ -31,7 +32,8 @@ class CaseFile:
 
     Attributes
     ----------
-    path, dynamics, skip_unknown_models, frequency_hz, loads, net_unmodelled, mechanical, format, reactive
+    path, dynamics, skip_unknown_models, frequency_hz, loads, net_unmodelled, mechanical, format, reactive,
+    modules
         See `read_case`.
     reactive_limits
         Whether generators keep to q_min_mvar and q_max_mvar, see `power_flow`; None: as in the solution that
@@ -40,6 +42,8 @@ class CaseFile:
         Where the power flow starts, see `power_flow`; None: at stored voltages where there are any.
     start_at_limits
         What a start beyond a limit does, see `build`.
+    folder
+        Where `modules` are; None: beside the case file.
     """
 
     path: str | Path
@@ -54,12 +58,22 @@ class CaseFile:
     format: str | None = None
     reactive: Annotated[str, REACTIVE] = AS_STORED
     power_flow_start: Annotated[str, STARTS] | None = None
+    modules: tuple[str, ...] = ()
+    folder: str | Path | None = None
 
     def read(self) -> Case:
         """Return the case."""
         case = _read(
-            *(self.path, self.dynamics, self.skip_unknown_models, self.frequency_hz),
-            *(self.net_unmodelled, self.mechanical, self.format, self.reactive),
+            self.path,
+            self.dynamics,
+            self.skip_unknown_models,
+            self.frequency_hz,
+            self.net_unmodelled,
+            self.mechanical,
+            self.format,
+            self.reactive,
+            self.modules,
+            self.folder,
         )
         _warn(case)
         return _prepared(case, self.loads, self.net_unmodelled, self.solve)
@@ -87,6 +101,7 @@ def read_case(
     mechanical: str | None = None,
     format: str | None = None,
     reactive: Annotated[str, REACTIVE] = AS_STORED,
+    modules: Iterable[str] = (),
 ) -> Case:
     """Return the checked case in a file; the suffix says the format.
 
@@ -118,6 +133,10 @@ def read_case(
         How generators that hold the voltage of one bus share its reactive power: ``"file"``, as a TOML file
         says, and otherwise as the stored solution has it, what is left by ratings; ``"equal"``; or
         ``"rating"``, in proportion to their ratings.
+    modules
+        Python modules with components of your own, ``("mine",)`` for ``mine.py`` beside the file or in the
+        current folder: a device's type, or a DYR record's model, may be one of them. They are imported. A
+        TOML file can name them itself.
 
     Raises
     ------
@@ -135,7 +154,15 @@ def read_case(
     """
     check_arguments(read_case, locals(), CaseError)
     case = _read(
-        path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format, reactive
+        path,
+        dynamics,
+        skip_unknown_models,
+        frequency_hz,
+        net_unmodelled,
+        mechanical,
+        format,
+        reactive,
+        tuple(modules),
     )
     _warn(case)
     return _prepared(case, loads, net_unmodelled)
@@ -150,8 +177,14 @@ def _read(
     mechanical: str | None,
     format: str | None,
     reactive: str,
+    modules: tuple[str, ...],
+    folder: str | Path | None = None,
 ) -> Case:
-    case = _of_format(path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format)
+    beside = (Path(folder),) if folder else tuple(Path(file).parent for file in (path, dynamics) if file)
+    own = own_of(modules, (*beside, Path()), str(path))
+    case = _of_format(
+        path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format, own
+    )
     return case if reactive == AS_STORED else replace(case, reactive=reactive)
 
 
@@ -163,6 +196,7 @@ def _of_format(
     net_unmodelled: bool,
     mechanical: str | None,
     format: str | None,
+    own: Own,
 ) -> Case:
     for given in (path, *(() if dynamics is None else (dynamics,))):
         if not os.fspath(given):
@@ -189,7 +223,7 @@ def _of_format(
         from psmr.files.psse.raw import read_raw
 
         return read_raw(
-            path, dynamics, skip_unknown_models, net_unmodelled, mechanical, rawx=suffix == ".rawx"
+            *(path, dynamics, skip_unknown_models, net_unmodelled, mechanical, suffix == ".rawx", own)
         )
     if suffix == ".m":
         from psmr.files.matpower.read import read_matpower
@@ -198,7 +232,7 @@ def _of_format(
     from psmr.files.toml.read_case import read_toml
 
     try:
-        return read_toml(path, mechanical)
+        return read_toml(path, mechanical, own)
     except CaseError as error:
         if str(path) != STANDARD_INPUT or format is not None:
             raise

@@ -18,7 +18,8 @@ from typing import Any
 import distributed
 
 from psmr.base.errors import PsmrError, PsmrWarning, StudyError
-from psmr.sweep.dispatch import MOST_LOSSES, Workers
+from psmr.base.modules import packed_modules, unpack_modules
+from psmr.sweep.dispatch import MOST_LOSSES, Workers, refuse_homeless
 from psmr.sweep.kernel_parcel import packed, unpacked
 from psmr.sweep.point_runner import Batch, PointRunner
 from psmr.version import __version__
@@ -57,6 +58,7 @@ def dask_cluster(scheduler: Any, runner: PointRunner) -> Iterator[Workers]:
         When a worker has other versions of packages on which the last digits depend.
     """
     own = isinstance(scheduler, str)
+    refuse_homeless(runner.cases)
     client = _client(scheduler) if own else scheduler
     address, name = client.scheduler.address, f"psmr-sweep-{uuid.uuid4().hex[:12]}"
     try:
@@ -122,10 +124,13 @@ class _SweepPlugin(distributed.WorkerPlugin):
     """What a worker carries points out with: cases, and compiled kernels."""
 
     def __init__(self, runner: PointRunner) -> None:
+        self.modules = packed_modules(name for case in runner.cases for name in case.modules)
+        self.modules |= packed_modules(runner.sweep.study.case.modules)
         self.parcel = zlib.compress(pickle.dumps((runner, packed())), 1)
 
     def setup(self, worker: object) -> None:
         """Unpack it on a worker."""
+        unpack_modules(self.modules)
         self.runner, kernels = pickle.loads(zlib.decompress(self.parcel))
         unpacked(kernels)
         self.parcel = b""

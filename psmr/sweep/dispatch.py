@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 
-from psmr.base.errors import PsmrError, SimulationError
+from psmr.base.errors import PsmrError, SimulationError, StudyError
+from psmr.network.case.case import Case
+from psmr.network.case.frames import devices_of
 from psmr.sweep.point_runner import Batch, PointRunner
 from psmr.sweep.store import Store
 
@@ -41,6 +43,24 @@ class Workers:
     died: type[Exception]
     attempts: int = 1
     ahead: int = 2
+
+
+def refuse_homeless(cases: Sequence[Case]) -> None:
+    """Raise StudyError for components that a notebook or script declares: other processes have not it.
+
+    Raises
+    ------
+    StudyError
+        Naming them.
+    """
+    own = {device.own for case in cases for _, device in devices_of(case) if device.own is not None}
+    names = sorted(kind.__name__ for kind in own if kind.__module__ == "__main__")
+    if names:
+        raise StudyError(
+            f"{', '.join(names)}: declared in this notebook or script, which the processes of a sweep do not"
+            ' have; move it to a file, such as mine.py, and name that: modules = ["mine"]; or sweep in this'
+            " process: workers=1"
+        )
 
 
 def dispatch(

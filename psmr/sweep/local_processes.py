@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
 from psmr.base.errors import SimulationError
-from psmr.sweep.dispatch import Workers
+from psmr.sweep.dispatch import Workers, refuse_homeless
 from psmr.sweep.point_runner import Batch, PointRunner
 
 # Processes that a pool can have on Windows.
@@ -83,6 +83,8 @@ class _Pool:
     def _begin(self) -> None:
         # A fork shares what is solved and compiled. With other threads about it is not safe.
         fork = sys.platform.startswith("linux") and threading.active_count() == 1
+        if not fork and not hasattr(sys.modules["__main__"], "__file__"):
+            refuse_homeless(self.runner.cases)  # a process that begins anew has no notebook
         self.executor = ProcessPoolExecutor(
             self.count,
             multiprocessing.get_context("fork" if fork else "spawn"),

@@ -372,7 +372,8 @@ def test_a_component_that_no_other_process_finds_is_not_saved(tmp_path):
     own = assemble([Device("here", Here, {})], start={"here.x": 0.1})
     run = psmr.simulate(own, psmr.SingleRate("TM", h=0.1), 0.2, certify=False)
     with pytest.raises(
-        InputError, match=r"cannot be saved: .*Here is defined in a script, notebook or function; move it"
+        InputError,
+        match=r"cannot be saved: .*Here is defined in a script, notebook or function, .*move Here to a file",
     ):
         run.save(tmp_path / "here.psmr")
     assert list(tmp_path.iterdir()) == []

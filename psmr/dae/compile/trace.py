@@ -69,6 +69,12 @@ class Trace:
         )
 
 
+_PARTS = (
+    "must return three tuples: derivatives, residuals, injections; one of nothing is (), one of a single"
+    " expression (x,)"
+)
+
+
 def trace(component: type[Component]) -> Trace:
     """Evaluate the equations of `component` on nodes.
 
@@ -84,6 +90,8 @@ def trace(component: type[Component]) -> Trace:
     parameters = SimpleNamespace(**{name: graph.parameter(i) for i, name in enumerate(constants)})
     try:
         parts = component.equations(graph, variables, parameters)
+        if len(parts) != 3 or any(isinstance(part, Node) for part in parts):
+            raise InputError(_PARTS)
         expressions = tuple(tuple(map(graph.node, part)) for part in parts)
     except InputError as error:
         raise InputError(f"{component.__name__}.equations: {error}") from error

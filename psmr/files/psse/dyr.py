@@ -8,16 +8,17 @@ Program Operation Manual, dynamics data input.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
-from psmr.devices.catalogue import SOURCES
+from psmr.dae.declare.component import Component
+from psmr.devices.catalogue import SOURCES, no_role
 from psmr.devices.governors import IEEEG1CC
 from psmr.devices.machines import InfiniteBus
 from psmr.files.psse.conventions import NO_MODELS, circuit_number, meant
-from psmr.files.psse.dyr_layout import ALIASES, component_for, names_of, parameters
+from psmr.files.psse.dyr_layout import ALIASES, LIBRARY, Records, parameters
 from psmr.files.psse.entries import Entry, as_load, entries
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.text import WINDOWS, read_text
@@ -68,6 +69,7 @@ def read_dyr(
     skip_unknown_models: bool = False,
     net_unmodelled: bool = False,
     others: Mapping[str, Callable[[Entry], None]] | None = None,
+    own: Iterable[type[Component]] = (),
 ) -> Iterator[GeneratorRow]:
     """Yield the generators in service with the devices that a DYR file gives them.
 
@@ -88,23 +90,28 @@ def read_dyr(
         Leave a generator without a machine as it is, without devices.
     others
         Models that are not a device of a plant, and what takes their records.
+    own
+        Components of the user's own.
 
     Raises
     ------
     CaseError
         Where the file cannot be cut into records.
     """
-    skip = _Skip(skip_unknown_models)
+    skip, records = _Skip(skip_unknown_models), LIBRARY.with_own(own)
+    bare = {kind.__name__.upper(): kind for kind in own if not kind.role}
     found: dict[tuple[int, str], dict[str, DeviceRow]] = {}
     for record in entries(str(path), read_text(path, WINDOWS)):
         entry = mistakes.attempt(as_load, record)
         if entry is None:
             continue
         taken = (others or {}).get(entry.model)
-        if taken is not None:
+        if entry.model in bare:
+            mistakes.attempt(_refuse_bare, entry, bare[entry.model])
+        elif taken is not None:
             mistakes.attempt(taken, entry)
         else:
-            mistakes.attempt(_place, entry, units, skip, found)
+            mistakes.attempt(_place, entry, records, units, skip, found)
     for entry, count in skip.unknown.values():
         also = f" ({count} records of it)" if count > 1 else ""
         mistakes.attempt(entry.refuse, also)
@@ -146,14 +153,20 @@ def read_dyr(
         yield replace(unit.row, devices=tuple(plant.values()))
 
 
+def _refuse_bare(entry: Entry, kind: type[Component]) -> None:
+    """Raise CaseError for a component of the user's own that does not say what it is."""
+    raise CaseError(f"{entry.where}: {no_role(kind)}")
+
+
 def _place(
     entry: Entry,
+    records: Records,
     units: Mapping[tuple[int, str], Unit],
     skip: _Skip,
     found: dict[tuple[int, str], dict[str, DeviceRow]],
 ) -> None:
     """Add the device of a record to the plant that it belongs to."""
-    placed = _device(entry, units, skip)
+    placed = _device(entry, records, units, skip)
     if placed is None:
         return
     key, device = placed
@@ -167,7 +180,7 @@ def _place(
 
 
 def _device(
-    entry: Entry, units: Mapping[tuple[int, str], Unit], skip: _Skip
+    entry: Entry, records: Records, units: Mapping[tuple[int, str], Unit], skip: _Skip
 ) -> tuple[tuple[int, str], DeviceRow] | None:
     """Return the device of a record and whose it is; None where it is left out."""
     head = entry.head()
@@ -177,7 +190,7 @@ def _device(
     if model in NO_MODELS:
         warnings.warn(f"{entry.where}: {model}: {NO_MODELS[model]}; left out", PsmrWarning, stacklevel=3)
         return None
-    known = None if model in ALIASES else component_for(model)
+    known = None if model in ALIASES else records.component_for(model)
     if known is None and not skip.allowed:
         first, count = skip.unknown.get(entry.name, (entry, 0))
         skip.unknown[entry.name] = first, count + 1
@@ -193,27 +206,35 @@ def _device(
             f"{entry.where}: {model}: there is no generator {ident!r} at bus {bus} in the RAW file"
             f" (at this bus: {there})"
         )
-    if model == "IEEEG1" and len(entry.words) > SECOND and entry.words[SECOND][1].strip("0.") != "":
+    own = model in records.own
+    if (
+        model == "IEEEG1"
+        and not own
+        and len(entry.words) > SECOND
+        and entry.words[SECOND][1].strip("0.") != ""
+    ):
         model = IEEEG1CC.__name__
         known = "governor", IEEEG1CC
-    values = _values(entry, model, skip, units)
+    values = _values(entry, model, records, skip, units)
     if unit.row is None or values is None:
         return None
     if unit.stepped:
         what = f"{unit.where}: has a step-up transformer of its own (XT), which psmr does not model"
         skip(what, f"make it a transformer, or {_LEAVE}")
     role, component = known
-    if model == "GENCLS" and values["h"] == 0:
+    if model == "GENCLS" and not own and values["h"] == 0:
         if values["d"]:
             what = f"D = {values['d']:g} without effect: H = 0 makes it an infinite bus"
             warnings.warn(f"{entry.where}: {model}: {what}", PsmrWarning, stacklevel=3)
         component, values = InfiniteBus, {}
     values |= {name: 0.0 for name in component.buses if values.get(name) == bus}
-    given, notes = meant(model, parameters(component, values, unit.mbase, unit.zr, unit.zx))
+    given = parameters(component, values, unit.mbase, unit.zr, unit.zx)
+    given, notes = (given, []) if own else meant(model, given)
     for note in notes:
         warnings.warn(f"{entry.where}: {model}: {note}", PsmrWarning, stacklevel=4)
     name = device_name(unit.row.name, role)
-    return (bus, ident), DeviceRow(name, role, component.__name__, given, where=entry.where)
+    kind = component.__name__
+    return (bus, ident), DeviceRow(name, role, kind, given, component if own else None, where=entry.where)
 
 
 def _place_of(record: PsseRecord, bus: float, units: Mapping[tuple[int, str], Unit]) -> float:
@@ -229,11 +250,11 @@ def _place_of(record: PsseRecord, bus: float, units: Mapping[tuple[int, str], Un
 
 
 def _values(
-    entry: Entry, model: str, skip: _Skip, units: Mapping[tuple[int, str], Unit]
+    entry: Entry, model: str, records: Records, skip: _Skip, units: Mapping[tuple[int, str], Unit]
 ) -> dict[str, float] | None:
     """Return the values of a record by the names of its parameters; None where it is left out."""
     words = entry.words[3:]
-    names = names_of(model, len(words))
+    names = records.names_of(model, len(words))
     if len(words) != len(names):
         plain = " ".join(name.lstrip("-").partition("=")[0] for name in names)
         raise CaseError(

@@ -24,6 +24,7 @@ from pathlib import Path
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
 from psmr.files.energised import energised
 from psmr.files.held_voltages import agreed
+from psmr.files.own import NONE, Own
 from psmr.files.psse.branches import Lines
 from psmr.files.psse.dc_lines import Drawn, two_terminal, voltage_source
 from psmr.files.psse.duplicates import last_of_each
@@ -63,6 +64,7 @@ def read_raw(
     net_unmodelled: bool = False,
     mechanical: str | None = None,
     rawx: bool = False,
+    own: Own = NONE,
 ) -> Case:
     """Return the case in a RAW file, with the plants of a DYR file if one is given.
 
@@ -79,6 +81,8 @@ def read_raw(
         What drives GENROU and its family; None: a power where there is a DYR file, as in PSS/E.
     rawx
         Whether the file is RAWX, PSS/E's JSON.
+    own
+        Components of the user's own.
 
     Raises
     ------
@@ -95,7 +99,10 @@ def read_raw(
         relays = RelayRecords(tables.load_units, tables.units)
         others = dict.fromkeys(loads.models(), loads.take) | relays.takers()
         generators = list(
-            read_dyr(dynamics, tables.units, mistakes, skip_unknown_models, net_unmodelled, others)
+            read_dyr(
+                *(dynamics, tables.units, mistakes, skip_unknown_models, net_unmodelled),
+                *(others, own.kinds.values()),
+            )
         )
         tables.loads = loads.applied(tables.loads)
         tables.relays = relays.rows + loads.relays
@@ -113,6 +120,7 @@ def read_raw(
         frequency_hz=frequency,
         source=str(path),
         mechanical=mechanical or (TORQUE if dynamics is None else POWER),
+        modules=own.modules,
         **{name: tuple(table) for name, table in rows.items()},  # type: ignore[arg-type]  # by name
     )
 

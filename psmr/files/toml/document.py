@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import sys
@@ -12,6 +13,7 @@ from typing import Any, NoReturn
 
 from psmr.base.errors import CaseError, InputError, Mistakes, nearest, shown
 from psmr.base.printable import in_line, steers
+from psmr.dae.declare.component import Component
 from psmr.files.text import decoded, parsed_toml
 from psmr.files.toml.fields import Field, Spec
 from psmr.files.toml.lines import Lines
@@ -43,6 +45,8 @@ class Document:
         What is raised for anything wrong.
     finite
         Whether a number must be finite; otherwise the record says which may be infinite.
+    own
+        Components of the user's own that it may name.
     """
 
     path: Path
@@ -51,6 +55,7 @@ class Document:
     error: type[InputError]
     finite: bool
     text: str = ""
+    own: Mapping[str, type[Component]] = dataclasses.field(default_factory=dict)
 
     def where(self, table: TablePath = (), key: str | None = None) -> str:
         """Return file, line and table for a message."""

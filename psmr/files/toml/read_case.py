@@ -9,6 +9,7 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     name = "two buses"
     base_mva = 100.0
     frequency_hz = 60.0
+    modules = ["mine"]         # Python modules beside this file (mine.py) with components of your own
     mechanical = "torque"      # what drives GENROU, GENSAL, GENROE, GENSAE: "torque" (also when left out),
                                # or "power", PSS/E's convention
 
@@ -66,12 +67,14 @@ named, they are called G1, AVR1, GOV1, PSS1, EC1, PPC1 for the generator G1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import CaseError, Mistakes, nearest, shown
 from psmr.dae.declare.component import Component
-from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES
+from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES, no_role
+from psmr.files.own import NONE, Own, own_of
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import Field, Spec, specification
 from psmr.files.toml.lines import Path as TablePath
@@ -131,8 +134,10 @@ _LOAD_MODELS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def read_toml(path: str | Path, mechanical: str | None = None) -> Case:
+def read_toml(path: str | Path, mechanical: str | None = None, own: Own = NONE) -> Case:
     """Return the case in a TOML file; `mechanical` stands in for what its head says.
+
+    Components of the user's own are `own` and those of the modules that the head names, beside the file.
 
     Raises
     ------
@@ -141,14 +146,17 @@ def read_toml(path: str | Path, mechanical: str | None = None) -> Case:
         field, and for everything that `Case` objects to; the message names file, line, table, field and
         value.
     """
-    return case_of(read_document(path, CaseError, finite=False), mechanical, source=str(path))
+    return case_of(read_document(path, CaseError, finite=False), mechanical, str(path), own)
 
 
-def case_of(document: Document, mechanical: str | None = None, source: str = "") -> Case:
+def case_of(document: Document, mechanical: str | None = None, source: str = "", own: Own = NONE) -> Case:
     """Return the case in a document; see `read_toml`."""
     head = document.head(FORMAT, VERSION, _HEAD, ROWS)
     if mechanical:
         head["mechanical"] = mechanical
+    named = own_of(head.get("modules", ()), (document.path.parent,), document.where((), "modules"))
+    head["modules"] = tuple(dict.fromkeys((*named.modules, *own.modules)))
+    document = replace(document, own={**named.kinds, **own.kinds})
     mistakes = Mistakes()
     rows: dict[str, Any] = {part: _rows(document, name, mistakes) for name, (part, _) in ROWS.items()}
     mistakes.finish()
@@ -211,14 +219,33 @@ def _device(
     if "type" not in given:
         known = ", ".join(component.__name__ for component in kinds)
         document.fail(f"type is missing; a {role} can be: {known}", place)
-    own = ("type", "name") if role in ROLES else ("type",)
-    texts = {key: value for key, value in given.items() if key in own}
-    values = {"name": name} | document.values(place, texts, dict.fromkeys(own, Field((str,))))
-    parameters = {key: value for key, value in given.items() if key not in own}
+    words = ("type", "name") if role in ROLES else ("type",)
+    texts = {key: value for key, value in given.items() if key in words}
+    values = {"name": name} | document.values(place, texts, dict.fromkeys(words, Field((str,))))
+    own = _own(document, place, role, kinds, values["type"])
+    parameters = {key: value for key, value in given.items() if key not in words}
     # What the row says of a wrong parameter says more, but a whole number may be longer than it can take.
     whole = {key: value for key, value in parameters.items() if type(value) is int}
     parameters |= document.values(place, whole, dict.fromkeys(whole, Field((float,))))
-    return DeviceRow(role=role, parameters=parameters, where=document.where(place), **values)
+    return DeviceRow(role=role, parameters=parameters, own=own, where=document.where(place), **values)
+
+
+def _own(
+    document: Document, place: TablePath, role: str, kinds: Sequence[type[Component]], name: str
+) -> type[Component] | None:
+    """Return the component of the user's own that a device's type names; None for one of psmr's."""
+    own = document.own.get(name)
+    if own is None:
+        known = [kind.__name__ for kind in (*document.own.values(), *kinds) if kind.role == role]
+        if document.own and name not in known:
+            words = f"type = {shown(name)}: there is no {role} of this name{nearest(name, known)}"
+            document.fail(f"{words}; known: {', '.join(known)}", place, "type")
+    elif not own.role:
+        document.fail(no_role(own), place, "type")
+    elif own.role != role:
+        words = f"type = {name!r}: is a {own.role} (the role that its class declares) and no {role}"
+        document.fail(words, place, "type")
+    return own
 
 
 def _generator(document: Document, table: TablePath, row: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ _WORKED_OUT = ("name", "rating_mva")
 def toml_text(case: Case) -> str:
     """Return a case as TOML; what has its default is left out, and reading it gives the same case."""
     parts = [
-        _pairs(
+        toml_pairs(
             {
                 "format": FORMAT,
                 "version": VERSION,
@@ -27,12 +27,13 @@ def toml_text(case: Case) -> str:
                 "frequency_hz": case.frequency_hz,
                 "mechanical": case.mechanical,
                 **({} if case.reactive == AS_STORED else {"reactive": case.reactive}),
+                **({"modules": case.modules} if case.modules else {}),
             }
         )
     ]
     for header, (part, _) in ROWS.items():
         for row in getattr(case, part):
-            parts.append(f"[[{header}]]\n{_pairs(_fields(header, row))}")
+            parts.append(f"[[{header}]]\n{toml_pairs(_fields(header, row))}")
             if isinstance(row, GeneratorRow):
                 parts += [
                     _device("generator", device, device_name(row.name, device.role)) for device in row.devices
@@ -78,10 +79,11 @@ def _device(table: str, device: DeviceRow, name: str, key: str = "") -> str:
     component = device.component
     whole = {*component.structural, *component.buses}
     given = {k: int(x) if k in whole else x for k, x in device.parameters.items()}
-    return f"[{table}.{key or device.role}]\n{_pairs(values | given)}"
+    return f"[{table}.{key or device.role}]\n{toml_pairs(values | given)}"
 
 
-def _pairs(values: Mapping[str, Any]) -> str:
+def toml_pairs(values: Mapping[str, Any]) -> str:
+    """Return keys and values as lines of TOML."""
     return "".join(f"{key} = {_value(value)}\n" for key, value in values.items())
 
 

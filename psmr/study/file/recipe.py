@@ -29,15 +29,23 @@ class Recipe:
         None for a scheme without fast and slow variables.
     kind
         ``"single"``, ``"multirate"``, ``"slow-manifold"``, ``"smes"``, ``"arc-length"``, ``"variable"`` or
-        ``"adaptive"``. Default: single rate without a split, multirate with one.
+        ``"adaptive"``, or the name of `own`. Default: single rate without a split, multirate with one.
+    own
+        A scheme of the user's own.
     """
 
     choices: Mapping[str, Any] = field(default_factory=dict)
     split: Split | None = None
     kind: str = ""
+    own: type[Scheme] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", self.kind or ("single" if self.split is None else "multirate"))
+
+    @property
+    def made(self) -> type[Scheme]:
+        """The class of the scheme."""
+        return self.own or scheme_class(self.kind)
 
     def scheme(self, linear: LinearDae, stage: Callable[[str], None] | None = None) -> Scheme:
         """Return the scheme for a system.
@@ -54,14 +62,14 @@ class Recipe:
             if self.split is not None:
                 checked = self.choices if self.kind == "multirate" else None
                 choices["split"] = self.split.of(linear, checked, stage)
-            return scheme_class(self.kind).chosen(choices, linear)
+            return self.made.chosen(choices, linear)
         except PartitionError as error:
             raise SchemeError(str(error)) from error
 
     def check(self) -> None:
         """Raise SchemeError now for choices that no system would make right."""
         split = {} if self.split is None else {"split": _anonymous()}
-        scheme_class(self.kind).check_choices({**split, **self.choices})
+        self.made.check_choices({**split, **self.choices})
 
 
 def _anonymous() -> Partition:

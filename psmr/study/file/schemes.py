@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Iterable
 from dataclasses import fields
+from types import ModuleType
 
 from psmr.files.toml.fields import Spec, specification
 from psmr.integrate.schemes.scheme import Scheme
@@ -30,9 +32,23 @@ def scheme_class(kind: str) -> type[Scheme]:
     return found
 
 
-@functools.cache
-def scheme_fields(kind: str) -> Spec:
-    """Return the fields of a study file's table of a type, with those of the split where it needs one."""
-    made = scheme_class(kind)
+def fields_of(made: type[Scheme]) -> Spec:
+    """Return the fields of a study file's table for a scheme, with those of the split where it needs one."""
     split = SPLIT if "split" in {field.name for field in fields(made)} else {}  # type: ignore[arg-type]
     return {**split, **specification(*made.makers(), without=("linear", "split"))}
+
+
+@functools.cache
+def scheme_fields(kind: str) -> Spec:
+    """Return the fields of a study file's table of a type of `HOMES`."""
+    return fields_of(scheme_class(kind))
+
+
+def own_schemes(modules: Iterable[ModuleType]) -> dict[str, type[Scheme]]:
+    """Return the schemes of the user's own that modules have, by name; psmr's are not among them."""
+    return {
+        kind.__name__: kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, Scheme) and not kind.__module__.startswith("psmr.")
+    }

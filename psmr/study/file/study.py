@@ -5,6 +5,7 @@
     format = "psmr-study"
     version = 1
     case = "wscc9.toml"            # beside this file; with a .raw file, dynamics = "wscc9.dyr"
+    modules = ["mine"]             # Python modules beside this file with components and schemes of your own
 
     [scheme]                       # left out: a variable step with tolerance 1e-4
     type = "multirate"
@@ -36,17 +37,19 @@ from typing import Annotated, Any, TypeVar
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, Mistakes, SchemeError, StudyError, nearest, placed, shown
+from psmr.base.modules import load_modules
 from psmr.files.read import CaseFile
 from psmr.files.text import STANDARD_INPUT
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import specification
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import USUAL as USUAL_CRITERIA
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
 from psmr.study.events import Event
 from psmr.study.file.recipe import Recipe
-from psmr.study.file.schemes import HOMES, SPLIT, scheme_fields
+from psmr.study.file.schemes import HOMES, SPLIT, fields_of, own_schemes, scheme_fields
 from psmr.study.file.split import Split
 from psmr.study.file.tables import CRITERIA, EVENTS, HEAD, MONITORS, RECORD, SIMULATION
 from psmr.study.record.record import Record
@@ -183,7 +186,14 @@ def study_of(
             if table in document.content:
                 words = f"{table}s need a run; add [simulation] with t_end"
                 mistakes.attempt(document.fail, words, (table, 0))
-    recipe = mistakes.attempt(_recipe, document)
+    schemes: Mapping[str, type[Scheme]] = {}
+    if head and "modules" in head:
+        head["folder"] = document.path.parent
+        folders = document.path.parent, Path()
+        schemes = (
+            mistakes.attempt(_own_schemes, head["modules"], folders, document.where((), "modules")) or {}
+        )
+    recipe = mistakes.attempt(_recipe, document, schemes)
     criteria = mistakes.attempt(_criteria, document)
     output = None if "output" in without else mistakes.attempt(_output, document)
     mistakes.finish()
@@ -259,7 +269,15 @@ def _head(document: Document, format: str, version: int, beside: tuple[str, ...]
     return head
 
 
-def _recipe(document: Document) -> Recipe:
+def _own_schemes(names: tuple[str, ...], folders: tuple[Path, ...], where: str) -> dict[str, type[Scheme]]:
+    """Return the schemes in modules of the user's own."""
+    try:
+        return own_schemes(load_modules(names, folders, where))
+    except InputError as error:
+        raise StudyError(str(error)) from error
+
+
+def _recipe(document: Document, own: Mapping[str, type[Scheme]]) -> Recipe:
     place = ("scheme",)
     given = document.table("scheme") or {}
     if given.get("type") == "self-adjusting":
@@ -271,14 +289,14 @@ def _recipe(document: Document) -> Recipe:
         )
     # With nothing said but a tolerance the steps follow the error.
     usual = "type" not in given and given.keys() <= scheme_fields(USUAL).keys()
-    kind = USUAL if usual else document.choice(place, given, HOMES)
-    spec = scheme_fields(kind)
+    kind = USUAL if usual else document.choice(place, given, (*HOMES, *own))
+    spec = fields_of(own[kind]) if kind in own else scheme_fields(kind)
     values = document.values(place, _beside_type(given), spec)
     try:
         split = None
         if spec.keys() >= SPLIT.keys():
             split = Split(**{key: values.pop(key) for key in SPLIT if key in values})
-        recipe = Recipe(values, split, kind)
+        recipe = Recipe(values, split, kind, own.get(kind))
         recipe.check()
     except SchemeError as error:
         # An error that begins with a field is said at its line.

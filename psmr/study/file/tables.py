@@ -26,7 +26,7 @@ from psmr.study.record.record import Record
 
 HEAD: Spec = {
     "name": Field((str,)),
-    **specification(CaseFile, without=("format",), called={"path": "case"}),
+    **specification(CaseFile, without=("format", "folder"), called={"path": "case"}),
     # Its choices come with the engine, which reading a case does not need.
     "start_at_limits": Field((str,), among=CHOICES),
 }

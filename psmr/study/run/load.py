@@ -19,6 +19,7 @@ import numpy as np
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, PsmrError, PsmrWarning
 from psmr.base.files import unreadable
+from psmr.base.modules import load_modules, source_of
 from psmr.dae.system.validate_tables import first_invalid_table
 from psmr.files.text import require_file
 from psmr.study.detectors.finding import Stop
@@ -37,7 +38,8 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:
     path
         The file.
     modules
-        Names of modules of your own whose components, events or schemes the run has; they are imported.
+        Names of modules of your own whose components, events or schemes the run has. They are imported: from
+        the run's folder, the current one or that where they were as it was saved, or as they are installed.
 
     Raises
     ------
@@ -47,7 +49,7 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:
     Warns
     -----
     PsmrWarning
-        For a file that another version of psmr wrote.
+        For a file that another version of psmr wrote, and for a module that has changed since.
     """
     check_arguments(load_run, locals())
     from psmr.version import __version__
@@ -64,6 +66,7 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:
             f"{place}: a run of version {version!r}, written by psmr {writer}; this psmr reads version "
             f"{VERSION}; run the study again"
         )
+    _import(place, tuple(modules), head.get("modules", {}))
     other = "" if writer == __version__ else f"psmr {writer} wrote it, this is {__version__}"
     try:
         with _readable(place) as file:
@@ -81,6 +84,24 @@ def load_run(path: str | os.PathLike[str], modules: Iterable[str] = ()) -> Run:
             stacklevel=2,
         )
     return run
+
+
+def _import(place: Path, modules: tuple[str, ...], known: Any) -> None:
+    """Import the modules that may be; `known` says where those of the run were, and their digests then."""
+    known = known if isinstance(known, dict) else {}
+    for name in modules:
+        then = known.get(name)
+        then = then if isinstance(then, dict) else {}
+        file = Path(str(then.get("file", "")))
+        home = file.parents[1] if file.name == "__init__.py" else file.parent
+        load_modules((name,), (place.parent, Path(), home), str(place))
+        if then and source_of(name).get("digest") != then.get("digest"):
+            warnings.warn(
+                f"{place}: {name} is not as it was when the run was saved; its points are as they were, what"
+                " is computed from them is as the module says now",
+                PsmrWarning,
+                stacklevel=3,
+            )
 
 
 @contextmanager

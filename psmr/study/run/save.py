@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from typing import Any
 
 import numpy as np
 
 from psmr.base.errors import InputError
 from psmr.base.files import RUNS, OutputTransaction, require_suffix
+from psmr.base.modules import source_of
 from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
 from psmr.study.run.serialise import Encoder
@@ -40,7 +42,9 @@ def save_run(
         body = encoder.encode(run)
     except InputError as error:
         raise InputError(f"the run cannot be saved: {error}") from error
-    head = {"format": FORMAT, "version": VERSION, "psmr": __version__, "name": run.name}
+    head: dict[str, Any] = {"format": FORMAT, "version": VERSION, "psmr": __version__, "name": run.name}
+    if encoder.modules:
+        head["modules"] = {name: source_of(name) for name in sorted(encoder.modules)}
     with (
         placed(path, transaction) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as file,

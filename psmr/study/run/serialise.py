@@ -56,6 +56,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
+        self.modules: set[str] = set()  # other than psmr's, whose classes it holds
         self._met: dict[int, int] = {}
         self._alive: list[Any] = []  # so that no number of an object is given twice
 
@@ -102,7 +103,7 @@ class Encoder:
             return {"partition": [self.encode(part) for part in value.__reduce__()[1]]}
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             state = {item.name: self.encode(getattr(value, item.name)) for item in dataclasses.fields(value)}
-            return {"object": _named(kind), "fields": state}
+            return {"object": self._named(kind), "fields": state}
         raise InputError(
             f"it holds a {kind.__module__}.{kind.__qualname__}, which no file can keep; a dataclass "
             "in a module of its own can be kept"
@@ -118,26 +119,29 @@ class Encoder:
 
     def _class(self, component: type[Component] | Origin) -> dict[str, Any]:
         if not isinstance(component, Origin):
-            return {"class": _named(component)}
+            return {"class": self._named(component)}
         maker = component.maker.__name__
         choices = [self.encode(choice) for choice in component.choices]
         return {"made": maker, "of": self._class(component.component), "choices": choices}
 
+    def _named(self, kind: type) -> list[str]:
+        """Return module and name of a class that another process finds by them.
 
-def _named(kind: type) -> list[str]:
-    """Return module and name of a class that another process finds by them.
-
-    Raises
-    ------
-    InputError
-        For a class that is not defined at the top level of a module.
-    """
-    if kind.__module__ == "__main__" or "." in kind.__qualname__:
-        raise InputError(
-            f"{kind.__qualname__} is defined in a script, notebook or function; move it to a module that can "
-            "be imported"
-        )
-    return [kind.__module__, kind.__qualname__]
+        Raises
+        ------
+        InputError
+            For a class that is not defined at the top level of a module.
+        """
+        if kind.__module__ == "__main__" or "." in kind.__qualname__:
+            raise InputError(
+                f"{kind.__qualname__} is defined in a script, notebook or function, which no other process"
+                " finds: such a run stays in this one, where it can be plotted, and its report and tables be"
+                f" written; to save it or to sweep it on several processes, move {kind.__qualname__} to a"
+                ' file, such as mine.py, and name that: modules = ["mine"]'
+            )
+        if not OWN.fullmatch(kind.__module__):
+            self.modules.add(kind.__module__)
+        return [kind.__module__, kind.__qualname__]
 
 
 class Damaged(Exception):

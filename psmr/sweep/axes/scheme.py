@@ -8,7 +8,7 @@ from typing import ClassVar
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError, StudyError, nearest
 from psmr.study.file.recipe import Recipe
-from psmr.study.file.schemes import scheme_fields
+from psmr.study.file.schemes import fields_of
 from psmr.sweep.axes.axis import SCHEME, Base, check_distinct, take_numbers, take_texts
 from psmr.sweep.variation import Points, Value, Variation
 
@@ -77,7 +77,7 @@ def recipe_with(recipe: Recipe, choices: tuple[tuple[str, Value], ...]) -> Recip
         whole = isinstance(value, float) and value.is_integer() and field in WHOLE_NUMBERS
         changed[field] = int(value) if whole else value
     found = replace(recipe, choices=changed)
-    known = scheme_fields(recipe.kind)
+    known = fields_of(recipe.made)
     for field, _ in choices:
         if field not in known:
             raise StudyError(f"scheme {recipe.kind} has no field {field!r}{nearest(field, known)}")

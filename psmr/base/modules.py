@@ -1,0 +1,178 @@
+"""Modules of the user's own, found beside the file that names them.
+
+A module is imported under its own name, with its folder on Python's path, so that the processes of a sweep
+and `psmr.load_run` find the same classes. What was changed since it was imported is imported anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import linecache
+import sys
+import traceback
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+
+from psmr.base.errors import InputError, nearest, shown
+
+_DIGEST = "__psmr_digest__"
+"""The attribute that keeps what the source of a module of the user's was when it was imported."""
+
+
+def load_modules(names: Iterable[str], folders: Iterable[Path], where: str) -> tuple[ModuleType, ...]:
+    """Return modules by their names, ``mine`` for ``mine.py`` or the package ``mine``, imported.
+
+    Parameters
+    ----------
+    names
+        The names.
+    folders
+        Where they may be, looked through in this order; a module that is in none of them is one that is
+        installed.
+    where
+        The file and line, or the argument, that names them.
+
+    Raises
+    ------
+    InputError
+        For a name that is none, a module that is not there, one whose name another one has, and one that
+        does not import: with its own error and its line.
+    """
+    looked = tuple(dict.fromkeys(Path(folder).resolve() for folder in folders))
+    return tuple(_load(name, looked, where) for name in names)
+
+
+def _load(name: str, folders: tuple[Path, ...], where: str) -> ModuleType:
+    if name.endswith(".py") or not all(part.isidentifier() for part in name.split(".")):
+        stem = Path(name).stem
+        hint = f'; write "{stem}"' if stem.isidentifier() else ""
+        raise InputError(
+            f"{where}: modules: {shown(name)}: must be the name of a module, as import takes it{hint}"
+        )
+    path = next((found for folder in folders if (found := _in_folder(name, folder))), None)
+    if path is None:
+        return _installed(name, folders, where)
+    there = sys.modules.get(name)
+    source = path.read_bytes()
+    if there is not None and _file_of(there) == path and _digest(source) == getattr(there, _DIGEST, ""):
+        return there
+    ours = there is None or hasattr(there, _DIGEST) or _file_of(there) == path
+    if name in sys.stdlib_module_names or not ours:
+        of = "Python has a module of this name" if name in sys.stdlib_module_names else f"{there} is loaded"
+        raise InputError(f"{where}: modules: {path}: {of}; rename the file, and what names it")
+    if there is not None and not hasattr(there, _DIGEST):
+        # The program's own import of the same file: its classes are meant.
+        setattr(there, _DIGEST, _digest(source))
+        return there
+    return _imported(name, path, source, where)
+
+
+def _imported(name: str, path: Path, source: bytes, where: str) -> ModuleType:
+    """Import a module from its source; a compiled copy of it may be older by less than its time shows."""
+    package = path.name == "__init__.py"
+    folder = str(path.parent.parent if package else path.parent)
+    if folder in sys.path:
+        sys.path.remove(folder)
+    sys.path.insert(0, folder)
+    for old in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
+        del sys.modules[old]
+    importlib.invalidate_caches()
+    inside = [str(path.parent)] if package else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=inside)
+    assert spec is not None
+    try:
+        return _run(importlib.util.module_from_spec(spec), source, str(path))
+    except (Exception, SystemExit) as error:
+        raise InputError(
+            f"{path}:{line_of(error, path)}: {type(error).__name__}: {_words(error)}; {where} names this"
+            " module, which must import"
+        ) from error
+
+
+def _run(module: ModuleType, source: bytes, path: str) -> ModuleType:
+    """Carry out the source of a new module and return it; it is among the imported ones if that succeeds."""
+    sys.modules[module.__name__] = module
+    linecache.checkcache(path)
+    try:
+        exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+    except BaseException:
+        del sys.modules[module.__name__]
+        raise
+    setattr(module, _DIGEST, _digest(source))
+    return module
+
+
+def packed_modules(names: Iterable[str]) -> dict[str, tuple[str, bytes]]:
+    """Return file and source of imported modules of the user's own, for machines that have no such files.
+
+    Packages are not among them: what is more than a file has to be installed there.
+    """
+    files = {name: _file_of(sys.modules[name]) for name in names if hasattr(sys.modules.get(name), _DIGEST)}
+    return {
+        name: (str(path), path.read_bytes())
+        for name, path in files.items()
+        if path is not None and path.name != "__init__.py"
+    }
+
+
+def unpack_modules(parcel: Mapping[str, tuple[str, bytes]]) -> None:
+    """Import the modules of `packed_modules` from their sources."""
+    for name, (path, source) in parcel.items():
+        if getattr(sys.modules.get(name), _DIGEST, "") != _digest(source):
+            _run(ModuleType(name), source, path)
+
+
+def _installed(name: str, folders: tuple[Path, ...], where: str) -> ModuleType:
+    try:
+        found = importlib.import_module(name)
+        if not hasattr(found, _DIGEST):  # otherwise it is one from another folder
+            return found
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise InputError(f"{where}: modules: {name}: {error}") from error
+    except Exception as error:
+        raise InputError(f"{where}: modules: {name}: {type(error).__name__}: {error}") from error
+    there = [path.stem for folder in folders if folder.is_dir() for path in folder.glob("*.py")]
+    listed = " or ".join(map(str, folders))
+    raise InputError(
+        f"{where}: modules: there is no {name}.py in {listed}{nearest(name, there)}, and no installed module"
+        f" {name}; put the file there"
+    )
+
+
+def _in_folder(name: str, folder: Path) -> Path | None:
+    """Return the file of a module in a folder; None where there is none."""
+    places = (folder / f"{name}.py", folder / name / "__init__.py")
+    return next((place for place in places if place.is_file()), None)
+
+
+def _file_of(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return Path(file).resolve() if file else None
+
+
+def line_of(error: BaseException, path: Path) -> int:
+    """Return the line of a file at which an error arose; the first where that is not known."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return error.lineno or 1
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    return (frames[-1].lineno if frames else None) or 1
+
+
+def _words(error: BaseException) -> str:
+    return error.msg if isinstance(error, SyntaxError) else str(error)
+
+
+def _digest(source: bytes) -> str:
+    return hashlib.sha256(source).hexdigest()
+
+
+def source_of(name: str) -> dict[str, str]:
+    """Return the file of an imported module and the digest of its source; empty where it has none."""
+    path = _file_of(sys.modules[name]) if name in sys.modules else None
+    if path is None or not path.is_file():
+        return {}
+    return {"file": str(path), "digest": _digest(path.read_bytes())}

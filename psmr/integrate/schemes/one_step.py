@@ -1,0 +1,73 @@
+"""A scheme of one's own with one step size: a record of its choices and the program of its step."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Self
+
+from psmr.base.arguments import settle_fields
+from psmr.base.errors import SchemeError
+from psmr.integrate.schemes.choices import NEWTON_WORDS, NEWTONS, Newton, choice, newton_tolerance, positive
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.step.program import NEW as NEW
+from psmr.integrate.step.program import NOW as NOW
+from psmr.integrate.step.program import Program as Program
+from psmr.integrate.step.program import Rate as Rate
+from psmr.integrate.step.program import Stage as Stage
+
+
+@dataclass(frozen=True, repr=False)
+class OneStep(Scheme):
+    """A one-step scheme: a subclass adds its choices as fields and writes `program`.
+
+    Simulator, pencil, certificate and `psmr explain` all work from that program. A subclass is a frozen
+    dataclass, too; see docs/your-own-component.md.
+
+    Attributes
+    ----------
+    h
+        Step size in s.
+    newton, tolerance
+        How stages are solved, as for `psmr.SingleRate`.
+
+    Raises
+    ------
+    SchemeError
+        For a value out of range, or a field that is not of its type.
+    """
+
+    h: float
+    newton: Newton = "dishonest"
+    tolerance: float = 1e-10
+
+    split: ClassVar[None] = None
+    ratio: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        settle_fields(self, SchemeError)
+        choice("newton", self.newton, NEWTONS)
+        positive("h", self.h, "s")
+        newton_tolerance(self.tolerance)
+
+    @property
+    def step(self) -> float:
+        """Time between two accepted points in s."""
+        return self.h
+
+    @property
+    def kind(self) -> Hashable:
+        """See `Scheme`: the class, and every choice that is not how fast or how well it is solved."""
+        return (type(self), *self._choices())
+
+    def with_step(self, h: float) -> Self:
+        """See `Scheme`."""
+        return replace(self, h=h)
+
+    def _choices(self) -> tuple[tuple[str, object], ...]:
+        common = {item.name for item in fields(OneStep)}
+        return tuple((f.name, getattr(self, f.name)) for f in fields(self) if f.name not in common)
+
+    def __str__(self) -> str:
+        said = "".join(f"{name} = {value}, " for name, value in self._choices())
+        return f"{type(self).__name__}, {said}h = {self.h:g} s, {NEWTON_WORDS[self.newton]}"
