@@ -68,7 +68,6 @@ def case_options(
         "--modules",
         nargs="+",
         metavar="MODULE",
-        default=(),
         help="Python modules beside the case, by name, with components of your own; they are imported",
     )
     if start:
@@ -212,7 +211,7 @@ def case_file(arguments: argparse.Namespace) -> CaseFile:
         format=arguments.format,
         reactive=arguments.reactive or "file",
         power_flow_start=getattr(arguments, "power_flow_start", None),
-        modules=tuple(arguments.modules),
+        modules=tuple(arguments.modules or ()),
     )
 
 

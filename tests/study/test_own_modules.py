@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.cli.entry import main
+from psmr.cli import main
 from psmr.errors import CaseError, InputError, PsmrWarning, StudyError
 from tests.files.raw import raw_text
 from tests.files.test_psse_dyr import GOOD
