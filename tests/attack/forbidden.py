@@ -244,8 +244,8 @@ def _raw() -> Iterator[Breach]:
         anywhere = rule == "a text that is not ended"
         yield Breach("RAW", rule, breach.text, None if anywhere or "ratio" in rule else breach.line)
     rows = (
-        ("multi_terminal_dc", "an MTDC line in service", "'MT',2,2,1,1,0.0,0.0,0"),
-        ("facts", "a FACTS device in service", "'F',2,0,1,0.0,0.0,1.0,9999.0,0.0"),
+        ("multi_terminal_dc", "an MTDC line without its converters", "'MT',2,2,1,1,0.0,0.0,0"),
+        ("facts", "a FACTS device in service without a model", "'F',2,3,8,0.0,0.0,1.0,9999.0,0.0"),
         ("induction_machine", "an induction machine in service", "2,'1 ',1,1,1,1,1,1,1,1,100.0,20.0"),
         ("gne", "a GNE device in service", "'G','MODEL',1,2,1,0,0,1"),
     )

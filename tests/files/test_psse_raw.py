@@ -192,7 +192,7 @@ def test_remote_regulation_holds_the_stored_voltage(read):
 
 
 def test_devices_without_a_model(read):
-    records = "'GEN 1',2,0,1\n'GEN 2',2,0,0"
+    records = "'GEN 1',2,0,8\n'GEN 2',2,0,0"
     text = raw_text(facts=records)
     with pytest.raises(CaseError, match=r"case.raw:\d+ \(facts\): .* no model .*GEN 1"):
         read(text)
@@ -314,11 +314,50 @@ def test_other_words_for_sections(read):
     assert read(text) == read(raw_text())
 
 
-def test_impedance_correction_is_not_modelled(read):
-    text = raw_text().replace("1.02,0.0,30.0", "1.02,0.0,30.0,0,0,0,0,0,1.1,0.9,1.1,0.9,33,7")
+CORRECTED = "1.02,0.0,30.0", "1.02,0.0,30.0,0,0,0,0,0,1.1,0.9,1.1,0.9,33,7"
+TABLES = {
+    33: "7,0.9,1.2,1.0,1.0,1.1,0.8",
+    34: "7,0.9,1.2,0.3,1.0,1.0,0.0\n1.1,0.8,-0.2,0.0,0.0,0.0",
+    36: "7,0.9,1.2,0.3,1.0,1.0,0.0\n1.1,0.8,-0.2,0.0,0.0",
+}
+
+
+@pytest.mark.parametrize("version", TABLES)
+def test_impedance_correction(read, version):
+    """The ratio 1.02 / 0.98 = 1.040816 is between the points 1 and 1.1."""
+    text = raw_text(version, impedance_correction=TABLES[version]).replace(
+        "1.02,0.0,30.0",
+        CORRECTED[1].replace(
+            "0,0,0,0,0,1.1",
+            "0,0,0,0,0,0,0,0,0,0,0,0,0,0,1.1" if version == 34 else "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1.1",
+        )
+        if version > 33
+        else CORRECTED[1],
+    )
+    plain, found = (
+        next(row for row in read(t).transformers if row.name == "transformer2-3")
+        for t in (raw_text(version), text)
+    )
+    part = (1.02 / 0.98 - 1.0) / 0.1
+    factor = 1 - 0.2 * part - (0.0 if version == 33 else 0.2j * part)
+    assert complex(found.r, found.x) == pytest.approx(complex(plain.r, plain.x) * factor)
+    assert found.correction[:3] == (0.9, 1.2, 0.0 if version == 33 else 0.3)
+
+
+def test_impedance_correction_by_angle(read):
+    """The table's points leave the range of ratios: degrees. Beyond its ends it is that of the end."""
+    table = "7,-30.0,1.5,0.0,1.0,20.0,2.0"
+    text = raw_text(impedance_correction=table).replace(*CORRECTED)
+    plain, found = (
+        next(row for row in read(t).transformers if row.name == "transformer2-3") for t in (raw_text(), text)
+    )
+    assert complex(found.r, found.x) == pytest.approx(complex(plain.r, plain.x) * 2.0)
+
+
+def test_a_missing_or_short_impedance_correction_table(read):
+    with pytest.raises(CaseError, match=r"case\.raw:29 .*TAB = '7': there is no impedance correction table"):
+        read(raw_text().replace(*CORRECTED))
     with pytest.raises(
-        CaseError, match=r"case\.raw:29 .*TAB = 7: a correction of the .*--skip-unknown-models"
+        CaseError, match=r"V0 = '7': its table must have two points or more, with ascending T"
     ):
-        read(text)
-    with pytest.warns(PsmrWarning, match="TAB = 7"):
-        assert read(text, skip_unknown_models=True) == read(raw_text())
+        read(raw_text(impedance_correction="7,1.1,1.0,0.9,1.0").replace(*CORRECTED))

@@ -218,27 +218,35 @@ MULTI = {
     "3,4,20,18,0,10,230,0.45,1,1.1,0.9,0.01,-321,1,0,1\n1,2,1,1,'DC1 ',0,0,1\n2,3,1,1,'DC2 ',0,0,1\n"
     "1,2,'1',29.0,0",
 }
-MULTI[33] = MULTI[30].replace("1,2,2,1,", "'MTDC',2,2,1,", 1)
+MULTI[33] = MULTI[30].replace("1,2,2,1,", "'MTDC',2,2,1,", 1).replace("'1',29.0", "'1',1,29.0")
 
 
 @pytest.mark.parametrize("version", [30, 33])
 def test_a_multi_terminal_line_is_one_record(tmp_path, version):
-    """Its converters, buses and links are no lines of their own; blocked it says nothing."""
+    """Its converters, buses and links are no lines of their own; blocked it says nothing.
+
+    The converter at bus 2 holds 321 kV, the other one takes 321 MW out over 29 ohm: (321 - 29 I) I = 321.
+    """
     path = tmp_path / "case.raw"
     lines = text_of(version).split("\n")
     ends = [k for k, line in enumerate(lines) if line == "0"]
     before = ends[sections(version).index("multi-terminal dc") - 1] + 1
-    for mdc, right in (
-        (0, None),
-        (1, r"multi-terminal dc\): psmr has no model of multi-terminal dc: (1|MTDC);"),
+
+    def read(mdc, text=MULTI[version]):
+        path.write_text("\n".join([*lines[:before], text.format(mdc=mdc), *lines[before:]]))
+        return {row.name: row for row in read_case(path).loads if row.held}
+
+    assert read(0) == {}
+    with pytest.warns(
+        PsmrWarning, match=r"a multi-terminal DC line, held .*: 356\.837 MW from bus 2, -321 MW"
     ):
-        text = "\n".join([*lines[:before], MULTI[version].format(mdc=mdc), *lines[before:]])
-        path.write_text(text)
-        if right is None:
-            assert len(read_case(path).buses) == 3
-        else:
-            with pytest.raises(CaseError, match=right) as caught:
-                read_case(path)
-            assert str(caught.value).count("multi-terminal dc:") == 1
-            with pytest.warns(PsmrWarning, match="multi-terminal dc.*left out"):
-                read_case(path, skip_unknown_models=True)
+        found = read(1)
+    current = (321 - np.sqrt(321**2 - 4 * 29 * 321)) / 58
+    powers = [row.p_mw for row in found.values()]
+    assert powers == pytest.approx([321 * current, -321.0])
+    with pytest.raises(
+        CaseError, match=r"multi-terminal dc\): VCONV = '7': must be the AC bus of a converter"
+    ):
+        read(1, MULTI[version].replace("{mdc},2,", "{mdc},7,"))
+    with pytest.raises(CaseError, match=r"NCONV = '2': the DC network does not carry the powers SETVL"):
+        read(1, MULTI[version].replace("-321,", "-3210,"))

@@ -1,15 +1,17 @@
 """MATPOWER case files, versions 1 and 2, as cases.
 
-Read are ``mpc.version``, ``mpc.baseMVA`` and the matrices ``mpc.bus``, ``mpc.gen`` and ``mpc.branch``;
-arithmetic on their columns is carried out (statements.py), other fields of ``mpc`` are passed over, and a
-statement that may change the matrices otherwise is an error. Source: R. D. Zimmerman and C. E.
-Murillo-Sanchez, MATPOWER User's Manual, section 3 and appendix B. What the case does otherwise than the file:
+Read are ``mpc.version``, ``mpc.baseMVA`` and the matrices ``mpc.bus``, ``mpc.gen``, ``mpc.branch`` and
+``mpc.dcline``; arithmetic on their columns is carried out (statements.py), other fields of ``mpc`` are
+passed over, and a statement that may change the matrices otherwise is an error. Source: R. D. Zimmerman and
+C. E. Murillo-Sanchez, MATPOWER User's Manual, section 3 and appendix B. What the case does otherwise than
+the file:
 
 - generators out of service, loads of no power, and isolated buses (type 4) with everything at them are left
   out;
 - a branch with a ratio or a shift is a transformer; where its charging is not zero, half of it is behind the
   ratio, and the other half a shunt at the second bus;
-- loads are constant powers.
+- loads are constant powers;
+- an end of a DC line (``mpc.dcline``) in service is a generator that holds power and voltage.
 """
 
 from __future__ import annotations
@@ -31,6 +33,9 @@ from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, Shu
 _BUS = ["bus_i", "type", "Pd", "Qd", "Gs", "Bs", "area", "Vm", "Va", "baseKV", "zone", "Vmax", "Vmin"]
 _GEN = ["bus", "Pg", "Qg", "Qmax", "Qmin", "Vg", "mBase", "status", "Pmax", "Pmin"]
 _BRANCH = ["fbus", "tbus", "r", "x", "b", "rateA", "rateB", "rateC", "ratio", "angle", "status"]
+
+_DCLINE = ["fbus", "tbus", "status", "Pf", "Pt", "Qf", "Qt", "Vf", "Vt", "Pmin", "Pmax"]
+_DCLINE += ["QminF", "QmaxF", "QminT", "QmaxT", "loss0", "loss1"]
 
 
 def read_matpower(path: str | Path, frequency_hz: float | None = None) -> Case:
@@ -126,8 +131,9 @@ class _Tables:
             ("bus", _BUS, self._add_bus),
             ("gen", _GEN, self._add_generator),
             ("branch", _BRANCH, self._add_branch),
+            ("dcline", _DCLINE, self._add_dc_line),
         ):
-            for line in matrices[matrix]:
+            for line in matrices.get(matrix, ()):
                 row = mistakes.attempt(_Row, path, matrix, names, line)
                 if row is not None:
                     mistakes.attempt(add, row)
@@ -218,3 +224,40 @@ class _Tables:
         if b:
             mvar = b / 2 * self.base
             self.shunts.append(ShuntRow(j, 0.0, mvar, status, f"{transformer.name}-at{j}", where=row.where))
+
+    def _add_dc_line(self, row: _Row) -> None:
+        """Add the ends of a DC line: generators that hold its powers and voltages, as toggle_dcline does."""
+        ends = [self._at(row, name) for name in ("fbus", "tbus")]
+        i, j = row.whole("fbus"), row.whole("tbus")
+        count = self._next("dc line", i, j)
+        if not row.whole("status", (0, 1)) or None in ends:
+            return
+        sent = row["Pf"]
+        received = sent - row["loss0"] - row["loss1"] * sent
+        name = f"dcline{i}-{j}" if count == 1 else f"dcline{i}-{j}-{count}"
+        for bus, p, v, side in ((i, -sent, "Vf", "F"), (j, received, "Vt", "T")):
+            low, high = (row.values[f"{limit}{side}"] for limit in ("Qmin", "Qmax"))
+            if not high >= low:
+                raise row.error(f"Qmax{side}", f"must be at least Qmin{side} = {low:g}")
+            if not row[v] > 0:
+                raise row.error(v, "must be > 0")
+            self.generators.append(
+                GeneratorRow(
+                    f"{name}-{'from' if side == 'F' else 'to'}",
+                    bus,
+                    "pv",
+                    p,
+                    v=row[v],
+                    q_min_mvar=low,
+                    q_max_mvar=high,
+                    rating_mva=self.base,
+                    held=True,
+                    where=row.where,
+                )
+            )
+        warnings.warn(
+            f"{row.where}: {name}: a DC line of {sent:g} MW from bus {i}, {received:g} MW to bus {j}; it"
+            " holds both voltages in the power flow, and is held at its powers in a run",
+            PsmrWarning,
+            stacklevel=3,
+        )

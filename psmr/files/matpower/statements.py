@@ -15,7 +15,8 @@ import numpy as np
 from psmr.base.errors import CaseError
 from psmr.files.matpower.expressions import Expression, NotUnderstood, Reals, Value, number_text
 
-MATRICES = ("bus", "gen", "branch")
+NEEDED = ("bus", "gen", "branch")
+MATRICES = (*NEEDED, "dcline")
 _FIELDS = (*MATRICES, "baseMVA", "version")
 
 _BUS = "PQ=1 PV=2 REF=3 NONE=4 BUS_I=1 BUS_TYPE PD QD GS BS BUS_AREA VM VA BASE_KV ZONE VMAX VMIN LAM_P LAM_Q"

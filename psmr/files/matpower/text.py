@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 from psmr.base.errors import CaseError
-from psmr.files.matpower.statements import MATRICES, Line, Statement, Workspace
+from psmr.files.matpower.statements import NEEDED, Line, Statement, Workspace
 from psmr.files.text import read_text
 
 _OPEN, _CLOSE = "[{(", "]})"
 
 
 def read_fields(path: str | Path) -> tuple[dict[str, Line], dict[str, list[Line]]]:
-    """Return the scalars (baseMVA) and the matrices (bus, gen, branch) of a file.
+    """Return the scalars (baseMVA) and the matrices (bus, gen, branch, perhaps dcline) of a file.
 
     Files of version 1 have the same columns, as far as a case needs them, and often no version.
 
@@ -31,7 +31,7 @@ def read_fields(path: str | Path) -> tuple[dict[str, Line], dict[str, list[Line]
     if version is not None and version.value not in (1.0, 2.0):
         where = f"{path}:{version.number}"
         raise CaseError(f"{where}: mpc.version = '{version.value:g}': psmr reads versions '1' and '2'")
-    for name in ("baseMVA", *MATRICES):
+    for name in ("baseMVA", *NEEDED):
         if not (name in space.scalars or name in space.matrices):
             last = statements[-1].number if statements else 1
             raise CaseError(f"{path}:{last}: mpc.{name} is missing; is this a MATPOWER case?")

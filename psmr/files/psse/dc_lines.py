@@ -75,7 +75,7 @@ def two_terminal(lines: Sequence[PsseRecord], voltage: dict[int, float]) -> list
         inverter = scheduled - current * compounded
     rectifier = inverter + current * r
     return [
-        _converter(line, rectifier if k == 0 else inverter, current, 1 - 2 * k, voltage)
+        line_commutated(line, "IP", "NB", rectifier if k == 0 else inverter, current, 1 - 2 * k, voltage)
         for k, line in enumerate(ends)
     ]
 
@@ -89,17 +89,30 @@ def _current(record: PsseRecord, volts: float, ohms: float, power: float) -> flo
     return 2 * power / (volts + math.sqrt(square))
 
 
-def _converter(line: PsseRecord, volts: float, current: float, sign: int, voltage: dict[int, float]) -> Drawn:
-    bus, bridges = line.bus("IP"), line.whole("NB")
-    line.require(bridges > 0, "NB", "must be > 0, the number of bridges in series")
-    line.require(bus in voltage, "IP", "there is no bus with this number")
+def line_commutated(
+    line: PsseRecord,
+    at: str,
+    in_series: str,
+    volts: float,
+    current: float,
+    sign: int,
+    voltage: dict[int, float],
+) -> Drawn:
+    """Return what a line-commutated converter takes at a DC voltage in kV and current in kA.
+
+    `at` and `in_series` are the fields of its bus and of its number of bridges, `sign` is 1 for a rectifier
+    and -1 for an inverter, `voltage` are stored ones in pu by bus.
+    """
+    bus, bridges = line.bus(at), line.whole(in_series)
+    line.require(bridges > 0, in_series, "must be > 0, the number of bridges in series")
+    line.require(bus in voltage, at, "there is no bus with this number")
     ac = line.positive("EBAS") * line.positive("TR", 1.0) / line.positive("TAP", 1.0) * voltage[bus]
     no_load = bridges * _NO_LOAD * ac
     line.require(
         no_load >= volts,
         "EBAS",
-        f"must give a no-load voltage of at least the {volts:.4g} kV of the line; with NB, TR, TAP and the"
-        f" bus voltage it is {no_load:.4g} kV",
+        f"must give a no-load voltage of at least the {volts:.4g} kV of the line; with {in_series}, TR, TAP"
+        f" and the bus voltage it is {no_load:.4g} kV",
     )
     power = volts * current
     reactive = math.sqrt(max((no_load * current) ** 2 - power**2, 0.0))

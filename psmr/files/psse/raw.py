@@ -20,22 +20,24 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
 from psmr.files.energised import energised
 from psmr.files.held_voltages import agreed
 from psmr.files.own import NONE, Own
 from psmr.files.psse.branches import Lines
-from psmr.files.psse.dc_lines import Drawn, two_terminal, voltage_source
+from psmr.files.psse.converters import Converters, stored_voltage
 from psmr.files.psse.duplicates import last_of_each
 from psmr.files.psse.dyr import Unit, read_dyr
 from psmr.files.psse.dyr_loads import LoadRecords
 from psmr.files.psse.dyr_relays import RelayRecords
+from psmr.files.psse.impedance_correction import corrections
 from psmr.files.psse.joined import Rows, join
 from psmr.files.psse.loads import Loads
 from psmr.files.psse.places import Places, suffix
 from psmr.files.psse.record import PsseRecord, name_part
-from psmr.files.psse.sections import RawFile, read_sections, unmodelled
+from psmr.files.psse.sections import UNMODELLED, RawFile, is_unmodelled, read_sections
 from psmr.files.psse.transformer import Transformers
 from psmr.network.case.case import Case
 from psmr.network.case.checks import HIGHEST_HZ, LOWEST_HZ
@@ -44,7 +46,6 @@ from psmr.network.case.tables import (
     TORQUE,
     BusRow,
     GeneratorRow,
-    LoadRow,
     RelayRow,
     ShuntRow,
 )
@@ -74,7 +75,8 @@ def read_raw(
         RAW file; DYR file or None.
     skip_unknown_models
         Leave out, with a warning for each, devices that psmr has no model of: controllers in the DYR
-        file, DC lines, FACTS devices, induction machines and impedance correction tables in the RAW file.
+        file, FACTS devices that exchange power among each other, GNE devices and induction machines in the
+        RAW file.
     net_unmodelled
         Leave generators without a machine in the DYR file without devices, for `net_generators`.
     mechanical
@@ -137,17 +139,6 @@ def _frequency(head: PsseRecord) -> float:
     return 60.0
 
 
-def _stored(record: PsseRecord, bus: PsseRecord, remote: int) -> float:
-    """Return the voltage that the file stores for the bus of what regulates another one, with a warning."""
-    stored = bus.positive("VM", 1.0)
-    warnings.warn(
-        f"{record.where}: regulates bus {remote}; psmr holds its own bus at the stored VM = {stored:g}",
-        PsmrWarning,
-        stacklevel=3,
-    )
-    return stored
-
-
 class _Tables:
     """The rows of a case, filled section by section."""
 
@@ -156,7 +147,6 @@ class _Tables:
         self.base = raw.head.positive("SBASE", 100.0)
         self.shunts: list[ShuntRow] = []
         self.generators: list[GeneratorRow] = []
-        self.holding: list[GeneratorRow] = []
         self.relays: list[RelayRow] = []
         self.units: dict[Key, Unit] = {}
         self.remote: set[str] = set()
@@ -166,10 +156,12 @@ class _Tables:
         attempt = mistakes.attempt
         found = [attempt(self._bus_row, record) for record in self._records("bus")]
         self.buses = [row for row in found if row is not None]
-        for record in unmodelled(raw):
+        for record in (lines[0] for section in UNMODELLED for lines in raw.records.get(section, ())):
             name = record.text("NAME") or record.text("I")
-            attempt(self.leave_out, record, f"psmr has no model of {record.section}: {name}")
-        self._windings = Transformers(self.base, self._bus, self.buses, self.leave_out)
+            if is_unmodelled(record):
+                attempt(self.leave_out, record, f"psmr has no model of {record.section}: {name}")
+        tables = attempt(corrections, self._records("impedance correction"), raw.version)
+        self._windings = Transformers(self.base, self._bus, self.buses, tables or {})
         for section, take in (
             *(("load", self._loads.add), ("fixed shunt", self._shunt), ("switched shunt", self._shunt)),
             *(
@@ -182,12 +174,19 @@ class _Tables:
                 attempt(take, record)
         for lines in raw.records.get("transformer", ()):
             attempt(self._transformer, lines)
-        for section in ("two-terminal dc", "vsc dc"):
-            for lines in raw.records.get(section, ()):
-                attempt(self._dc_line, lines)
+        converters = Converters(self.base, self._bus, self.generators)
+        for lines in raw.records.get("two-terminal dc", ()) + raw.records.get("vsc dc", ()):
+            attempt(converters.add_line, lines)
+        for lines in raw.records.get("multi-terminal dc", ()):
+            if len(lines) > 1:
+                attempt(converters.add_line, lines)
+        for record in self._records("facts"):
+            if not is_unmodelled(record):
+                attempt(converters.add_facts, record)
+        self.holding = converters.holding
         self.buses += self._windings.stars
-        self.loads, self.load_units = self._loads.rows, self._loads.units
-        self.lines, self.zero = self._lines.rows, self._lines.zero
+        self.loads, self.load_units = self._loads.rows + converters.loads, self._loads.units
+        self.lines, self.zero = self._lines.rows + converters.lines, self._lines.zero + converters.zero
         self.shunts += self._lines.shunts
         self.transformers = self._lines.turned + self._windings.rows
 
@@ -196,52 +195,6 @@ class _Tables:
 
     def _transformer(self, lines: Sequence[PsseRecord]) -> None:
         self._windings.add(lines)
-
-    def _dc_line(self, lines: Sequence[PsseRecord]) -> None:
-        """Add the powers of a DC line's converters as loads, or as generators where they hold a voltage."""
-        if lines[0].section == "vsc dc":
-            ends = voltage_source(lines)
-        else:
-            ends = two_terminal(lines, {n: bus.positive("VM", 1.0) for n, bus in self._bus.items()})
-        if not ends:
-            return
-        name = name_part(lines[0].text("NAME") or lines[0].text("I"))
-        words = []
-        for k, end in enumerate(ends):
-            bus = self._bus.get(end.bus)
-            field = "IBUS" if lines[0].section == "vsc dc" else "IP"
-            if bus is None:
-                raise end.record.error(field, "there is no bus with this number")
-            end.record.require(bus.whole("IDE", 1) != 4, field, "must be a bus that is not isolated")
-            label = f"dc-{name}-{'rectifier' if k == 0 else 'inverter'}"
-            label = f"vsc-{name}-{k + 1}" if lines[0].section == "vsc dc" else label
-            words.append(f"{end.p_mw:.6g} MW from bus {end.bus}")
-            where = end.record.where
-            if end.q_mvar is not None:
-                whole = (0.0, 0.0, 1.0)
-                row = LoadRow(end.bus, end.p_mw, end.q_mvar, whole, whole, name=label, held=True, where=where)
-                self._loads.rows.append(row)
-                continue
-            self.holding.append(
-                GeneratorRow(
-                    label,
-                    end.bus,
-                    "pv",
-                    -end.p_mw,
-                    v=self._held_by(end, bus),
-                    q_min_mvar=end.q_min_mvar,
-                    q_max_mvar=end.q_max_mvar,
-                    rating_mva=end.rating_mva or self.base,
-                    held=True,
-                    where=where,
-                )
-            )
-        what = "a VSC line" if lines[0].section == "vsc dc" else "a DC line"
-        warnings.warn(
-            f"{lines[0].where}: {name}: {what}, held at its powers in a run: {', '.join(words)}",
-            PsmrWarning,
-            stacklevel=2,
-        )
 
     def leave_out(self, record: PsseRecord, what: str) -> None:
         """Warn that something is left out, or raise CaseError where that was not asked for."""
@@ -273,7 +226,25 @@ class _Tables:
         g, b = record.real("GL", 0.0), record.real("BL" if kind == "shunt" else "BINIT", 0.0)
         if bus is not None:
             name = f"{kind}{number}{suffix(ident)}"
-            self.shunts.append(ShuntRow(number, g, b, status, name, regulating, where=record.where))
+            control = self._switching(record) if regulating and status else {}
+            self.shunts.append(
+                ShuntRow(number, g, b, status, name, regulating, where=record.where, **control)
+            )
+
+    def _switching(self, record: PsseRecord) -> dict[str, Any]:
+        """Return how a switched shunt keeps a voltage (MODSW 1, 2) as fields of its row, if it does."""
+        mode, high, low = record.whole("MODSW", 1), record.real("VSWHI", 1.0), record.real("VSWLO", 1.0)
+        bus = abs(record.whole("SWREM", 0)) or record.whole("I")
+        there = self._bus.get(bus)
+        if mode not in (1, 2) or high < low or there is None or there.whole("IDE", 1) == 4:
+            return {}
+        steps: list[float] = []
+        for k in range(1, 9):
+            count, each = record.whole(f"N{k}", 0), record.real(f"B{k}", 0.0)
+            if record.one_of(f"S{k}", (0, 1), 1) and count > 0 and each:
+                steps += [float(count), each]
+        control = {"control_bus": bus, "v_low": low, "v_high": high}
+        return control | {"steps": tuple(steps), "continuous": mode == 2}
 
     def _generator(self, record: PsseRecord) -> None:
         bus, number = self._places.at(record), record.whole("I")
@@ -323,13 +294,4 @@ class _Tables:
         if regulated in (0, record.whole("I")) or bus.whole("IDE", 1) == 1:
             return held
         self.remote.add(name)
-        return _stored(record, bus, regulated)
-
-    def _held_by(self, end: Drawn, bus: PsseRecord) -> float:
-        """Return the voltage that a converter of a VSC line holds: that of a generator at its bus, if any."""
-        own = end.v if end.regulated in (0, end.bus) else _stored(end.record, bus, end.regulated)
-        there = [row for row in self.generators if row.bus == end.bus and row.control != "pq"]
-        if there and there[0].v != own:
-            what = f"holds {own:g} pu; {there[0].name} at bus {end.bus} holds {there[0].v:g}, which counts"
-            warnings.warn(f"{end.record.where}: {what}", PsmrWarning, stacklevel=2)
-        return there[0].v if there else own
+        return stored_voltage(record, bus, regulated)

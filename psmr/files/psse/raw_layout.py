@@ -87,31 +87,41 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
         "transformer 1": "R1-2 X1-2 SBASE1-2 R2-3 X2-3 SBASE2-3 R3-1 X3-1 SBASE3-1 VMSTAR ANSTAR",
         "transformer 2": f"WINDV NOMV ANG {rates} COD CONT {'NODE ' if newest else ''}RMA RMI VMA VMI NTP TAB"
         " CR CX CNXA",
-        "switched shunt": "I MODSW ADJM STAT VSWHI VSWLO SWREM RMPCT RMIDNT BINIT"
+        "switched shunt": f"I MODSW ADJM STAT VSWHI VSWLO SWREM RMPCT RMIDNT BINIT {_blocks('N', 'B')}"
         if not newest
-        else "I ID MODSW ADJM STAT VSWHI VSWLO SWREG NREG RMPCT RMIDNT BINIT",
+        else f"I ID MODSW ADJM STAT VSWHI VSWLO SWREM NREG RMPCT RMIDNT BINIT"
+        f" {'NAME ' if version == 36 else ''}{_blocks('S', 'N', 'B')}",
         "two-terminal dc": f"{line} MDC RDC SETVL VSCHD VCMOD RCOMP DELTI METER",
         "two-terminal dc 1": converter,
         "two-terminal dc 2": converter,
         "vsc dc": "NAME MDC RDC",
         "vsc dc 1": source,
         "vsc dc 2": source,
-        "multi-terminal dc": f"{line} NCONV NDCBS NDCLN MDC",
-        **dict.fromkeys(("multi-terminal dc 1", "multi-terminal dc 2"), "IB"),
-        "facts": f"{'N' if version < 31 else 'NAME'} I J MODE",
+        "multi-terminal dc": f"{line} NCONV NDCBS NDCLN MDC VCONV VCMOD VCONVN",
+        "multi-terminal dc 1": "IB N ANGMX ANGMN RC XC EBAS TR TAP TPMX TPMN TSTP SETVL DCPF MARG CNVCOD",
+        "multi-terminal dc 2": "IDC IB AREA ZONE DCNAME IDC2 RGRND OWNER",
+        "multi-terminal dc 3": f"IDC JDC DCCKT {meter}RDC LDC",
+        "impedance correction": _numbered("V", 40, 0),
+        "facts": f"{'N' if version < 31 else 'NAME'} I J MODE PDES QDES VSET SHMX TRMX VTMN VTMX VSMX IMX"
+        " LINX RMPCT OWNER SET1 SET2 VSREF REMOT",
         "gne": "NAME MODEL",
         "induction machine": "I ID STAT",
     }
     if version == 23:
         layout["bus"] = "I IDE PL QL GL BL AREA VM VA NAME BASKV ZONE"
-        layout["switched shunt"] = "I MODSW VSWHI VSWLO SWREM BINIT"
+        layout["switched shunt"] = f"I MODSW VSWHI VSWLO SWREM BINIT {_blocks('N', 'B')}"
     elif version <= 30:
         layout["bus"] = "I NAME BASKV IDE GL BL AREA ZONE VM VA OWNER"
     if version in (29, 30, 31):
         percent = "" if version == 29 else "RMPCT "
-        layout["switched shunt"] = f"I MODSW VSWHI VSWLO SWREM {percent}RMIDNT BINIT"
+        layout["switched shunt"] = f"I MODSW VSWHI VSWLO SWREM {percent}RMIDNT BINIT {_blocks('N', 'B')}"
     return {section: tuple(text.split()) for section, text in layout.items()}
 
 
-def _numbered(name: str, count: int) -> str:
-    return " ".join(f"{name}{i}" for i in range(1, count + 1))
+def _blocks(*names: str) -> str:
+    """Return the names of the fields of the eight blocks of a switched shunt."""
+    return " ".join(f"{name}{i}" for i in range(1, 9) for name in names)
+
+
+def _numbered(name: str, count: int, first: int = 1) -> str:
+    return " ".join(f"{name}{i}" for i in range(first, first + count))

@@ -29,11 +29,11 @@ _SECTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "acline": ("branch", {"ibus": "I", "jbus": "J", "rpu": "R", "xpu": "X", "bpu": "B", "stat": "ST"}),
     "sysswd": ("switching device", {"ibus": "I", "jbus": "J", "xpu": "X"}),
     "transformer": ("transformer", {"ibus": "I", "jbus": "J", "kbus": "K"}),
-    "swshunt": ("switched shunt", {"ibus": "I", "shntid": "ID"}),
+    "swshunt": ("switched shunt", {"ibus": "I", "shntid": "ID", "swreg": "SWREM"}),
     "twotermdc": ("two-terminal dc", {}),
     "vscdc": ("vsc dc", {}),
     "ntermdc": ("multi-terminal dc", {}),
-    "facts": ("facts", {"ibus": "I", "jbus": "J"}),
+    "facts": ("facts", {"ibus": "I", "jbus": "J", "fcreg": "REMOT"}),
     "gne": ("gne", {}),
     "indmach": ("induction machine", {"ibus": "I", "imid": "ID"}),
 }

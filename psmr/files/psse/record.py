@@ -90,6 +90,11 @@ class PsseRecord:
         """Say whether a field is given."""
         return bool((self._fields.get(name) or "").strip())
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the fields up to the last that is given."""
+        return tuple(self._fields)
+
     def text(self, name: str, default: str = "") -> str:
         """Return a field as text without blanks at its ends."""
         return (self._fields.get(name) or "").strip() or default

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from psmr.base.errors import CaseError, PsmrWarning
+from psmr.files.psse.facts import MODELLED
 from psmr.files.psse.raw_layout import CASE, COUNTED, LINES, VERSIONS, fields, needed, sections
 from psmr.files.psse.rawx import read_rawx
 from psmr.files.psse.record import PsseRecord, split
@@ -143,7 +144,7 @@ def _cut(
             _check_labels(place, line, section, order[at + 1] if at + 1 < len(order) else None, order)
             at += 1
         elif section in COUNTED or section in LINES:
-            held.append(PsseRecord(path, number, section, names[_kind(section, len(held))], values))
+            held.append(PsseRecord(path, number, section, names[_kind(section, held)], values))
             if len(held) == _length(held[0]):
                 found[section].append(tuple(held))
                 held = []
@@ -153,9 +154,13 @@ def _cut(
     return {section: tuple(records) for section, records in found.items()}
 
 
-def _kind(section: str, count: int) -> str:
-    """Return the layout of a line of a record after `count` others."""
-    return section if count == 0 else f"{section} {min(count, 2)}"
+def _kind(section: str, held: Sequence[PsseRecord]) -> str:
+    """Return the layout of a line of a record after others."""
+    count = len(held)
+    if count == 0 or section != "multi-terminal dc":
+        return section if count == 0 else f"{section} {min(count, 2)}"
+    converters, buses = (max(held[0].whole(name, 0), 0) for name in ("NCONV", "NDCBS"))
+    return f"{section} {1 if count <= converters else 2 if count <= converters + buses else 3}"
 
 
 def _length(first: PsseRecord) -> int:
@@ -209,21 +214,14 @@ def _check_end(path: str, line: int, order: Sequence[str], at: int, last: str, w
         )
 
 
-_STATUS = {
-    "multi-terminal dc": "MDC",
-    "facts": "MODE",
-    "gne": "",
-    "induction machine": "STAT",
-}
-"""The field that is 0 for a device out of service; empty where its first line has none."""
+UNMODELLED = {"facts": "MODE", "gne": "", "induction machine": "STAT"}
+"""Sections of devices without a model, and the field that is 0 for one out of service, empty for none."""
 
 
-def unmodelled(raw: RawFile) -> Iterator[PsseRecord]:
-    """Yield the first lines of the devices in service that psmr has no model of."""
-    for section, status in _STATUS.items():
-        for record, *_ in raw.records.get(section, ()):
-            # Lines after a device's first begin with a number, the first with its name.
-            if "NAME" in fields(raw.version)[section] and _number(record.text("NAME")):
-                continue
-            if not status or record.whole(status, 1) != 0:
-                yield record
+def is_unmodelled(record: PsseRecord) -> bool:
+    """Return whether a record is the first line of a device in service that psmr has no model of."""
+    # Lines after the first of a GNE device begin with a number, the first with its name.
+    if record.section == "gne":
+        return not _number(record.text("NAME"))
+    status = record.whole(UNMODELLED[record.section], 1)
+    return status not in (MODELLED if record.section == "facts" else (0,))

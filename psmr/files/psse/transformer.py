@@ -17,12 +17,16 @@ CM    g, b per unit on the system base   loss in W, current on SBASE1-2
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+from psmr.base.errors import PsmrWarning
 from psmr.files.psse.conventions import circuit_number
+from psmr.files.psse.impedance_correction import Correction
 from psmr.files.psse.record import PsseRecord, name_part
-from psmr.network.case.tables import BusRow, TransformerRow
+from psmr.network.case.tables import ACTIVE, REACTIVE_POWER, VOLTAGE, BusRow, TransformerRow
 
 _PAIRS = ("1-2", "2-3", "3-1")
 
@@ -33,13 +37,26 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class _Winding:
-    """A winding: its bus, its ratio and angle in degrees, whether it is in service, and regulates."""
+    """A winding: its bus, its ratio and angle in degrees, whether it is in service, and its regulation.
+
+    `control` has the fields of a row that say what it regulates; `correction` is of its impedance.
+    """
 
     bus: int
     ratio: float
     angle: float
     on: bool
     regulating: bool = False
+    control: Mapping[str, Any] | None = None
+    correction: Correction | None = None
+
+    @property
+    def factor(self) -> complex:
+        """The factor of its impedance at its ratio and angle."""
+        return 1.0 if self.correction is None else self.correction.factor(self.ratio, self.angle)
+
+
+_CONTROLS = {1: VOLTAGE, 2: REACTIVE_POWER, 3: ACTIVE}
 
 
 class Transformers:
@@ -51,8 +68,8 @@ class Transformers:
         System base in MVA.
     records, buses
         The records of all buses by number, and the rows of those that are not isolated.
-    leave_out
-        What to call with a record that psmr cannot model, and why.
+    tables
+        Impedance correction tables by number.
     """
 
     def __init__(
@@ -60,9 +77,9 @@ class Transformers:
         base: float,
         records: Mapping[int, PsseRecord],
         buses: Sequence[BusRow],
-        leave_out: Callable[[PsseRecord, str], None],
+        tables: Mapping[int, Correction],
     ) -> None:
-        self._base, self._records, self._leave_out = base, records, leave_out
+        self._base, self._records, self._tables = base, records, tables
         self._connected = {bus.number for bus in buses}
         self._next = max(records, default=0) + 1
         self.rows: list[TransformerRow] = []
@@ -83,17 +100,18 @@ class Transformers:
             # The second of two windings has no codes of its own; below 0 the control is switched off.
             regulating = (k == 0 or not two) and line.whole("COD", 0) > 0
             on = k not in out and bus in self._connected
-            windings.append(_Winding(bus, ratio, angle, on, regulating))
-            if line.whole("TAB", 0):
-                what = "a correction of the impedance with the tap, which psmr does not model"
-                self._leave_out(line, f"TAB = {line.text('TAB')}: {what}")
+            control = self._control(line, ratio) if regulating else None
+            winding = _Winding(bus, ratio, angle, on, regulating, control, self._correction(line))
+            windings.append(winding)
         z = [self._impedance(first, second, pair) for pair in _PAIRS[: 1 if two else 3]]
         shunt = self._magnetising(first, second, given[0], buses[0])
         ident = name_part(first.text("CKT", "1"))
         name = f"transformer{'-'.join(map(str, buses))}{'' if ident == '1' else f'-{ident}'}"
         if two:
             second.require(z[0].imag != 0, "X1-2", "must give a reactance that is not 0")
-            self._row(first, name, windings[0], windings[1], z[0], shunt)
+            # The ratio of both windings is what the table goes by.
+            whole = replace(windings[0], ratio=windings[0].ratio / windings[1].ratio)
+            self._row(first, name, windings[0], windings[1], z[0] * whole.factor, shunt)
         elif any(winding.on for winding in windings):
             self._star(first, second, name, windings, z, shunt)
 
@@ -131,7 +149,7 @@ class Transformers:
                 continue
             # The row begins at the first winding's bus where that is one of its two.
             ends = (star, winding) if centre == 0 else (winding, star)
-            self._row(first, f"{name}-w{k + 1}", *ends, legs[k], y)
+            self._row(first, f"{name}-w{k + 1}", *ends, legs[k] * winding.factor, y)
             shunt = 0.0 if y else shunt
 
     def _row(
@@ -156,8 +174,63 @@ class Transformers:
             shift_deg=i.angle - j.angle,
             regulating=i.regulating or j.regulating,
             where=first.where,
+            **self._regulation(i, j.ratio),
         )
         self.rows.append(row)
+
+    def _correction(self, line: PsseRecord) -> Correction | None:
+        number = line.whole("TAB", 0)
+        if number and number not in self._tables:
+            raise line.error("TAB", "there is no impedance correction table with this number")
+        return self._tables[number] if number else None
+
+    def _control(self, line: PsseRecord, ratio: float) -> dict[str, Any] | None:
+        """Return what a winding regulates as the fields of its row, its own ratio still within `tap_min`."""
+        what = _CONTROLS.get(line.whole("COD", 0))
+        if what is None:
+            return None
+        # RMA, RMI are in the unit of WINDV, of a phase shifter in degrees.
+        unit = 1.0 if what == ACTIVE else ratio / line.real("WINDV", ratio)
+        defaults = {ACTIVE: (180.0, -180.0)}.get(what, (1.1 / unit if unit != 1 else 1.1, 0.9 / unit))
+        high, low = (line.real(name, d) for name, d in zip(("RMA", "RMI"), defaults, strict=True))
+        top, bottom = line.real("VMA", 1.1), line.real("VMI", 0.9)
+        bus = abs(line.whole("CONT", 0))
+        good = high > low and top >= bottom and (what != VOLTAGE or bus in self._connected)
+        good &= what == ACTIVE or low > 0
+        if not good:
+            words = (
+                f"COD = {line.text('COD')} with CONT = {bus}, [RMI, RMA] = [{low:g}, {high:g}], [VMI, VMA] ="
+            )
+            self._warn(line, f"{words} [{bottom:g}, {top:g}] regulates nothing; the tap is held")
+            return None
+        return {
+            "controls": what,
+            "control_bus": bus if what == VOLTAGE else 0,
+            "control_low": bottom,
+            "control_high": top,
+            "tap_min": low * unit,
+            "tap_max": high * unit,
+            "positions": max(line.whole("NTP", 33), 2),
+        }
+
+    @staticmethod
+    def _warn(record: PsseRecord, words: str) -> None:
+        warnings.warn(f"{record.where}: {words}", PsmrWarning, stacklevel=2)
+
+    @staticmethod
+    def _regulation(i: _Winding, other: float) -> dict[str, Any]:
+        """Return the fields of a row that say what its tap regulates, and how its impedance follows."""
+        found: dict[str, Any] = {}
+        if i.correction is not None:
+            found["correction"] = tuple(
+                number
+                for at, factor in zip(i.correction.points, i.correction.factors, strict=True)
+                for number in (at, factor.real, factor.imag)
+            )
+        if i.control is None:
+            return found
+        by_ratio = {name: i.control[name] / other for name in ("tap_min", "tap_max")}
+        return found | dict(i.control) | ({} if i.control["controls"] == ACTIVE else by_ratio)
 
     def _base_kv(self, record: PsseRecord, bus: int, why: str) -> float:
         """Return the base voltage of a bus; raise CaseError where it is not known but needed."""

@@ -23,6 +23,10 @@ CONTROLS = ("slack", "pv", "pq")
 TORQUE, POWER = "torque", "power"
 MECHANICAL = (TORQUE, POWER)
 
+VOLTAGE, REACTIVE_POWER, ACTIVE = "voltage", "reactive", "active"
+CONTROLLED = (VOLTAGE, REACTIVE_POWER, ACTIVE)
+"""What a tap changer or phase shifter controls."""
+
 AS_STORED, EQUAL, BY_RATING = "file", "equal", "rating"
 REACTIVE = (AS_STORED, EQUAL, BY_RATING)
 
@@ -92,25 +96,52 @@ class LineRow(BranchRow):
 class TransformerRow(BranchRow):
     """A two-winding transformer with its tap at the from bus; b and g magnetise, there too.
 
-    One that is `regulating` has a tap changer under load, which stands still during a run.
+    One that is `regulating` has a tap changer under load, which stands still during a run. The power flow may
+    move it (`psmr.read_case(adjust=...)`): a tap with `controls` = ``"voltage"`` of the bus `control_bus` in
+    pu or ``"reactive"`` power in Mvar, a shift with ``"active"`` power in MW, into the from bus, between
+    `control_low` and `control_high`; in `positions` between `tap_min` and `tap_max`, a shift between these as
+    degrees. `correction` has points (tap or shift_deg, real and imaginary part of a factor of the impedance)
+    that the impedance of another position follows; the row's own is that of its position.
     """
 
     tap: float = 1.0
     shift_deg: float = 0.0
     regulating: bool = False
+    controls: str = ""
+    control_bus: int = 0
+    control_low: float = 0.0
+    control_high: float = 0.0
+    tap_min: float = 0.0
+    tap_max: float = 0.0
+    positions: int = 0
+    correction: tuple[float, ...] = ()
 
     kind = "transformer"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require(self.tap > 0, "tap", "must be > 0")
+        right = f"must be one of {', '.join(map(repr, CONTROLLED))}, or left out"
+        self.require(self.controls in ("", *CONTROLLED), "controls", right)
+        if self.controls:
+            right = f"must be at least control_low = {self.control_low:g}"
+            self.require(self.control_high >= self.control_low, "control_high", right)
+            self.require(
+                self.tap_max >= self.tap_min, "tap_max", f"must be at least tap_min = {self.tap_min:g}"
+            )
+            self.require(self.tap_min > 0 or self.controls == ACTIVE, "tap_min", "must be > 0")
+            self.require(self.positions > 1 or self.controls == ACTIVE, "positions", "must be 2 or more")
+        self.require(len(self.correction) % 3 == 0, "correction", "must be points of three numbers each")
 
 
 @dataclass(frozen=True)
 class ShuntRow(Row):
     """A constant admittance at a bus, given as MW and Mvar (positive: capacitor) at 1 pu voltage.
 
-    One that is `regulating` is switched in steps by a control, which stands still during a run.
+    One that is `regulating` is switched in steps by a control, which stands still during a run. The power
+    flow may move it (`psmr.read_case(adjust=...)`) to keep the voltage of `control_bus` between `v_low` and
+    `v_high`: `steps` has the number of steps and the Mvar of each for every block; one that is `continuous`
+    takes any value between their sums.
     """
 
     bus: int
@@ -119,10 +150,17 @@ class ShuntRow(Row):
     status: int = 1
     name: str = ""
     regulating: bool = False
+    control_bus: int = 0
+    v_low: float = 0.0
+    v_high: float = 0.0
+    steps: tuple[float, ...] = ()
+    continuous: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "name", self.name or f"shunt{self.bus}")
+        self.require(len(self.steps) % 2 == 0, "steps", "must be pairs: number of steps, Mvar of each")
+        self.require(self.v_high >= self.v_low, "v_high", f"must be at least v_low = {self.v_low:g}")
         check_name(self)
         self.require(self.status in (0, 1), "status", "must be 1 (in service) or 0 (out of service)")
 
