@@ -55,6 +55,9 @@ class Criteria:
     oscillation_hz, oscillation_damping
         Which oscillations these are: not faster than this, in Hz, and with a smaller damping ratio than this,
         in the system or as simulated; see `psmr.pencil.modes.damping.DampingLimit`.
+    error
+        Amber: the estimated error of a voltage or of a speed is larger than this, in parts of the largest
+        change of any voltage or of any speed from the start of the run. A choice of psmr's own.
 
     Raises
     ------
@@ -82,6 +85,7 @@ class Criteria:
     damping_change_part: float = DampingLimit.part
     oscillation_hz: float = DampingLimit.hz
     oscillation_damping: float = DampingLimit.below
+    error: float = 0.01
 
     @property
     def damping(self) -> DampingLimit:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psmr.base.errors import PsmrError
 from psmr.base.files import PAGES, OutputTransaction, require_suffix
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
@@ -20,9 +19,6 @@ from psmr.network.topology.network import buses
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.output.files import placed
 from psmr.study.record.recorded import Recorded
-
-# A run of more wall time in s than this is not done again, finer, unless its error is asked for.
-MOST_SECONDS = 1.0
 
 if TYPE_CHECKING:
     from psmr.pencil.modes.shapes import ModeShape
@@ -60,8 +56,8 @@ def run_text(run: Recorded) -> str:
         if certificate is not None:
             title = heading(certificate)
             parts += ["", title, *(f"  {line}" for line in certificate.lines())]
-    if words := accuracy(run):
-        parts += ["", "Accuracy", f"  {words}"]
+    if run.judgement.error is not None:
+        parts += ["", "Accuracy", f"  {run.judgement.error}"]
     parts += ["", "Work", *(f"  {line}" for line in run.stats.lines())]
     return "\n".join(parts)
 
@@ -69,22 +65,6 @@ def run_text(run: Recorded) -> str:
 def heading(certificate: Certificate) -> str:
     """Return the heading above a certificate."""
     return f"Numerical accuracy check: {certificate.subject.removeprefix('the ')}"
-
-
-def accuracy(run: Recorded) -> str:
-    """Return the estimated error of a run that followed a tolerance; "" for another one.
-
-    The second run that this takes is left out where the first one took more than a second.
-    """
-    if not run.scheme.dense_output or not run.whole or run.failure:
-        return ""
-    tolerance = np.format_float_scientific(run.scheme.tolerance, trim="-", exp_digits=1)
-    if run.stats.counters.seconds > MOST_SECONDS:
-        return f"Tolerance {tolerance}. For an error estimate (re-runs the case) use run.estimated_error."
-    try:
-        return str(run.estimated_error)
-    except PsmrError as error:
-        return f"Tolerance {tolerance}. The error was not estimated: {error}"
 
 
 def run_page(
@@ -155,7 +135,7 @@ def run_page(
         work={
             "heads": head,
             "rows": [Row(row) for row in rows],
-            "notes": [n for n in (*run.stats.notes(), accuracy(run)) if n],
+            "notes": [n for n in (*run.stats.notes(), str(judgement.error or "")) if n],
         },
         command="" if origin is None else origin.command,
         study="" if origin is None else origin.study,

@@ -45,7 +45,7 @@ from psmr.integrate.step.program import (
     Stage,
     Until,
 )
-from psmr.integrate.tableaux.tableaux import COEFFICIENTS
+from psmr.integrate.tableaux.tableaux import COEFFICIENTS, TABLEAUX
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
@@ -242,6 +242,11 @@ class Multirate(Scheme):
     def passes(self) -> int:
         """See `Scheme`; of corrections until they agree one pass is counted."""
         return 1 if self.corrections == "converge" else 1 + int(self.corrections)
+
+    @property
+    def order(self) -> int:
+        """See `Scheme`: that of the solution, also where the sides exchange values at the ends of a step."""
+        return TABLEAUX[self.solution].order
 
     def with_step(self, h: float) -> Multirate:
         """See `Scheme`: the ratio stays."""

@@ -222,6 +222,20 @@ class Scheme:
             raise SchemeError(f"{self}: a method that chooses its own steps has none to set")
         raise NotImplementedError
 
+    @property
+    def order(self) -> int:
+        """Power of the step with which the error of a run falls."""
+        return 1
+
+    def finer(self, part: float) -> Scheme | None:
+        """Return the scheme with a step that makes its error smaller to a part of it, to two digits.
+
+        None where its steps are found in the run and nothing sets their error.
+        """
+        if self.chooses_steps:
+            return None
+        return self.with_step(two_digits(self.step * part ** (1.0 / self.order)))
+
     def at_step(self, h: float) -> Scheme | None:
         """Return a scheme that chooses its steps with every step of h in s; None where it has none.
 
@@ -314,6 +328,12 @@ class FlowEngine(Engine, Protocol):
 
     def failure(self, status: int, end: float, w: Reals) -> PsmrError:
         """Return the error for a run that did not reach its end."""
+
+
+def two_digits(value: float) -> float:
+    """Return a positive number rounded down to two digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.floor(value / unit * (1.0 + 1e-12)) * unit:.2g}")
 
 
 Progress = Callable[[float], Any]

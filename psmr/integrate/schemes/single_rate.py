@@ -74,6 +74,11 @@ class SingleRate(Scheme):
         """See `Scheme`."""
         return self.method
 
+    @property
+    def order(self) -> int:
+        """See `Scheme`."""
+        return TABLEAUX[self.method].order
+
     def with_step(self, h: float) -> SingleRate:
         """See `Scheme`."""
         return replace(self, h=h)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
 from psmr.integrate.constants import TUNED
 from psmr.integrate.schemes.choices import MOST_STEPS, choice, positive, whole_steps
-from psmr.integrate.schemes.scheme import Scheme
+from psmr.integrate.schemes.scheme import Scheme, two_digits
 from psmr.integrate.schemes.single_rate import SingleRate, tableau_program
 from psmr.integrate.step.program import Program
 from psmr.integrate.tableaux.implicit_pairs import PAIRS, ImplicitPair
@@ -123,6 +123,10 @@ class VariableStep(Scheme):
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: the step that is tried, with the rates that the estimate needs."""
         return _program(self.name)
+
+    def finer(self, part: float) -> VariableStep:
+        """See `Scheme`: the error is proportional to the tolerance."""
+        return replace(self, tolerance=max(two_digits(part * self.tolerance), self.least_tolerance))
 
     def at_step(self, h: float) -> SingleRate:
         """See `Scheme`: the method with a fixed step."""

@@ -10,6 +10,7 @@ from typing import Literal
 from psmr.pencil.modes.damping import sentences_on
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.certificate.certificate import Certificate
+from psmr.study.outcome.global_error import GlobalError
 from psmr.study.outcome.outcome import Outcome
 
 Colour = Literal["red", "amber", "green"]
@@ -33,7 +34,8 @@ class Judgement:
     stopped it, a finding of the outcome is red, or the scheme is unstable on a system that is not. Amber: the
     scheme hides an instability of the system, before the events or after the last one, changes the damping
     ratio of an oscillation by more than a limit in either direction, or has an explicit prediction that
-    breaks down; the system itself is unstable; there is no certificate; a finding is amber; protection acted.
+    breaks down; the estimated error of the run is larger than a limit; the system itself is unstable; there
+    is no certificate; a finding is amber; protection acted.
     Limits are those of `psmr.Criteria`. Green otherwise.
 
     Attributes
@@ -45,14 +47,22 @@ class Judgement:
     reasons
         A sentence for each thing that makes the run not green, the gravest first: of the outcome and of the
         scheme what is red; of the scheme, of the system and of the outcome what is amber.
+    error
+        The estimated error by which the run was judged; None where there is none.
     """
 
     colour: Colour
     headline: str
     reasons: tuple[str, ...]
+    error: GlobalError | None = None
 
 
-def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate | None) -> Judgement:
+def judge_run(
+    outcome: Outcome,
+    before: Certificate | None,
+    after: Certificate | None,
+    error: GlobalError | str | None = None,
+) -> Judgement:
     """Return colour and reasons for a run.
 
     Parameters
@@ -61,6 +71,8 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
         What happened, and the criteria by which it is judged.
     before, after
         Certificates on the pre-disturbance and on the post-disturbance system; None where there is none.
+    error
+        The estimated error of the run; why there is none, in words; None where it was not asked for.
     """
     certificates = [certificate for certificate in (before, after) if certificate is not None]
     limit = outcome.criteria.damping
@@ -78,6 +90,7 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
     broken = next((certificate for certificate in certificates if certificate.prediction), None)
     if broken is not None:
         amber.append(f"{broken.prediction} This is said of {broken.subject}.")
+    amber += _on_error(error, outcome.criteria.error)
     amber += [sentence for certificate in certificates for sentence in _on_system(certificate, outcome.t_end)]
     if before is None:
         amber.append("There is no certificate: none was requested.")
@@ -93,7 +106,8 @@ def judge_run(outcome: Outcome, before: Certificate | None, after: Certificate |
             "A certificate is a statement about small motions around an equilibrium, which this run left: a "
             "stable one does not contradict the loss of synchronism."
         )
-    return Judgement(colour, outcome.headline, (*red, *amber))
+    known = error if isinstance(error, GlobalError) else None
+    return Judgement(colour, outcome.headline, (*red, *amber), known)
 
 
 def _grown(modes: Sequence[complex], t_end: float) -> list[complex]:
@@ -114,6 +128,19 @@ def _hidden(certificate: Certificate, t_end: float) -> list[str]:
         f"The scheme hides an instability of the {_short(certificate)}{at}: mode "
         f"{mode_text(mode)}{hertz} grows in the system and decays in this run. Take smaller steps, or the "
         "method TM."
+    ]
+
+
+def _on_error(error: GlobalError | str | None, limit: float) -> list[str]:
+    """Return a sentence on an error of a run that is larger than the limit, or not known."""
+    if isinstance(error, str):
+        return [f"The error of the run was not estimated: {error.rstrip('.')}."]
+    if error is None or error.part <= limit:
+        return []
+    return [
+        f"The {error.where} is off by an estimated {error.size} at t = {error.t:.4g} s, "
+        f"{100.0 * error.part:.2g} % of {error.largest_change} (limit {100.0 * limit:g} %). "
+        f"{error.remedy(limit)}"
     ]
 
 

@@ -14,9 +14,9 @@ from psmr.study.criteria import Criteria
 from psmr.study.detectors.finding import Stop
 from psmr.study.events import Event
 from psmr.study.events.spans import Span
+from psmr.study.outcome.global_error import GlobalError
 from psmr.study.outcome.judgement import Judgement
 from psmr.study.outcome.outcome import Outcome
-from psmr.study.record.global_error import GlobalError
 from psmr.study.record.reduced_record import ReducedRecord
 from psmr.study.record.signals import Signals
 from psmr.study.record.stats import Stats

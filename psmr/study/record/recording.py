@@ -16,6 +16,7 @@ from psmr.study.events.spans import Span
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.record import Record
 from psmr.study.record.reduced_record import ReducedRecord
+from psmr.study.record.samples import Samples
 from psmr.study.record.settled import Settled, warn_of
 from psmr.study.record.signals import Signals, quantity
 from psmr.study.record.values import values_of_devices
@@ -38,6 +39,8 @@ class Recording:
         What is kept.
     detection
         What follows the run before it, and knows its spans.
+    samples
+        Among what it follows by, for the estimate of the error.
     exact
         Whether the algebraic variables of what is kept are solved anew from the states: the scheme solves
         them no more accurately than its tolerance.
@@ -52,8 +55,10 @@ class Recording:
 
     ends = False
 
-    def __init__(self, system: System, record: Record, detection: Detection, exact: bool) -> None:
-        self.system, self.record = system, record
+    def __init__(
+        self, system: System, record: Record, detection: Detection, samples: Samples, exact: bool
+    ) -> None:
+        self.system, self.record, self._samples = system, record, samples
         self.writers: list[Writer] = []
         self._signals = Signals.of(system)
         self.names = self._signals.select(record.signals)
@@ -149,6 +154,7 @@ class Recording:
             outcome,
             (self._first, self._last),
             self.record.every,
+            self._samples.result(),
         )
         return rows[:, 0], rows[:, 1:a], rows[:, a:b], kept
 

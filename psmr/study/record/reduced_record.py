@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.study.outcome.outcome import Outcome
+from psmr.study.record.sampled import Sampled
 
 Reals = NDArray[np.float64]
 
@@ -28,6 +29,8 @@ class ReducedRecord:
         (x, y) of the whole system at the first and at the last point.
     every
         Of how many accepted steps one was kept.
+    sampled
+        Voltages and speeds at some points, by which the error of the run is estimated.
     """
 
     names: tuple[str, ...]
@@ -36,3 +39,4 @@ class ReducedRecord:
     outcome: Outcome
     ends: tuple[tuple[Reals, Reals], tuple[Reals, Reals]]
     every: int
+    sampled: Sampled

@@ -1,138 +1,157 @@
-"""The error of a run that followed a tolerance, estimated from a second run at a tenth of that tolerance.
+"""The error of a run, estimated from a second run with error control.
 
-The difference of two runs is the error of the coarser one, but for that of the finer one; where both are far
-off, it says nothing. The second run is therefore much the finer one (Stetter 1980 and Shampine 1986 call it
-global error estimation by reintegration). It ends a step at each point of the first run, so that nothing has
-to be interpolated, and keeps none of its points. On the faults of three cases from 1e-2 to 1e-6, and on an
-undamped oscillator over 1,000 periods, the estimate is 0.96 to 1.11 of the largest error. The second run
-takes 2.7 to 3.6 times the steps of the first one there, 3 to 8 times on the oscillator.
+The difference of two runs is the error of the worse one, but for that of the better one; where both are far
+off, it says nothing. The second run is therefore much the better one (Stetter 1980 and Shampine 1986 call it
+global error estimation by reintegration): `VariableStep` at a tenth of the tolerance of a run that follows
+one itself, and of any other run at a thousandth of the limit of its error. It knows nothing of the scheme of
+the run, so that whatever this does wrong shows: its steps, what is interpolated between two rates, coupling.
+It ends a step at each sample of the first run (`psmr.study.record.samples`), so that nothing has to be
+interpolated, and keeps none of its other points.
 
-What the estimate does not have: the error of the instants at which devices acted by themselves, which both
-runs share, and what lies between the points of the run.
+To judge a run a coarse reference mostly does: where a run differs from one at a tolerance of a tenth of the
+limit by less than half the limit, both are within the limit but for an error that both have in common. It is
+of another method than the run, since stops may lead it to the same steps. Only otherwise the better one is
+made.
+
+Behind the loss of synchronism values are not compared: swings pass ever faster, and what is judged is when it
+was lost. What the estimate does not have: the error of the instants at which devices acted by themselves,
+which both runs share, and what lies between the samples.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import InputError
 from psmr.integrate.run.integrate import integrate
-from psmr.integrate.run.trajectory import Change
-from psmr.integrate.schemes.variable_step import VariableStep
-from psmr.study.record.global_error import GlobalError
-
-if TYPE_CHECKING:
-    from psmr.study.record.recorded import Recorded
+from psmr.integrate.schemes.variable_step import AUTO, VariableStep
+from psmr.study.detectors.detection import Detection
+from psmr.study.outcome.global_error import GlobalError
+from psmr.study.record.recorded import Recorded
+from psmr.study.record.samples import Samples, quantities, sampled
 
 Reals = NDArray[np.float64]
 
-# How much finer the second run is.
 FINER = 10.0
+"""How much smaller the tolerance of the second run is than that of the first one."""
+
+COARSE, FINE = 0.1, 1e-3
+"""Tolerances of the second run in parts of the limit: to judge by, and to estimate the error."""
+
+CLEAR = 0.5
+"""Part of the limit up to which a coarse reference decides."""
+
+LEAST_CHANGE = 1e-4
+"""Change below which an error is measured by this, in pu or in parts of a value above 1.
+
+Less has no meaning in a study, and at rest nothing changes at all.
+"""
+
+MOST_STEPS = 50
+"""Steps of the second run for one of the first, beyond which it is given up; at least `SHORT` of them."""
+
+SHORT = 20_000
+
+LEAST_TOLERANCE = VariableStep(1e-6).least_tolerance
+"""The least tolerance of the second run."""
 
 
-def reintegrated(run: Recorded) -> GlobalError:
-    """Return the estimated error of a run of `VariableStep`.
+def judged_error(run: Recorded) -> GlobalError:
+    """Return an estimated error by which a run can be judged, the better one only where it is needed.
+
+    Raises
+    ------
+    InputError, SimulationError
+        As `estimated_error`.
+    """
+    limit, scheme = run.criteria.error, run.scheme
+    coarse = COARSE * limit
+    if not scheme.follows_error or scheme.tolerance < 0.5 * coarse:
+        own = getattr(scheme, "name", "")
+        found = difference(run, coarse, "ESDIRK32" if own == "ESDIRK43" else "ESDIRK43")
+        if found.part <= CLEAR * limit:
+            return replace(found, bound=True)
+    return run.estimated_error
+
+
+def estimated_error(run: Recorded) -> GlobalError:
+    """Return the estimated error of a run.
 
     Raises
     ------
     InputError
-        For a run of another scheme, one that has no system or did not keep every point whole, and one whose
-        tolerance is so small that there is no finer one.
+        For a run that has no system, and one whose tolerance is so small that there is no finer one.
     SimulationError
-        When the finer run fails.
+        When the second run fails.
     """
     scheme = run.scheme
-    if not isinstance(scheme, VariableStep):
-        raise InputError(
-            f"{scheme}: the error is estimated for psmr.VariableStep, which follows a tolerance; compare the "
-            "run with one at a smaller step (run.compare)"
-        )
-    if run.system is None or not run.whole:
-        raise InputError(
-            "the error is estimated from all points of a run and its system, which this one did not keep; "
-            "simulate without `record`"
-        )
-    least = max(scheme.tolerance / FINER, scheme.least_tolerance)
-    if least > 0.5 * scheme.tolerance:
+    if not scheme.follows_error:
+        return difference(run, FINE * run.criteria.error)
+    if scheme.tolerance < 2.0 * LEAST_TOLERANCE:
         raise InputError(
             f"tolerance = {scheme.tolerance:g}: the error is estimated from a run at a smaller one, and the "
-            f"least is {scheme.least_tolerance:.2g}"
+            f"least is {LEAST_TOLERANCE:.2g}"
         )
-    t = run.t
-    inner = np.flatnonzero((np.diff(t, prepend=-np.inf) > 0.0) & (np.diff(t, append=np.inf) > 0.0))
-    inner = inner[inner > 0]
-    if inner.size == 0:
-        return GlobalError(scheme.tolerance, 0.0, 0.0, "", float(t[-1]))
-    differences = _Differences(run, inner)
-    finer = replace(scheme, tolerance=least, most_steps=int(FINER) * scheme.most_steps)
-    changes = tuple(change for change in run.changes if change.t <= t[-1])
+    return difference(run, scheme.tolerance / FINER)
+
+
+def difference(run: Recorded, tolerance: float, method: str = AUTO) -> GlobalError:
+    """Return the largest difference of a run from one by `VariableStep`; see the module."""
+    if run.system is None:
+        raise InputError("the error is estimated by a second run of its system, which this run does not have")
+    tolerance = max(tolerance, LEAST_TOLERANCE)
+    lost, end = run.outcome.out_of_step, float(run.t[-1])
+    end = end if lost is None else min(lost.t, end)
+    mine = sampled(run)
+    rows = mine.t <= end
+    times = mine.t[rows]
+    if not times.size:
+        return GlobalError(0.0, "", "", end, 0.0, 0.0, tolerance, run.scheme)
+    changes = tuple(change for change in run.changes if change.t < end)
+    samples = Samples(run.system, times)
     integrate(
         run.system,
-        finer,
-        float(t[-1]),
+        VariableStep(tolerance, method, most_steps=max(SHORT, MOST_STEPS * run.stats.counters.steps)),
+        end,
         changes,
-        start=(run.x[0], run.y[0]),
-        followers=[differences],
+        start=run.ends[0],
+        followers=[Detection(run.system, changes, [samples])],
         keep=False,
-        stops=t[inner],
+        stops=times,
     )
-    largest, rms, row, column = differences.found()
-    name = (*run.names_x, *run.names_y)[column]
-    return GlobalError(scheme.tolerance, largest, rms, name, float(t[row]))
+    theirs = samples.result()
+    same = np.isin(times, theirs.t)
+    return _largest(run, times[same], mine.values[rows][same], theirs.values, theirs.first, tolerance)
 
 
-class _Differences:
-    """How far a run is from the points of a finer one; see `psmr.integrate.run.trajectory.Follower`."""
-
-    ends = False
-
-    def __init__(self, run: Recorded, rows: NDArray[np.intp]) -> None:
-        self._t, self._x, self._y, self._rows = run.t[rows], run.x, run.y, rows
-        self._n = run.x.shape[1]
-        self._scale = np.concatenate(
-            [np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0)) for table in (run.x, run.y)]
-        )
-        self._leaves = _leaves(run)
-        self._largest, self._at = 0.0, (int(rows[0]), 0)
-        self._squares, self._count = 0.0, 0
-
-    def begin(self, t: float) -> None:
-        """Take note of nothing."""
-
-    def change(self, change: Change) -> bool:
-        """Take note of nothing."""
-        return False
-
-    def points(self, t: Reals, points: Reals) -> None:
-        """Compare those of (K,) times and (K, n + m) points that the run has."""
-        place = np.minimum(np.searchsorted(self._t, t), len(self._t) - 1)
-        same = self._t[place] == t
-        if not same.any():
-            return
-        rows, points, n = self._rows[place[same]], points[same], self._n
-        off = np.hstack([points[:, :n] - self._x[rows], points[:, n:] - self._y[rows]])
-        off = np.abs(off) / self._scale
-        absent = rows[:, None] >= self._leaves
-        off[absent] = 0.0
-        self._squares += float(np.sum(off**2))
-        self._count += off.size - int(np.count_nonzero(absent))
+def _largest(
+    run: Recorded, t: Reals, mine: Reals, theirs: Reals, first: Reals, tolerance: float
+) -> GlobalError:
+    """Return the largest difference of (S, q) samples, in parts of the largest change of what is like it."""
+    assert run.system is not None
+    worst: GlobalError | None = None
+    for quantity in quantities(run.system):
+        own = slice(quantity.columns.start, quantity.columns.stop)
+        off = np.nan_to_num(np.abs(mine[:, own] - theirs[:, own]))
+        if not off.size:
+            continue
+        least = LEAST_CHANGE * max(1.0, float(np.abs(first[own]).max()))
+        change = max(least, float(np.nan_to_num(np.abs(theirs[:, own] - first[own])).max()))
         row, column = np.unravel_index(int(off.argmax()), off.shape)
-        if off[row, column] > self._largest:
-            self._largest, self._at = float(off[row, column]), (int(rows[row]), int(column))
-
-    def found(self) -> tuple[float, float, int, int]:
-        """Return the largest difference, their root mean square, and row and column of the largest."""
-        return self._largest, float(np.sqrt(self._squares / max(1, self._count))), *self._at
-
-
-def _leaves(run: Recorded) -> NDArray[np.intp]:
-    """Return (n + m,) the row of the run at which the device of a variable leaves service."""
-    owners = np.array([name.rpartition(".")[0] for name in (*run.names_x, *run.names_y)])
-    leaves = np.full(len(owners), len(run.t), dtype=np.intp)
-    for span in reversed(run.spans):
-        leaves[np.isin(owners, list(span.out))] = span.rows.start
-    return leaves
+        value = float(off[row, column])
+        if worst is None or value / change > worst.part:
+            worst = GlobalError(
+                part=value / change,
+                what=quantity.what,
+                signal=quantity.names[column],
+                t=float(t[row]),
+                value=value,
+                change=change,
+                tolerance=tolerance,
+                scheme=run.scheme,
+            )
+    assert worst is not None
+    return worst

@@ -14,16 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arguments import check_arguments
 from psmr.base.drawing import draw
-from psmr.base.errors import InputError
+from psmr.base.errors import InputError, PsmrError
 from psmr.base.files import OutputTransaction
 from psmr.dae.system.linear import LinearDae, modes
 from psmr.dae.system.system import System
 from psmr.study.certificate.certificate import Certificate
+from psmr.study.outcome.global_error import GlobalError
 from psmr.study.outcome.judgement import Judgement, judge_run
 from psmr.study.output.tables import Write, csv_table, parquet_table, table_writer
 from psmr.study.record.certificate_after import certificate_after
-from psmr.study.record.global_error import GlobalError
-from psmr.study.record.reintegrate import reintegrated
+from psmr.study.record.reintegrate import estimated_error, judged_error
 from psmr.study.record.values import values_in_pieces, values_of
 from psmr.study.run.compared import Comparison, compare
 from psmr.study.run.data import RunData
@@ -53,17 +53,28 @@ class Run(RunData):
 
     @functools.cached_property
     def estimated_error(self) -> GlobalError:
-        """The error of the run, estimated by a second run at a tenth of its tolerance.
+        """The error of the run, estimated by a second run with error control.
 
-        Computed when it is first asked for, by three to four times the steps of the run. See
-        `psmr.study.record.reintegrate`, also for the errors raised.
+        Computed when it is first asked for; see `psmr.study.record.reintegrate`, also for the errors raised.
         """
-        return reintegrated(self)
+        return estimated_error(self)
+
+    @functools.cached_property
+    def _judged_error(self) -> GlobalError | str | None:
+        if self.certificate is None or self.system is None or self.failure:
+            return None
+        try:
+            return judged_error(self)
+        except PsmrError as error:
+            return str(error)
 
     @property
     def judgement(self) -> Judgement:
-        """Red, amber or green, with the reasons; see `psmr.study.outcome.judgement.Judgement`."""
-        return judge_run(self.outcome, self.certificate, self.certificate_after)
+        """Red, amber or green, with the reasons; see `psmr.study.outcome.judgement.Judgement`.
+
+        A second run estimates the error when it is first asked for, where there is a certificate.
+        """
+        return judge_run(self.outcome, self.certificate, self.certificate_after, self._judged_error)
 
     def __getitem__(self, names: str | Iterable[str]) -> pd.Series | pd.DataFrame:
         """Return one signal by its name as a Series, or several by pattern or list as a DataFrame.

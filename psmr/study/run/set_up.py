@@ -27,6 +27,7 @@ from psmr.study.events.schedule import schedule
 from psmr.study.output.tables import table_writer
 from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
+from psmr.study.record.samples import Samples
 from psmr.study.run.arguments import checked_monitors, checked_start
 
 
@@ -140,9 +141,12 @@ def set_up(
     wanted = Record.of(record, every)
     criteria = USUAL if criteria is None else criteria
     detectors = Detectors.of(system, criteria, end)
-    while_it_goes = () if wanted is None else detectors.all
+    samples = Samples(system)
+    while_it_goes = () if wanted is None else (*detectors.all, samples)
     detection = Detection(system, changes, while_it_goes, monitors, acts=actions is not None)
-    recording = None if wanted is None else Recording(system, wanted, detection, scheme.follows_error)
+    recording = None
+    if wanted is not None:
+        recording = Recording(system, wanted, detection, samples, scheme.follows_error)
     return Setup(
         system=system,
         scheme=scheme,

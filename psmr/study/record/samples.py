@@ -1,0 +1,161 @@
+"""Voltages and speeds of a run at a few of its points, by which its error is estimated.
+
+What counts are the voltages of buses, their magnitudes in pu, and the speeds of sources: machines, and
+converters that form the voltage, whose droop makes a speed of their measured power. A bus counts while no
+fault is on at it, a source while it is in service. A system without buses has its variables instead, those
+of one name together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.system import System
+from psmr.network.topology.network import buses
+from psmr.study.detectors.detection import Detection, detect
+from psmr.study.detectors.detector import Connections, Points
+from psmr.study.detectors.finding import Finding
+from psmr.study.detectors.sources import sources_of
+from psmr.study.events.spans import TIME_ROUNDING, Span
+from psmr.study.record.recorded import Recorded
+from psmr.study.record.sampled import Sampled
+
+Reals = NDArray[np.float64]
+
+GROWTH = 0.25
+"""Time to the next sample in parts of that since the last event: what it excites is fast at first."""
+
+APART = 0.1
+"""Longest time in s between two samples of a run with shorter steps: a tenth of the period of a swing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """What is measured alike.
+
+    Attributes
+    ----------
+    what
+        In words: ``"voltage"``, ``"speed"``, or the name of the variables.
+    names
+        Names of the signals.
+    columns
+        Their columns among the samples.
+    """
+
+    what: str
+    names: tuple[str, ...]
+    columns: slice
+
+
+def quantities(system: System) -> tuple[Quantity, ...]:
+    """Return what is measured of a system, in the order of the columns of its samples."""
+    groups: dict[str, list[str]] = {}
+    if buses(system):
+        groups["voltage"] = [f"{bus}.v" for bus in buses(system)]
+        groups["speed"] = [name for _, name, _ in _speeds(system)]
+    else:
+        for name in (*system.names_x, *system.names_y):
+            groups.setdefault(name.rpartition(".")[2], []).append(name)
+    found, first = [], 0
+    for what, names in groups.items():
+        found.append(Quantity(what, tuple(names), slice(first, first + len(names))))
+        first += len(names)
+    return tuple(found)
+
+
+def _speeds(system: System) -> list[tuple[str, str, float]]:
+    """Return (source, name of the state that is its speed, factor that makes it one in pu)."""
+    states, found = set(system.names_x), []
+    for source in sources_of(system):
+        if source.speed:
+            found.append((source.name, source.speed, 1.0))
+        elif f"{source.name}.p_m" in states:
+            found.append((source.name, f"{source.name}.p_m", system.parameter(source.name, "m_p")))
+    return found
+
+
+class Samples:
+    """Takes samples of a run; see `psmr.study.detectors.detector.Detector`.
+
+    Parameters
+    ----------
+    system
+        The system of the run.
+    times
+        (S,) times in s at which samples are taken, ascending; None: soon after one another behind an event,
+        later `APART`.
+    """
+
+    def __init__(self, system: System, times: Reals | None = None) -> None:
+        self._times, self._network = times, bool(buses(system))
+        speeds = _speeds(system) if self._network else []
+        self._sources = [source for source, _, _ in speeds]
+        self._places = np.array([system.index(name) for _, name, _ in speeds], dtype=np.intp)
+        self._factors = np.array([factor for _, _, factor in speeds])
+        self._first: Reals | None = None
+        self._t: list[Reals] = []
+        self._values: list[Reals] = []
+        self._began = self._due = 0.0
+        self._counted = np.ones(0, bool)
+
+    def begin(self, span: Span, connections: Connections) -> None:
+        """See `Detector`."""
+        if self._t and self._t[-1][-1] >= span.t - TIME_ROUNDING:  # the row before the event
+            self._t[-1], self._values[-1] = self._t[-1][:-1], self._values[-1][:-1]
+        self._began = self._due = span.t
+        in_service = np.array([source not in connections.out for source in self._sources], bool)
+        self._counted = np.concatenate([~connections.faulted, in_service])
+
+    def take(self, points: Points) -> None:
+        """See `Detector`."""
+        if self._first is None:
+            self._first = self._of(points, slice(1))[0]
+        rows = self._rows(points.t)
+        if rows.size:
+            values = self._of(points, rows)
+            if self._network:
+                values[:, ~self._counted] = np.nan
+            self._t.append(points.t[rows])
+            self._values.append(values)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """See `Detector`."""
+        return ()
+
+    def _of(self, points: Points, rows: slice | NDArray[np.intp]) -> Reals:
+        x = points.x[rows]
+        if not self._network:
+            return np.hstack([x, points.y[rows]])
+        return np.hstack([points.v[rows], self._factors * x[:, self._places]])
+
+    def _rows(self, t: Reals) -> NDArray[np.intp]:
+        """Return which of (K,) times in s are samples."""
+        if self._times is not None:
+            return np.flatnonzero(np.isin(t, self._times) & (t > self._began + TIME_ROUNDING))
+        found, k = [], int(np.searchsorted(t, self._began + TIME_ROUNDING, "right"))
+        while k < len(t):
+            if t[k] >= self._due - TIME_ROUNDING:
+                found.append(k)
+                self._due = float(t[k]) + min(APART, GROWTH * (float(t[k]) - self._began))
+            k = max(k + 1, int(np.searchsorted(t, self._due - TIME_ROUNDING)))
+        return np.array(found, dtype=np.intp)
+
+    def result(self) -> Sampled:
+        """Return the samples."""
+        assert self._first is not None
+        values = [np.empty((0, self._first.size)), *self._values]
+        return Sampled(np.concatenate([np.empty(0), *self._t]), np.concatenate(values), self._first)
+
+
+def sampled(run: Recorded) -> Sampled:
+    """Return the samples of a run that has its system."""
+    if run.kept is not None:
+        return run.kept.sampled
+    assert run.system is not None
+    samples = Samples(run.system)
+    detect(Detection(run.system, run.changes, [samples]), run.t, run.x, run.y)
+    return samples.result()
