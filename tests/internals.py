@@ -181,13 +181,16 @@ psmr.study.file.schemes: HOMES scheme_fields
 psmr.study.file.split: Split
 psmr.study.file.study: Output
 psmr.study.file.tables: EVENTS HEAD MONITORS SIMULATION
-psmr.study.outcome.judgement: judge_run
+psmr.study.outcome.global_error: GlobalError
+psmr.study.outcome.judgement: MARGIN judge_run
 psmr.study.outcome.outcome: Outcome
 psmr.study.output.csv_floats: csv_floats_module
 psmr.study.output.files: check_writable write_text
 psmr.study.output.tables: csv_table
 psmr.study.record.dense: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
+psmr.study.record.reintegrate: judged_error
+psmr.study.record.samples: sampled
 psmr.study.run.serialise: Decoder Encoder
 psmr.study.run.size: size_module
 psmr.study.tuning.candidates: candidates_module families

@@ -57,7 +57,8 @@ class Criteria:
         in the system or as simulated; see `psmr.pencil.modes.damping.DampingLimit`.
     error
         Amber: the estimated error of a voltage or of a speed is larger than this, in parts of the largest
-        change of any voltage or of any speed from the start of the run. A choice of psmr's own.
+        change of any voltage or of any speed from the start of the run; a tenth less, since it is an
+        estimate. A choice of psmr's own.
 
     Raises
     ------

@@ -8,7 +8,7 @@ import pytest
 
 import psmr
 from psmr import Component, Device, assemble
-from psmr.errors import InputError, SchemeError, SimulationError
+from psmr.errors import SchemeError, SimulationError
 from tests import systems
 from tests.disturbances import load_step, local_fault, system_of, watched
 from tests.integrate.test_moving_limits import LEFT, MET, chased, exact
@@ -299,52 +299,6 @@ def test_the_certificate_is_that_of_the_steps_taken(faulted):
     assert fixed.deformation == median.deformation
     assert run.certificate_after.at_steps
     assert f"at the longest step, {longest.h:.4g} s: the dominant mode becomes" in str(run.certificate)
-
-
-@pytest.mark.parametrize("scheme", [psmr.VariableStep(1e-4), psmr.VariableStep(1e-5)])
-def test_the_error_of_a_run_is_estimated(faulted, scheme):
-    system, events, exact = faulted
-    run = psmr.simulate(system, scheme, 3.0, events, certify=False)
-    off = np.abs(run.at(INSTANTS) - exact) / np.maximum(1.0, np.abs(exact).max())
-    found = run.estimated_error
-    assert found.tolerance == scheme.tolerance
-    assert 1 / 3 < found.largest / off.to_numpy().max() < 3
-    assert f"for a tolerance of {scheme.tolerance:g}" in run.summary() or run.stats.counters.seconds > 1
-    with pytest.raises(InputError, match="which follows a tolerance"):
-        _ = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.1, certify=False).estimated_error
-
-
-@pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-4, 1e-5])
-def test_the_estimated_error_is_that_of_a_run_that_is_far_off(tolerance):
-    """Of an undamped oscillator, whose amplitude is gone after 200 periods at 1e-2."""
-    system = assemble([Device("O", Oscillator, {}, {})], {"O.x": 1.0})
-    run = psmr.simulate(system, psmr.VariableStep(tolerance), 200.0, certify=False)
-    exact = np.column_stack([np.cos(2 * np.pi * run.t), -np.sin(2 * np.pi * run.t)])
-    off = np.abs(run.x - exact)
-    found = run.estimated_error
-    assert found.largest == pytest.approx(off.max(), rel=0.2)
-    assert found.rms == pytest.approx(np.sqrt(np.mean(off**2)), rel=0.2)
-    assert found.t == pytest.approx(run.t[off.max(axis=1).argmax()], abs=20.0)
-
-
-def test_the_estimate_at_loose_tolerances_is_the_error(faulted):
-    system, events, _ = faulted
-    fine = psmr.simulate(system, psmr.VariableStep(1e-9), 3.0, events, certify=False)
-    for tolerance in (1e-2, 1e-3):
-        run = psmr.simulate(system, psmr.VariableStep(tolerance), 3.0, events, certify=False)
-        inner = ~np.isin(run.t, [0.0, *(change.t for change in run.changes)])
-        exact = fine.at(run.t[inner], [*run.names_x, *run.names_y]).to_numpy()
-        scale = np.maximum(1.0, np.abs(np.hstack([run.x, run.y])).max(axis=0))
-        off = np.abs(np.hstack([run.x, run.y])[inner] - exact) / scale
-        assert run.estimated_error.largest == pytest.approx(off.max(), rel=0.25)
-
-
-def test_at_the_least_tolerance_there_is_no_estimate():
-    system = assemble([Device("O", Oscillator, {}, {})], {"O.x": 1.0})
-    least = psmr.VariableStep(1e-10, "ESDIRK43").least_tolerance
-    run = psmr.simulate(system, psmr.VariableStep(least, "ESDIRK43"), 1e-3, certify=False)
-    with pytest.raises(InputError, match="from a run at a smaller one"):
-        _ = run.estimated_error
 
 
 def test_steps_end_at_the_stops():

@@ -39,10 +39,12 @@ def test_the_linearisation_before_a_lost_run_was_stable(lost):
     assert lost.certificate.subject == "the pre-disturbance system"
 
 
-def test_kept_synchronism_is_green_with_its_figures(kept):
+def test_kept_synchronism_has_its_figures(kept):
     out = kept.outcome
     assert out.lost is None
-    assert kept.judgement.colour == "green"
+    # A macro step of 50 ms is too long for the swing, which is all there is to say against the run.
+    (reason,) = kept.judgement.reasons
+    assert " is off by an estimated " in reason
     wide = np.degrees(np.ptp(kept.values("G*.delta"), axis=1))
     assert out.angle_spread.value == pytest.approx(wide.max())
     assert out.angle_spread.where == "between G2 and G1"

@@ -52,7 +52,8 @@ def test_the_page_says_everything(page):
         "G2.delta", "psmr run x.toml", 'case = "<b>"', "numba", "spurious", "How to read this page",
     ):  # fmt: skip
         assert phrase in words, phrase
-    assert 'class="verdict green"' in page
+    assert 'class="verdict amber"' in page
+    assert "is off by an estimated" in words
 
 
 def test_a_lost_run_is_red_on_top(lost):

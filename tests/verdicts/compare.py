@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 import partitioning
 import psmr
 from psmr.errors import PsmrError, PsmrWarning
-from psmr.study.record.reintegrate import judged_error
+from tests.internals import MARGIN, judged_error
 from tests.verdicts.lists import Task, system_of
+from tests.verdicts.network import INFINITE, MACHINE
 from tests.verdicts.oracle import Limits, Oracle, Seen
 
 Reals = NDArray[np.float64]
@@ -92,7 +93,7 @@ def compared(task: Task) -> list[Result]:
                 continue
             apart, error = difference(oracle, run), _estimated(run)
             result = _judged(task, name, run, oracle, AGREES, apart)
-            said = not error <= run.criteria.error
+            said = not error <= MARGIN * run.criteria.error
             if apart > AGREES:
                 result = replace(result, kind=APART if said or result.colour == "red" else UNSAID)
             elif apart < SAME and said and result.kind == RIGHT:
@@ -196,13 +197,17 @@ def difference(oracle: Oracle, run: Any) -> float:
     apart, are joined by straight lines. While a fault is on at a bus, its voltage does not count.
     """
     system = oracle.system
-    speeds = [k for k, name in enumerate(system.names_x) if name.endswith((".omega", ".p_m"))]
+    turning = [source for source in oracle.grid.sources if source.kind != INFINITE]
+    speeds = [
+        system.index(f"{source.name}.{'omega' if source.kind == MACHINE else 'p_m'}") for source in turning
+    ]
+    droops = [1.0 if source.kind == MACHINE else system.parameter(source.name, "m_p") for source in turning]
     parts = [
         np.array([system.index(f"{bus}.{part}") - system.n for bus in oracle.grid.buses])
         for part in ("v_re", "v_im")
     ]
-    rights = (oracle.v, oracle.x[:, speeds])
-    others = (np.hypot(*(run.y[:, part] for part in parts)), run.x[:, speeds])
+    rights = (oracle.v, oracle.x[:, speeds] * droops)
+    others = (np.hypot(*(run.y[:, part] for part in parts)), run.x[:, speeds] * droops)
     begins = [0, *(1 + np.flatnonzero(np.diff(run.t) == 0.0)).tolist(), len(run.t)]
     if len(begins) != len(oracle.pieces) + 1:
         return math.inf

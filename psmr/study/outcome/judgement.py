@@ -19,6 +19,12 @@ Colour = Literal["red", "amber", "green"]
 HEADLINES = ("angle spread", "loop angle")
 
 
+MARGIN = 0.9
+"""Part of the limit of the error beyond which a run is amber.
+
+The run from which it is estimated has up to a tenth of the error itself.
+"""
+
 GROWTH = 0.02
 """Part by which a mode without an oscillation grows over a run, below which that is no reason.
 
@@ -135,12 +141,12 @@ def _on_error(error: GlobalError | str | None, limit: float) -> list[str]:
     """Return a sentence on an error of a run that is larger than the limit, or not known."""
     if isinstance(error, str):
         return [f"The error of the run was not estimated: {error.rstrip('.')}."]
-    if error is None or error.part <= limit:
+    if error is None or error.part <= MARGIN * limit:
         return []
     return [
         f"The {error.where} is off by an estimated {error.size} at t = {error.t:.4g} s, "
-        f"{100.0 * error.part:.2g} % of {error.largest_change} (limit {100.0 * limit:g} %). "
-        f"{error.remedy(limit)}"
+        f"{100.0 * error.part:.2g} % of {error.largest_change} (limit {100.0 * limit:g} %, for an estimate a "
+        f"tenth less). {error.remedy(limit)}"
     ]
 
 

@@ -1,0 +1,201 @@
+"""The estimated error of a run: against exact solutions, and what is made of it."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import partitioning
+import psmr
+from psmr import Component, Device, assemble
+from psmr.errors import InputError
+from tests.internals import GlobalError, judge_run, judged_error, sampled
+
+FAULT = (psmr.Fault(bus=5, start=0.5, clear=0.6, trip="5-7"),)
+
+
+class Oscillator(Component):
+    """An undamped oscillator of 1 Hz."""
+
+    states = ("x", "v")
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (2 * np.pi * v.v, -2 * np.pi * v.x), (), ()
+
+
+class TwoRates(Component):
+    """A swing of 1 Hz and a transducer of 20 ms that measures it and acts on it through an algebraic one."""
+
+    states = ("x", "v", "z")
+    algebraic = ("w",)
+    A = np.array([[0.0, 6.0, 0.0], [-6.0, -0.2, -2.0], [50.0, 0.0, -50.0]])
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> Any:
+        return (6.0 * v.v, -6.0 * v.x - 0.2 * v.v - v.w, 50.0 * (v.x - v.z)), (v.w - 2.0 * v.z,), ()
+
+
+@pytest.fixture(scope="module")
+def oscillator():
+    return assemble([Device("O", Oscillator, {}, {})], {"O.x": 1.0})
+
+
+@pytest.fixture(scope="module")
+def two_rates():
+    return assemble([Device("T", TwoRates, {}, {})], {"T.x": 1.0})
+
+
+@pytest.fixture(scope="module")
+def system():
+    return psmr.build(psmr.read_case(psmr.case_path("wscc9")))
+
+
+def true_part(run: psmr.Run, exact: np.ndarray) -> float:
+    """Return the largest error of a state in parts of its largest change."""
+    change = np.abs(exact - exact[0]).max(axis=0)
+    return float((np.abs(run.x - exact).max(axis=0) / change).max())
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        *(psmr.SingleRate("TM", h) for h in (0.05, 0.02, 0.01, 0.005)),
+        *(psmr.SingleRate("BEM", h) for h in (0.02, 0.002)),
+        *(psmr.SingleRate("RK4", h) for h in (0.1, 0.05)),
+        *(psmr.SingleRate("FEM", h) for h in (0.01, 0.001)),
+        *(psmr.VariableStep(tolerance) for tolerance in (1e-2, 1e-3, 1e-4, 1e-5)),
+        psmr.VariableStep(1e-3, "TR-BDF2"),
+    ],
+    ids=str,
+)
+def test_the_estimate_is_the_error_of_an_undamped_oscillator(oscillator, scheme):
+    run = psmr.simulate(oscillator, scheme, 10.0, certify=False)
+    exact = np.column_stack([np.cos(2 * np.pi * run.t), -np.sin(2 * np.pi * run.t)])
+    found = run.estimated_error
+    assert found.part == pytest.approx(true_part(run, exact), rel=0.15)
+    assert found.signal in ("O.x", "O.v")
+
+
+@pytest.mark.parametrize("h", [0.1, 0.05, 0.02, 0.01])
+@pytest.mark.parametrize(
+    "choices", [{}, {"solution": "BEM"}, {"predictor": "TM", "coupling": "mean"}], ids=str
+)
+def test_the_estimate_has_what_two_rates_do_to_one_another(two_rates, h, choices):
+    split = partitioning.by_participation(two_rates.linearise(), delta=20.0, algebraic="participation")
+    assert 0 < split.fast_x.sum() < 3
+    run = psmr.simulate(two_rates, psmr.Multirate(split, h, 5, **choices), 5.0, certify=False)
+    exact = np.array([expm(TwoRates.A * t)[:, 0] for t in run.t])
+    assert run.estimated_error.part == pytest.approx(true_part(run, exact), rel=0.15)
+
+
+def test_a_coarse_reference_of_the_same_steps_is_another_method(system):
+    """Of one method the stops would make them the same run: it estimated a thirtieth of the error."""
+    for tolerance in (1e-4, 1e-5):
+        run = psmr.simulate(system, psmr.VariableStep(tolerance), 5.0, FAULT, certify=False)
+        judged = judged_error(run)
+        assert judged.bound
+        assert judged.tolerance == 1e-3
+        assert 0.5 * run.estimated_error.part < judged.part < 0.005
+
+
+def test_an_error_beyond_the_limit_is_amber_and_the_remedy_brings_it_below(system):
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.05), 4.0, FAULT)
+    error = run.judgement.error
+    assert error is not None
+    assert not error.bound
+    fine = psmr.simulate(system, psmr.VariableStep(1e-8), 4.0, FAULT, certify=False)
+    off = np.abs(run[error.signal].loc[error.t] - fine.at([error.t], [error.signal]).iloc[0, 0])
+    assert error.value == pytest.approx(off, rel=1e-2)
+    assert run.judgement.colour == "amber"
+    (sentence,) = run.judgement.reasons
+    finer = run.scheme.finer(0.5 * 0.01 / error.part)
+    assert sentence.startswith(f"The {error.where} is off by an estimated {error.value:.2g} pu at t = ")
+    assert sentence.endswith(f"(limit 1 %, for an estimate a tenth less). Take h = {finer.h:g} s.")
+    assert psmr.simulate(system, finer, 4.0, FAULT).judgement.colour == "green"
+    assert f"  {error}" in run.summary().splitlines()
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-1])
+def test_a_smaller_tolerance_is_proposed_where_the_scheme_follows_one(system, tolerance):
+    run = psmr.simulate(system, psmr.VariableStep(tolerance), 4.0, FAULT, criteria=psmr.Criteria(error=1e-3))
+    error = run.judgement.error
+    finer = run.scheme.finer(0.5 * 1e-3 / error.part)
+    assert run.judgement.reasons[-1].endswith(f"Take tolerance = {finer.tolerance:g}.")
+    assert psmr.simulate(system, finer, 4.0, FAULT, criteria=run.criteria).judgement.colour == "green"
+
+
+def test_a_run_that_keeps_next_to_nothing_has_the_same_estimate(system):
+    scheme = psmr.SingleRate("TM", 0.02)
+    whole, reduced = (
+        psmr.simulate(system, scheme, 5.0, FAULT, record=record, certify=False)
+        for record in (None, psmr.Record("bus5.v", every=50))
+    )
+    assert reduced.estimated_error == whole.estimated_error
+
+
+def test_a_saved_run_is_judged_as_before(system, tmp_path):
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.05), 2.0, FAULT, record="bus5.v")
+    run.save(tmp_path / "run.psmr")
+    assert psmr.load_run(tmp_path / "run.psmr").judgement == run.judgement
+
+
+def test_samples_are_dense_after_an_event_and_none_is_at_one(system):
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.005), 3.0, FAULT, certify=False)
+    found = sampled(run).t
+    assert not {0.0, 0.5, 0.6} & set(found)
+    after = found[found > 0.6] - 0.6
+    np.testing.assert_allclose(after[:4], [0.005, 0.01, 0.015, 0.02])
+    assert np.diff(after).max() == pytest.approx(0.1)
+    assert np.diff(found).min() >= 0.005 - 1e-12
+
+
+def test_a_bus_with_a_fault_on_it_does_not_count(system):
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.005), 1.0, FAULT, certify=False)
+    found = sampled(run)
+    during = (found.t > 0.5) & (found.t < 0.6)
+    bus5 = [device.name for device in system.devices if device.name.startswith("bus")].index("bus5")
+    assert np.isnan(found.values[during, bus5]).all()
+    assert np.isnan(found.values).sum() == during.sum()
+
+
+def test_values_after_the_loss_of_synchronism_are_not_compared(system):
+    event = psmr.Fault(bus=5, start=0.5, clear=1.1, trip="5-7")
+    run = psmr.simulate(system, psmr.VariableStep(), 5.0, [event], certify=False)
+    assert run.outcome.lost is not None
+    assert run.estimated_error.t <= run.outcome.lost.t
+
+
+def test_at_rest_nothing_is_off(system):
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.05), 5.0)
+    assert run.judgement.colour == "green"
+    assert run.judgement.error.part < 1e-4
+
+
+def test_an_error_that_cannot_be_estimated_is_amber(system):
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.2)
+    found = judge_run(run.outcome, run.certificate, None, "the second run failed.")
+    assert found.colour == "amber"
+    assert found.reasons == ("The error of the run was not estimated: the second run failed.",)
+
+
+def test_without_a_certificate_there_is_no_second_run(system):
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.05), 2.0, FAULT, certify=False)
+    assert run.judgement.error is None
+
+
+def test_the_limit_is_met_a_tenth_below_it(system):
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.01), 0.2)
+    error = GlobalError(0.009, "voltage", "bus5.v", 0.1, 0.0045, 0.5, 1e-5, run.scheme)
+    assert judge_run(run.outcome, run.certificate, None, error).colour == "green"
+    more = dataclasses.replace(error, part=0.00901)
+    assert judge_run(run.outcome, run.certificate, None, more).colour == "amber"
+
+
+def test_at_the_least_tolerance_there_is_no_estimate(oscillator):
+    least = psmr.VariableStep(1e-10, "ESDIRK43").least_tolerance
+    run = psmr.simulate(oscillator, psmr.VariableStep(least, "ESDIRK43"), 1e-3, certify=False)
+    with pytest.raises(InputError, match="from a run at a smaller one"):
+        _ = run.estimated_error
