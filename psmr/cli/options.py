@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from psmr.base.errors import InputError, shown
 from psmr.base.files import require_replaceable, require_suffix
@@ -140,27 +140,56 @@ def require_targets(targets: Mapping[str, str | None], suffixes: Sequence[str]) 
 def scheme_options(command: argparse.ArgumentParser) -> None:
     """Add the options that make a scheme."""
     group = command.add_argument_group("scheme, for a case file")
-    group.add_argument(
-        "--method", choices=("FEM", "TM", "BEM", "RK4", "SDIRK2"), help="single rate, with --h"
-    )
+    group.add_argument("--method", choices=Choices(_single_rate, "method"), help="single rate, with --h")
     group.add_argument("--h", type=float, metavar="S", help="step size in s")
     group.add_argument("--delta", type=float, metavar="D", help="multirate: threshold in 1/s")
     group.add_argument("--algebraic", choices=("participation", "fast"))
     group.add_argument("--h-slow", type=float, metavar="S", help="macro step in s")
     group.add_argument("--h-fast", type=float, metavar="S", help="fast step in s")
-    group.add_argument("--predictor", choices=("FEM", "TM", "BEM", "extrapolation"))
-    group.add_argument("--solution", choices=("TM", "BEM"))
-    group.add_argument("--interpolation", choices=("linear", "spline"))
-    group.add_argument("--predict", choices=("all", "slow"))
+    group.add_argument("--predictor", choices=Choices(_multirate, "predictor"))
+    group.add_argument("--solution", choices=Choices(_multirate, "solution"))
+    group.add_argument("--interpolation", choices=Choices(_multirate, "interpolation"))
+    group.add_argument("--predict", choices=Choices(_multirate, "predict"))
     group.add_argument(
-        "--coupling", choices=("end", "mean"), help="fast values in the slow equations: end of step or mean"
+        "--coupling",
+        choices=Choices(_multirate, "coupling"),
+        help="fast values in the slow equations: end of step or mean",
     )
     group.add_argument(
         "--interface",
-        choices=("held", "schur"),
+        choices=Choices(_multirate, "interface"),
         help="network in the fast equations: held, or its response by the Schur complement",
     )
     group.add_argument("--corrections", type=corrections, metavar="K", help="0, 1, 2, ... or converge")
+
+
+def _single_rate() -> type:
+    from psmr.integrate.schemes.single_rate import SingleRate
+
+    return SingleRate
+
+
+def _multirate() -> type:
+    from psmr.integrate.schemes.multirate import Multirate
+
+    return Multirate
+
+
+class Choices:
+    """The values that a field of a scheme may have, as its declaration says.
+
+    They are looked up when an option is read or explained: importing the schemes takes longer than help may.
+    """
+
+    def __init__(self, scheme: Callable[[], type], field: str) -> None:
+        self._scheme, self._field = scheme, field
+
+    def __iter__(self) -> Iterator[str]:
+        hints = get_type_hints(self._scheme(), include_extras=True)
+        return iter(hints[self._field].__metadata__[0])
+
+    def __contains__(self, value: object) -> bool:
+        return value in tuple(self)
 
 
 def corrections(text: str) -> int | str:

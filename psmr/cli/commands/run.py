@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from psmr.base.files import PARQUET, TABLES
 from psmr.cli.console import Progress, is_large, list_written, print_json, show
 from psmr.cli.options import add_command, input_file, output_option
 
@@ -85,7 +84,9 @@ def command(arguments: argparse.Namespace) -> None:
     show(run.summary())
     if files:
         list_written(files)
-        large = [file.name for file in files if file.suffix in (*TABLES, *PARQUET) and is_large(file)]
+        from psmr.study.output.tables import FORMATS
+
+        large = [file.name for file in files if file.suffix in FORMATS and is_large(file)]
         if large:
             show(
                 f"\n{' and '.join(large)}: large; --signals NAME ... writes fewer signals, --every K every "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
@@ -33,6 +33,8 @@ class LineTrip:
     EventError
         For times that are out of order.
     """
+
+    kind: ClassVar[str] = "line-trip"
 
     line: str
     start: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from psmr.base.errors import EventError, shown
 from psmr.integrate.run.trajectory import Change
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 class Event(Protocol):
-    """What every event offers."""
+    """What every event offers; `kind` is its type in study files."""
+
+    kind: ClassVar[str]
 
     @property
     def start(self) -> float:

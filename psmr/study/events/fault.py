@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, Mistakes
@@ -43,6 +43,8 @@ class Fault:
     EventError
         For times that are out of order and for an impedance that is zero or has a negative resistance.
     """
+
+    kind: ClassVar[str] = "fault"
 
     bus: int | str
     start: float

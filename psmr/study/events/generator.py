@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
@@ -37,6 +37,8 @@ class GeneratorTrip(Lasting):
     The plant injects nothing from then on, and its variables keep their last values for the rest of the run:
     what the machine does behind the open breaker is not simulated.
     """
+
+    kind: ClassVar[str] = "generator-trip"
 
     generator: int | str
     start: float

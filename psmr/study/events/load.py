@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
@@ -39,6 +39,8 @@ class LoadTrip:
     EventError
         For times that are out of order and for a fraction out of range.
     """
+
+    kind: ClassVar[str] = "load-trip"
 
     bus: int | str
     start: float
@@ -117,6 +119,8 @@ class LoadRamp:
     EventError
         For times that are out of order, a factor below zero, and a ramp that changes nothing.
     """
+
+    kind: ClassVar[str] = "load-ramp"
 
     bus: int | str
     start: float

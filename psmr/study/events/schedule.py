@@ -13,10 +13,6 @@ from psmr.network.topology.islands import refuse_dead_islands
 from psmr.network.topology.undetermined import refuse_undetermined_voltages
 from psmr.study.events import Event, TimeSeries
 
-KINDS = (
-    "Fault, LoadTrip, LoadRamp, LineTrip, GeneratorTrip, ShuntSwitch, SetPoint, ParameterStep or TimeSeries"
-)
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -104,7 +100,9 @@ def _event(event: Event) -> Event:
             "psmr.Fault(bus=5, start=1.0, clear=1.1)"
         )
     if not callable(getattr(event, "changes", None)):
-        raise EventError(f"{shown(event)} is not an event; use psmr.{KINDS}")
+        raise EventError(
+            f"{shown(event)} is not an event; use psmr.Fault, psmr.LoadTrip or another event of psmr"
+        )
     return event
 
 

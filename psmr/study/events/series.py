@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import CaseError, EventError, Mistakes, nearest, shown
@@ -62,6 +62,8 @@ class TimeSeries:
     that no corner lies within it; with `VariableStep` that also costs least at equal error (docs/events.md
     has the figures). With `hold` each row with another value than the row before is an instant.
     """
+
+    kind: ClassVar[str] = "time-series"
 
     file: str | os.PathLike[str]
     column: str

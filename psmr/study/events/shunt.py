@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, nearest, shown
@@ -33,6 +33,8 @@ class ShuntSwitch(Lasting):
     EventError
         For a time that is not a number or is below zero, and for `on` other than True or False.
     """
+
+    kind: ClassVar[str] = "shunt"
 
     shunt: str
     start: float

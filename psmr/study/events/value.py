@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, InputError, nearest, shown
@@ -47,6 +47,8 @@ class SetPoint(_Step):
     EventError
         For a value or time that is not a number.
     """
+
+    kind: ClassVar[str] = "set-point"
 
     def __str__(self) -> str:
         return f"step of {self.device}.{self.name}"
@@ -101,6 +103,8 @@ class ParameterStep(_Step):
     States stay as they are and the algebraic equations are solved anew, so that the system is in general no
     longer at rest.
     """
+
+    kind: ClassVar[str] = "parameter"
 
     def __str__(self) -> str:
         return f"step of parameter {self.device}.{self.name}"

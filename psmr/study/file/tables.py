@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
 
+import psmr.study.events
 from psmr.files.read import CaseFile
 from psmr.files.toml.fields import Field, Spec, specification
 from psmr.network.equilibrium.widen_limits import CHOICES
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
 from psmr.study.detectors.monitors import AngleSpread, FrequencyOutside, Island, VoltageCollapse
-from psmr.study.events import (
-    Event,
-    Fault,
-    GeneratorTrip,
-    LineTrip,
-    LoadRamp,
-    LoadTrip,
-    ParameterStep,
-    SetPoint,
-    ShuntSwitch,
-    TimeSeries,
-)
+from psmr.study.events import Event
 from psmr.study.record.record import Record
 
 HEAD: Spec = {
@@ -37,17 +29,20 @@ CRITERIA: Spec = specification(Criteria)
 
 SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field((bool,)), **RECORD}
 
-EVENTS: Mapping[str, Callable[..., Event]] = {
-    "fault": Fault,
-    "load-trip": LoadTrip,
-    "load-ramp": LoadRamp,
-    "line-trip": LineTrip,
-    "generator-trip": GeneratorTrip,
-    "shunt": ShuntSwitch,
-    "set-point": SetPoint,
-    "parameter": ParameterStep,
-    "time-series": TimeSeries,
-}
+
+def _events() -> Iterator[type[Event]]:
+    """Yield the events that the modules of `psmr.study.events` declare, by the name of the module."""
+    for entry in pkgutil.iter_modules(psmr.study.events.__path__, "psmr.study.events."):
+        for kind in vars(importlib.import_module(entry.name)).values():
+            if (
+                isinstance(kind, type)
+                and kind.__module__ == entry.name
+                and isinstance(vars(kind).get("kind"), str)
+            ):
+                yield kind
+
+
+EVENTS: Mapping[str, Callable[..., Event]] = {event.kind: event for event in _events()}
 
 MONITORS: Mapping[str, Callable[..., Monitor]] = {
     "angle-spread": AngleSpread,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
@@ -30,7 +30,7 @@ AT_ONCE = 2**18
 def table_writer(
     path: str | os.PathLike[str], names: Sequence[str], transaction: OutputTransaction | None = None
 ) -> AbstractContextManager[Write]:
-    """Return the writer of a file by its ending, ``.csv`` or ``.parquet``.
+    """Return the writer of a file by its ending, one of `FORMATS`.
 
     The file appears when its writing ends well, or with others of `transaction`.
 
@@ -39,8 +39,7 @@ def table_writer(
     InputError
         For another ending.
     """
-    write = parquet_table if require_suffix(path, (*TABLES, *PARQUET)) in PARQUET else csv_table
-    return write(path, names, transaction)
+    return FORMATS[require_suffix(path, tuple(FORMATS))](path, names, transaction)
 
 
 @contextmanager
@@ -117,3 +116,10 @@ def parquet_table(
 def require_pyarrow() -> None:
     """Raise PsmrError where Parquet files cannot be written."""
     optional("pyarrow.parquet", "a Parquet file", "psmr[parquet]", "write CSV")
+
+
+FORMATS: Mapping[str, Callable[..., AbstractContextManager[Write]]] = {
+    **dict.fromkeys(TABLES, csv_table),
+    **dict.fromkeys(PARQUET, parquet_table),
+}
+"""What writes a file of signals, by its ending."""

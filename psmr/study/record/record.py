@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, shown
-from psmr.base.files import PARQUET, TABLES, require_suffix
+from psmr.base.files import require_suffix
+from psmr.study.output.tables import FORMATS
 
 MEMORY = 256.0
 """Memory in MiB for what is kept, where nothing is said."""
@@ -67,7 +68,7 @@ class Record:
         files = tuple(self.files)
         for file in files:
             try:
-                require_suffix(file, (*TABLES, *PARQUET))
+                require_suffix(file, tuple(FORMATS))
             except InputError as error:
                 raise InputError(f"files: {error}") from error
         object.__setattr__(self, "files", files)
