@@ -139,6 +139,7 @@ psmr.network.case.monitored_branches: monitored_branches
 psmr.network.case.rows: admittance
 psmr.network.case.tables: BusRow DeviceRow GeneratorRow LineRow LoadRow RelayRow ShuntRow TransformerRow
 psmr.network.equilibrium.equilibrium: Plant Terminal solve_plants
+psmr.network.powerflow.adjustment: adjusted shunt_positions
 psmr.network.powerflow.load_power: LoadPower
 psmr.network.powerflow.power_balance: Balance jacobian>power_flow_jacobian
 psmr.network.powerflow.powerflow: PowerFlow power_flow

@@ -59,6 +59,11 @@ def case_options(
         help="what drives GENROU and its family; for RAW and DYR by default a power",
     )
     group.add_argument(
+        "--adjust",
+        metavar="WHAT",
+        help="controls that the power flow moves: shunts, taps, phase-shifters, with commas; held otherwise",
+    )
+    group.add_argument(
         "--reactive",
         choices=("file", "equal", "rating"),
         help="how generators of one bus share reactive power: as the file stores it (default), equally, or by"
@@ -239,6 +244,7 @@ def case_file(arguments: argparse.Namespace) -> CaseFile:
         start_at_limits=getattr(arguments, "start_at_limits", None) or "refuse",
         format=arguments.format,
         reactive=arguments.reactive or "file",
+        adjust=tuple(part.strip() for part in (arguments.adjust or "").split(",") if part.strip()),
         power_flow_start=getattr(arguments, "power_flow_start", None),
         modules=tuple(arguments.modules or ()),
     )
@@ -251,7 +257,15 @@ def names_study(arguments: argparse.Namespace) -> bool:
     return arguments.format is None and is_study(arguments.case)
 
 
-_PREPARED = ("loads", "net_unmodelled", "mechanical", "start_at_limits", "reactive", "power_flow_start")
+_PREPARED = (
+    "loads",
+    "net_unmodelled",
+    "mechanical",
+    "start_at_limits",
+    "reactive",
+    "power_flow_start",
+    "adjust",
+)
 
 
 def check_study_options(arguments: argparse.Namespace, scheme: dict[str, Any]) -> None:

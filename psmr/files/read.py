@@ -33,7 +33,7 @@ class CaseFile:
     Attributes
     ----------
     path, dynamics, skip_unknown_models, frequency_hz, loads, net_unmodelled, mechanical, format, reactive,
-    modules
+    modules, adjust
         See `read_case`.
     reactive_limits
         Whether generators keep to q_min_mvar and q_max_mvar, see `power_flow`; None: as in the solution that
@@ -60,6 +60,7 @@ class CaseFile:
     power_flow_start: Annotated[str, STARTS] | None = None
     modules: tuple[str, ...] = ()
     folder: str | Path | None = None
+    adjust: tuple[str, ...] = ()
 
     def read(self) -> Case:
         """Return the case."""
@@ -76,13 +77,13 @@ class CaseFile:
             self.folder,
         )
         _warn(case)
-        return _prepared(case, self.loads, self.net_unmodelled, self.solve)
+        return _prepared(case, self.loads, self.net_unmodelled, self.adjust, self.solve)
 
-    def solve(self, case: Case) -> PowerFlow:
+    def solve(self, case: Case, start: PowerFlow | None = None) -> PowerFlow:
         """Return the power flow of the case, or of one made of it, as the options say."""
         from psmr.network.powerflow.powerflow import power_flow
 
-        return power_flow(case, self.reactive_limits, start=self.power_flow_start)
+        return power_flow(case, self.reactive_limits, start=start or self.power_flow_start)
 
 
 def _warn(case: Case) -> None:
@@ -102,6 +103,7 @@ def read_case(
     format: str | None = None,
     reactive: Annotated[str, REACTIVE] = AS_STORED,
     modules: Iterable[str] = (),
+    adjust: Iterable[str] = (),
 ) -> Case:
     """Return the checked case in a file; the suffix says the format.
 
@@ -137,6 +139,9 @@ def read_case(
         Python modules with components of your own, ``("mine",)`` for ``mine.py`` beside the file or in the
         current folder: a device's type, or a DYR record's model, may be one of them. They are imported. A
         TOML file can name them itself.
+    adjust
+        Controls that the power flow moves to where they keep what they control, of ``"shunts"``, ``"taps"``
+        and ``"phase-shifters"``; the others are held as the file has them. What moves is a warning.
 
     Raises
     ------
@@ -165,7 +170,7 @@ def read_case(
         tuple(modules),
     )
     _warn(case)
-    return _prepared(case, loads, net_unmodelled)
+    return _prepared(case, loads, net_unmodelled, tuple(adjust))
 
 
 def _read(
@@ -245,19 +250,24 @@ def _prepared(
     case: Case,
     loads: str | Mapping[str, Sequence[float]] | LoadShares | None,
     net_unmodelled: bool,
-    solve: Callable[[Case], PowerFlow] | None = None,
+    adjust: Sequence[str] = (),
+    solve: Callable[..., PowerFlow] | None = None,
 ) -> Case:
-    """Return the case with generators netted and loads converted."""
+    """Return the case with controls moved, generators netted and loads converted."""
     dynamic = any(row.devices for row in case.generators)
     lines = dynamic and any(row.held and not row.devices for row in case.generators)
-    if loads is None and not net_unmodelled and not lines:
+    if loads is None and not net_unmodelled and not lines and not adjust:
         return case
+    from psmr.network.powerflow.adjustment import adjusted
     from psmr.network.powerflow.powerflow import power_flow
     from psmr.network.start.conversion import convert_loads, load_shares
     from psmr.network.start.netting import net_generators
 
     shares = None if loads is None else load_shares(loads)
     solve = solve or power_flow
+    case = adjusted(case, adjust, solve) if adjust else case
+    if loads is None and not net_unmodelled and not lines:
+        return case
     flow = solve(case)
     if net_unmodelled or lines:
         netted = net_generators(case, flow, every=net_unmodelled)

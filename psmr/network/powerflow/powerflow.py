@@ -121,7 +121,7 @@ def power_flow(
     reactive_limits: bool | None = None,
     tolerance: float = 1e-10,
     iterations: int = 30,
-    start: str | None = None,
+    start: str | PowerFlow | None = None,
 ) -> PowerFlow:
     """Solve the power flow of a case.
 
@@ -140,6 +140,7 @@ def power_flow(
     start
         ``"stored"``, ``"flat"`` or ``"linear"``, see `PowerFlow`. None: stored voltages where the case has a
         solution, then flat ones, then linear ones, until one leads to a solution that is not of low voltage.
+        Or another power flow of the same buses, whose voltages are the start.
 
     Raises
     ------
@@ -150,7 +151,8 @@ def power_flow(
         For a start that is not known, or from stored voltages where there are none.
     """
     given = None if start is None else (start,)
-    if given and (start not in STARTS or (start == STORED and not case.stored)):
+    known_start = isinstance(start, PowerFlow) or start in STARTS
+    if given and (not known_start or (start == STORED and not case.stored)):
         known = ", ".join(map(repr, STARTS))
         lacks = f": {case.name} stores no solution" if start == STORED else ""
         raise InputError(f"start = {start!r}{lacks}: must be one of {known}, or None")
@@ -158,15 +160,15 @@ def power_flow(
     if reactive_limits is None:
         reactive_limits = case.stored and keeps_limits(posed, *stored_voltages(posed))
     failures: list[tuple[str, PowerFlowError]] = []
-    for name in given or (STARTS if case.stored else STARTS[1:]):
+    for attempt in given or (STARTS if case.stored else STARTS[1:]):
         try:
-            found = _solved(case, replace(posed), name, reactive_limits, tolerance, iterations)
+            found = _solved(case, replace(posed), attempt, reactive_limits, tolerance, iterations)
         except PowerFlowError as error:
-            failures.append((name, error))
+            failures.append((str(attempt), error))
             continue
         if failures:
             words = "; ".join(f"from {failed} ones {error}" for failed, error in failures)
-            found = replace(found, notes=(f"solved from {name} voltages: {words}", *found.notes))
+            found = replace(found, notes=(f"solved from {attempt} voltages: {words}", *found.notes))
         for note in found.notes:
             warnings.warn(f"{case.source or case.name}: power flow: {note}", PsmrWarning, stacklevel=2)
         return found
@@ -174,10 +176,13 @@ def power_flow(
 
 
 def _solved(
-    case: Case, balance: Balance, start: str, limits: bool, tolerance: float, iterations: int
+    case: Case, balance: Balance, start: str | PowerFlow, limits: bool, tolerance: float, iterations: int
 ) -> PowerFlow:
     """Return the power flow from one start; raise PowerFlowError where there is none, or a false one."""
-    v, angle = starting_voltages(balance, start)
+    if isinstance(start, PowerFlow):
+        v, angle, start = start.v, start.angle, start.start
+    else:
+        v, angle = starting_voltages(balance, start)
     sides: dict[int, int] = {}
     if limits:
         v, angle, mismatch, count, sides = solve_with_limits(balance, v, angle, tolerance, iterations)

@@ -1,0 +1,318 @@
+"""Taps, phase shifters and switched shunts moved to where their controls want them, as a load flow does.
+
+After each power flow every control whose quantity is outside its band moves by what the linearised power flow
+asks for, by one position at least and never beyond its range; the power flow is solved again. A control that
+would turn round for the third time stays where it is, so that there is an end: each moves at most three times
+through its positions.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import numpy as np
+from scipy.sparse.linalg import splu
+
+from psmr.base.errors import InputError, PowerFlowError, PsmrWarning, nearest
+from psmr.dae.declare.mathematics import NumericMath
+from psmr.devices.network import Transformer
+from psmr.network.case.case import Case
+from psmr.network.case.rows import branch_parameters, columns
+from psmr.network.case.tables import ACTIVE, VOLTAGE, ShuntRow, TransformerRow
+from psmr.network.powerflow.power_balance import Balance, Reals, jacobian
+from psmr.network.powerflow.powerflow import PowerFlow
+
+SHUNTS, TAPS, PHASE_SHIFTERS = "shunts", "taps", "phase-shifters"
+ADJUSTABLE = (SHUNTS, TAPS, PHASE_SHIFTERS)
+
+ROUNDS = 100
+"""Most power flows."""
+TURNS = 2
+"""How often a control may turn round."""
+INSIDE = 1e-4
+"""What a quantity may be outside its band, in pu of voltage, and of power on the system base."""
+BLIND = 1e-6
+"""Sensitivity below which a control does not act on what it controls."""
+SHOWN = 6
+
+
+@dataclass
+class _Control:
+    """A control: its row, its positions in ascending order (a range where it is continuous), where it is."""
+
+    row: TransformerRow | ShuntRow
+    what: str
+    positions: Reals
+    continuous: bool
+    at: float
+    began: float
+    turns: int = 0
+    last: int = 0
+    stuck: str = ""
+
+    def moved(self, wanted: float) -> float:
+        """Return the position for a wanted one: the nearest one beyond where it is now, within the range."""
+        wanted = float(np.clip(wanted, self.positions[0], self.positions[-1]))
+        if self.continuous:
+            return wanted
+        beyond = self.positions[
+            self.positions > self.at + 1e-9 if wanted > self.at else self.positions < self.at - 1e-9
+        ]
+        return self.at if not beyond.size else float(beyond[np.argmin(np.abs(beyond - wanted))])
+
+
+def check_adjust(adjust: Sequence[str]) -> None:
+    """Raise InputError for something that cannot be adjusted."""
+    for name in adjust:
+        if name not in ADJUSTABLE:
+            known = ", ".join(map(repr, ADJUSTABLE))
+            raise InputError(f"adjust = {name!r}: must be of {known}{nearest(str(name), ADJUSTABLE)}")
+
+
+def adjusted(case: Case, adjust: Sequence[str], solve: Callable[..., PowerFlow]) -> Case:
+    """Return the case with controls where they keep what they control.
+
+    Parameters
+    ----------
+    case
+        The case; `TransformerRow` and `ShuntRow` say what is controlled.
+    adjust
+        Which controls move, of `ADJUSTABLE`.
+    solve
+        Solves the power flow of a case; `start` is a power flow to start from.
+
+    Warns
+    -----
+    PsmrWarning
+        With what was moved, and what cannot be kept.
+
+    Raises
+    ------
+    InputError
+        For something that cannot be adjusted.
+    PowerFlowError
+        Where the power flow has no solution.
+    """
+    check_adjust(adjust)
+    controls = list(_controls(case, adjust))
+    flow = solve(case)
+    for _ in range(ROUNDS if controls else 0):
+        wanted = _wanted(case, flow, controls)
+        if not wanted:
+            break
+        try:
+            new = _placed(case, controls, wanted)
+            flow = solve(new, start=flow)
+        except PowerFlowError:
+            # Too far at once: half as far, and where that fails as well nothing more.
+            wanted = {
+                i: c.moved(c.at + (wanted[i] - c.at) / 2) for i, c in enumerate(controls) if i in wanted
+            }
+            try:
+                new = _placed(case, controls, wanted)
+                flow = solve(new, start=flow)
+            except PowerFlowError:
+                break
+        case = new
+        for i, at in wanted.items():
+            control = controls[i]
+            direction = int(np.sign(at - control.at))
+            control.turns += direction == -control.last
+            control.at, control.last = at, direction
+    _tell(case, flow, controls, adjust)
+    return case
+
+
+def _controls(case: Case, adjust: Sequence[str]) -> Iterator[_Control]:
+    for row in case.transformers:
+        kind = PHASE_SHIFTERS if row.controls == ACTIVE else TAPS
+        if not (row.status and row.controls and kind in adjust):
+            continue
+        at = row.shift_deg if row.controls == ACTIVE else row.tap
+        count = 2 if row.controls == ACTIVE else row.positions
+        positions = np.linspace(row.tap_min, row.tap_max, count)
+        yield _Control(row, row.controls, positions, row.controls == ACTIVE, at, at)
+    for shunt in case.shunts:
+        if shunt.status and shunt.steps and shunt.control_bus and SHUNTS in adjust:
+            positions = shunt_positions(shunt.steps)
+            at = shunt.b_mvar
+            yield _Control(shunt, VOLTAGE, positions, shunt.continuous, at, at)
+
+
+def shunt_positions(steps: Sequence[float]) -> Reals:
+    """Return the values in Mvar that blocks of (number, Mvar each) give, switched in their order."""
+    sides = {1: [0.0], -1: [0.0]}
+    for count, each in zip(steps[::2], steps[1::2], strict=True):
+        side = sides[1 if each > 0 else -1]
+        for _ in range(int(count)):
+            side.append(side[-1] + each)
+    return np.array(sorted({*sides[1], *sides[-1]}))
+
+
+def _band(row: TransformerRow | ShuntRow, base: float) -> tuple[float, float]:
+    if isinstance(row, ShuntRow):
+        return row.v_low, row.v_high
+    unit = 1.0 if row.controls == VOLTAGE else base
+    return row.control_low / unit, row.control_high / unit
+
+
+def _wanted(case: Case, flow: PowerFlow, controls: Sequence[_Control]) -> dict[int, float]:
+    """Return where the controls move that are outside their bands, by their place in the list."""
+    values = _values(case, flow, controls)
+    errors: dict[int, float] = {}
+    for i, (control, value) in enumerate(zip(controls, values, strict=True)):
+        low, high = _band(control.row, case.base_mva)
+        error = low - value if value < low - INSIDE else high - value if value > high + INSIDE else 0.0
+        if error and not control.stuck:
+            errors[i] = error
+    if not errors:
+        return {}
+    slopes = _sensitivities(case, flow, [controls[i] for i in errors])
+    sharing = Counter((controls[i].what, _aim(controls[i])) for i in errors)
+    wanted = {}
+    for (i, error), slope in zip(errors.items(), slopes, strict=True):
+        control = controls[i]
+        if abs(slope) < BLIND:
+            control.stuck = "does not act on it"
+            continue
+        step = error / slope / sharing[control.what, _aim(control)]
+        at = control.moved(control.at + step)
+        if abs(at - control.at) < 1e-9:
+            control.stuck = "is at the end of its range"
+        elif np.sign(at - control.at) == -control.last and control.turns >= TURNS and not control.continuous:
+            control.stuck = "has no position within the band"
+        else:
+            wanted[i] = at
+    return wanted
+
+
+def _aim(control: _Control) -> int | str:
+    return control.row.control_bus if control.what == VOLTAGE else control.row.name
+
+
+def _values(case: Case, flow: PowerFlow, controls: Sequence[_Control]) -> Reals:
+    """Return the quantities that are controlled, in pu."""
+    place = {bus.number: i for i, bus in enumerate(case.buses)}
+    rows = {row.name: row for row in case.transformers}
+    found = np.zeros(len(controls))
+    for i, control in enumerate(controls):
+        if control.what == VOLTAGE:
+            found[i] = flow.v[place[control.row.control_bus]]
+            continue
+        row = rows[control.row.name]
+        v = flow.voltage[[place[row.from_bus], place[row.to_bus]]]
+        power = v[0] * np.conj(_two_port(row)[0] @ v)
+        found[i] = power.real if control.what == ACTIVE else power.imag
+    return found
+
+
+def _two_port(row: TransformerRow) -> np.ndarray:
+    """Return the (2, 2) complex admittance matrix of a transformer in pu, by its own equations."""
+    p = columns(Transformer, [branch_parameters(row)])
+    matrix = np.zeros((2, 2), dtype=complex)
+    for end in (0, 1):
+        v = {"v_re_i": 1.0 - end, "v_im_i": 0.0, "v_re_j": float(end), "v_im_j": 0.0}
+        i = Transformer.equations(NumericMath, SimpleNamespace(**v), p)[2]
+        for other in (0, 1):
+            matrix[other, end] = -complex(np.ravel(i[2 * other])[0], np.ravel(i[2 * other + 1])[0])
+    return matrix
+
+
+def _sensitivities(case: Case, flow: PowerFlow, controls: Sequence[_Control]) -> Reals:
+    """Return the derivatives in pu of what is controlled with respect to the positions."""
+    balance = Balance.of(case)
+    limited = {row.bus for row in case.generators if row.name in flow.at_limit}
+    place = {bus.number: i for i, bus in enumerate(case.buses)}
+    balance.pv[[place[bus] for bus in limited]] = False
+    lu = splu(jacobian(balance, flow.v, flow.angle))
+    free_angle, free_v = balance.free_angle, balance.free_v
+    size = len(case.buses)
+    rows = {row.name: row for row in case.transformers}
+    found = np.zeros(len(controls))
+    for k, control in enumerate(controls):
+        demand = np.zeros(size, dtype=complex)
+        own, ends = 0j, None
+        if isinstance(control.row, ShuntRow):
+            bus = place[control.row.bus]
+            demand[bus] = -1j * flow.v[bus] ** 2 / case.base_mva
+        else:
+            row = rows[control.row.name]
+            ends = [place[row.from_bus], place[row.to_bus]]
+            v, step = flow.voltage[ends], 1e-5
+            change = (_two_port(_at(row, control.at + step)) - _two_port(_at(row, control.at - step))) / (
+                2 * step
+            )
+            injected = v * np.conj(change @ v)
+            demand[ends] += injected
+            own = injected[0]
+        dx = lu.solve(-np.concatenate([demand.real[free_angle], demand.imag[free_v]]))
+        dangle, dv = np.zeros(size), np.zeros(size)
+        dangle[free_angle], dv[free_v] = dx[: free_angle.size], dx[free_angle.size :]
+        if control.what == VOLTAGE:
+            found[k] = dv[place[control.row.control_bus]]
+            continue
+        assert ends is not None
+        matrix = _two_port(rows[control.row.name])
+        dvoltage = flow.voltage[ends] * (dv[ends] / flow.v[ends] + 1j * dangle[ends])
+        v = flow.voltage[ends]
+        power = own + dvoltage[0] * np.conj(matrix[0] @ v) + v[0] * np.conj(matrix[0] @ dvoltage)
+        found[k] = power.real if control.what == ACTIVE else power.imag
+    return found
+
+
+def _at(row: TransformerRow, position: float) -> TransformerRow:
+    """Return a transformer at another tap or shift, its impedance following its correction."""
+    new = replace(row, shift_deg=position) if row.controls == ACTIVE else replace(row, tap=position)
+    if not row.correction:
+        return new
+    at, real, imag = (np.array(row.correction[k::3]) for k in range(3))
+    by_angle = not 0 < at[0] < at[-1] < 3
+    factors = [
+        complex(np.interp(x, at, real), np.interp(x, at, imag))
+        for x in ((row.shift_deg, new.shift_deg) if by_angle else (row.tap, new.tap))
+    ]
+    z = complex(row.r, row.x) * factors[1] / factors[0]
+    return replace(new, r=z.real, x=z.imag)
+
+
+def _placed(case: Case, controls: Sequence[_Control], wanted: dict[int, float]) -> Case:
+    shunts: dict[str, ShuntRow] = {}
+    transformers: dict[str, TransformerRow] = {}
+    rows = {row.name: row for row in case.transformers}
+    for i, position in wanted.items():
+        row = controls[i].row
+        if isinstance(row, ShuntRow):
+            shunts[row.name] = replace(row, b_mvar=position)
+        else:
+            transformers[row.name] = _at(rows[row.name], position)
+    return replace(
+        case,
+        transformers=tuple(transformers.get(row.name, row) for row in case.transformers),
+        shunts=tuple(shunts.get(row.name, row) for row in case.shunts),
+    )
+
+
+def _tell(case: Case, flow: PowerFlow, controls: Sequence[_Control], adjust: Sequence[str]) -> None:
+    """Warn of what was moved, and of what is outside its band all the same."""
+    moved = [c for c in controls if abs(c.at - c.began) > 1e-9]
+    words = f"{len(controls)} controls ({', '.join(adjust)}): {len(moved)} moved"
+    words += _listed([f"{c.row.name} {c.began:.6g} to {c.at:.6g}" for c in moved])
+    outside = []
+    for control, value in zip(controls, _values(case, flow, controls), strict=True):
+        low, high = _band(control.row, case.base_mva)
+        if not low - INSIDE <= value <= high + INSIDE:
+            why = control.stuck or "was still moving"
+            outside.append(f"{control.row.name} {value:.5g} for {low:.5g} to {high:.5g} pu: {why}")
+    words += f"; {len(outside)} outside their bands" + _listed(outside)
+    warnings.warn(f"{case.source or case.name}: power flow: {words}", PsmrWarning, stacklevel=3)
+
+
+def _listed(words: Sequence[str]) -> str:
+    if not words:
+        return ""
+    more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
+    return f" ({'; '.join(words[:SHOWN])}{more})"
