@@ -23,7 +23,7 @@ psmr.base.printable: in_line printable steers
 psmr.base.signals: ENDING uninterrupted
 psmr.cli.console: Progress console_module plain
 psmr.cli.run_outputs: run_outputs_module
-psmr.cli.run_study: default_folder load_system prepare run_study
+psmr.cli.run_study: default_folder prepare run_study
 psmr.dae.compile.cache.code_cache: seconds_compiling
 psmr.dae.compile.cache.compile_lock: acquire release
 psmr.dae.compile.cache.entry: read_entry
@@ -176,6 +176,7 @@ psmr.study.detectors.finding: Finding
 psmr.study.events.schedule: after schedule
 psmr.study.events.series: read_points
 psmr.study.events.spans: spans_of
+psmr.study.file.load_system: load_system
 psmr.study.file.names: refuse_events
 psmr.study.file.recipe: Recipe
 psmr.study.file.schemes: HOMES scheme_fields
@@ -202,6 +203,8 @@ psmr.study.tuning.mode_errors: ChosenModes EveryMode
 psmr.study.tuning.tune: tune_module
 psmr.study.tuning.tuning: Target
 psmr.study.warmup: warmup_module
+psmr.viewer.job: Job
+psmr.viewer.workbench: Workbench
 psmr.sweep.axes: Base
 psmr.sweep.axes.listed: _event
 psmr.sweep.dask_cluster: _check_versions dask_cluster_module

@@ -30,8 +30,9 @@ BELOW = {
 BELOW["study"] = LOW | {"partitioning", "dae", "integrate", "pencil", "devices", "network", "files"}
 BELOW["sweep"] = BELOW["study"] | {"study"}
 BELOW["figures"] = BELOW["sweep"] | {"sweep"}
+BELOW["viewer"] = BELOW["figures"] | {"figures"}
 BELOW["papers"] = BELOW["figures"] | {"figures"}
-BELOW["cli"] = BELOW["papers"] | {"papers"}
+BELOW["cli"] = BELOW["papers"] | {"papers", "viewer"}
 BELOW["__main__"] = {"cli"}
 
 

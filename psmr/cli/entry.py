@@ -32,6 +32,7 @@ from psmr.cli.commands import (
     run,
     sweep,
     tune,
+    view,
     warmup,
 )
 from psmr.cli.ending import (
@@ -56,6 +57,7 @@ COMMANDS = (
     partition,
     deformation,
     tune,
+    view,
     explain,
     convert,
     new,

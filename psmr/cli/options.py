@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from psmr.base.errors import InputError, shown
+from psmr.base.errors import InputError
 from psmr.base.files import require_replaceable, require_suffix
 from psmr.base.numbers import real_in, whole_in
 
@@ -110,19 +109,12 @@ def path(text: str) -> str:
 
 def input_file(text: str) -> str:
     """Return the path of a case, study or sweep: a file, or else one that ships with psmr."""
-    if text == "-" or os.path.exists(text) or not text:
-        return text
-    from psmr.files.shipped import case_path
+    from psmr.files.shipped import located
 
     try:
-        return str(case_path(text))
+        return located(text)
     except InputError as error:
-        # What looks like a file is reported by whoever reads it.
-        if os.path.splitext(text)[1]:
-            return text
-        raise argparse.ArgumentTypeError(
-            f"there is no file {shown(text)}, and {str(error).partition(': ')[2]}"
-        ) from error
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def require_targets(targets: Mapping[str, str | None], suffixes: Sequence[str]) -> None:

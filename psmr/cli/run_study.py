@@ -20,7 +20,7 @@ from psmr.cli.run_outputs import (
 )
 from psmr.dae.system.system import System
 from psmr.figures.run.report import Origin
-from psmr.files.read import CaseFile
+from psmr.study.file.load_system import load_system
 from psmr.study.file.names import check_signals, refuse_events
 from psmr.study.file.recipe import Recipe
 from psmr.study.file.study import Output, Study, usual_folder
@@ -30,14 +30,6 @@ from psmr.study.record.record import Record
 from psmr.study.record.signals import Signals
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
-
-
-def load_system(file: CaseFile) -> System:
-    """Return the system of a case file at its equilibrium."""
-    from psmr.network.start.initialise import build
-
-    case = file.read()
-    return build(case, file.solve(case), start_at_limits=file.start_at_limits)
 
 
 def prepare(study: Study) -> tuple[System, Recipe]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def case_path(name: str) -> Path:
         For a name that none has, with the nearest.
     """
     check_arguments(case_path, locals())
-    known = _cases()
+    known = shipped_cases()
     if name in known:
         return known[name]
     files = {file.relative_to(FOLDER).as_posix(): file for file in FOLDER.glob("*/*") if file.is_file()}
@@ -44,6 +45,26 @@ def case_path(name: str) -> Path:
         )
     hint = nearest(name, files if "/" in name else known)
     raise InputError(f"name = {shown(name)}: no case of psmr is called that{hint}; known: {', '.join(known)}")
+
+
+def located(path: str) -> str:
+    """Return a path as it is where there is such a file, or else that of what ships with psmr by this name.
+
+    What looks like a file, with a suffix, is returned as it is: who reads it says that it is not there.
+
+    Raises
+    ------
+    InputError
+        For a name that is neither, with the nearest.
+    """
+    if path in ("", "-") or os.path.exists(path):
+        return path
+    try:
+        return str(case_path(path))
+    except InputError as error:
+        if os.path.splitext(path)[1]:
+            return path
+        raise InputError(f"there is no file {shown(path)}, and {str(error).partition(': ')[2]}") from error
 
 
 def case(name: str) -> Case:
@@ -75,7 +96,7 @@ def listed() -> list[dict[str, str]]:
     return rows
 
 
-def _cases() -> dict[str, Path]:
+def shipped_cases() -> dict[str, Path]:
     """Return the case files in psmr's own format by name."""
     files = sorted(FOLDER.glob("*/*.toml"))
     return {file.stem: file for file in files if 'format = "psmr-case"' in file.read_text(encoding="utf-8")}

@@ -12,7 +12,7 @@ import pytest
 
 import psmr
 from psmr.cli import main
-from psmr.errors import InputError
+from psmr.errors import InputError, StudyError
 
 ROOT = Path(__file__).parents[2]
 
@@ -138,3 +138,18 @@ def test_a_command_with_a_name_that_nothing_has(arguments, words, tmp_path, monk
         code = end.code
     assert code == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_study_names_a_case_that_ships(tmp_path):
+    """A file beside the study comes first; what is neither is said with the nearest name."""
+    head = 'format = "psmr-study"\nversion = 1\n[simulation]\nt_end = 1.0\n'
+    study = tmp_path / "study.toml"
+    study.write_text(head.replace("[simul", 'case = "wscc9"\n[simul'))
+    assert psmr.read_study(study).case.path == psmr.case_path("wscc9")
+    (tmp_path / "wscc9").write_text("")
+    assert psmr.read_study(study).case.path == tmp_path / "wscc9"
+    study.write_text(head.replace("[simul", 'case = "wscc8"\n[simul'))
+    with pytest.raises(
+        StudyError, match=r"study.toml:3: case = 'wscc8': there is no such file.*did you mean 'wscc9'"
+    ):
+        psmr.read_study(study)

@@ -43,8 +43,9 @@ def add(subparsers: Any) -> None:
 
 def command(arguments: argparse.Namespace) -> None:
     """Report how much a scheme deforms each mode."""
-    from psmr.cli.run_study import load_system, prepare
+    from psmr.cli.run_study import prepare
     from psmr.pencil.deformation.deformation import deformation
+    from psmr.study.file.load_system import load_system
     from psmr.study.file.study import read_study
 
     require_targets({"-o": arguments.output}, (*PAGES, *TABLES))

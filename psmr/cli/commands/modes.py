@@ -26,8 +26,8 @@ def add(subparsers: Any) -> None:
 def command(arguments: argparse.Namespace) -> None:
     """List the modes of a case."""
     require_targets({"-o": arguments.output}, TABLES)
-    from psmr.cli.run_study import load_system
     from psmr.dae.system.linear import modes
+    from psmr.study.file.load_system import load_system
 
     system = load_system(case_file(arguments))
     table = modes(system.linearise())

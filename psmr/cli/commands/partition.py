@@ -43,7 +43,7 @@ def command(arguments: argparse.Namespace) -> None:
     require_targets({"-o": arguments.output}, TABLES)
     require_targets({"--figure": arguments.figure}, PICTURES)
     import partitioning
-    from psmr.cli.run_study import load_system
+    from psmr.study.file.load_system import load_system
     from psmr.study.file.split import Split, partition_of
 
     system = load_system(case_file(arguments))

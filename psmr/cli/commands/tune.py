@@ -53,7 +53,7 @@ def add(subparsers: Any) -> None:
 
 def command(arguments: argparse.Namespace) -> None:
     """Search for the cheapest scheme that is accurate enough."""
-    from psmr.cli.run_study import load_system
+    from psmr.study.file.load_system import load_system
     from psmr.study.output.files import check_writable
     from psmr.study.tuning.confirmation import confirm
     from psmr.study.tuning.files import FILES, tuning_record, write_tuning

@@ -79,13 +79,13 @@ def one_line(system: System, split: Partition, *, width: float = 7.2, height: fl
     check_arguments(one_line, locals())
     width, height = positive_number("width", width, "inches"), positive_number("height", height, "inches")
     _check(system, split)
-    return to_matplotlib(_drawing(system, split, _layout(system), (width, height)))
+    return to_matplotlib(_drawing(system, split, layout(system), (width, height)))
 
 
 def one_line_drawing(system: System, split: Partition) -> Drawing:
     """Return the figure for a narrow page: upright, in letters that can be read there."""
     _check(system, split)
-    return _drawing(system, split, upright(_layout(system), PAGE[1] / PAGE[0]), PAGE)
+    return _drawing(system, split, upright(layout(system), PAGE[1] / PAGE[0]), PAGE)
 
 
 def _check(system: System, split: Partition) -> None:
@@ -97,7 +97,7 @@ def _check(system: System, split: Partition) -> None:
 
 def _drawing(system: System, split: Partition, where: dict[str, Point], size: Point) -> Drawing:
     """Return the network at places, on a figure of a size in inches."""
-    scale, centre = _spacing(where), _mean(list(where.values()))
+    scale, centre = spacing(where), _mean(list(where.values()))
     small, roomy = len(where) <= LABELLED, len(where) <= ROOMY
     marks: list[Mark] = []
     for branch in branches(system):
@@ -187,7 +187,8 @@ def _reached(source: str, wires: dict[str, list[str]], taken: set[str]) -> list[
     return reached
 
 
-def _layout(system: System) -> dict[str, Point]:
+def layout(system: System) -> dict[str, Point]:
+    """Return a place for each bus: by the lengths of paths, or by springs where there are many buses."""
     names, ends = buses(system), [branch.ends for branch in branches_in_service(system)]
     if len(names) <= STRESS:
         return stress_layout(names, ends)
@@ -200,7 +201,7 @@ def _layout(system: System) -> dict[str, Point]:
     return {bus: (float(x), float(y)) for bus, (x, y) in place.items()}
 
 
-def _spacing(where: dict[str, Point]) -> float:
+def spacing(where: dict[str, Point]) -> float:
     """Return the unit in which symbols are drawn: a part of the typical distance between neighbours."""
     points = list(where.values())
     if len(points) == 1:
@@ -236,7 +237,7 @@ def _bus(name: str, at: Point, fast: bool, scale: float, centre: Point) -> list[
 def _plant(
     plant: Plant, at: Point, centre: Point, scale: float, turn: float, small: bool, roomy: bool
 ) -> list[Mark]:
-    spot = _outward(at, centre, 0.9 * scale, turn)
+    spot = outward(at, centre, 0.9 * scale, turn)
     radius, share = 0.3 * scale, plant.fast / plant.states
     marks: list[Mark] = [
         Line([at[0], spot[0]], [at[1], spot[1]], FAINT, 1.1, z=1.0),
@@ -264,7 +265,7 @@ def _sector(centre: Point, radius: float, share: float = 1.0) -> tuple[np.ndarra
     return (x, y) if share == 1.0 else (np.append(x, centre[0]), np.append(y, centre[1]))
 
 
-def _outward(at: Point, centre: Point, distance: float, turn: float) -> Point:
+def outward(at: Point, centre: Point, distance: float, turn: float) -> Point:
     """Return the point at a distance from a bus, away from the middle of the drawing, turned by an angle."""
     direction = math.atan2(at[1] - centre[1], at[0] - centre[0]) if at != centre else math.pi / 2
     return at[0] + distance * math.cos(direction + turn), at[1] + distance * math.sin(direction + turn)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, fields, replace
 from typing import Any
 
+from psmr.files.toml.pairs import toml_pairs
 from psmr.files.toml.read_case import FORMAT, MODELS, NEEDED, ROWS, TABLES, VERSION
 from psmr.network.case.case import Case
 from psmr.network.case.tables import AS_STORED, DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, device_name
@@ -80,24 +80,3 @@ def _device(table: str, device: DeviceRow, name: str, key: str = "") -> str:
     whole = {*component.structural, *component.buses}
     given = {k: int(x) if k in whole else x for k, x in device.parameters.items()}
     return f"[{table}.{key or device.role}]\n{toml_pairs(values | given)}"
-
-
-def toml_pairs(values: Mapping[str, Any]) -> str:
-    """Return keys and values as lines of TOML."""
-    return "".join(f"{key} = {_value(value)}\n" for key, value in values.items())
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Iterable):
-        return f"[{', '.join(map(_value, value))}]"
-    return repr(value)
-
-
-def _text(value: str) -> str:
-    """Return a basic string of TOML."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'

@@ -4,7 +4,8 @@
 
     format = "psmr-study"
     version = 1
-    case = "wscc9.toml"            # beside this file; with a .raw file, dynamics = "wscc9.dyr"
+    case = "wscc9.toml"            # beside this file, or a name that `psmr cases` lists; for a .raw file
+                                   # dynamics = "wscc9.dyr" as well
     modules = ["mine"]             # Python modules beside this file with components and schemes of your own
 
     [scheme]                       # left out: a variable step with tolerance 1e-4
@@ -39,6 +40,7 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, Mistakes, SchemeError, StudyError, nearest, placed, shown
 from psmr.base.modules import load_modules
 from psmr.files.read import CaseFile
+from psmr.files.shipped import shipped_cases
 from psmr.files.text import STANDARD_INPUT
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import specification
@@ -248,6 +250,9 @@ def is_study(path: str | os.PathLike[str]) -> bool:
 
 def _head(document: Document, format: str, version: int, beside: tuple[str, ...]) -> dict[str, Any]:
     head = document.head(format, version, HEAD, (*TABLES, *beside))
+    if "path" in head and not os.path.exists(head["path"]):
+        # The name of a case that ships with psmr, where no such file is beside the study.
+        head["path"] = shipped_cases().get(document.content["case"], head["path"])
     for key, name in (("case", "path"), ("dynamics", "dynamics")):
         if name in head and not os.path.isfile(head[name]):
             if os.path.isdir(head[name]):
@@ -255,6 +260,7 @@ def _head(document: Document, format: str, version: int, beside: tuple[str, ...]
                 document.fail(words, (), key)
             folder = head[name].parent
             there = [p.name for p in folder.glob("*") if p.is_file()] if os.path.isdir(folder) else []
+            there += shipped_cases() if key == "case" else ()
             document.fail(
                 f"{key} = {shown(document.content[key])}: there is no such file beside the study"
                 f"{nearest(head[name].name, there)}",

@@ -1,0 +1,143 @@
+"""The figures of a page on runs: the modes of system and step, and signals of runs over one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from psmr.base.errors import InputError
+from psmr.figures.chart import COLOURS, FAINT, FAST, SLOW
+from psmr.figures.run.lines import thinned
+from psmr.figures.run.plots import panels_of
+from psmr.study.record.signals import unit_of
+from psmr.study.record.values import values_of
+from psmr.viewer.workbench import Finished, ModePoints
+
+LINES = 12
+"""Lines of a panel at most, over all runs; the search is to be made narrower."""
+
+POINTS = 1500
+"""Points of a line: what a wide screen resolves."""
+
+DASHES = ("solid", "dashed", "dotted", "dotdash")
+
+FASTEST = 3.0
+"""Hz up to which the map of modes shows frequencies, unless a step of the run shows faster ones."""
+
+
+class ModeMap:
+    """A figure of eigenvalues: those of the system as rings, what a step makes of them as dots."""
+
+    def __init__(self) -> None:
+        from bokeh.models import ColumnDataSource, Range1d, Span
+        from bokeh.plotting import figure
+
+        self.exact = ColumnDataSource({"x": [], "y": []})
+        self.numerical = ColumnDataSource({"x": [], "y": []})
+        self.figure = figure(
+            height=330, sizing_mode="stretch_width", tools="pan,box_zoom,wheel_zoom,reset", name="modes",
+            toolbar_location="above",
+            x_axis_label="real part [1/s]", y_axis_label="frequency [Hz]", active_drag="box_zoom",
+            x_range=Range1d(-12.0, 2.0), y_range=Range1d(-0.1, FASTEST),
+        )  # fmt: skip
+        self.figure.add_layout(Span(location=0.0, dimension="height", line_color=FAINT))
+        self.figure.scatter(
+            "x",
+            "y",
+            source=self.exact,
+            size=13,
+            fill_color=None,
+            line_color=SLOW,
+            line_width=2,
+            legend_label="system",
+        )
+        self.figure.scatter(
+            "x", "y", source=self.numerical, size=7, fill_color=FAST, line_color=None, legend_label="step"
+        )
+        self.figure.toolbar.logo = None
+        self.figure.legend.location = "top_left"
+        self.figure.legend.background_fill_alpha = 0.6
+
+    def show(self, points: ModePoints | None) -> None:
+        """Show modes, or none."""
+        none = np.zeros(0, complex)
+        exact, numerical = (none, none) if points is None else (points.exact, points.numerical)
+        for source, found in ((self.exact, exact), (self.numerical, numerical)):
+            upper = found[found.imag >= -1e-9]
+            source.data = {"x": upper.real, "y": upper.imag / (2 * np.pi)}
+
+
+def signal_panels(runs: Sequence[Finished], pattern: str, difference: bool) -> list[Any]:
+    """Return a figure for each kind of quantity that a pattern names, of all runs over one another.
+
+    With `difference` the lines are those of each run less those of the first, at the first one's points.
+
+    Raises
+    ------
+    InputError
+        For a pattern that names nothing, with the nearest, or too much.
+    """
+    from bokeh.models import Range1d
+
+    first = runs[0].run
+    names = pattern.replace(",", " ").split() or ["*.omega", "bus*.v"]
+    shared = Range1d(0.0, max(float(entry.run.t[-1]) for entry in runs), bounds="auto")
+    return [_panel(runs, panel, shared, difference) for panel in panels_of(first, names)]
+
+
+def _panel(runs: Sequence[Finished], names: Sequence[str], shared: Any, difference: bool) -> Any:
+    from bokeh.models import Legend, LegendItem, Span
+    from bokeh.plotting import figure
+
+    first = runs[0].run
+    unit, kind = unit_of(first.signals, first.units, names[0]), names[0].rpartition(".")[2]
+    panel = figure(
+        height=300, sizing_mode="stretch_width", x_range=shared, tools="pan,box_zoom,wheel_zoom,reset,save",
+        active_drag="box_zoom", x_axis_label="time [s]", output_backend="canvas",
+        y_axis_label=f"{'difference of ' if difference else ''}{kind} [{unit}]", toolbar_location="above",
+    )  # fmt: skip
+    panel.toolbar.logo = None
+    shown = names[: max(1, LINES // len(runs))]
+    items = []
+    for number, entry in enumerate(runs):
+        if difference and number == 0:
+            continue
+        missing = [name for name in shown if name not in entry.run.signals.select(None)]
+        if missing:
+            raise InputError(
+                f"{entry.label}: the run has no {missing[0]}; show it alone, or search for others"
+            )
+        t, values = _values(entry, shown, runs[0] if difference else None)
+        for place, name in enumerate(shown):
+            at, line = thinned(t, values[:, [place]], POINTS)
+            drawn = panel.line(
+                at,
+                line[:, 0],
+                color=COLOURS[place % len(COLOURS)],
+                line_dash=DASHES[number % len(DASHES)],
+                width=1.5,
+            )
+            label = name if len(runs) == 1 else f"{name}, {entry.label.partition(':')[0]}"
+            items.append(LegendItem(label=label, renderers=[drawn]))
+    for instant, _ in first.instants:
+        panel.add_layout(Span(location=instant, dimension="height", line_dash="dashed", line_color=FAINT))
+    if len(shown) < len(names):
+        panel.title.text = f"{len(shown)} of {len(names)} signals; name fewer to see the others"
+    legend = Legend(
+        items=items, orientation="horizontal", ncols=3, label_text_font_size="8pt", click_policy="hide"
+    )
+    panel.add_layout(legend, "below")
+    return panel
+
+
+def _values(entry: Finished, names: Sequence[str], less: Finished | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return times (K,) and values (K, j) of signals, less those of another run where one is given."""
+    run = entry.run
+    if less is None:
+        return run.t, values_of(run, names, exact=False)
+    end = min(float(run.t[-1]), float(less.run.t[-1]))
+    t = np.unique(less.run.t[less.run.t <= end])
+    ours, theirs = (each.at(t, list(names)).to_numpy() for each in (run, less.run))
+    return t, ours - theirs

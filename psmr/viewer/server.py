@@ -1,0 +1,125 @@
+"""The server of the page: on this machine alone, at an address that holds a secret."""
+
+from __future__ import annotations
+
+import errno
+import secrets
+import socket
+import threading
+import webbrowser
+from typing import Any
+
+from psmr.base.errors import InputError
+from psmr.base.optional import optional
+from psmr.viewer.page import Page
+from psmr.viewer.workbench import Workbench
+
+LOOPBACK = "127.0.0.1"
+
+
+class Served:
+    """A page that is served at `url` until `stop`; in a notebook it is shown."""
+
+    def __init__(self, bench: Workbench, port: int = 0) -> None:
+        optional("bokeh.server.server", "psmr view", "psmr[view]", "use psmr run and its report")
+        from bokeh.server.server import Server
+
+        self.bench = bench
+        port = _free(port)
+        token = secrets.token_urlsafe(16)
+        self.url = f"http://{LOOPBACK}:{port}/{token}/"
+        started = threading.Event()
+
+        def serve() -> None:
+            import asyncio
+
+            asyncio.set_event_loop(asyncio.new_event_loop())
+            self.server = Server(
+                {"/": lambda document: Page(bench, document) and None},
+                address=LOOPBACK,
+                port=port,
+                prefix=token,
+                allow_websocket_origin=[f"{LOOPBACK}:{port}"],
+            )
+            self.server.start()
+            started.set()
+            self.server.io_loop.start()
+
+        self._thread = threading.Thread(target=serve, name="psmr view", daemon=True)
+        self._thread.start()
+        started.wait(30.0)
+
+    def stop(self) -> None:
+        """End the server."""
+        loop = self.server.io_loop
+
+        def end() -> None:
+            self.server.stop()
+            loop.stop()
+
+        loop.add_callback(end)
+        self._thread.join(10.0)
+
+    def open(self) -> bool:
+        """Show the page in a browser; return whether there is one."""
+        return webbrowser.open(self.url)
+
+    def __repr__(self) -> str:
+        return f"Served({self.bench.system.name!r} at {self.url})"
+
+    def _repr_html_(self) -> str:
+        return f'<iframe src="{self.url}" style="width:100%;height:900px;border:0"></iframe>'
+
+
+def _free(port: int) -> int:
+    """Return a port of this machine that nobody uses: the one that is asked for, or any for 0.
+
+    Raises
+    ------
+    InputError
+        For a port that is no port, is in use, or must not be used.
+    """
+    if not 0 <= port <= 65535:
+        raise InputError(f"port = {port}: must be from 1 to 65535, or left out")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+            raise InputError(f"port = {port}: {why}; choose another one, or leave it out") from error
+        return int(probe.getsockname()[1])
+
+
+def view(path: str, *, dynamics: str | None = None, port: int = 0, show: bool = True) -> Any:
+    """Serve a page on which a study is edited, run and compared; in a notebook the page is shown there.
+
+    Parameters
+    ----------
+    path
+        A case file, a study file, or a name that `psmr cases` lists.
+    dynamics
+        DYR file of a RAW file.
+    port
+        Of this machine; 0: any that is free.
+    show
+        Open a browser.
+
+    Returns
+    -------
+    Served
+        With its address `url`, and `stop()`.
+
+    Raises
+    ------
+    InputError
+        For a file that is neither, and a port in use.
+    PsmrError
+        Where bokeh is not installed.
+    """
+    from psmr.files.shipped import located
+
+    served = Served(Workbench(located(path), dynamics), port)
+    if show:
+        served.open()
+    return served

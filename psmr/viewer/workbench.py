@@ -1,0 +1,279 @@
+"""A study that is being edited, the system of its case, and the runs that were made of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.base.errors import InputError, SchemeError, StudyError, shown
+from psmr.dae.system.system import System
+from psmr.files.read import CaseFile
+from psmr.files.shipped import shipped_cases
+from psmr.files.text import parsed_toml
+from psmr.files.toml.document import Document, read_document
+from psmr.files.toml.lines import Lines
+from psmr.files.toml.pairs import toml_pairs
+from psmr.integrate.schemes.scheme import Scheme
+from psmr.network.topology.network import at_buses, branches, buses, find_branch, find_bus, is_load
+from psmr.network.topology.plants import find_plant, plants
+from psmr.pencil.operator.step_operator import step_operator
+from psmr.study.file.load_system import load_system
+from psmr.study.file.study import FORMAT, VERSION, Study, is_study, study_of
+from psmr.study.output.files import write_text
+from psmr.study.run.run import Run
+
+LARGEST = 400
+"""Variables up to which the modes of a step are computed while a slider moves: about 50 ms."""
+
+TABLES = ("scheme", "simulation", "event", "monitor", "criteria", "output")
+
+EVENTS = {
+    "fault": ("bus", {"clear": 0.1}),
+    "line-trip": ("line", {}),
+    "load-trip": ("bus", {"fraction": 1.0}),
+    "generator-trip": ("generator", {}),
+}
+"""For each event that can be put on the diagram: the field that names where, and what else it needs; the time
+of clearing counts from the start."""
+
+
+@dataclass(frozen=True)
+class ModePoints:
+    """Eigenvalues of the system and what a step makes of them, complex arrays in 1/s and rad/s; h in s."""
+
+    exact: NDArray[np.complex128]
+    numerical: NDArray[np.complex128]
+    h: float
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run with the study that it came from, under a name of its own."""
+
+    label: str
+    run: Run
+    text: str
+
+
+class Workbench:
+    """A study as text, which the page's controls change and its reader may edit, and its runs.
+
+    Parameters
+    ----------
+    path
+        A study file, or a case file, of which a first study is made.
+    dynamics
+        DYR file of a RAW file.
+
+    Raises
+    ------
+    InputError
+        For a file that is neither, cannot be read, or whose case has no start.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], dynamics: str | None = None) -> None:
+        self.runs: list[Finished] = []
+        self.path = Path(path).resolve()
+        content = self._opened(dynamics)
+        for key in ("case", "dynamics"):
+            if key in content and content[key] not in shipped_cases():
+                content[key] = str((self.path.parent / content[key]).resolve())
+        names = {str(file.resolve()): name for name, file in shipped_cases().items()}
+        content["case"] = names.get(content["case"], content["case"])
+        self.text = study_toml(content)
+        self.study = self._parsed(self.text)
+        self.system: System = load_system(self.study.case)
+        self.linear = self.system.linearise()
+
+    def _opened(self, dynamics: str | None) -> dict[str, Any]:
+        if is_study(self.path):
+            return dict(read_document(self.path, StudyError).content)
+        content = {"format": FORMAT, "version": VERSION, "name": f"{self.path.stem}, a study"}
+        content |= {"case": str(self.path)} | (
+            {"dynamics": str(Path(dynamics).resolve())} if dynamics else {}
+        )
+        scheme = {"type": "variable", "tolerance": 1e-4}
+        return content | {"scheme": scheme, "simulation": {"t_end": 10.0}}
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The study's tables, a new dictionary."""
+        return parsed_toml(self.path, self.text)
+
+    def edit(self, text: str) -> None:
+        """Take a text as the study; where it names another case, that is loaded.
+
+        Raises
+        ------
+        InputError
+            For a text that is no study, with the line; the study stays as it was.
+        """
+        study = self._parsed(text)
+        if study.case != self.study.case:
+            self._load(study.case)
+        self.text, self.study = text, study
+
+    def _load(self, case: CaseFile) -> None:
+        system = load_system(case)
+        self.system, self.linear = system, system.linearise()
+
+    def _parsed(self, text: str) -> Study:
+        document = Document(Path("study"), parsed_toml("study", text), Lines(text), StudyError, True, text)
+        study = study_of(document)
+        if study.t_end is None:
+            raise StudyError("study: add [simulation] with t_end, the end of the run in s")
+        return study
+
+    def change(self, **tables: Any) -> None:
+        """Put tables in the place of those that the study has; the rest stays.
+
+        Raises
+        ------
+        InputError
+            For tables that make no study; the study stays as it was.
+        """
+        self.edit(study_toml(self.content | tables))
+
+    def places(self, kind: str) -> tuple[str, ...]:
+        """Return where an event of a kind of `EVENTS` can be: buses, branches, loaded buses or machines."""
+        if kind == "fault":
+            return buses(self.system)
+        if kind == "line-trip":
+            return tuple(branch.name for branch in branches(self.system))
+        if kind == "load-trip":
+            return tuple(bus for bus, there in at_buses(self.system).items() if any(map(is_load, there)))
+        return tuple(plants(self.system))
+
+    def add_event(self, kind: str, place: str, start: float, lasting: float = 0.1) -> None:
+        """Add an event of a kind of `EVENTS` at a place, at a time in s; a fault is cleared after `lasting`.
+
+        Raises
+        ------
+        InputError
+            For a place that the system does not have, and a time outside the run.
+        """
+        if place not in self.places(kind):
+            raise InputError(
+                f"{place}: there is no {kind} there; known: {', '.join(self.places(kind)) or 'none'}"
+            )
+        assert self.study.t_end is not None
+        if not 0.0 <= start < self.study.t_end:
+            raise InputError(f"start = {start:g} s: must be within the run, from 0 to {self.study.t_end:g} s")
+        where, more = EVENTS[kind]
+        event = {"type": kind, where: place, "start": start} | more
+        if "clear" in event:
+            event["clear"] = round(start + lasting, 12)
+        self.change(event=[*self.content.get("event", []), event])
+
+    def remove_event(self, number: int) -> None:
+        """Remove an event by its number, from 0."""
+        events = self.content.get("event", [])
+        self.change(event=events[:number] + events[number + 1 :])
+
+    def events(self) -> list[tuple[str, str]]:
+        """Return kind and place of each event of the study; the place is empty where the diagram has none."""
+        found = []
+        for event in self.content.get("event", []):
+            kind = event["type"]
+            given = event.get(EVENTS[kind][0], "") if kind in EVENTS else ""
+            found.append((kind, self._place(kind, given)))
+        return found
+
+    def _place(self, kind: str, given: int | str) -> str:
+        """Return the name of where an event happens, which a study may give as a number or as two buses."""
+        if kind == "line-trip":
+            return find_branch(self.system, str(given), kind).name
+        if kind == "generator-trip":
+            return find_plant(self.system, given, kind).name
+        return find_bus(self.system, given, kind) if kind in EVENTS else ""
+
+    @property
+    def step(self) -> float | None:
+        """Step of the scheme in s, the long one of two; None where it follows a tolerance."""
+        found = self.content.get("scheme", {})
+        return found.get("h", found.get("h_slow"))
+
+    def set_step(self, h: float) -> None:
+        """Change the step of a fixed-step scheme to `h` s, the short one of two in proportion."""
+        self.change(scheme=self._with_step(h))
+
+    def _with_step(self, h: float) -> dict[str, Any]:
+        scheme = dict(self.content.get("scheme", {}))
+        if "h_slow" in scheme:
+            if "h_fast" in scheme:
+                scheme["h_fast"] = float(f"{scheme['h_fast'] * h / scheme['h_slow']:.6g}")
+            scheme["h_slow"] = h
+        elif "h" in scheme:
+            scheme["h"] = h
+        else:
+            raise SchemeError("the scheme chooses its steps by a tolerance; it has no step to change")
+        return scheme
+
+    def scheme(self) -> Scheme:
+        """Return the study's scheme on its system."""
+        return self.study.recipe.scheme(self.linear)
+
+    def modes(self, h: float) -> ModePoints:
+        """Return the modes of the system and those of the study's scheme with a step of `h` s.
+
+        Raises
+        ------
+        SchemeError
+            For a system of more than `LARGEST` variables, and a scheme without a pencil.
+        """
+        if self.system.n + self.system.m > LARGEST:
+            raise SchemeError(
+                f"{self.system.n + self.system.m} variables are too many for a map that moves, at most"
+                f" {LARGEST}; the report of a run has the modes"
+            )
+        study = self.study
+        if self.step is not None:
+            study = self._parsed(study_toml(self.content | {"scheme": self._with_step(h)}))
+        scheme: Scheme | None = study.recipe.scheme(self.linear)
+        if scheme is not None and scheme.chooses_steps:
+            scheme = scheme.at_step(h)
+        if scheme is None:
+            raise SchemeError("this scheme has no pencil")
+        z = np.linalg.eigvals(step_operator(self.linear, scheme)).astype(complex)
+        exact = np.linalg.eigvals(self.linear.state_matrix()).astype(complex)
+        return ModePoints(exact, np.log(z[np.abs(z) > 1e-12]) / h, h)
+
+    def save(self, path: str, replace: bool = False) -> Path:
+        """Write the study to a file, which runs with `psmr run` from anywhere, and return its path.
+
+        Raises
+        ------
+        InputError
+            For a name without .toml, a file that is there unless `replace`, a folder that cannot be written.
+        """
+        target = Path(path).expanduser().resolve()
+        if target.suffix != ".toml":
+            raise InputError(f"{shown(path)}: a study file ends in .toml")
+        if target.exists() and not replace:
+            raise InputError(f"{target} is there already; choose another name, or tick 'replace'")
+        write_text(target, self.text)
+        return target
+
+    def label(self) -> str:
+        """Return a name for the next run: its number and scheme."""
+        scheme = self.content.get("scheme", {"type": "variable"})
+        words = [f"{key} {value}" if key != "type" else str(value) for key, value in scheme.items()]
+        return f"{len(self.runs) + 1}: {', '.join(words[:4])}"
+
+
+def study_toml(content: Mapping[str, Any]) -> str:
+    """Return the tables of a study as TOML."""
+    parts = [toml_pairs({key: value for key, value in content.items() if key not in TABLES})]
+    for name in TABLES:
+        table = content.get(name)
+        if isinstance(table, list):
+            parts += [f"[[{name}]]\n{toml_pairs(row)}" for row in table]
+        elif table is not None:
+            parts.append(f"[{name}]\n{toml_pairs(table)}")
+    return "\n".join(parts)

@@ -1,0 +1,97 @@
+"""The page of `psmr view` in a real browser."""
+
+import asyncio
+import json
+import urllib.error
+import urllib.request
+import warnings
+
+import pytest
+
+import psmr
+from tests.viewer.browser import BROWSER, Browser
+
+pytest.importorskip("bokeh", reason="no bokeh here: pip install 'psmr[view]'")
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here: apt-get install chromium")
+
+# Where the symbol of a fault is on the page and where bus 8 is, in pixels.
+FAULT_TO_BUS_8 = """
+(() => {
+  const diagram = Bokeh.documents[0].get_model_by_name("diagram");
+  const find = (view) => view.model === diagram ? view : (view.child_views || []).map(find).find((v) => v);
+  const view = Array.from(Bokeh.index.roots).map(find).find((v) => v);
+  const box = view.el.getBoundingClientRect();
+  const sources = diagram.renderers.map((r) => r.data_source.data);
+  const symbols = sources.find((data) => data.what);
+  const labels = sources.find((data) => data.text && Array.from(data.text).includes("8"));
+  const k = Array.from(labels.text).indexOf("8");
+  const at = (x, y) => [box.x + view.frame.x_scale.compute(x), box.y + view.frame.y_scale.compute(y)];
+  return JSON.stringify([...at(symbols.x[0], symbols.y[0]), ...at(labels.x[k], labels.y[k])]);
+})()
+"""
+MESSAGE = "Bokeh.documents[0].get_model_by_name('message').text"
+SHOWN = "Bokeh.documents[0].get_model_by_name('diagram').renderers.length > 0"
+
+
+@pytest.fixture
+def served():
+    page = psmr.view("wscc9/fault", show=False)
+    yield page
+    page.stop()
+
+
+@pytest.mark.slow
+@needs_browser
+def test_a_fault_is_dragged_onto_a_bus_and_run(served, tmp_path):
+    async def use():
+        async with Browser(1400, 1200) as browser:
+            await browser.call("Page.navigate", url=served.url)
+            await browser.until(SHOWN)
+            await asyncio.sleep(1.0)
+            await browser.drag(*json.loads(await browser.evaluate(FAULT_TO_BUS_8)))
+            await browser.until(f"{MESSAGE}.includes('bus8')")
+            await browser.press("Run")
+            await browser.until(f"{MESSAGE}.includes('Kept synchronism')", seconds=300.0)
+            assert browser.errors == []
+
+    asyncio.run(use())
+    assert [place for _, place in served.bench.events()] == ["bus5", "bus8"]
+    (finished,) = served.bench.runs
+    # The page's study gives the page's run.
+    study = psmr.read_study(served.bench.save(str(tmp_path / "seen.toml"), replace=True))
+    assert study.events == finished.run.events
+    assert finished.run.t[-1] == 10.0
+
+
+@pytest.mark.slow
+@needs_browser
+def test_nothing_is_loaded_from_elsewhere_and_a_telephone_shows_it(served):
+    async def use():
+        async with Browser(400, 800) as browser:
+            await browser.call("Page.navigate", url=served.url)
+            await browser.until(SHOWN)
+            await asyncio.sleep(1.0)
+            assert await browser.evaluate("document.documentElement.scrollWidth") <= 400
+            names = await browser.evaluate(
+                "JSON.stringify(performance.getEntriesByType('resource').map((e) => e.name))"
+            )
+            assert json.loads(names)
+            elsewhere = [name for name in json.loads(names) if not name.startswith((served.url, "data:"))]
+            assert elsewhere == []
+
+    asyncio.run(use())
+
+
+def test_whoever_does_not_know_the_address_gets_nothing(served):
+    root = served.url.rsplit("/", 2)[0]
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(root + "/")
+    with urllib.request.urlopen(served.url) as answer:
+        assert b"WSCC 9-bus" in answer.read()
+    assert served.url in served._repr_html_()
+
+
+def test_a_port_in_use_is_refused(served):
+    port = int(served.url.split(":")[2].split("/")[0])
+    with warnings.catch_warnings(), pytest.raises(psmr.errors.InputError, match=rf"port = {port}: is in use"):
+        psmr.view("wscc9", port=port, show=False)
