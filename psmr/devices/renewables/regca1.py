@@ -69,7 +69,7 @@ class REGCA1(Component):
     lvpl1 = Parameter(PU, "largest active current that it allows", nonnegative)
     v_olim = Parameter("pu", "voltage above which reactive current is taken away", positive)
     lvpnt1 = Parameter("pu", "voltage above which the whole active current flows")
-    lvpnt0 = Parameter("pu", "voltage below which no active current flows", nonnegative)
+    lvpnt0 = Parameter("pu", "voltage below which no active current flows; below 0 some flows at any")
     i_olim = Parameter(PU, "lower limit of the reactive current at high voltage")
     t_fltr = Parameter("s", "time constant of the voltage filter", nonnegative)
     k_hv = Parameter(f"{PU} per pu", "gain of the reactive current taken away at high voltage", nonnegative)

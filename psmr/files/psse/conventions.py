@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from psmr.files.psse.planning_values import without_none
+
 _HELD = "the control of a DC line, which psmr holds at the powers of the power flow"
 NO_MODELS = {
     "TOGGLE": "is an event of the program ANDES, not a model; give events to the run",
@@ -42,7 +44,7 @@ def meant(model: str, given: Mapping[str, float]) -> tuple[dict[str, float], lis
     of ANDES; for machines and IEEEST traces of PSS/E
     (docs/benchmarks/psse.md).
     """
-    found, notes = dict(given), []
+    found, notes = without_none(model, given)
     if model in MACHINES and found.get("s_10") == 0 < found.get("s_12", 0.0):
         notes.append(f"S(1.0) = 0 switches saturation off; S(1.2) = {found['s_12']:g} is without effect")
         found["s_12"] = 0.0

@@ -81,10 +81,11 @@ def read_dyr(
         The generators of the RAW file by bus and identifier.
     mistakes
         Collects what is wrong with records: an unknown model, a generator that the RAW file does not have,
-        too few or too many values, a value that its parameter forbids, two devices of one role, a generator
-        without a machine, a stabiliser without an exciter; with file and line.
+        too few or too many values, a value that its parameter forbids, a generator without a machine,
+        a stabiliser without an exciter; with file and line.
     skip_unknown_models
-        Leave out devices whose model psmr does not know, with a warning for each. A plant whose machine is
+        Leave out devices whose model psmr does not know, and those of generators that the RAW file does not
+        have, with a warning for each. A plant whose machine is
         left out keeps no controllers either, one whose exciter is left out no stabiliser.
     net_unmodelled
         Leave a generator without a machine as it is, without devices.
@@ -171,11 +172,11 @@ def _place(
         return
     key, device = placed
     plant = found.setdefault(key, {})
-    if device.role in plant:
-        raise CaseError(
-            f"{device.where}: {device.type}: {plant[device.role].where} gives this generator a"
-            f" {device.role} already; keep one"
-        )
+    earlier = plant.pop(device.role, None)
+    if earlier is not None:
+        line = device.where.rpartition(":")[2]
+        what = f"the {device.type} of line {line} is the {device.role} of this generator as well and counts"
+        warnings.warn(f"{earlier.where}: {earlier.type}: {what}; left out", PsmrWarning, stacklevel=3)
     plant[device.role] = device
 
 
@@ -196,16 +197,15 @@ def _device(
         skip.unknown[entry.name] = first, count + 1
         return None
     if known is None:
-        skip(f"{entry.where}: psmr has no model {entry.name}", "")
+        skip(f"{entry.where}: psmr has no model {entry.name}; {entry.consequence}", "")
         return None
     bus, ident = head.bus("bus"), name_part(head.text("id", "1"))
     unit = units.get((bus, ident))
     if unit is None:
         there = ", ".join(repr(i) for b, i in units if b == bus) or "none"
-        raise CaseError(
-            f"{entry.where}: {model}: there is no generator {ident!r} at bus {bus} in the RAW file"
-            f" (at this bus: {there})"
-        )
+        what = f"there is no generator {ident!r} at bus {bus} in the RAW file (at this bus: {there})"
+        skip(f"{entry.where}: {model}: {what}", f"correct the record, take it out, or {_LEAVE}")
+        return None
     own = model in records.own
     if (
         model == "IEEEG1"

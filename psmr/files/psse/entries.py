@@ -22,6 +22,18 @@ BESIDE = {
 }
 """What a model that psmr has not does, and which others are near: more than a name that is spelled alike."""
 
+_KIND = 4
+"""Place of the kind of a model in a record of USRMDL, after the names of both."""
+
+_ROLES = {
+    **{"1": "machine", "2": "compensator", "3": "stabiliser", "4": "exciter", "5": "governor"},
+    **{"101": "machine", "102": "electrical control", "103": "drive train", "104": "pitch control"},
+    **{"105": "aerodynamics", "107": "plant control"},
+}
+"""Kinds of user-written models of plants. Source: PSS/E, Program Application Guide."""
+
+_LOADS = ("USRLOD", "USRBUS")
+
 _TOKEN = re.compile(r"'([^']*)'|\"([^\"]*)\"|(/)|([^\s,'\"/]+)|[\s,]+")
 
 
@@ -51,6 +63,20 @@ class Entry:
         place = 3 if self.model in ("USRMDL", USER_WRITTEN) else 2
         inner = self.words[place][1] if place < len(self.words) else ""
         return f"{self.model!r} {inner!r}" if inner else repr(self.model)
+
+    @property
+    def consequence(self) -> str:
+        """What a run lacks without this record, as messages say it."""
+        head, kind = self.head(), self.words[4][1] if len(self.words) > _KIND else ""
+        what = f"at bus {head.text('bus')}"
+        if self.model in _LOADS:
+            return f"the load {what} keeps its static characteristic"
+        what = f"generator {head.text('id', '1')!r} {what}"
+        if self.model != "USRMDL":
+            return f"{what} runs without it"
+        role = _ROLES.get(kind.split(".")[0], "")
+        lost = "has no machine by it, and keeps no controllers" if role == "machine" else "runs without it"
+        return f"{what} {lost}{f' ({role})' if role else ''}"
 
     def refuse(self, also: str) -> None:
         """Raise CaseError for a model that psmr does not have."""
