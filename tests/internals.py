@@ -195,9 +195,9 @@ psmr.study.record.reintegrate: judged_error
 psmr.study.record.samples: sampled
 psmr.study.run.serialise: Decoder Encoder
 psmr.study.run.size: size_module
-psmr.study.tuning.candidates: candidates_module families
+psmr.study.tuning.candidates: candidates_module
 psmr.study.tuning.confirmation: confirm
-psmr.study.tuning.cost: calibrate cost_module kicked measured
+psmr.study.tuning.cost: cost_module kicked
 psmr.study.tuning.files: write_study
 psmr.study.tuning.mode_errors: ChosenModes EveryMode
 psmr.study.tuning.tune: tune_module

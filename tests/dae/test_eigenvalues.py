@@ -97,6 +97,7 @@ def test_cases_have_as_many_zeros_as_nothing_governs(case, count):
     table = psmr.modes(linear)
     zeros = table[(table.real == 0.0) & (table.imag == 0.0)]
     assert len(zeros) == count
+    assert table.real.is_monotonic_decreasing
     assert zeros.damping_ratio.isna().all()
     assert zeros.dominant_state.str.endswith((".delta", ".omega")).all()
     assert ((table.real.abs() > 1e-4) | (table.real == 0.0)).all()

@@ -1,5 +1,6 @@
 """Non-windup limits: the step stays within them, holds at them, and leaves them when the derivative turns."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -85,6 +86,14 @@ def test_a_limit_can_be_changed_and_pulls_its_state_along():
     assert system.upper[0] == 0.5
     with pytest.raises(EventError, match=r"lower limit -0\.5 of D\.x is above the upper one -2"):
         integrate(system, SingleRate("TM", 0.01), 3.0, [Change(1.0, (("D", "high", -2.0),))])
+
+
+def test_a_system_made_from_another_has_its_own_limits():
+    """Blocks are kept by what they are made of, which is the same for both."""
+    system = systems.one(systems.Limited, {"u": 2.0})
+    narrow = dataclasses.replace(system, upper=np.array([0.3]))
+    most = [integrate(one, SingleRate("TM", 0.01), 1.0).x.max() for one in (system, narrow, system)]
+    assert most == [0.5, 0.3, 0.5]
 
 
 def test_the_slow_and_the_fast_side_and_the_predictor_limit_alike():

@@ -1,40 +1,6 @@
 """Parameters of the later models of the standard library, as `tests.network.library` has of the others."""
 
-from tests.components import (
-    CIM5,
-    CIM6,
-    CMLD,
-    CSVGN1,
-    DC4B,
-    DEGOV,
-    DEGOV1,
-    DERA1,
-    ESAC1A,
-    ESAC6A,
-    ESDC1A,
-    ESST1A,
-    EXAC2,
-    EXDC1,
-    EXPIC1,
-    GGOV1,
-    IEE2ST,
-    IEEEG3,
-    IEEET2,
-    IEEEVC,
-    PSS2B,
-    REECD1,
-    REGCB1,
-    REGFMA1,
-    SCRX,
-    STAB1,
-    WSIEG1,
-    FrequencyCharacteristic,
-    FrequencyTrip,
-    LoadCharacteristic,
-    UnderFrequencyShedding,
-    UnderVoltageShedding,
-    VoltageTrip,
-)
+from tests import components as models
 
 SATURATION = {"e_1": 0.8, "se_1": 0.1, "e_2": 1.2, "se_2": 0.4}
 DC1 = {
@@ -44,45 +10,45 @@ DC1 = {
 }
 ALTERNATOR = {"t_r": 0.02, "t_e": 0.5, "k_c": 0.2, "k_d": 0.4, "k_e": 1.0, **SATURATION}
 EXCITERS = {
-    IEEEVC: {"r_c": 0.02, "x_c": -0.06},
-    EXDC1: DC1,
-    ESDC1A: DC1,
-    IEEET2: {
+    models.IEEEVC: {"r_c": 0.02, "x_c": -0.06},
+    models.EXDC1: DC1,
+    models.ESDC1A: DC1,
+    models.IEEET2: {
         **{"t_r": 0.02, "k_a": 20.0, "t_a": 0.06, "v_r_min": -0.5, "v_r_max": 0.6, "k_e": -0.05, "t_e": 0.5},
         **{"k_f": 0.05, "t_f": 0.7, "t_f2": 0.2},
         **SATURATION,
     },
-    DC4B: {
+    models.DC4B: {
         **{"t_r": 0.02, "k_pr": 2.0, "k_ir": 1.5, "k_dr": 0.1, "t_dr": 0.1, "v_r_max": 0.9, "v_r_min": -0.6},
         **{"k_a": 1.5, "t_a": 0.06, "k_e": 0.9, "t_e": 0.5, "k_f": 0.05, "t_f": 0.7, "v_f_min": 0.0},
         **SATURATION,
     },
-    ESAC1A: {
+    models.ESAC1A: {
         **ALTERNATOR,
         **{"t_b": 0.5, "t_c": 0.1, "k_a": 20.0, "t_a": 0.06, "v_a_max": 2.5, "v_a_min": -3.0, "k_f": 0.05},
         **{"t_f": 0.7, "v_r_max": 1.3, "v_r_min": -1.1},
     },
-    EXAC2: {
+    models.EXAC2: {
         **ALTERNATOR,
         **{"t_b": 0.5, "t_c": 0.1, "k_a": 20.0, "t_a": 0.06, "v_a_max": 2.5, "v_a_min": -3.0, "k_f": 0.05},
         **{"t_f": 0.7, "v_r_max": 2.2, "v_r_min": -1.1, "k_b": 1.4, "k_l": 2.0, "k_h": 0.3, "v_lr": 1.9},
     },
-    ESAC6A: {
+    models.ESAC6A: {
         **ALTERNATOR,
         **{"k_a": 20.0, "t_a": 0.3, "t_k": 0.06, "t_b": 0.08, "t_c": 0.03, "v_a_max": 1.3, "v_a_min": -1.0},
         **{"v_r_max": 1.1, "v_r_min": -0.8, "v_fe_lim": 0.9, "k_h": 0.8, "v_h_max": 0.4, "t_h": 0.1},
         **{"t_j": 0.04},
     },
-    ESST1A: {
+    models.ESST1A: {
         **{"vos": 1.0, "t_r": 0.02, "v_i_max": 0.1, "v_i_min": -0.2, "t_c": 1.0, "t_b": 5.0, "t_c1": 0.1},
         **{"t_b1": 0.3, "k_a": 20.0, "t_a": 0.04, "v_a_max": 1.4, "v_a_min": -0.7, "v_r_max": 1.1},
         **{"v_r_min": -0.5, "k_c": 0.05, "k_f": 0.02, "t_f": 1.2, "k_lr": 0.5, "i_lr": 0.5},
     },
-    SCRX: {
+    models.SCRX: {
         **{"t_a": 0.1, "t_b": 1.0, "k": 50.0, "t_e": 0.05, "e_min": -0.5, "e_max": 0.9, "c_switch": 0.0},
         **{"rc_rfd": 2.0},
     },
-    EXPIC1: {
+    models.EXPIC1: {
         **{"t_r": 0.02, "k_a": 4.0, "t_a1": 0.8, "v_r1": 1.1, "v_r2": -0.8, "t_a2": 0.05, "t_a3": 0.1},
         **{"t_a4": 0.2, "v_r_max": 0.9, "v_r_min": -0.6, "k_f": 0.05, "t_f1": 0.7, "t_f2": 0.2},
         **{"efd_max": 0.8, "efd_min": -0.3, "k_e": 0.9, "t_e": 0.3, "k_p": 1.1, "k_i": 0.3, "k_c": 0.2},
@@ -98,7 +64,7 @@ DIESEL = {
     **{"t_max": 0.9, "t_min": 0.1, "mechanical_power": 1.0},
 }
 GOVERNORS = {
-    GGOV1: {
+    models.GGOV1: {
         **{"s_n": 64.0, "rselect": 1.0, "flag": 1.0, "r": 0.04, "t_pelec": 0.5, "max_err": 0.025},
         **{"min_err": -0.03, "k_pgov": 6.0, "k_igov": 2.0, "k_dgov": 0.5, "t_dgov": 0.3, "v_max": 0.9},
         **{"v_min": 0.2, "t_act": 0.3, "k_turb": 1.5, "w_fnl": 0.15, "t_b": 0.4, "t_c": 0.1, "t_eng": 0.1},
@@ -114,26 +80,26 @@ GOVERNORS = {
         },
         **{"t_sa": 1.0, "t_sb": 2.0, "t_step": 0.05},
     },
-    WSIEG1: {
+    models.WSIEG1: {
         **STAGES,
         **{"k": 8.0, "t_3": 0.5},
         **{"db1": 0.002, "gv1": 0.05, "pgv1": 0.02, "gv2": 0.3, "pgv2": 0.4, "gv3": 0.6, "pgv3": 0.7},
         **{"gv4": 0.9, "pgv4": 0.85},
     },
-    IEEEG3: {
+    models.IEEEG3: {
         **{"t_g": 0.3, "t_p": 0.05, "u_o": 0.2, "u_c": -0.15, "p_max": 0.6, "p_min": 0.4, "sigma": 0.05},
         **{"delta": 0.4, "t_r": 2.0, "t_w": 1.2, "a_11": 0.5, "a_13": 1.0, "a_21": 1.5, "a_23": 1.1},
     },
-    DEGOV: DIESEL,
-    DEGOV1: {**DIESEL, "droop_flag": 1.0, "r": 0.05, "t_e": 0.2},
+    models.DEGOV: DIESEL,
+    models.DEGOV1: {**DIESEL, "droop_flag": 1.0, "r": 0.05, "t_e": 0.2},
 }
 STABILISERS = {
-    IEE2ST: {
+    models.IEE2ST: {
         **{"input_1": 1, "input_2": 3, "k_1": 0.6, "k_2": -0.4, "t_1": 0.03, "t_2": 0.05, "t_3": 4.0},
         **{"t_4": 5.0, "t_5": 0.3, "t_6": 0.04, "t_7": 0.2, "t_8": 0.05, "t_9": 0.1, "t_10": 0.06},
         **{"l_s_max": 0.8, "l_s_min": -0.7, "v_cu": 1.3, "v_cl": 0.5, "f_n": 60.0},
     },
-    PSS2B: {
+    models.PSS2B: {
         **{"input_1": 1, "input_2": 3, "m": 2, "n": 2, "t_w1": 2.0, "t_w2": 3.0, "t_6": 0.05, "t_w3": 2.5},
         **{"t_w4": 4.0, "t_7": 2.0, "k_s2": 0.3, "k_s3": 0.9, "t_8": 0.5, "t_9": 0.1, "k_s1": 0.5},
         **{"t_1": 0.2, "t_2": 0.06, "t_3": 0.3, "t_4": 0.04, "t_10": 0.1, "t_11": 0.2, "v_st_max": 0.8},
@@ -146,7 +112,7 @@ STABILISERS = {
             "f_n": 60.0,
         },
     },
-    STAB1: {"k_t": 20.0, "t": 3.0, "t1_t3": 4.0, "t_3": 0.05, "t2_t4": 0.5, "t_4": 0.2, "h_lim": 0.6},
+    models.STAB1: {"k_t": 20.0, "t": 3.0, "t1_t3": 4.0, "t_3": 0.05, "t2_t4": 0.5, "t_4": 0.2, "h_lim": 0.6},
 }
 CHARACTERISTIC = {
     **{"p": 1.25, "q": 0.5, "p_rate": 0.2, "q_rate": -0.1, "t_ramp": 0.5, "v_0": 0.98, "v_min": 0.1},
@@ -193,11 +159,11 @@ COMPOSITE = {
     **{"v_x": 0.42, "v_con": 0.45, "hot_1": 0.6, "hot_2": 0.5},
 }
 LOADS = {
-    CMLD: COMPOSITE,
-    CIM5: {**CAGES, "cages": 2.0, "circuit": 2.0, "d": 1.4},
-    CIM6: {**CAGES, "cages": 2.0, "a": 0.6, "b": 0.2, "d": 0.1, "e": 1.7, "c_0": 0.1},
-    LoadCharacteristic: CHARACTERISTIC,
-    FrequencyCharacteristic: {**CHARACTERISTIC, "a_7": 1.5, "a_8": -2.0, "t_f": 0.05, "f_n": 60.0},
+    models.CMLD: COMPOSITE,
+    models.CIM5: {**CAGES, "cages": 2.0, "circuit": 2.0, "d": 1.4},
+    models.CIM6: {**CAGES, "cages": 2.0, "a": 0.6, "b": 0.2, "d": 0.1, "e": 1.7, "c_0": 0.1},
+    models.LoadCharacteristic: CHARACTERISTIC,
+    models.FrequencyCharacteristic: {**CHARACTERISTIC, "a_7": 1.5, "a_8": -2.0, "t_f": 0.05, "f_n": 60.0},
 }
 SHED = {
     f"{name}_{k}": x
@@ -206,10 +172,10 @@ SHED = {
 }
 BAND = {"low": 0.8, "high": 1.2, "pickup": 0.1, "breaker": 0.05}
 RELAYS = {
-    UnderFrequencyShedding: {**SHED, "t_f": 0.04, "f_n": 60.0},
-    UnderVoltageShedding: SHED,
-    FrequencyTrip: {**BAND, "t_f": 0.04, "f_n": 60.0},
-    VoltageTrip: BAND,
+    models.UnderFrequencyShedding: {**SHED, "t_f": 0.04, "f_n": 60.0},
+    models.UnderVoltageShedding: SHED,
+    models.FrequencyTrip: {**BAND, "t_f": 0.04, "f_n": 60.0},
+    models.VoltageTrip: BAND,
 }
 TEN_VOLTAGES = (-0.8, -0.5, -0.2, 0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3)
 TEN_CURRENTS = (0.2, 0.3, 0.4, 0.6, 0.8, 0.9, 1.0, 1.1, 1.3, 1.4)
@@ -220,7 +186,7 @@ TEN_POINTS = {
     for k, value in enumerate(values, start=1)
 }
 CONTROLS = {
-    REECD1: {
+    models.REECD1: {
         **{"v_0": 0.9, "pf_flag": 0.0, "v_flag": 1.0, "q_flag": 1.0, "p_flag": 1.0, "pq_flag": 0.0},
         **{
             "vcmp_flag": 1.0,
@@ -240,7 +206,7 @@ CONTROLS = {
     },
 }
 CONVERTERS = {
-    REGCB1: {
+    models.REGCB1: {
         **{
             "s_n": 64.0,
             "s_base": 100.0,
@@ -260,7 +226,7 @@ CONVERTERS = {
             "i_max": 0.9,
         },
     },
-    REGFMA1: {
+    models.REGFMA1: {
         **{"s_n": 64.0, "s_base": 100.0, "f_n": 60.0, "v_0": 0.9, "r_e": 0.01, "x_e": 0.15, "v_flag": 1.0},
         **{
             "qv_flag": 0.0,
@@ -274,7 +240,7 @@ CONVERTERS = {
         **{"p_max": 0.6, "p_min": 0.1, "q_max": 0.5, "q_min": -0.4, "m_p": 0.02, "m_q": 0.05},
         **{"k_ppmax": 0.01, "k_ipmax": 0.1, "k_pqmax": 3.0, "k_iqmax": 20.0, "k_pv": 0.5, "k_iv": 6.0},
     },
-    DERA1: {
+    models.DERA1: {
         **{"s_n": 64.0, "s_base": 100.0, "f_n": 60.0, "v_0": 0.9, "pf_flag": 1.0, "freq_flag": 1.0},
         **{"pq_flag": 0.0, "type_flag": 1.0, "t_rv": 0.02, "t_rf": 0.02, "dbd1": -0.1, "dbd2": 0.05},
         **{"k_qv": 2.0, "v_ref0": 0.0, "t_p": 0.05, "t_iq": 0.02, "d_dn": 2.0, "d_up": 1.5, "fdbd1": -0.01},
@@ -282,7 +248,7 @@ CONVERTERS = {
         **{"dp_min": -5.0, "t_pord": 0.1, "k_pg": 0.5, "k_ig": 4.0, "i_max": 1.1, "t_g": 0.3, "rrpwr": 3.0},
         **{"iqh1": 0.6, "iql1": -0.5},
     },
-    CSVGN1: {
+    models.CSVGN1: {
         **{
             "s_n": 64.0,
             "s_base": 100.0,
@@ -305,63 +271,63 @@ TRIPS = {
 
 # The regulator asks for v_max of the reactor at most: without its lag it does not reach the whole.
 # A magnitude is never below zero.
-UNREACHED = {CSVGN1: {2: "above"}, REGFMA1: {3: "below"}}
+UNREACHED = {models.CSVGN1: {2: "above"}, models.REGFMA1: {3: "below"}}
 
 ZERO = {
-    IEE2ST: ("t_1", "k_2", "t_5", "t_6", "t_7", "t_8", "t_9", "t_10"),
-    EXDC1: ("t_r", "t_a", "t_b", "t_c"),
-    ESDC1A: ("t_r", "t_a", "t_b", "t_c"),
-    IEEET2: ("t_r", "t_a", "t_f2"),
-    DC4B: ("t_r", "t_a", "t_dr", "k_dr", "k_ir"),
-    ESAC1A: ("t_r", "t_a", "t_b", "t_c"),
-    EXAC2: ("t_r", "t_a", "t_b", "t_c"),
-    ESAC6A: ("t_r", "t_a", "t_k", "t_b", "t_c", "t_h", "t_j"),
-    ESST1A: ("t_r", "t_a", "t_b", "t_c", "t_b1", "t_c1"),
-    SCRX: ("t_a", "t_b", "t_e"),
-    DERA1: ("t_rv", "t_p"),
-    REGCB1: ("t_fltr", "t_e"),
-    REECD1: ("t_rv", "t_p", "t_r1"),
-    REGFMA1: ("t_pf", "t_qf", "t_vf"),
-    CSVGN1: ("t_1", "t_2", "t_3", "t_4", "t_5"),
-    PSS2B: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4", "t_10", "t_11"),
-    STAB1: ("t_3", "t_4"),
-    GGOV1: ("t_pelec", "t_dgov", "k_dgov", "t_b", "t_c", "t_eng", "t_fload", "t_sa", "t_sb", "k_imw"),
-    WSIEG1: ("t_1", "t_2", "t_4", "t_5", "t_6", "t_7"),
-    IEEEG3: ("t_p", "t_w"),
-    DEGOV: ("t_1", "t_2", "t_3", "t_4", "t_5", "t_6", "t_d"),
-    DEGOV1: ("t_1", "t_2", "t_3", "t_4", "t_5", "t_6", "t_d", "t_e"),
-    EXPIC1: ("t_r", "t_a2", "t_a3", "t_a4", "t_f2"),
+    models.IEE2ST: ("t_1", "k_2", "t_5", "t_6", "t_7", "t_8", "t_9", "t_10"),
+    models.EXDC1: ("t_r", "t_a", "t_b", "t_c"),
+    models.ESDC1A: ("t_r", "t_a", "t_b", "t_c"),
+    models.IEEET2: ("t_r", "t_a", "t_f2"),
+    models.DC4B: ("t_r", "t_a", "t_dr", "k_dr", "k_ir"),
+    models.ESAC1A: ("t_r", "t_a", "t_b", "t_c"),
+    models.EXAC2: ("t_r", "t_a", "t_b", "t_c"),
+    models.ESAC6A: ("t_r", "t_a", "t_k", "t_b", "t_c", "t_h", "t_j"),
+    models.ESST1A: ("t_r", "t_a", "t_b", "t_c", "t_b1", "t_c1"),
+    models.SCRX: ("t_a", "t_b", "t_e"),
+    models.DERA1: ("t_rv", "t_p"),
+    models.REGCB1: ("t_fltr", "t_e"),
+    models.REECD1: ("t_rv", "t_p", "t_r1"),
+    models.REGFMA1: ("t_pf", "t_qf", "t_vf"),
+    models.CSVGN1: ("t_1", "t_2", "t_3", "t_4", "t_5"),
+    models.PSS2B: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4", "t_10", "t_11"),
+    models.STAB1: ("t_3", "t_4"),
+    models.GGOV1: ("t_pelec", "t_dgov", "k_dgov", "t_b", "t_c", "t_eng", "t_fload", "t_sa", "t_sb", "k_imw"),
+    models.WSIEG1: ("t_1", "t_2", "t_4", "t_5", "t_6", "t_7"),
+    models.IEEEG3: ("t_p", "t_w"),
+    models.DEGOV: ("t_1", "t_2", "t_3", "t_4", "t_5", "t_6", "t_d"),
+    models.DEGOV1: ("t_1", "t_2", "t_3", "t_4", "t_5", "t_6", "t_d", "t_e"),
+    models.EXPIC1: ("t_r", "t_a2", "t_a3", "t_a4", "t_f2"),
 }
 
 VARIANTS = {
-    CMLD: (
+    models.CMLD: (
         {"fm_a": 0.6, "stalled_1": 1.0, **{f"off{n}_{k}": 1.0 for n in "12" for k in "abc"}, "v_con": 10.0},
         {"th2t": 0.4, "v_con": 0.9, "v_el": 0.1, "tripped": 1.0},
         {"hot_1": 1.2, "hot_2": 1.3, "v_con": 0.1},
     ),
-    DERA1: (
+    models.DERA1: (
         {"freq_flag": 0.0, "pf_flag": 0.0, "v_ref0": 0.8},
         {"pq_flag": 1.0, "type_flag": 0.0, "k_qv": 0.0, "p_min": -0.5},
         *(TRIPS, TRIPS | {"part_low": 1.0, "v_low": 0.4, "part_high": 1.0, "v_high": 1.2}),
         TRIPS | {"part_low": 1.0, "v_low": 0.1, "part_high": 1.0, "v_high": 1.6},
         TRIPS | {"tripped": 1.0, "vtrip_flag": 0.0},
     ),
-    REGCB1: ({"rate_flag": 1.0, "q_0": -0.1}, {"pq_flag": 1.0, "q_0": 0.0}),
-    REGFMA1: ({"qv_flag": 1.0, "v_flag": 0.0}, {"i_max": 0.0, "k_ipmax": 0.0}),
-    REECD1: (
+    models.REGCB1: ({"rate_flag": 1.0, "q_0": -0.1}, {"pq_flag": 1.0, "q_0": 0.0}),
+    models.REGFMA1: ({"qv_flag": 1.0, "v_flag": 0.0}, {"i_max": 0.0, "k_ipmax": 0.0}),
+    models.REECD1: (
         *({"v_flag": 0.0, "vcmp_flag": 0.0}, {"q_flag": 0.0, "pf_flag": 1.0}, {"pq_flag": 1.0}),
         *({"blocked": 1.0}, {"iq_held_on": 1.0, "iq_held": 0.2}, {"limit_held": 1.0, "ip_held": 0.5}),
         {**dict.fromkeys(TEN_POINTS, 0.0), "p_flag": 0.0, "k_qv": 0.0},
     ),
-    GGOV1: (
+    models.GGOV1: (
         {"d_m": 0.3, "flag": 0.0, "k_a": 0.0, "t_rate": 0.0},
         *({"rselect": code, "k_imw": 0.0} for code in (0.0, -1.0, -2.0)),
     ),
-    WSIEG1: ({f"{name}{k}": 0.0 for name in ("gv", "pgv") for k in (1, 2, 3, 4)},),
-    DEGOV1: ({"droop_flag": 0.0},),
-    ESST1A: ({"vos": 2.0},),
-    SCRX: ({"c_switch": 1.0, "rc_rfd": 0.0},),
-    EXPIC1: (
+    models.WSIEG1: ({f"{name}{k}": 0.0 for name in ("gv", "pgv") for k in (1, 2, 3, 4)},),
+    models.DEGOV1: ({"droop_flag": 0.0},),
+    models.ESST1A: ({"vos": 2.0},),
+    models.SCRX: ({"c_switch": 1.0, "rc_rfd": 0.0},),
+    models.EXPIC1: (
         {"k_p": 0.0, "k_i": 0.0},
         {"t_e": 0.0, "k_e": 1.0, "se_1": 0.0, "se_2": 0.0, "k_f": 0.0, "t_f1": 0.0},
     ),

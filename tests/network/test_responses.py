@@ -4,24 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from tests.components import (
-    AC8B,
-    ESDC2A,
-    ESST3A,
-    ESST4B,
-    EXAC1,
-    EXDC2,
-    EXST1,
-    GAST,
-    HYGOV,
-    IEEEG1,
-    IEEET1,
-    IEEEX1,
-    IEESGO,
-    SEXS,
-    TGOV1,
-    StaticExciter,
-)
+from tests import components as models
 from tests.network.diagram import Block, clip, device_response, respond, step
 from tests.network.library import PARAMETERS, ZERO
 
@@ -315,16 +298,27 @@ def esst4b(p):
 
 
 V_F = 0.5
-GOVERNORS = {TGOV1: tgov1, IEEEG1: ieeeg1, HYGOV: hygov, GAST: gast, IEESGO: ieesgo}
-EXCITERS = {SEXS: sexs, IEEET1: direct_current, IEEEX1: direct_current, EXST1: exst1}
+GOVERNORS = {
+    models.TGOV1: tgov1,
+    models.IEEEG1: ieeeg1,
+    models.HYGOV: hygov,
+    models.GAST: gast,
+    models.IEESGO: ieesgo,
+}
+EXCITERS = {
+    models.SEXS: sexs,
+    models.IEEET1: direct_current,
+    models.IEEEX1: direct_current,
+    models.EXST1: exst1,
+}
 EXCITERS |= {
-    EXDC2: terminal_fed,
-    ESDC2A: terminal_fed,
-    AC8B: ac8b,
-    StaticExciter: exst1,
-    EXAC1: exac1,
-    ESST3A: esst3a,
-    ESST4B: esst4b,
+    models.EXDC2: terminal_fed,
+    models.ESDC2A: terminal_fed,
+    models.AC8B: ac8b,
+    models.StaticExciter: exst1,
+    models.EXAC1: exac1,
+    models.ESST3A: esst3a,
+    models.ESST4B: esst4b,
 }
 FORMS = ("whole", "algebraic")
 
@@ -349,12 +343,12 @@ def compare(component, diagram, p, output, inputs, signals, set_point=None):
 @pytest.mark.parametrize("component", GOVERNORS, ids=lambda c: c.__name__)
 def test_governor(component, form):
     p = numbers(component, form)
-    if component is GAST:
+    if component is models.GAST:
         p |= {"t_3": 3.0}  # otherwise the diagram is an algebraic loop
-    if component is HYGOV:
+    if component is models.HYGOV:
         p |= {"r_temp": 0.3, "velm": 0.12, "t_r": 2.0, "g_max": 0.57, "g_min": 0.45}
     found = compare(component, GOVERNORS[component], p, "t_m", {"omega": SPEED}, {"t_m": 0.5}, "p_ref")
-    if component is HYGOV:  # the water is slow: look at the gate
+    if component is models.HYGOV:  # the water is slow: look at the gate
         found, _ = device_response(component, p, "gate_ref", {"omega": SPEED}, {"t_m": 0.5})
         assert found.max() == pytest.approx(p["g_max"], abs=TOLERANCE)
         assert found.min() == pytest.approx(p["g_min"], abs=TOLERANCE)
@@ -364,7 +358,7 @@ def test_governor(component, form):
 
 
 # Gains of the feedbacks that are algebraic loops where the time constants are zero.
-LOOPS = {EXST1: "k_f", StaticExciter: "k_f", ESST3A: "k_g"}
+LOOPS = {models.EXST1: "k_f", models.StaticExciter: "k_f", models.ESST3A: "k_g"}
 # Small steps for the linear part, then the error past both sides of every limit, then a sag of the bus.
 REFERENCE = step(0.0, (0.1013, 0.004), (0.7021, 0.4), (2.0017, -0.5), (3.2013, 0.0))
 SAG = step(1.0, (3.0013, 0.8))

@@ -88,6 +88,9 @@ def test_at_a_given_fast_step_the_ratio_is_searched(wscc9):
     assert found.h_fast == pytest.approx(0.005)
     assert found.unstable == pytest.approx(found.h + 0.005)
     assert found.way == "alternating"
+    stable = critical_step(system, scheme, vary="ratio", last=0.01)
+    assert stable.searched == pytest.approx((0.005, 0.01))
+    assert str(stable).endswith("stable up to h_slow = 0.01 s, the largest step tried")
 
 
 def test_corrections_that_diverge_end_it(wscc9):

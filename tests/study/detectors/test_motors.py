@@ -6,34 +6,13 @@ import pytest
 import psmr
 from tests.internals import Change
 from tests.study.detectors.made import detected, found, made_points
-
-MOTOR = """
-[[load]]
-bus = 8
-name = "motor8"
-p_mw = 20.0
-q_mvar = 10.0
-model = "motor"
-[load.motor]
-type = "InductionMotor"
-s_n = 25.0
-r_s = 0.031
-x_s = 0.1
-x_m = 3.2
-r_r = 0.018
-x_r = 0.18
-h = 0.3
-torque_a = 0.0
-torque_b = 0.0
-"""
+from tests.verdicts.lists import system_of
 
 
 @pytest.fixture(scope="module")
-def with_motor(wscc9, tmp_path_factory):
+def with_motor():
     """WSCC-9 with a motor of 20 MW and constant load torque at bus 8."""
-    path = tmp_path_factory.mktemp("motor") / "motor.toml"
-    path.write_text((wscc9 / "wscc9.toml").read_text() + MOTOR)
-    return psmr.build(psmr.read_case(path))
+    return system_of("wscc9-motor")
 
 
 def over_time(system, slip, **kwargs):
