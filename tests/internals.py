@@ -55,8 +55,8 @@ psmr.devices.loads.composite.static_parts: static_parts_module
 psmr.devices.loads.motors: pull_out_power pull_out_slip
 psmr.devices.protection: NO_VOLTAGE
 psmr.figures.canvas: STYLE close new_figure save styled
-psmr.figures.chart: COLOURS FAINT INK PANEL Across Area Arrow Axis>ChartAxis Band Cells Dots Drawing Line
-    Panel Stem Words
+psmr.figures.chart: COLOURS FAINT INK PANEL TOP Area Arrow Axis>ChartAxis Cells Dots Drawing Line
+    Panel Words across band
 psmr.figures.modes.figures: EXACT GREY WRONG deformation_dots eigenvalue_map
 psmr.figures.modes.page: page
 psmr.figures.modes.render: render

@@ -55,11 +55,18 @@ class Mark:
 class _Outline(Mark):
     x: ArrayLike
     y: ArrayLike
+    _: KW_ONLY
+    frame: Frame = DATA
+
+    @property
+    def outline(self) -> Reals:
+        """(K, 2) points in the frame."""
+        return np.column_stack([np.asarray(self.x, dtype=float), np.asarray(self.y, dtype=float)])
 
     @property
     def points(self) -> Reals:
         """See `Mark`."""
-        return np.column_stack([np.asarray(self.x, dtype=float), np.asarray(self.y, dtype=float)])
+        return self.outline if self.frame == DATA else NOWHERE
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,36 +103,31 @@ class Area(_Outline):
     z: float = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Across(Mark):
-    """A line across the panel: at a value of x or of y."""
+def across(
+    axis: Literal["x", "y"],
+    at: float,
+    colour: str = FAINT,
+    width: float = 0.7,
+    dashes: tuple[float, ...] = (),
+    z: float = 0.6,
+) -> Line:
+    """Return a line across the panel at a value of x or of y."""
+    ends: tuple[list[float], list[float]] = ([at, at], [0.0, 1.0])
+    frame: Frame = TOP if axis == "x" else ("panel", "data")
+    return Line(*(ends if axis == "x" else ends[::-1]), colour, width, dashes, frame=frame, z=z)
 
-    axis: Literal["x", "y"]
-    at: float
-    colour: str = FAINT
-    width: float = 0.7
-    dashes: tuple[float, ...] = ()
-    _: KW_ONLY
-    z: float = 0.6
 
-
-@dataclass(frozen=True, eq=False)
-class Band(Mark):
-    """A shade between two values of x."""
-
-    first: float
-    last: float
-    colour: str = RED
-    alpha: float = 0.16
-    _: KW_ONLY
-    z: float = 0.5
+def band(first: float, last: float, colour: str = RED, alpha: float = 0.16, z: float = 0.5) -> Area:
+    """Return a shade between two values of x."""
+    return Area([first, last, last, first], [0.0, 0.0, 1.0, 1.0], colour, alpha, frame=TOP, z=z)
 
 
 @dataclass(frozen=True, eq=False)
 class Words(Mark):
     """A text at a point, moved by `shift` points to the right and up.
 
-    One on a `fixed` colour has the same colour where a page is dark; one with `paper` behind it covers lines.
+    One that is `fixed` has the same colour where a page is dark; one with `paper` behind it covers lines. A
+    dashed `stem`, so many points high, leads from the point up.
     """
 
     text: str
@@ -139,6 +141,7 @@ class Words(Mark):
     italic: bool = False
     paper: bool = False
     fixed: bool = False
+    stem: float = 0.0
     _: KW_ONLY
     z: float = 3.0
 
@@ -158,16 +161,6 @@ class Arrow(Mark):
     head: float = 0.0
     shorter: Point = (0.0, 0.0)
     least: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Stem(Mark):
-    """A dashed line from the upper edge of the panel up, at a value of x."""
-
-    at: float
-    height: float
-    colour: str = FAINT
-    width: float = 0.7
 
 
 @dataclass(frozen=True, eq=False)

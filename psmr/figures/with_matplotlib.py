@@ -9,13 +9,15 @@ import numpy as np
 
 from psmr.figures.canvas import new_figure, styled
 from psmr.figures.chart import (
+    DASHED,
+    DATA,
     GRID,
     INK,
-    Across,
+    PANEL,
+    TOP,
     Area,
     Arrow,
     Axis,
-    Band,
     Cells,
     Dots,
     Drawing,
@@ -23,7 +25,6 @@ from psmr.figures.chart import (
     Line,
     Mark,
     Panel,
-    Stem,
     Words,
 )
 from psmr.figures.scales import SymLog
@@ -124,6 +125,11 @@ def _frame(frame: Frame) -> Any:
     return tuple("data" if one == "data" else "axes fraction" for one in frame)
 
 
+def _transform(ax: Any, frame: Frame) -> Any:
+    known = {DATA: ax.transData, PANEL: ax.transAxes, TOP: ax.get_xaxis_transform()}
+    return known.get(frame) or ax.get_yaxis_transform()
+
+
 def _dashes(dashes: tuple[float, ...]) -> Any:
     return (0, dashes) if dashes else "-"
 
@@ -137,7 +143,7 @@ def _draw(mark: Mark, ax: Axes) -> None:
 def _(mark: Line, ax: Any) -> None:
     ax.plot(
         mark.x, mark.y, color=mark.colour, lw=mark.width, ls=_dashes(mark.dashes), label=mark.label or None,
-        zorder=mark.z, solid_capstyle="butt" if mark.butt else "round",
+        zorder=mark.z, solid_capstyle="butt" if mark.butt else "round", transform=_transform(ax, mark.frame),
     )  # fmt: skip
 
 
@@ -151,27 +157,26 @@ def _(mark: Dots, ax: Any) -> None:
 
 @_draw.register
 def _(mark: Area, ax: Any) -> None:
-    look = {"lw": mark.width} if mark.edge != "none" else {"lw": 0}
     ax.fill(
-        mark.x, mark.y, fc=mark.fill, ec=mark.edge, alpha=mark.alpha, zorder=mark.z, label=mark.label or None,
-        **look,
+        mark.x, mark.y, fc=mark.fill, ec=mark.edge, lw=0 if mark.edge == "none" else mark.width,
+        alpha=mark.alpha, zorder=mark.z, label=mark.label or None, transform=_transform(ax, mark.frame),
     )  # fmt: skip
-
-
-@_draw.register
-def _(mark: Across, ax: Any) -> None:
-    draw = ax.axvline if mark.axis == "x" else ax.axhline
-    draw(mark.at, color=mark.colour, lw=mark.width, ls=_dashes(mark.dashes), zorder=mark.z)
-
-
-@_draw.register
-def _(mark: Band, ax: Any) -> None:
-    ax.axvspan(mark.first, mark.last, color=mark.colour, alpha=mark.alpha, lw=0, zorder=mark.z)
 
 
 @_draw.register
 def _(mark: Words, ax: Any) -> None:
     behind = {"bbox": {"fc": "white", "ec": "none", "pad": 0.8}} if mark.paper else {}
+    if mark.stem:
+        line = {
+            "arrowstyle": "-",
+            "lw": 0.7,
+            "color": mark.colour,
+            "ls": (0, DASHED),
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
+        at = {"xycoords": _frame(mark.frame), "xytext": (0, mark.stem), "textcoords": "offset points"}
+        ax.annotate("", mark.at, **at, arrowprops=line, annotation_clip=False)
     ax.annotate(
         mark.text, mark.at, xycoords=_frame(mark.frame), xytext=mark.shift, textcoords="offset points",
         fontsize=mark.size, color=mark.colour, ha=mark.ha, va=mark.va, zorder=mark.z,
@@ -194,22 +199,6 @@ def _(mark: Arrow, ax: Any) -> None:
     ax.annotate(
         "", mark.end, xytext=mark.start, textcoords=_frame(mark.start_frame), arrowprops=look, zorder=mark.z,
         annotation_clip=False,
-    )  # fmt: skip
-
-
-@_draw.register
-def _(mark: Stem, ax: Any) -> None:
-    look = {
-        "arrowstyle": "-",
-        "lw": mark.width,
-        "color": mark.colour,
-        "ls": (0, (4, 3)),
-        "shrinkA": 0,
-        "shrinkB": 0,
-    }
-    ax.annotate(
-        "", (mark.at, 1.0), xycoords=("data", "axes fraction"), xytext=(0, mark.height),
-        textcoords="offset points", arrowprops=look, annotation_clip=False,
     )  # fmt: skip
 
 

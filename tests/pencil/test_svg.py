@@ -8,10 +8,9 @@ import pytest
 
 from tests.internals import (
     PANEL,
-    Across,
+    TOP,
     Area,
     Arrow,
-    Band,
     Cells,
     ChartAxis,
     Dots,
@@ -21,16 +20,17 @@ from tests.internals import (
     Log,
     Panel,
     Plane,
-    Stem,
     SymLog,
     Words,
+    across,
+    band,
     draw_on,
     shades,
     svg,
     tick_texts,
     to_matplotlib,
     width_of,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,12 @@ def test_a_point_stands_where_matplotlib_puts_it():
         Line([0.0, 1.0], [1.0, 2.0], dashes=(4.0, 3.0)),
         *(Dots([0.5], [2.0], shape) for shape in "osDx*"),
         Area([0.0, 1.0, 1.0], [1.0, 1.0, 2.0], alpha=0.5),
-        Across("x", 0.5),
-        Across("y", 1.5, dashes=(4.0, 3.0)),
-        Band(0.2, 0.4),
+        across("x", 0.5),
+        across("y", 1.5, dashes=(4.0, 3.0)),
+        band(0.2, 0.4),
         Words("word", (1.0, 2.0), paper=True, italic=True),
         Arrow((0.0, 1.0), (1.0, 2.0), head=8.0, shorter=(2.0, 2.0)),
-        Stem(0.5, 20.0),
+        Words("raised", (0.5, 1.0), TOP, (4.0, 23.0), stem=21.0),
         Cells((("#ff0000", "#00ff00"), ("#00ff00", "#00ff00"))),
     ],
     ids=lambda mark: f"{type(mark).__name__}-{getattr(mark, 'shape', '')}",

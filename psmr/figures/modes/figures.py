@@ -12,10 +12,8 @@ from psmr.figures.chart import (
     INK,
     RED,
     RULE,
-    Across,
     Arrow,
     Axis,
-    Band,
     Dots,
     Drawing,
     Line,
@@ -23,6 +21,8 @@ from psmr.figures.chart import (
     Panel,
     Point,
     Words,
+    across,
+    band,
 )
 from psmr.figures.scales import Log, SymLog
 from psmr.figures.with_matplotlib import draw_on, to_matplotlib
@@ -233,9 +233,9 @@ def _points(report: Reported, x: Point, limit: DampingLimit) -> list[Mark]:
     shown, zero = status == REPRESENTED, status == ZERO_MODE
     lost = ~shown & ~zero
     marks: list[Mark] = [
-        Band(0.0, x[1], WRONG, 0.06, z=0.0),
-        Across("x", 0.0, INK, 0.8, z=1.0),
-        Across("y", 0.0, INK, 0.8, z=1.0),
+        band(0.0, x[1], WRONG, 0.06, z=0.0),
+        across("x", 0.0, INK, 0.8, z=1.0),
+        across("y", 0.0, INK, 0.8, z=1.0),
     ]
     for a, b, red in zip(s[shown].tolist(), s_hat[shown].tolist(), wrong[shown], strict=True):
         ends, colour = ((a.real, a.imag), (b.real, b.imag)), WRONG if red else GREY

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from psmr.figures.chart import FAINT, RED, TOP, Across, Drawing, Words
+from psmr.figures.chart import FAINT, RED, TOP, Drawing, Words, across
 from psmr.figures.run.lines import line_marks
 from psmr.figures.run.plots import PAGE_PANEL, page_drawing
 from psmr.study.detectors.angles import Angles
@@ -48,7 +48,7 @@ def angle_drawing(run: Recorded, first: Collection[str] = ()) -> Drawing | None:
     marks, y = line_marks(run, names, degrees, PAGE_PANEL, x, y, named)
     lost = run.outcome.lost
     if lost is not None:
-        marks.append(Across("x", lost.t, RED, 1.0, z=2.0))
+        marks.append(across("x", lost.t, RED, 1.0, z=2.0))
         # Beside the axis there is no room to the left; above, the lines part.
         early = lost.t - run.t[0] < 0.25 * (run.t[-1] - run.t[0])
         words, at = f"{run.criteria.angle_deg:g}° further apart", (lost.t, 0.07 if early else 0.93)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 
-from psmr.figures.chart import DASHED, FAINT, FAST, TOP, Across, Band, Mark, Stem, Words
+from psmr.figures.chart import DASHED, FAINT, FAST, TOP, Mark, Words, across, band
 from psmr.study.events import Fault
 from psmr.study.record.recorded import Recorded
 
@@ -15,11 +15,11 @@ LETTERED = 60
 
 def event_lines(run: Recorded, other: Recorded | None = None) -> list[Mark]:
     """Return shades and lines; beside another run, drawn dashed, its own events alone are dashed lines."""
-    marks: list[Mark] = [Band(event.start, event.clear) for event in run.events if isinstance(event, Fault)]
-    marks += [Across("x", t, dashes=DASHED if other is None else ()) for t, _ in run.instants]
+    marks: list[Mark] = [band(event.start, event.clear) for event in run.events if isinstance(event, Fault)]
+    marks += [across("x", t, dashes=DASHED if other is None else ()) for t, _ in run.instants]
     if run.stopped is not None:
-        marks.append(Across("x", run.stopped.t, FAST, 1.0))
-    return marks + [Across("x", t, dashes=DASHED) for t, _ in _theirs(run, other)]
+        marks.append(across("x", run.stopped.t, FAST, 1.0))
+    return marks + [across("x", t, dashes=DASHED) for t, _ in _theirs(run, other)]
 
 
 def event_captions(run: Recorded, other: Recorded | None = None) -> list[Mark]:
@@ -28,12 +28,11 @@ def event_captions(run: Recorded, other: Recorded | None = None) -> list[Mark]:
     late = float(run.t[0] + 0.6 * (run.t[-1] - run.t[0]))
     marks: list[Mark] = []
     for level, (t, label) in enumerate(sorted(captions, key=lambda one: one[0], reverse=True)):
-        side, shift = ("right", -4) if t > late else ("left", 4)
-        words = f"{label}, {t:g} s"
-        marks.append(Words(words, (t, 1.0), TOP, (shift, 3 + 10 * level), 7.5, FAINT, side))  # type: ignore[arg-type]
+        side, right = ("right", -4) if t > late else ("left", 4)
         # A thin stem leads from a raised label down to its line.
-        if level:
-            marks.append(Stem(t, 11.0 + 10 * level))
+        stem = 11.0 + 10 * level if level else 0.0
+        shift = right, 3 + 10 * level
+        marks.append(Words(f"{label}, {t:g} s", (t, 1.0), TOP, shift, 7.5, FAINT, side, stem=stem))  # type: ignore[arg-type]
     return marks
 
 

@@ -33,6 +33,7 @@ from psmr.figures.labels import unbroken
 from psmr.figures.run.stress import stress_layout
 from psmr.figures.with_matplotlib import to_matplotlib
 from psmr.network.topology.network import at_buses, branches, branches_in_service, buses, is_load
+from psmr.network.topology.plants import plants as plants_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,46 +146,20 @@ def _sign(axis: np.ndarray) -> float:
 
 
 def plants(system: System, split: Partition) -> tuple[Plant, ...]:
-    """Return the plants of a system with their share of fast states."""
+    """Return the plants of a system, and loads that have states, with their share of fast states."""
     side = dict(zip(split.names_x, split.fast_x.tolist(), strict=True))
-    wires = _wires(system)
-    controls = {d.name: d for d in system.devices if d.component.states}
+    known, states_of = plants_of(system), {d.name: d.component.states for d in system.devices}
     found = []
-    taken: set[str] = set()
     for bus, there in at_buses(system).items():
         for source in (d for d in there if d.component.states):
-            members = [controls[name] for name in _reached(source.name, wires, taken) if name in controls]
-            taken |= {d.name for d in members}
-            flags = {d.name: [side[f"{d.name}.{state}"] for state in d.component.states] for d in members}
+            members = known[source.name].devices if source.name in known else (source.name,)
+            flags = {name: [side[f"{name}.{state}"] for state in states_of[name]] for name in members}
+            flags = {name: own for name, own in flags.items() if own}
             partly = [f"{name} {sum(f)}/{len(f)}" for name, f in flags.items() if any(f)]
             fast, states = (sum(map(count, flags.values())) for count in (sum, len))
             note = ", ".join(partly) or "all slow"
             found.append(Plant(source.name, bus, tuple(flags), fast, states, note))
     return tuple(found)
-
-
-def _wires(system: System) -> dict[str, list[str]]:
-    """Return for each device those it is wired to, in their order, the network left out."""
-    network = set(buses(system)) | {branch.name for branch in branches(system)}
-    wires: dict[str, list[str]] = {d.name: [] for d in system.devices if d.name not in network}
-    for device in system.devices:
-        for target in device.connections.values():
-            other = target.rpartition(".")[0]
-            if other in wires and device.name in wires:
-                wires[device.name].append(other)
-                wires[other].append(device.name)
-    return wires
-
-
-def _reached(source: str, wires: dict[str, list[str]], taken: set[str]) -> list[str]:
-    """Return a source and every device that its wires lead to, nearest first."""
-    reached, ahead = [source], [source]
-    while ahead:
-        ahead = [
-            n for n in dict.fromkeys(o for here in ahead for o in wires[here]) if n not in {*reached, *taken}
-        ]
-        reached += ahead
-    return reached
 
 
 def layout(system: System) -> dict[str, Point]:

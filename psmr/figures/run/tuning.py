@@ -16,7 +16,6 @@ from psmr.figures.chart import (
     INK,
     RED,
     TOP,
-    Across,
     Axis,
     Dots,
     Drawing,
@@ -24,6 +23,7 @@ from psmr.figures.chart import (
     Mark,
     Panel,
     Words,
+    across,
 )
 from psmr.figures.scales import Log
 from psmr.figures.with_matplotlib import to_matplotlib
@@ -65,7 +65,7 @@ def pareto(tuning: Tuning) -> Figure:
     marks.append(star)
     if tuning.target.accuracy is not None:
         asked = 100 * tuning.target.accuracy
-        marks.append(Across("x", asked, width=1.0, dashes=(4.0, 3.0)))
+        marks.append(across("x", asked, width=1.0, dashes=(4.0, 3.0)))
         marks.append(Words(f"asked: {asked:g} %", (asked, 0.98), TOP, (4, 0), 9.0, FAINT, va="top"))
     least, most = (100 * end(c.deformation for c in stable) for end in (min, max))
     # What is a thousand times better than asked says nothing about the choice.

@@ -37,20 +37,19 @@ class Plane:
             box = mx - dx, my - dy, mx + dx, my + dy
         return cls(panel, box, (a, b), (c, d))
 
-    def places(self, points: Reals) -> Reals:
-        """Return (K, 2) points of the data on the sheet."""
+    def places(self, points: Reals, frame: Frame = DATA) -> Reals:
+        """Return (K, 2) points on the sheet."""
         x0, y0, x1, y1 = self.box
+        x, y = points.T
         with np.errstate(divide="ignore", invalid="ignore"):
-            x = x0 + _parts(self.panel.x, self.x_ends, points[:, 0]) * (x1 - x0)
-            y = y1 - _parts(self.panel.y, self.y_ends, points[:, 1]) * (y1 - y0)
-        return inside(np.column_stack([x, y]), x0, y0, x1, y1)
+            x = _parts(self.panel.x, self.x_ends, x) if frame[0] == "data" else x
+            y = _parts(self.panel.y, self.y_ends, y) if frame[1] == "data" else y
+        return inside(np.column_stack([x0 + x * (x1 - x0), y1 - y * (y1 - y0)]), x0, y0, x1, y1)
 
     def place(self, at: Point, frame: Frame = DATA) -> Point:
         """Return a point on the sheet."""
-        x0, y0, x1, y1 = self.box
-        x = float(_parts(self.panel.x, self.x_ends, [at[0]])[0]) if frame[0] == "data" else at[0]
-        y = float(_parts(self.panel.y, self.y_ends, [at[1]])[0]) if frame[1] == "data" else at[1]
-        return x0 + x * (x1 - x0), y1 - y * (y1 - y0)
+        ((x, y),) = self.places(np.array([at], dtype=float), frame).tolist()
+        return x, y
 
     @property
     def columns(self) -> list[tuple[float, str, bool]]:

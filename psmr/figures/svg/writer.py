@@ -10,18 +10,15 @@ import numpy as np
 from markupsafe import Markup
 
 from psmr.figures.chart import (
+    DASHED,
     PAPER,
-    TOP,
-    Across,
     Area,
     Arrow,
-    Band,
     Cells,
     Dots,
     Drawing,
     Line,
     Mark,
-    Stem,
     Words,
 )
 from psmr.figures.svg.frame import draw_frame, draw_legend
@@ -114,7 +111,7 @@ def _draw_marks(sheet: Sheet, plane: Plane) -> None:
     """Draw the marks of a panel, the lowest first; what is not text is cut off at its edges."""
     clip, within = sheet.clip(plane.box), False
     for mark in sorted(plane.panel.marks, key=lambda mark: mark.z):
-        clipped = not isinstance(mark, Words | Arrow | Stem)
+        clipped = not isinstance(mark, Words | Arrow)
         if clipped != within:
             sheet.parts.append(f'<g clip-path="url(#{clip})">' if clipped else "</g>")
             within = clipped
@@ -131,39 +128,22 @@ def _draw(mark: Mark, sheet: Sheet, plane: Plane) -> None:
 @_draw.register
 def _(mark: Line, sheet: Sheet, plane: Plane) -> None:
     cap = ";stroke-linecap:butt" if mark.butt else ""
-    sheet.path(path(plane.places(mark.points)), stroke(mark.colour, mark.width, mark.dashes) + cap)
+    sheet.path(
+        path(plane.places(mark.outline, mark.frame)), stroke(mark.colour, mark.width, mark.dashes) + cap
+    )
 
 
 @_draw.register
 def _(mark: Dots, sheet: Sheet, plane: Plane) -> None:
-    places = [(x, y) for x, y in plane.places(mark.points).tolist() if x == x and y == y]
+    places = [(x, y) for x, y in plane.places(mark.outline).tolist() if x == x and y == y]
     style = filled(mark.fill, mark.alpha, mark.edge, mark.width)
     sheet.path("".join(dot(mark.shape, x, y, mark.size) for x, y in places), style)
 
 
 @_draw.register
 def _(mark: Area, sheet: Sheet, plane: Plane) -> None:
-    outline = path(plane.places(mark.points), closed=True)
+    outline = path(plane.places(mark.outline, mark.frame), closed=True)
     sheet.path(outline, filled(mark.fill, mark.alpha, mark.edge, mark.width))
-
-
-@_draw.register
-def _(mark: Across, sheet: Sheet, plane: Plane) -> None:
-    left, top, right, bottom = plane.box
-    if mark.axis == "x":
-        x = plane.place((mark.at, 0.0), TOP)[0]
-        line = f"M{x:.2f} {bottom:.2f}V{top:.2f}"
-    else:
-        y = plane.place((0.0, mark.at), ("panel", "data"))[1]
-        line = f"M{left:.2f} {y:.2f}H{right:.2f}"
-    sheet.path(line, stroke(mark.colour, mark.width, mark.dashes))
-
-
-@_draw.register
-def _(mark: Band, sheet: Sheet, plane: Plane) -> None:
-    a, b = (plane.place((x, 0.0), TOP)[0] for x in (mark.first, mark.last))
-    _, top, _, bottom = plane.box
-    sheet.path(f"M{a:.2f} {bottom:.2f}H{b:.2f}V{top:.2f}H{a:.2f}Z", filled(mark.colour, mark.alpha))
 
 
 @_draw.register
@@ -173,6 +153,8 @@ def _(mark: Words, sheet: Sheet, plane: Plane) -> None:
     near = left - 0.1 <= x <= right + 0.1 and top - 0.1 <= y <= bottom + 0.1
     if not near and mark.frame == ("data", "data"):
         return
+    if mark.stem:
+        sheet.path(f"M{x:.2f} {y:.2f}v{-mark.stem:.2f}", stroke(mark.colour, 0.7, DASHED))
     x, y = x + mark.shift[0], y - mark.shift[1]
     if mark.paper:
         a, b, c, d = box_of(mark.text, x, y, mark.size, mark.ha, mark.va)
@@ -191,12 +173,6 @@ def _(mark: Arrow, sheet: Sheet, plane: Plane) -> None:
     sheet.path(path(np.array([start, end])), stroke(mark.colour, mark.width))
     if mark.head:
         sheet.path(head(start, end, mark.head), filled(mark.colour))
-
-
-@_draw.register
-def _(mark: Stem, sheet: Sheet, plane: Plane) -> None:
-    x, y = plane.place((mark.at, 1.0), TOP)
-    sheet.path(f"M{x:.2f} {y:.2f}v{-mark.height:.2f}", stroke(mark.colour, mark.width, (4.0, 3.0)))
 
 
 @_draw.register

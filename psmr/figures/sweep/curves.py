@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from psmr.figures.chart import BLUE, FAINT, RED, Across, Axis, Dots, Drawing, Line, Mark, Panel
+from psmr.figures.chart import BLUE, FAINT, RED, Axis, Dots, Drawing, Line, Mark, Panel, across
 from psmr.figures.scales import LINEAR, Log
 from psmr.figures.sweep.laid_out import WIDTH, Layout
 from psmr.study.criteria import Criteria
@@ -41,7 +41,7 @@ def stability(laid: Layout) -> Drawing:
     table["_percent"] = 100 * table["deformation"]
     unstable, along = table["stable"] == False, over or "_place"  # noqa: E712
     x = Axis(laid.words(over) or laid.lines or "", Axis().ends(table[along].to_numpy(dtype=float)))
-    radius = [*_points(table, along, "spectral_radius", unstable), Across("y", 1.0, FAINT, 0.8)]
+    radius = [*_points(table, along, "spectral_radius", unstable), across("y", 1.0, FAINT, 0.8)]
     scale = Log() if (table["_percent"] > 0).any() else LINEAR
     shown = table[table["_percent"] > 0] if isinstance(scale, Log) else table
     panels = (
