@@ -10,6 +10,7 @@ from typing import Any
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError, StudyError, nearest, placed, shown
+from psmr.base.slips import explains_slips
 from psmr.files.read import CaseFile
 from psmr.study.file.study import Study
 from psmr.sweep.axes import Axis, CaseAxis
@@ -27,6 +28,7 @@ class Places:
     worst: str = ""
 
 
+@explains_slips(StudyError)
 @dataclass(frozen=True)
 class Sweep:
     """A checked sweep; the cases are not read yet.

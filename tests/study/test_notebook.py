@@ -224,6 +224,16 @@ def test_slips_get_a_sentence(system, scheme, split, fault_run, wscc9):
         (lambda: fault_run.plot(ax=3), InputError, "ax = 3: must be axes of matplotlib"),
         (lambda: case.edit("loads", case.tables["loads"]), CaseError, r"not \(loads, DataFrame\); write"),
         (lambda: case.edit(3), CaseError, r"not \(int\); write"),
+        (lambda: psmr.LoadTrip(5, time=1.0, fraction=1.0), EventError, r"'time'; write start=1\.0$"),
+        (lambda: psmr.Fault(5, start=1.0, duration=0.1), EventError, r"write clear=1\.1$"),
+        (lambda: psmr.VariableStep(tol=1e-4), SchemeError, r"no keyword 'tol'; write tolerance=0\.0001"),
+        (lambda: psmr.Multirate(split, h_slow=0.05, h_fast=0.005), SchemeError, "write ratio=10$"),
+        (lambda: psmr.SingleRate("TM", dt=0.01), SchemeError, r"no keyword 'dt'; write h=0\.01$"),
+        (lambda: psmr.Record(signal="*.omega"), InputError, "Record has no keyword .*mean 'signals'"),
+        (lambda: fault_run["G1.speed"], InputError, r"no signal 'G1\.speed'; did you mean 'G1\.omega'"),
+        (lambda: fault_run["bus5.voltage"], InputError, r"did you mean 'bus5\.v'"),
+        (lambda: fault_run["G1.omgea"], InputError, r"did you mean 'G1\.omega'"),
+        (lambda: fault_run["G9.omega"], InputError, r"did you mean 'G\d\.omega'"),
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             slip()

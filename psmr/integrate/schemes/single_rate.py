@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError
+from psmr.base.slips import explains_slips
 from psmr.integrate.schemes.choices import (
     NEWTON_WORDS,
     NEWTONS,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 ONE_STEP_METHODS = tuple(TABLEAUX)
 
 
+@explains_slips(SchemeError)
 @dataclass(frozen=True, repr=False)
 class SingleRate(Scheme):
     r"""Advance every variable with one step size.

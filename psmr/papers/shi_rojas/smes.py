@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from psmr.base.arguments import check_arguments, settle_fields
 from psmr.base.errors import SchemeError
+from psmr.base.slips import explains_slips
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.choices import NEWTONS, Newton, choice, newton_tolerance, positive
 from psmr.integrate.schemes.scheme import Scheme
@@ -26,6 +27,7 @@ from psmr.papers.shi_rojas.amplification import BASES, NODES, room_for_micro, se
 from psmr.papers.shi_rojas.search import choose
 
 
+@explains_slips(SchemeError)
 @dataclass(frozen=True, repr=False)
 class Smes(Scheme):
     """Let the fast modes die out in `micro` forward Euler steps of `delta`, then take one long step.

@@ -9,8 +9,10 @@ from typing import Any
 
 from psmr.base.arguments import check_arguments, settle_fields
 from psmr.base.errors import InputError, nearest
+from psmr.base.slips import explains_slips
 
 
+@explains_slips(InputError)
 @dataclass(frozen=True)
 class ModeChoice:
     """The modes that a deformation report is about; the rest is not computed.

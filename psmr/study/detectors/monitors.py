@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError
+from psmr.base.slips import explains_slips
 from psmr.dae.system.system import System
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
@@ -20,6 +21,7 @@ from psmr.study.detectors.sources import sources_of
 from psmr.study.detectors.voltages import Band, Voltages
 
 
+@explains_slips(InputError)
 @dataclass(frozen=True)
 class AngleSpread:
     """End the run when two machines, or a machine and a grid-forming converter, fall out of step.
@@ -58,6 +60,7 @@ class AngleSpread:
         return Stop(finding.t, "angle spread", finding.where, finding.value, self.limit_deg, "deg")
 
 
+@explains_slips(InputError)
 @dataclass(frozen=True)
 class VoltageCollapse:
     """End the run when the voltage at a bus stays low.
@@ -96,6 +99,7 @@ class VoltageCollapse:
         return Stop(finding.t, finding.what, words)
 
 
+@explains_slips(InputError)
 @dataclass(frozen=True)
 class FrequencyOutside:
     """End the run when the frequency of an island leaves a band.

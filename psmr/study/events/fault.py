@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, Mistakes
+from psmr.base.slips import explains_slips
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.network import Branch, find_branch, find_bus
 from psmr.study.events.branch import in_service
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 SMALLEST, LARGEST = 1e-9, 1e9
 
 
+@explains_slips(EventError)
 @dataclass(frozen=True)
 class Fault:
     """A three-phase short circuit at a bus through an impedance, cleared with or without a branch trip.

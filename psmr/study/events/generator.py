@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
+from psmr.base.slips import explains_slips
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.plants import find_plant
 from psmr.study.events.event import Lasting, check_time
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from psmr.dae.system.system import System
 
 
+@explains_slips(EventError)
 @dataclass(frozen=True)
 class GeneratorTrip(Lasting):
     """A generator's breaker opens: the whole plant, machine or converter with its controllers, is lost.

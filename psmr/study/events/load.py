@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
+from psmr.base.slips import explains_slips
 from psmr.dae.declare.device import Device
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.network import find_bus, find_loads, is_motor
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from psmr.dae.system.system import System
 
 
+@explains_slips(EventError)
 @dataclass(frozen=True)
 class LoadTrip:
     """Part of the load at a bus is lost and, if asked for, comes back.
@@ -98,6 +100,7 @@ def _demand(system: System, load: Device) -> tuple[tuple[str, str, float], ...]:
     return tuple(entry for entry in values if entry[1] in ("p", "q") or entry[2] != 0)
 
 
+@explains_slips(EventError)
 @dataclass(frozen=True)
 class LoadRamp:
     """The load at a bus grows or shrinks linearly to a multiple of what it is, and stays there.

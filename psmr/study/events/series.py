@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import CaseError, EventError, Mistakes, nearest, shown
 from psmr.base.numbers import real_in
+from psmr.base.slips import explains_slips
 from psmr.files.text import decoded, require_file
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.ramps import Course
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Point = tuple[float, float]
 
 
+@explains_slips(EventError)
 @dataclass(frozen=True)
 class TimeSeries:
     """P or Q of a load, or a set-point, follows a column of a CSV file.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -15,6 +15,19 @@ from psmr.study.record.terminals import QUANTITIES, Terminal, terminals
 
 UNITS: Mapping[str, str] = {"v": "pu", "angle": "rad", "frequency": "Hz", **QUANTITIES}
 """Units of the computed quantities."""
+
+
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("speed", "w", "omega_r", "rotor_speed"), ("omega", "slip")),
+    **dict.fromkeys(("angle", "rotor_angle", "theta"), ("delta", "theta", "angle")),
+    **dict.fromkeys(("voltage", "vm", "v_mag", "u"), ("v", "v_m")),
+    **dict.fromkeys(("power", "active_power", "p_mw", "pe", "p_e"), ("p", "p_from")),
+    **dict.fromkeys(("reactive_power", "q_mvar", "qe", "q_e"), ("q", "q_from")),
+    **dict.fromkeys(("current", "i_mag"), ("i", "i_from")),
+    **dict.fromkeys(("efd", "e_fd", "field_voltage", "vf"), ("v_f",)),
+    **dict.fromkeys(("f", "freq", "frequency_hz"), ("frequency", "omega")),
+}
+"""What others call a quantity, and its names here, the first that a device has."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,7 +134,7 @@ class Signals:
             if not found:
                 few = "" if self.kept is None else "; this run kept only what record= asked for"
                 raise InputError(
-                    f"there is no signal {pattern!r}{nearest(pattern, known)}; a name is 'device.variable', "
+                    f"there is no signal {pattern!r}{_meant(pattern, known)}; a name is 'device.variable', "
                     f"'*' stands for any text ('*.omega'){few}"
                 )
             chosen.update(dict.fromkeys(found))
@@ -172,3 +185,11 @@ def units_of(system: System) -> Mapping[str, str]:
             if unit != "pu":
                 units[f"{device.name}.{variable}"] = unit
     return units
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    """Return which signal a name means that is none: the same quantity, or one that is written like it."""
+    device, _, wanted = name.rpartition(".")
+    own = [one for one in known if one.rpartition(".")[0] == device]
+    right = [f"{device}.{ours}" for ours in SYNONYMS.get(wanted, ()) if f"{device}.{ours}" in own]
+    return f"; did you mean {right[0]!r}?" if right else nearest(name, own) or nearest(name, known)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 
 from numpy.typing import ArrayLike
 
-from psmr.base.errors import InputError, SchemeError, nearest, shown
+from psmr.base.errors import InputError, SchemeError, shown
+from psmr.base.slips import sentence
 from psmr.study.detectors.detection import Monitor
 
 _STEP = 'the step belongs to the scheme, for instance scheme=psmr.SingleRate("TM", h={value!r})'
@@ -30,12 +30,7 @@ MEANT: Mapping[str, str] = {
 def refuse_slips(slips: Mapping[str, object], function: Callable[..., object]) -> None:
     """Raise InputError for keywords that a function does not have, with what was meant."""
     for name, value in slips.items():
-        known = [
-            p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD
-        ]
-        words = MEANT[name].format(value=value) if name in MEANT else ""
-        hint = f"; {words}" if words else nearest(name, known) or f"; it has {', '.join(known)}"
-        raise InputError(f"{function.__name__} has no keyword {name!r}{hint}")
+        raise InputError(sentence(function, name, slips, MEANT.get(name, "").format(value=value)))
 
 
 def refuse_number_as_scheme(scheme: object, t_end: object) -> None:

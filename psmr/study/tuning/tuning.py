@@ -11,6 +11,7 @@ import pandas as pd
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError
+from psmr.base.slips import explains_slips
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.modes.verdict import mode_text
 from psmr.study.tuning.cost import CostModel
@@ -18,6 +19,7 @@ from psmr.study.tuning.cost import CostModel
 WIDTH = 110
 
 
+@explains_slips(InputError)
 @dataclass(frozen=True)
 class Target:
     """What is asked of a scheme.

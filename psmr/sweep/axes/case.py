@@ -8,10 +8,12 @@ from typing import ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import StudyError
+from psmr.base.slips import explains_slips
 from psmr.sweep.axes.axis import CASE, Base, check_distinct, take_texts
 from psmr.sweep.variation import Points, Variation
 
 
+@explains_slips(StudyError)
 @dataclass(frozen=True)
 class CaseAxis:
     """Several cases in place of the study's own.

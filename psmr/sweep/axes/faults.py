@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, StudyError
+from psmr.base.slips import explains_slips
 from psmr.network.topology.network import branches, buses
 from psmr.study.events import Fault
 from psmr.sweep.axes.axis import (
@@ -30,6 +31,7 @@ def _durations(axis: BranchOutages | BusFaults) -> tuple[float, ...]:
     return USUAL if axis.clearing is None else axis.clearing
 
 
+@explains_slips(StudyError)
 @dataclass(frozen=True)
 class BranchOutages:
     """Every branch lost after a fault at either of its ends: N-1 with primary clearing.
@@ -89,6 +91,7 @@ class BranchOutages:
         return found
 
 
+@explains_slips(StudyError)
 @dataclass(frozen=True)
 class BusFaults:
     """A fault at every bus, cleared without losing a branch.

@@ -10,6 +10,7 @@ import numpy as np
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import StudyError, shown
+from psmr.base.slips import explains_slips
 from psmr.sweep.axes.axis import PARAMETER, Base, check_many
 from psmr.sweep.axes.parameter import devices_with
 from psmr.sweep.variation import Numbers, Points
@@ -17,6 +18,7 @@ from psmr.sweep.variation import Numbers, Points
 Distribution = Literal["uniform", "log-uniform", "normal"]
 
 
+@explains_slips(StudyError)
 @dataclass(frozen=True)
 class SampleAxis:
     """A parameter of a device, or of several, over random samples that a seed determines.

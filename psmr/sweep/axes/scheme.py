@@ -7,12 +7,14 @@ from typing import ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import SchemeError, StudyError, nearest
+from psmr.base.slips import explains_slips
 from psmr.study.file.recipe import Recipe
 from psmr.study.file.schemes import fields_of
 from psmr.sweep.axes.axis import SCHEME, Base, check_distinct, take_numbers, take_texts
 from psmr.sweep.variation import Points, Value, Variation
 
 
+@explains_slips(StudyError)
 @dataclass(frozen=True)
 class SchemeAxis:
     """A choice of the study's scheme: a step, a ratio, a tolerance, a method.

@@ -7,12 +7,14 @@ from typing import ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import StudyError
+from psmr.base.slips import explains_slips
 from psmr.network.topology.plants import plants
 from psmr.study.events import GeneratorTrip
 from psmr.sweep.axes.axis import EVENT, Base, check_start, chosen, take_texts
 from psmr.sweep.variation import Points, Variation
 
 
+@explains_slips(StudyError)
 @dataclass(frozen=True)
 class GeneratorTrips:
     """Every generator lost, one at a time.

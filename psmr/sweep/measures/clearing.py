@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import PsmrWarning, SchemeError, SimulationError, SingularError, StudyError
+from psmr.base.slips import explains_slips
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.monitors import AngleSpread
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 CLOSER = 0.01
 
 
+@explains_slips(StudyError)
 @dataclass(frozen=True)
 class ClearingTime:
     """The critical clearing time of the fault of each point: the longest one that keeps synchronism.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import StudyError
+from psmr.base.slips import explains_slips
 from psmr.dae.system.linear import modes
 from psmr.study.run.run import Run
 from psmr.sweep.measures.measure import Column, Start, refuses_events
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from psmr.study.file.study import Study
 
 
+@explains_slips(StudyError)
 @dataclass(frozen=True)
 class Damping:
     """The least damped oscillatory mode of a band, and all others of it, of the linearised system.
