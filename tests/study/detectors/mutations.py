@@ -9,12 +9,13 @@ tolerance for rounding: a thousandfold, and zero). From the root of the reposito
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,9 @@ OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }  # fmt: skip
 TESTS = "tests/study/detectors"
 ROUNDING = ("ROUNDING", "AT_LIMIT", "NO_VOLTAGE")
+
+# Mutations that change no result, by file and change, and why.
+EQUIVALENT: dict[tuple[str, str], str] = {}
 
 
 @dataclass(frozen=True)
@@ -97,21 +101,48 @@ def copied(folder: Path) -> None:
             shutil.copy(source, folder / name)
 
 
-def passes(folder: Path, tests: str) -> bool:
-    """Return whether some tests of a copy of the repository pass."""
-    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", tests]
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=600, check=False)
-    return done.returncode == 0
+# What no mutation changes is loaded once; each run of tests is a child of that process.
+SERVER = """
+import os, signal, sys
+import matplotlib, networkx, pandas, pytest
+import psmr, psmr.integrate.run
+psmr.build(psmr.case("wscc9"))
+assert not any(name.startswith("psmr.study.detectors") for name in sys.modules)
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        signal.alarm(600)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os._exit(pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", line.strip()]))
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
 
 
-def survives(mutation: Mutation, folder: Path) -> bool:
+@contextlib.contextmanager
+def test_runner(folder: Path) -> Iterator[Callable[[str], bool]]:
+    """Yield what says whether some tests of a copy of the repository pass."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", SERVER]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, env=environment, stdin=pipe, stdout=pipe, text=True) as server:
+        asked, answers = server.stdin, server.stdout
+        assert asked is not None
+        assert answers is not None
+
+        def passes(tests: str) -> bool:
+            print(tests, file=asked, flush=True)
+            return int(answers.readline()) == 0
+
+        yield passes
+
+
+def survives(mutation: Mutation, folder: Path, passes: Callable[[str], bool]) -> bool:
     """Return whether the tests pass in a copy of the repository with the mutation."""
     target = folder / mutation.path.relative_to(ROOT)
     original, own = target.read_bytes(), f"{TESTS}/test_{mutation.path.stem}.py"
     target.write_text(mutation.text, encoding="utf-8")
     try:
-        return (not (folder / own).exists() or passes(folder, own)) and passes(folder, TESTS)
+        return (not (folder / own).exists() or passes(own)) and passes(TESTS)
     finally:
         target.write_bytes(original)
 
@@ -121,10 +152,11 @@ def survivors(mutations: list[Mutation]) -> Iterator[tuple[Mutation, bool]]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         copied(folder)
-        if not passes(folder, TESTS):
-            raise SystemExit(f"{TESTS} fails without a mutation")
-        for mutation in mutations:
-            yield mutation, survives(mutation, folder)
+        with test_runner(folder) as passes:
+            if not passes(TESTS):
+                raise SystemExit(f"{TESTS} fails without a mutation")
+            for mutation in mutations:
+                yield mutation, survives(mutation, folder, passes)
 
 
 def main() -> None:
@@ -132,12 +164,15 @@ def main() -> None:
     wanted = sys.argv[1:]
     chosen = [path for path in SOURCES if not wanted or any(part in path.name for part in wanted)]
     mutations = [mutation for path in chosen for mutation in mutations_of(path)]
-    killed = 0
+    killed = equivalent = 0
     for mutation, lives in survivors(mutations):
         killed += not lives
         if lives:
-            print(f"survives: {mutation}", flush=True)
-    print(f"{killed} of {len(mutations)} killed")
+            reason = EQUIVALENT.get((mutation.path.name, mutation.what), "")
+            equivalent += bool(reason)
+            print(f"equivalent: {mutation}: {reason}" if reason else f"survives: {mutation}", flush=True)
+    survived = len(mutations) - killed - equivalent
+    print(f"{len(mutations)} mutations: {killed} killed, {equivalent} equivalent, {survived} survived")
 
 
 if __name__ == "__main__":
