@@ -172,7 +172,7 @@ psmr.study.certificate.certificate: certificate_module
 psmr.study.certificate.certify: certify_module
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.detection: Detection Detectors detection_module
-psmr.study.detectors.finding: Finding
+psmr.study.detectors.finding: Finding beside
 psmr.study.events.schedule: after schedule
 psmr.study.events.series: read_points
 psmr.study.events.spans: spans_of

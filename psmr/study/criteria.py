@@ -108,10 +108,12 @@ class Criteria:
                 sign = ">=" if least == 0.0 else ">"
                 raise InputError(f"criteria: {field.name} = {value!r}: must be a finite number {sign} 0")
         for smaller, larger in ORDERED:
-            if not getattr(self, smaller) < getattr(self, larger):
+            low, high = getattr(self, smaller), getattr(self, larger)
+            if not low < high:
+                unit = "parts of the nominal frequency" if smaller.startswith("f_") else "pu"
                 raise InputError(
-                    f"criteria: {smaller} = {getattr(self, smaller):g} and {larger} = "
-                    f"{getattr(self, larger):g} contradict each other: {smaller} must be below {larger}"
+                    f"criteria: {smaller} = {low:g} and {larger} = {high:g} contradict each other: "
+                    f"{smaller} must be below {larger}; give both, in {unit}"
                 )
 
 

@@ -79,3 +79,9 @@ class Stop:
             "" if self.value is None else f" = {self.value:.4g} {self.unit}, limit {self.limit:g} {self.unit}"
         )
         return f"{self.monitor}: {self.what}{seen}"
+
+
+def beside(value: float, limit: float, digits: int) -> str:
+    """Return a value in as many digits as it takes to see that it is not the limit."""
+    texts = (f"{value:.{n}g}" for n in range(digits, 17))
+    return next((text for text in texts if float(text) != limit), f"{value:g}")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from psmr.dae.system.system import System
 from psmr.network.topology.network import nominal_frequency
 from psmr.study.detectors.detector import Connections, Points, TurningIsland
-from psmr.study.detectors.finding import Extreme, Finding
+from psmr.study.detectors.finding import Extreme, Finding, beside
 from psmr.study.detectors.sources import sources_of
 from psmr.study.events.spans import Span
 
@@ -117,17 +117,18 @@ class Frequency:
                 Finding(
                     t, "frequency", where, worst, limit, "Hz", "red",
                     f"The frequency{' ' + where if where else ''} went {side} {limit:.4g} Hz at t = {t:.4g} "
-                    f"s (furthest {worst:.5g} Hz); generators may trip at once there.", signals,
+                    f"s (furthest {beside(worst, limit, 5)} Hz); generators may trip at once there.", signals,
                 )
             )  # fmt: skip
         low, high = (self.f_n * limit for limit in self._final)
         if self.end is not None and not low <= self.end.value <= high:
             place = f" {self.end.where}" if self.end.where else ""
+            value, limit = self.end.value, low if self.end.value < low else high
             found.append(
                 Finding(
-                    self.end.t, "final frequency", self.end.where, self.end.value,
-                    low if self.end.value < low else high, "Hz", "amber",
-                    f"The run ends at {self.end.value:.5g} Hz{place}, outside {low:.4g} to {high:.4g} Hz.",
+                    self.end.t, "final frequency", self.end.where, value, limit, "Hz", "amber",
+                    f"The run ends at {beside(value, limit, 5)} Hz{place}, outside {low:.4g} to "
+                    f"{high:.4g} Hz.",
                     signals, True,
                 )
             )  # fmt: skip

@@ -18,7 +18,7 @@ from psmr.network.topology.network import is_motor
 from psmr.network.topology.remembered import of_devices
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Points
-from psmr.study.detectors.finding import Finding
+from psmr.study.detectors.finding import Finding, beside
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
@@ -77,8 +77,9 @@ class Motors:
             found.append(
                 Finding(
                     since, "motor stalled", motor, slip, self._limit, "", "amber",
-                    f"{which} stalled: its slip is above {self._limit:g} from t = {since:.4g} s and "
-                    f"{slip:.3g} at the end, where it {state}.", (name, f"{motor}.p", f"{motor}.q"),
+                    f"{which} stalled: its slip is above {self._limit:g} from t = {since:.4g} s "
+                    f"and {beside(slip, self._limit, 3)} at the end, where it {state}.",
+                    (name, f"{motor}.p", f"{motor}.q"),
                 )
             )  # fmt: skip
         for k in np.flatnonzero(np.isfinite(self._backwards)):

@@ -314,8 +314,9 @@ def _recipe(document: Document, own: Mapping[str, type[Scheme]]) -> Recipe:
 def _criteria(document: Document) -> Criteria:
     place = ("criteria",)
     given = document.table("criteria") or {}
+    values = document.values(place, given, CRITERIA)
     try:
-        return Criteria(**document.values(place, given, CRITERIA))
+        return Criteria(**values)
     except InputError as error:
         raise placed(error, StudyError, document.where(place)) from error
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
-from tests.internals import Change
+from tests.internals import Change, beside
 from tests.study.detectors.made import detected, found, made_points
 
 # Limits that no other bus meets at rest (1.04 pu at most, 0.99 at least).
@@ -99,15 +99,6 @@ def test_the_end_counts_where_the_start_was_inside(system):
     assert found(over_time(system, [1.09, 1.0, 1.09]), "voltage at the end") == []
 
 
-def test_the_defaults_are_those_of_the_standards():
-    """Sources: `psmr.Criteria` and docs/criteria.md."""
-    usual = psmr.Criteria()
-    assert (usual.v_low, usual.v_low_time) == (0.8, 2.0)
-    assert (usual.v_high, usual.v_high_time) == (1.1, 1.0)
-    assert (usual.v_trip, usual.v_trip_time) == (1.2, 0.05)
-    assert (usual.v_end_low, usual.v_end_high) == (0.9, 1.1)
-
-
 def test_other_buses_that_are_beyond_a_limit_are_counted(system):
     t = np.arange(6.0)
     low = np.array([1.0, 0.7, 0.7, 0.7, 0.7, 0.7])
@@ -139,3 +130,12 @@ def test_a_fault_that_is_still_on_at_the_end_is_named_and_its_bus_left_out(syste
     assert seen.voltages.end.value == pytest.approx(1.0127, abs=5e-5)  # bus 5 itself is at 0.01
     assert seen.voltages.end.where == "at bus6 (a fault is on at bus5)"
     assert found(seen, "voltage at the end") == []
+
+
+def test_a_value_close_to_its_limit_is_written_so_that_it_differs(system):
+    """Not "ends with 0.9 pu, below 0.9 pu"."""
+    (end,) = found(over_time(system, [1.0, 1.0, 0.89996]), "voltage at the end")
+    assert end.sentence == "The run ends with 0.89996 pu at bus5, below 0.9 pu."
+    (end,) = found(over_time(system, [1.0, 1.0, 0.85123]), "voltage at the end")
+    assert end.sentence == "The run ends with 0.851 pu at bus5, below 0.9 pu."
+    assert beside(2.0, 2.0, 3) == "2"
