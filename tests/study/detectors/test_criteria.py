@@ -13,6 +13,7 @@ DEFAULTS = {
     "v_low": 0.8, "v_low_time": 2.0, "v_high": 1.1, "v_high_time": 1.0, "v_trip": 1.2, "v_trip_time": 0.05,
     "v_end_low": 0.9, "v_end_high": 1.1, "motor_slip": 0.2, "swing_f": 0.0005, "swing_v": 0.01,
     "damping_change": 0.01, "damping_change_part": 0.2, "oscillation_hz": 10.0, "oscillation_damping": 0.3,
+    "error": 0.01,
 }  # fmt: skip
 
 
