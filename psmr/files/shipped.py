@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError, nearest, shown
-from psmr.network.case.case import Case
+
+if TYPE_CHECKING:
+    from psmr.network.case.case import Case
 
 FOLDER = Path(__file__).parents[1] / "cases"
 """In a checkout a symbolic link to the folder at its top."""

@@ -68,24 +68,28 @@ def tune(
         if small:
             tried += _search(modes, target, family, costs)
         else:
-            found = _search_below(modes, target, family, costs, best)
-            tried += found
+            cheaper = _search_below(modes, target, family, costs, best)
+            tried += cheaper
             best = min(
-                (c for c in (best, *found) if c is not None and c.meets), key=lambda c: c.cost, default=None
+                (c for c in (best, *cheaper) if c is not None and c.meets), key=lambda c: c.cost, default=None
             )
         if progress is not None:
             progress((k + 1) / len(known))
     tried.sort(key=lambda candidate: candidate.cost)
-    # Beyond LARGEST those that meet it have their margin already.
-    good = [c for c in tried if c.meets and (not small or _has_margin(modes, c.scheme, target))]
-    if not good:
+    single, multirate = (
+        # Beyond LARGEST those that meet it have their margin already.
+        next((c for c in good if not small or _has_margin(modes, c.scheme, target)), None)
+        for good in ([c for c in tried if c.meets and c.scheme.has_ratio is ratio] for ratio in (False, True))
+    )
+    found = [c for c in (single, multirate) if c is not None]
+    if not found:
         raise SchemeError(_out_of_reach(tried, target))
     return Tuning(
         name=system.name,
         target=target,
-        winner=good[0],
-        best_single=next((c for c in good if not c.scheme.has_ratio), None),
-        best_multirate=next((c for c in good if c.scheme.has_ratio), None),
+        winner=min(found, key=lambda c: c.cost),
+        best_single=single,
+        best_multirate=multirate,
         candidates=tuple(tried),
         costs=costs,
         modes=modes.count,
