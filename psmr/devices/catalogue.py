@@ -63,6 +63,7 @@ ROLES: Mapping[str, tuple[type[Component], ...]] = {
     for role in (
         *("machine", "converter", "exciter", "compensator", "governor", "stabiliser"),
         *("electrical_control", "plant_control"),
+        *("torque_control", "pitch_control", "aerodynamics", "drive_train"),
     )
 }
 """Components by role. A generator has a machine or a converter, and at most one device of each role."""
@@ -85,6 +86,7 @@ PREFIXES: Mapping[str, str] = {
     "compensator": "VC",
     **{"exciter": "AVR", "governor": "GOV", "stabiliser": "PSS"},
     **{"electrical_control": "EC", "plant_control": "PPC"},
+    **{"torque_control": "TC", "pitch_control": "PC", "aerodynamics": "AERO", "drive_train": "DT"},
 }
 """How devices are called where the case gives no name: the exciter of G1 is AVR1."""
 
@@ -130,7 +132,8 @@ def defaults(component: type[Component]) -> dict[str, float]:
 def role_parameters(component: type[Component]) -> dict[str, Parameter]:
     """Return the parameters that a case gives for a plant's device.
 
-    Those that come from the case itself are not among them, nor those that only the device's actions set.
+    Those that come from the case itself are not among them, nor those that only the device's actions set, nor
+    those that another device of the plant has.
     """
-    outside = (*FROM_CASE, *component.memory)
+    outside = (*FROM_CASE, *component.memory, *component.shared)
     return {name: value for name, value in parameters_of(component).items() if name not in outside}

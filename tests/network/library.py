@@ -1,5 +1,8 @@
 """Parameters of every component, chosen so that each limiter is reached by points of order one."""
 
+from importlib import import_module
+from pathlib import Path
+
 from tests import components as models
 from tests.network import psse_library
 
@@ -296,3 +299,11 @@ PARAMETERS |= {
 PARAMETERS |= psse_library.PARAMETERS
 ZERO |= psse_library.ZERO
 VARIANTS |= psse_library.VARIANTS
+
+# Models whose tests stand in a file of their own have their parameters there.
+for _path in sorted((Path(__file__).parents[1] / "devices").glob("test_*.py")):
+    _module = import_module(f"tests.devices.{_path.stem}")
+    PARAMETERS |= getattr(_module, "PARAMETERS", {})
+    ZERO |= getattr(_module, "ZERO", {})
+    VARIANTS |= getattr(_module, "VARIANTS", {})
+    UNREACHED |= getattr(_module, "UNREACHED", {})

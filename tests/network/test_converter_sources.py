@@ -7,19 +7,10 @@ from psmr import Device
 from psmr.errors import InputError
 from tests.components import REECA1, REECD1, REGCB1, REGFMA1
 from tests.internals import Terminal
+from tests.network.alone import TOLERANCE, guess_of, polygon, respond, run_alone
 from tests.network.diagram import clip, step
 from tests.network.library import PARAMETERS
-from tests.network.test_renewables import (
-    CONTROL,
-    TABLES,
-    TOLERANCE,
-    band,
-    electrical,
-    guess_of,
-    polygon,
-    respond,
-    run_alone,
-)
+from tests.network.test_renewables import CONTROL, TABLES, band, electrical
 
 SOURCE = PARAMETERS[REGCB1] | {"t_g": 0.02, "i_max": 1.0, "rrpwr": 2.0, "t_e": 0.01}
 

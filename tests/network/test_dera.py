@@ -11,9 +11,10 @@ from psmr.errors import InputError
 from tests.components import DERA1
 from tests.files.psse.traces import HERE
 from tests.internals import Terminal, polish
+from tests.network.alone import TOLERANCE, Sink, guess_of, respond, run_alone
 from tests.network.diagram import TIMES, clip, step
 from tests.network.library import PARAMETERS
-from tests.network.test_renewables import TOLERANCE, Sink, band, guess_of, respond, run_alone
+from tests.network.test_renewables import band
 
 BASE = PARAMETERS[DERA1] | {
     **{"v_0": 1.0, "k_qv": 3.0, "dbd1": -0.02, "dbd2": 0.03, "iqh1": 0.35, "iql1": -0.25, "t_g": 0.02},

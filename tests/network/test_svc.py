@@ -7,9 +7,9 @@ from psmr import Device
 from psmr.errors import InputError
 from tests.components import CSVGN1
 from tests.internals import Terminal
+from tests.network.alone import guess_of, run_alone
 from tests.network.diagram import Block, clip, respond, step
 from tests.network.library import PARAMETERS, ZERO
-from tests.network.test_renewables import guess_of, run_alone
 
 # The trapezoidal rule at 0.05 ms across the jumps of the voltage, of which its limits make corners.
 TOLERANCE = 2e-5

@@ -52,6 +52,7 @@ ALSO |= {
 ALSO |= {"STAB1": {"h_lim": 99.0}}
 ALSO |= {"ESAC6A": {"v_fe_lim": 99.0}, "ESST1A": {"i_lr": 99.0}}
 """Limits with other names."""
+TURBINE = ("WTTQA1", "WTPTA1", "WTARA1", "WTDTA1")
 BESIDE = {
     "machine": (),
     "converter": (),
@@ -61,6 +62,11 @@ BESIDE = {
     "stabiliser": ("GENROU", "SEXS"),
     "electrical_control": ("REGCA1",),
     "plant_control": ("REGCA1", "REECA1"),
+    "torque_control": ("REGCA1", "REECA1"),
+    **{
+        role: ("REGCA1", "REECA1", *(other for other in TURBINE if other != name))
+        for role, name in zip(("pitch_control", "aerodynamics", "drive_train"), TURBINE[1:], strict=True)
+    },
 }
 """What a component needs in its plant, by its role."""
 

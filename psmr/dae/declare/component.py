@@ -115,6 +115,11 @@ class Component:
         island, or ``"forms"``, with its angle as the state `theta`.
     integrates_voltage
         Whether it holds the voltage of its bus with an integrator: two of them there share no reactive power.
+    passes
+        Signals that it takes and gives on under the same name: the variable -> the own input that takes it.
+        Other devices read this device's, it reads theirs.
+    shared
+        Parameters that it takes from another device of its plant, where one has them.
     acts_on
         What a relay acts on: ``"load"`` or ``"source"``, a generator or a motor.
     states
@@ -171,6 +176,8 @@ class Component:
     records: ClassVar[tuple[str, ...]] = ()
     grid: ClassVar[str] = ""
     integrates_voltage: ClassVar[bool] = False
+    passes: ClassVar[Mapping[str, str]] = {}
+    shared: ClassVar[tuple[str, ...]] = ()
     acts_on: ClassVar[str] = ""
     states: ClassVar[tuple[str, ...]] = ()
     algebraic: ClassVar[tuple[str, ...]] = ()
@@ -223,6 +230,11 @@ class Component:
 
         Initialisation has such gates open (``m.opened``), as it has limiters.
         """
+        return {}
+
+    @staticmethod
+    def from_record(values: Mapping[str, float]) -> Mapping[str, float]:
+        """Return the parameters that the values of a DYR record stand for together, by their names."""
         return {}
 
     @staticmethod

@@ -151,6 +151,15 @@ def read_dyr(
             lone = plant.pop("stabiliser")
             what = f"{lone.where}: {lone.type}: its generator has no exciter"
             mistakes.attempt(skip, what, "add one, or take the record out")
+        for role in ("pitch_control", "aerodynamics"):
+            if role in plant and "drive_train" not in plant:
+                lone = plant.pop(role)
+                warnings.warn(
+                    f"{lone.where}: {lone.type}: turns nothing: its plant has no drive train (WTDTA1), and"
+                    " the speed of the generator stays at 1; left out",
+                    PsmrWarning,
+                    stacklevel=2,
+                )
         yield replace(unit.row, devices=tuple(plant.values()))
 
 

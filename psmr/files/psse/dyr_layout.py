@@ -82,5 +82,6 @@ def parameters(
     for name in [name for name in found if name.endswith("_deg")]:
         found[name.removesuffix("_deg")] = math.radians(found.pop(name))
     declared = role_parameters(component)
+    found |= component.from_record(found)
     outside = {"s_n": mbase, "r_a": zr, "x_d1": zx, "r_e": zr, "x_e": zx}
     return {name: value for name, value in outside.items() if name in declared} | found

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.declare.device import Device
-from psmr.devices.catalogue import SOURCES
+from psmr.devices.catalogue import SOURCES, defaults
 from psmr.devices.exciters.compensator import compensated
 from psmr.devices.network import Bus, Shunt
 from psmr.network.case.case import Case
@@ -94,16 +94,17 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
         component = kinds[row.name]
         wires = terminal_wires(bus, component) | _measured_at(case, row, component, bus)
         for port in component.inputs:
-            offering = [name for name, kind in kinds.items() if name != row.name and port in _offered(kind)]
+            offering = _offering(kinds, row.name, port)
             if len(offering) > 1:
                 raise CaseError(
                     f"{row.place}: {port} is offered by {' and '.join(offering)}; keep one of them"
                 )
             if offering:
-                wires[port] = f"{offering[0]}.{port}"
+                wires[port] = f"{offering[0]}.{_signal(component, port)}"
             elif row.role == "stabiliser" and port not in wires:
                 wires[port] = f"{_holding(generator, row, port)}.{port}"
-        values = device_parameters(row, case, abs(voltage), power.imag)
+        values = device_parameters(row, case, abs(voltage), power.imag, power.real)
+        values |= _shared(generator, row, component)
         if not takes_power and "mechanical_power" in values:
             values["mechanical_power"] = 0.0
         devices.append(Device(row.name, component, values, wires))
@@ -126,6 +127,24 @@ def _measured_at(case: Case, row: DeviceRow, component: type[Component], own: st
     return wires
 
 
+def _offering(kinds: Mapping[str, type[Component]], name: str, port: str) -> list[str]:
+    """Return the devices that offer what an input reads; one that passes a signal on stands before others."""
+    signal = _signal(kinds[name], port)
+    found = [other for other, kind in kinds.items() if other != name and signal in _offered(kind)]
+    passing = [other for other in found if signal in kinds[other].passes]
+    return passing or found
+
+
+def _shared(generator: GeneratorRow, row: DeviceRow, component: type[Component]) -> dict[str, float]:
+    """Return the parameters that a device takes from others of its plant, from the source of power first."""
+    others = [other for other in generator.devices if other.name != row.name]
+    found: dict[str, float] = {}
+    for other in sorted(others, key=lambda other: other.role not in SOURCES):
+        values = {**defaults(other.component), **other.parameters}
+        found = {name: values[name] for name in component.shared if name in values} | found
+    return found
+
+
 def _offered(component: type[Component]) -> tuple[str, ...]:
     return (*component.states, *component.algebraic)
 
@@ -141,6 +160,11 @@ def _holding(generator: GeneratorRow, row: DeviceRow, port: str) -> str:
     return source.name
 
 
+def _signal(kind: type[Component], port: str) -> str:
+    """Return the signal that an input reads: its name, but for one that is passed on."""
+    return next((signal for signal, own in kind.passes.items() if own == port), port)
+
+
 def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -> None:
     """Raise CaseError where an exciter, governor or stabiliser acts on nothing: it would change nothing.
 
@@ -150,7 +174,9 @@ def _check_used(generator: GeneratorRow, kinds: Mapping[str, type[Component]]) -
         component = kinds[row.name]
         if component.outputs:
             continue
-        read = {port for name, kind in kinds.items() if name != row.name for port in kind.inputs}
+        read = {
+            _signal(kind, port) for name, kind in kinds.items() if name != row.name for port in kind.inputs
+        }
         if not read & set(_offered(component)):
             raise CaseError(
                 f"{row.place}: no device of {generator.name} reads the output of {row.type}; remove it, or"
