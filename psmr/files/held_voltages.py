@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from psmr.base.errors import PsmrWarning
+from psmr.network.case.case import Case
 from psmr.network.case.tables import GeneratorRow
 
 
@@ -50,3 +51,8 @@ def agreed(
                 stacklevel=3,
             )
     return [row if row.control == "pq" else replace(row, v=held[row.bus]) for row in generators]
+
+
+def held_voltages(case: Case) -> dict[int, float]:
+    """Return the voltage in pu that generators hold at each bus where one does, by its number."""
+    return {row.bus: row.v for row in case.generators if row.control != "pq"}

@@ -80,7 +80,7 @@ def test_blocked(read):
     [
         ("2,2,20", "77,2,20", r"IP = '77': there is no bus"),
         ("3,2,20", "5,2,20", r"IP = '5': must be a bus that is not isolated"),
-        ("3,2,20", "3,0,20", r"NB = '0': must be > 0"),
+        ("3,2,20", "3,-1,20", r"NB = '-1': must be > 0"),
         (",20,1.0,1.0", ",2,1.0,1.0", r"EBAS = '2': must give a no-load voltage of at least the 22\.87 kV"),
         ("1,5.0,30.0", "3,5.0,30.0", r"MDC = '3': must be one of 0, 1, 2"),
         ("1,5.0,30.0", "1,5.0,-900.0", r"SETVL = '-900.0': must be a power that VSCHD = 25 kV"),
@@ -91,6 +91,19 @@ def test_impossible_lines(read, old, new, message):
     assert old in text
     with pytest.raises(CaseError, match=rf"case\.raw:\d+ \(two-terminal dc\): {message}"):
         read(two_terminal_dc=text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kv"), [("3,2,20", "3,0,20", "0 kV"), (",20,1.0,1.0", ",8,1.0,1.0", "")]
+)
+def test_a_converter_that_cannot_give_the_voltage(read, old, new, kv):
+    """Without bridges, or with a no-load voltage below the line's, it is said to draw no reactive power."""
+    assert old in ENDS
+    place = ENDS.rindex(old) if kv else ENDS.index(old)
+    ends = ENDS[:place] + new + ENDS[place + len(old) :]
+    with pytest.warns(PsmrWarning, match=rf"no-load voltage of .*{kv}, below the 2\d\.\d+ kV of the line"):
+        case = read(two_terminal_dc=f"'LINE 1',1,5.0,30.0,25.0,0,2.0,0.1,R\n{ends}")
+    assert 0.0 in [load.q_mvar for load in case.loads if load.held]
 
 
 def test_held_in_a_run(read):

@@ -90,13 +90,34 @@ def test_shunt_parts_of_branches(tmp_path):
 def test_what_psse_cannot_say(wscc9, everything, tmp_path):
     with pytest.raises(CaseError, match=r"PSS/E has no model of TwoAxisMachine.*keep the case as \.toml"):
         write_case(read_case(wscc9 / "wscc9.toml"), tmp_path / "out.raw")
-    second = replace(everything.generators[1], name="other", control="pq", devices=())
-    mixed = replace(everything, generators=(*everything.generators, second))
-    with pytest.raises(CaseError, match=r"G2-G1\): control = 'pv': another generator at bus 2 has another"):
-        write_case(mixed, tmp_path / "out.raw")
     with pytest.raises(CaseError, match=r"out\.csv: must end in \.toml, \.raw or \.m"):
         write_case(everything, tmp_path / "out.csv")
     assert not list(tmp_path.glob("out.*"))
+
+
+@pytest.mark.parametrize("suffix", ["raw", "m"])
+@pytest.mark.parametrize("controls", [("pv", "pq"), ("slack", "pq"), ("slack", "pv")])
+def test_generators_of_two_kinds_at_a_bus(tmp_path, suffix, controls):
+    """The bus is of the kind of the one that decides; beside it given reactive power is a limit in RAW."""
+    kinds = ("slack", "pq") if controls[0] == "pv" else ("pv", "pq")
+    case = Case(
+        name="two kinds",
+        base_mva=100.0,
+        frequency_hz=50.0,
+        buses=(BusRow(1, 100.0), BusRow(2, 100.0), BusRow(3, 100.0)),
+        lines=(LineRow(1, 2, 0.1, 0.01), LineRow(2, 3, 0.1, 0.01)),
+        loads=(LoadRow(3, 80.0, 30.0, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0)),),
+        generators=(
+            GeneratorRow("A", 2, controls[0], 30.0, 0.0, 1.02, rating_mva=100.0),
+            GeneratorRow(
+                "B", 2, controls[1], 20.0, 12.0, 1.0 if controls[1] == "pq" else 1.02, rating_mva=50.0
+            ),
+            GeneratorRow("C", 1, kinds[0], 10.0, 0.0, 1.03),
+        ),
+    )
+    (path,) = write_case(case, tmp_path / f"out.{suffix}")
+    again = read_case(path, **({"frequency_hz": 50.0} if suffix == "m" else {}))
+    np.testing.assert_allclose(power_flow(again).voltage, power_flow(case).voltage, rtol=0, atol=1e-9)
 
 
 def test_a_parameter_without_a_place_in_the_record(everything, tmp_path):

@@ -12,6 +12,10 @@ from pathlib import Path
 KINDS = {".raw": "RAW", ".rawx": "RAWX", ".m": "MATPOWER"}
 NUMBERS = rb"\s*=\s*\[\s*(?:%[^\n]*\n\s*)*[\d\]]"
 MATRICES = tuple(re.compile(rb"\b" + name + NUMBERS) for name in (b"bus", b"gen", b"branch"))
+MACHINES = ("GEN", "REGC", "REGF", "WT3G", "WT4G", "WT1G", "WT2G")
+UNIT = re.compile(r"^[ \t\[]*(\d+)[ \t]*,?[ \t]*['\"]?([\w ]{1,2}?) *['\"]?[ \t]*[, ](.*)$", re.MULTILINE)
+FIELDS = 12
+"""Numbers of a generator's record after its identifier at least; loads have fewer of them."""
 RECORD = re.compile(r"(?:^|/)[^\S\n]*(\d+)[\s,]+'\s*(\w+)\s*'[\s,]+'?\s*(\w+)", re.MULTILINE)
 
 
@@ -38,19 +42,24 @@ def cases(folder: Path) -> Iterator[Item]:
 def pairs(folder: Path) -> Iterator[Item]:
     """Yield each DYR file below a folder with the RAW file that has its generators.
 
-    Looked at are the files of its own folder, or else of those beside it; where several have all the buses
-    that its records name, the one whose name has more in common with its own is taken, then the smaller one.
+    Looked at are the files of its own folder, or else of those beside it; where several have all the
+    generators of its machines, the one whose name has more in common with its own is taken, then the smaller
+    one.
     """
     raws: dict[Path, list[Path]] = {}
     for path in _files(folder, (".raw", ".rawx")):
         raws.setdefault(path.parent, []).append(path)
     seen: set[bytes] = set()
-    buses: dict[Path, set[int]] = {}
+    units: dict[Path, set[tuple[int, str]]] = {}
     for path in _files(folder, (".dyr",)):
         text = path.read_bytes()
-        named = {int(bus) for bus, *_ in RECORD.findall(text.decode("latin-1"))}
+        named = {
+            (int(bus), ident)
+            for bus, model, ident in RECORD.findall(text.decode("latin-1"))
+            if model.upper().startswith(MACHINES)
+        }
         for near in (raws.get(path.parent, []), _beside(raws, path.parent)):
-            fitting = [raw for raw in near if named and named <= buses.setdefault(raw, _numbers(raw))]
+            fitting = [raw for raw in near if named and named <= _kept(units, raw)]
             if fitting:
                 raw = max(fitting, key=lambda raw: (_common(raw.stem, path.stem), -raw.stat().st_size))
                 digest = hashlib.sha256(text + raw.read_bytes()).digest()
@@ -77,10 +86,15 @@ def _is_case(kind: str, text: bytes) -> bool:
     return b"\0" not in text and text.count(b",") + text.count(b" ") > text.count(b"\n") > 4
 
 
-def _numbers(raw: Path) -> set[int]:
-    """Return every number that begins a line of a RAW file, its buses among them."""
-    text = raw.read_text("latin-1")
-    return {int(n) for n in re.findall(r"(?:^|\[)\s*(\d+)\s*[,\s]", text, re.MULTILINE)}
+def _kept(units: dict[Path, set[tuple[int, str]]], raw: Path) -> set[tuple[int, str]]:
+    """Return bus and identifier of each generator of a RAW file, by its lines of more than 14 fields."""
+    if raw not in units:
+        units[raw] = {
+            (int(bus), ident.strip() or "1")
+            for bus, ident, rest in UNIT.findall(raw.read_text("latin-1"))
+            if len(rest.replace(",", " ").split()) > FIELDS
+        }
+    return units[raw]
 
 
 def _common(one: str, other: str) -> int:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from psmr.base.errors import PsmrWarning
+from psmr.files.held_voltages import held_voltages
 from psmr.network.case.case import Case
 from psmr.network.case.tables import TransformerRow
 from psmr.network.powerflow.powerflow import power_flow
@@ -56,9 +57,17 @@ def matpower_text(case: Case) -> str:
         )
         for bus, v, angle in zip(case.buses, flow.v, np.degrees(flow.angle), strict=True)
     ]
+    held = held_voltages(case)
     generators = [
         (
-            *(row.bus, float(p) * base, float(q) * base, row.q_max_mvar, row.q_min_mvar, row.v),
+            *(
+                row.bus,
+                float(p) * base,
+                float(q) * base,
+                row.q_max_mvar,
+                row.q_min_mvar,
+                held.get(row.bus, row.v),
+            ),
             *(row.rating_mva or base, 1, math.inf, -math.inf),
         )
         for row, p, q in zip(case.generators, flow.p, flow.q, strict=True)

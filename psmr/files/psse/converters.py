@@ -1,4 +1,4 @@
-"""Rows of DC lines and FACTS devices: loads of what they take, and generators where they hold a voltage."""
+"""Rows of DC lines, FACTS devices and induction machines: loads, and generators where they hold a voltage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from psmr.base.errors import PsmrWarning
 from psmr.files.psse.dc_lines import Drawn, two_terminal, voltage_source
 from psmr.files.psse.facts import facts_device
+from psmr.files.psse.induction_machine import induction_machine
 from psmr.files.psse.multi_terminal_dc import multi_terminal
+from psmr.files.psse.places import suffix
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import GeneratorRow, LineRow, LoadRow
 
@@ -23,7 +25,7 @@ _POWER = (0.0, 0.0, 1.0)
 
 
 class Converters:
-    """Collects the rows of DC lines and FACTS devices.
+    """Collects the rows of DC lines, FACTS devices and induction machines.
 
     Parameters
     ----------
@@ -91,6 +93,17 @@ class Converters:
             self._series(record, name, device.series)
             words.append(f"is an impedance of {device.series:g} pu" if device.series else "is bypassed")
         self._tell(record, f"{name}: a FACTS device, {', '.join(words)}; held at its powers in a run")
+
+    def add_machine(self, record: PsseRecord) -> None:
+        """Add the load that an induction machine is."""
+        bus = self._bus(record, "I", record.bus("I"))
+        drawn = induction_machine(record, bus.positive("VM", 1.0), bus.real("BASKV", 0.0))
+        if drawn is None:
+            return
+        name = f"motor{drawn.bus}{suffix(name_part(record.text('ID', '1')))}"
+        self._add(drawn, name, "I")
+        powers = f"{drawn.p_mw:.4g} MW and {drawn.q_mvar:.4g} Mvar"
+        self._tell(record, f"{name}: an induction machine, held in a run at its powers: {powers}")
 
     def _series(self, record: PsseRecord, name: str, impedance: complex) -> None:
         i, j = record.bus("I"), abs(record.whole("J"))

@@ -11,9 +11,11 @@ data.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from psmr.base.errors import PsmrWarning
 from psmr.files.psse.record import PsseRecord
 
 _FAR = 9999.0
@@ -104,16 +106,24 @@ def line_commutated(
     and -1 for an inverter, `voltage` are stored ones in pu by bus.
     """
     bus, bridges = line.bus(at), line.whole(in_series)
-    line.require(bridges > 0, in_series, "must be > 0, the number of bridges in series")
+    line.require(bridges >= 0, in_series, "must be > 0, the number of bridges in series")
     line.require(bus in voltage, at, "there is no bus with this number")
     ac = line.positive("EBAS") * line.positive("TR", 1.0) / line.positive("TAP", 1.0) * voltage[bus]
     no_load = bridges * _NO_LOAD * ac
     line.require(
-        no_load >= volts,
+        bridges == 0 or no_load >= volts / 2,
         "EBAS",
         f"must give a no-load voltage of at least the {volts:.4g} kV of the line; with {in_series}, TR, TAP"
         f" and the bus voltage it is {no_load:.4g} kV",
     )
+    if no_load < volts:
+        what = f"{in_series}, EBAS, TR, TAP and the bus voltage give a no-load voltage of {no_load:.4g} kV"
+        warnings.warn(
+            f"{line.where}: {what}, below the {volts:.4g} kV of the line; the converter is taken to draw no"
+            " reactive power",
+            PsmrWarning,
+            stacklevel=5,
+        )
     power = volts * current
     reactive = math.sqrt(max((no_load * current) ** 2 - power**2, 0.0))
     return Drawn(line, bus, sign * power, reactive)

@@ -75,7 +75,7 @@ def read_raw(
         RAW file; DYR file or None.
     skip_unknown_models
         Leave out, with a warning for each, devices that psmr has no model of: controllers in the DYR
-        file, FACTS devices that exchange power among each other, GNE devices and induction machines in the
+        file, FACTS devices that exchange power among each other, and GNE devices in the
         RAW file.
     net_unmodelled
         Leave generators without a machine in the DYR file without devices, for `net_generators`.
@@ -183,6 +183,8 @@ class _Tables:
         for record in self._records("facts"):
             if not is_unmodelled(record):
                 attempt(converters.add_facts, record)
+        for record in self._records("induction machine"):
+            attempt(converters.add_machine, record)
         self.holding = converters.holding
         self.buses += self._windings.stars
         self.loads, self.load_units = self._loads.rows + converters.loads, self._loads.units

@@ -105,7 +105,8 @@ def fields(version: int) -> Mapping[str, tuple[str, ...]]:
         "facts": f"{'N' if version < 31 else 'NAME'} I J MODE PDES QDES VSET SHMX TRMX VTMN VTMX VSMX IMX"
         " LINX RMPCT OWNER SET1 SET2 VSREF REMOT",
         "gne": "NAME MODEL",
-        "induction machine": "I ID STAT",
+        "induction machine": f"I ID STAT SC DC AREA ZONE OWNER {'NAME ' if version == 36 else ''}TC BC MBASE"
+        " RATEKV PCODE PSET H A B D E RA XA XM R1 X1 R2 X2 X3 E1 SE1 E2 SE2 IA1 IA2 XAMULT",
     }
     if version == 23:
         layout["bus"] = "I IDE PL QL GL BL AREA VM VA NAME BASKV ZONE"

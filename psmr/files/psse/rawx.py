@@ -59,6 +59,9 @@ def read_rawx(path: str | Path) -> tuple[PsseRecord, str, int, dict[str, tuple[t
         if name in network:
             rows = _rows(path, text, name, network[name], others)
             found[section] = tuple(_records(path, section, layout, line, row) for line, row in rows)
+    if "impcor" in network:
+        rows = _rows(path, text, "impcor", network["impcor"], {})
+        found["impedance correction"] = tuple(_corrections(path, rows))
     for _, (section, _) in _SECTIONS.items():
         found.setdefault(section, ())
     return head, title, version, found
@@ -160,6 +163,20 @@ def _written(value: Any) -> str | None:
     if isinstance(value, bool):
         return str(int(value))
     return value if isinstance(value, str) else repr(value)
+
+
+def _corrections(
+    path: str | Path, rows: Iterator[tuple[int, dict[str, str | None]]]
+) -> Iterator[tuple[PsseRecord]]:
+    """Yield the impedance correction tables, whose points are rows in RAWX, as RAW files have them."""
+    tables: dict[str | None, tuple[int, list[str | None]]] = {}
+    for line, row in rows:
+        _, values = tables.setdefault(row.get("ITABLE"), (line, [row.get("ITABLE")]))
+        values += [row.get(name) for name in ("TAP", "REFACT", "IMFACT")]
+    for line, values in tables.values():
+        values += ["0"] * 3
+        names = [f"V{k}" for k in range(len(values))]
+        yield (PsseRecord(str(path), line, "impedance correction", names, values),)
 
 
 def _records(

@@ -121,6 +121,7 @@ def _cut(
     found: dict[str, list[tuple[PsseRecord, ...]]] = {section: [] for section in order}
     held: list[PsseRecord] = []
     at, quit_ = 0, False
+    labelled: list[str] = []
     for number, line in lines:
         if not line.strip():
             continue
@@ -136,12 +137,16 @@ def _cut(
         if section == "substation":
             # Its blocks of nodes, switches and terminals have endings of their own; it is the last section.
             continue
+        if section is None and values == ["0"] and order[-1] in labelled:
+            # One more than the sections are, after an ending that names the last of them.
+            continue
         if section is None:
             raise CaseError(f"{place}: nothing may follow but Q; is a section's 0 written twice?")
         if values[0] == "0" and (len(values) == 1 or not _number(values[1])):
             if held:
                 raise CaseError(f"{place}: ends within the {section} of line {held[0].line}")
             _check_labels(place, line, section, order[at + 1] if at + 1 < len(order) else None, order)
+            labelled = [s for _, name in _LABEL.findall(line) if (s := _named(name, order))]
             at += 1
         elif section in COUNTED or section in LINES:
             held.append(PsseRecord(path, number, section, names[_kind(section, held)], values))
@@ -214,7 +219,7 @@ def _check_end(path: str, line: int, order: Sequence[str], at: int, last: str, w
         )
 
 
-UNMODELLED = {"facts": "MODE", "gne": "", "induction machine": "STAT"}
+UNMODELLED = {"facts": "MODE", "gne": ""}
 """Sections of devices without a model, and the field that is 0 for one out of service, empty for none."""
 
 

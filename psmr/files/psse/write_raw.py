@@ -8,6 +8,7 @@ Source of the records: Siemens PTI, PSS/E Program Operation Manual.
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from psmr.base.errors import CaseError, PsmrWarning
+from psmr.files.held_voltages import held_voltages
 from psmr.files.psse.conventions import MACHINES
 from psmr.files.psse.raw_layout import sections
 from psmr.files.psse.write_dyr import dyr_text
@@ -118,15 +120,7 @@ class _Writer:
     def _buses(self) -> Iterator[str]:
         codes = {bus.number: 1 for bus in self.case.buses}
         for row in self.case.generators:
-            code = _CODES[row.control]
-            if codes[row.bus] not in (1, code) or any(
-                _CODES[other.control] != code for other in self.case.generators if other.bus == row.bus
-            ):
-                raise CaseError(
-                    f"{row.place}: control = {row.control!r}: another generator at bus {row.bus} has another"
-                    " one, and RAW files have one for a bus; make them equal"
-                )
-            codes[row.bus] = code
+            codes[row.bus] = max(codes[row.bus], _CODES[row.control])
         for bus, v, angle in zip(self.case.buses, self.flow.v, np.degrees(self.flow.angle), strict=True):
             self._expect(bus, f"bus{bus.number}")
             label = re.sub(r"[^\x20-\x7e]|'", "_", bus.name)[:12]
@@ -164,14 +158,21 @@ class _Writer:
             row.name: (p * base, q * base)
             for row, p, q in zip(self.case.generators, self.flow.p, self.flow.q, strict=True)
         }
+        held = held_voltages(self.case)
         for row, ident in _identified(self.case.generators, "G"):
             self.units[row.name] = (row.bus, ident)
             self._expect(row, _named("G", row.bus, ident))
             p, q = power[row.name]
-            high, low = min(row.q_max_mvar, _FAR), max(row.q_min_mvar, -_FAR)
+            # No limit is one that is far away.
+            far = max(_FAR, 2 * abs(q))
+            high = row.q_max_mvar if math.isfinite(row.q_max_mvar) else far
+            low = row.q_min_mvar if math.isfinite(row.q_min_mvar) else -far
+            if row.control == "pq" and row.bus in held:
+                # One of given reactive power beside one that holds the voltage.
+                high = low = q
             mbase, zr, zx = _machine(row, base)
             yield _record(
-                *(row.bus, ident, p, q, high, low, row.v, 0, mbase, zr, zx),
+                *(row.bus, ident, p, q, high, low, held.get(row.bus, row.v), 0, mbase, zr, zx),
                 *(0.0, 0.0, 1.0, 1, 100.0, _FAR, -_FAR, 1, 1.0),
             )
 
