@@ -127,7 +127,7 @@ def test_an_error_beyond_the_limit_is_amber_and_the_remedy_brings_it_below(syste
     (sentence,) = run.judgement.reasons
     finer = run.scheme.finer(0.5 * 0.01 / error.part)
     assert sentence.startswith(f"The {error.where} is off by an estimated {error.value:.2g} pu at t = ")
-    assert sentence.endswith(f"(limit 1 %, for an estimate a tenth less). Take h = {finer.h:g} s.")
+    assert sentence.endswith(f"(limit 1 %, for an estimate 0.9 %). Take h = {finer.h:g} s.")
     assert psmr.simulate(system, finer, 4.0, FAULT).judgement.colour == "green"
     assert f"  {error}" in run.summary().splitlines()
 
