@@ -94,11 +94,13 @@ psmr.files.write: write_case
 psmr.integrate.constants: Constants TUNED
 psmr.integrate.control.disturbance: Disturbance SO_FAR begin_disturbance disturbance_module
     follow_disturbance size_with turning
-psmr.integrate.control.variable: halts_of variable_module
+psmr.integrate.control.error_control: error_control_module halts_of
+psmr.integrate.control.time_grid: missed
 psmr.integrate.run.changes: autonomous objection>objection_to_change
 psmr.integrate.run.counters: Counters
 psmr.integrate.run.integrate: integrate integrate_module
 psmr.integrate.run.memory: memory_module
+psmr.integrate.run.span: span_module
 psmr.integrate.run.trajectory: Change
 psmr.integrate.schemes.interpolation: HISTORY lagrange_weights
 psmr.integrate.schemes.multirate: PREDICTED multirate_module
@@ -117,19 +119,18 @@ psmr.integrate.solve.pivots: first_factors
 psmr.integrate.solve.ramps: Course NOTHING
 psmr.integrate.solve.records: BOUNDED LOWER_SLOT Places SCATTERED UPPER_SLOT VALID limits_of lu_of
     matrix_of newton_state_of places_of work_of
-psmr.integrate.solve.status: DONE FULL
+psmr.integrate.solve.status: DONE
 psmr.integrate.solve.vector_kernels: VECTOR_CHUNK largest_part largest_size position
 psmr.integrate.step.description: words
-psmr.integrate.step.engine: ProgramEngine
 psmr.integrate.step.extrapolation: extrapolate
-psmr.integrate.step.loop: run_program
 psmr.integrate.step.machine: VALID_OF
 psmr.integrate.step.network_response: network_response_module response_matrix some_of_solution
 psmr.integrate.step.past: CONTINUED DEPTH HERE REPEATED forget keep learn no_past start>start_from_past
     taken_back
 psmr.integrate.step.program: Combine NOW Program Repeat Stage Until
 psmr.integrate.step.program_table: AT_START COUNT EXTRAPOLATE LIST OPERATION
-psmr.integrate.step.time_grid: missed
+psmr.integrate.step.run_program: run_program
+psmr.integrate.step.stepper: Stepper
 psmr.integrate.step.validity: next_trial
 psmr.integrate.step.work: matrices
 psmr.integrate.tableaux.implicit_pairs: PAIRS

@@ -153,7 +153,7 @@ def overhead() -> None:
     runner = PointRunner(sweep, [case.read() for case in sweep.cases])
     runner.batch(range(3))
     marching = 0.0
-    march = integrate.flow_through
+    march = integrate.integrate_span
 
     def clocked(*arguments: Any) -> None:
         nonlocal marching
@@ -161,7 +161,7 @@ def overhead() -> None:
         march(*arguments)
         marching += time.process_time() - began
 
-    integrate.flow_through = clocked
+    integrate.integrate_span = clocked
     try:
         beside, within = [], []
         for first in range(0, len(runner.plan) - BATCH, BATCH):
@@ -171,7 +171,7 @@ def overhead() -> None:
             beside.append(1e3 * (whole - marching) / BATCH)
             within.append(1e3 * marching / BATCH)
     finally:
-        integrate.flow_through = march
+        integrate.integrate_span = march
     print(
         f"New England, {len(beside)} batches of {BATCH} runs: march {statistics.median(within):.2f} ms, all "
         f"else {statistics.median(beside):.2f} ms in the median (quartiles "

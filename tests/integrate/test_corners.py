@@ -11,7 +11,7 @@ import psmr
 from tests import systems
 from tests.disturbances import instants, severe_fault, values_at
 from tests.internals import PAIRS, halts_of, integrate, switches, trace
-from tests.internals import variable_module as variable
+from tests.internals import error_control_module as error_control
 
 CASES = Path(__file__).parents[2] / "cases"
 
@@ -142,7 +142,7 @@ def test_a_step_is_broken_off_at_the_stage_that_shows_its_corner(monkeypatch):
         return np.mean(found, axis=0)
 
     broken_off = work_and_error()
-    monkeypatch.setattr(variable, "halts_of", lambda code, corners: halts_of(code, corners)[-1:])
+    monkeypatch.setattr(error_control, "halts_of", lambda code, corners: halts_of(code, corners)[-1:])
     to_the_end = work_and_error()
     assert (broken_off[:2] < (0.93, 0.88) * to_the_end[:2]).all()
     assert (broken_off[2:] < 1.2 * to_the_end[2:]).all()

@@ -128,11 +128,11 @@ def test_the_steps_do_not_depend_on_how_many_points_are_returned_at_a_time(wscc9
         w = system.w0.copy()
         engine = psmr.VariableStep(1e-4).engine(system, system.parameters, w, False)
         w[system.index("AVR1.v_ref")] = value * 1.01
-        times, rows, points = np.empty(room), np.empty((room, system.n + system.m)), []
+        points = []
         engine.begin(3.0, w, np.zeros(0))
         while w[-1] < 3.0:
-            filled, _ = engine.flow(3.0, w, times, rows)
-            points.append(np.column_stack([times, rows])[:filled].copy())
+            piece, _ = engine.advance(room, w)
+            points.append(np.column_stack([piece.t, piece.rows]))
         found.append(np.vstack(points))
     np.testing.assert_array_equal(found[0], found[2])
     np.testing.assert_array_equal(found[1], found[2])

@@ -31,8 +31,8 @@ def test_a_stage_is_extrapolated_as_the_method_gives_it(name, stretch, known):
     system, h, t = systems.quadratic().system, 0.25, 1.5
     scheme = psmr.VariableStep(1e-4, method=name)
     w = np.append(system.w0, 0.0)
-    engine = scheme.engine(system, system.parameters, w, False).inner
-    machine, places = engine.ready(), engine.encoded.places
+    engine = scheme.engine(system, system.parameters, w, False).stepper
+    machine, places = engine.ready(w), engine.encoded.places
     names = {place: point for point, place in places.items()}
     tableau = PAIRS[name].tableau
     stage = 1

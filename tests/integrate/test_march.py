@@ -7,7 +7,7 @@ from psmr import SingleRate
 from psmr.errors import EventError, InputError, SchemeError
 from tests import systems
 from tests.internals import TABLEAUX, Change, integrate, linear_system
-from tests.internals import integrate_module as marching
+from tests.internals import span_module as marching
 
 
 def test_times_are_multiples_of_the_step_not_sums():

@@ -17,9 +17,9 @@ from tests.internals import (
     REPEATED,
     TUNED,
     Program,
-    ProgramEngine,
     Repeat,
     Stage,
+    Stepper,
     Until,
     forget,
     integrate,
@@ -183,14 +183,14 @@ def test_a_continuation_saves_work_and_costs_no_accuracy(kundur, fault, method, 
 
 def test_an_event_drops_the_past(kundur, fault, monkeypatch):
     seen = []
-    usual = ProgramEngine.forget
+    usual = Stepper.forget
 
-    def watched(engine, autonomous):
-        before = np.isnan(engine.machine.past.times).all()
-        usual(engine, autonomous)
-        seen.append((bool(before), bool(np.isnan(engine.machine.past.times).all())))
+    def watched(stepper, autonomous):
+        before = np.isnan(stepper.machine.past.times).all()
+        usual(stepper, autonomous)
+        seen.append((bool(before), bool(np.isnan(stepper.machine.past.times).all())))
 
-    monkeypatch.setattr(ProgramEngine, "forget", watched)
+    monkeypatch.setattr(Stepper, "forget", watched)
     integrate(kundur, SingleRate("TM", 0.005), 1.5, fault)
     # There is something to drop at the clearing, 20 steps behind the fault, at least.
     assert (False, True) in seen

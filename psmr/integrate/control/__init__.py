@@ -1,1 +1,1 @@
-"""Steps that follow an error: its estimate, the controller, limits and corners."""
+"""How steps follow each other: at a fixed size, or by the estimated error, limits and corners."""

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,29 +14,19 @@ from psmr.base.errors import InputError, SimulationError, SingularError
 from psmr.dae.compile.cache.code_cache import seconds_compiling
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
+from psmr.integrate.control.time_grid import missed
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.changes import Now, apply_changes, autonomous, instants_of
 from psmr.integrate.run.counters import Counters
-from psmr.integrate.run.flow_through import flow_through
-from psmr.integrate.run.recorder import Piece, Recorder
+from psmr.integrate.run.recorder import Recorder
+from psmr.integrate.run.span import integrate_span
 from psmr.integrate.run.trajectory import Change, Follower, Trajectory
-from psmr.integrate.schemes.scheme import GridEngine, Scheme
-from psmr.integrate.solve.algebraic_solve import algebraic_block, algebraic_solve, other_solutions
-from psmr.integrate.solve.block import Block
-from psmr.integrate.solve.failure import step_failure
-from psmr.integrate.solve.status import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
-from psmr.integrate.step.time_grid import TimeGrid, missed
+from psmr.integrate.schemes.scheme import Engine, Scheme
+from psmr.integrate.solve.algebraic_solve import algebraic_block, algebraic_solve
 
 Reals = NDArray[np.float64]
 
 __all__ = ["Change", "Trajectory", "integrate"]
-
-# Wall time of a compiled chunk in s: short enough for a smooth progress bar and a prompt Ctrl-C.
-CHUNK = 0.1
-
-
-# Bytes of the points that stand in memory before they are recorded: some chunks of a large system.
-ROOM = 2**25
 
 
 def integrate(
@@ -112,7 +101,7 @@ def integrate(
     event = algebraic_block(system, parameters, w)
     algebraic_solve(event, w, "start")
     _require_within_limits(system, w)
-    engine: Any = scheme.engine(system, parameters, w, every)
+    engine: Engine = scheme.engine(system, parameters, w, every)
     engine.forget(autonomous(system, parameters))
     blocks = [*engine.blocks.values(), event]
     began, compiling = time.perf_counter(), seconds_compiling()
@@ -149,14 +138,7 @@ def integrate(
             rows = np.union1d(rows, stops[(stops > w[-1]) & (stops < end)])
         if rows.size and scheme.ratio > 1 and not engine.read_slowly(now.inputs, now.parameters):
             rows = missed(float(w[-1]), rows, scheme.step / scheme.ratio)
-        if scheme.chooses_steps:
-            flow_through(engine, end, w, rows, recorder, progress)
-        else:
-            most = _most_steps(scheme, recorder, every)
-            for grid in TimeGrid.windows(float(w[-1]), end, scheme.step, most, rows):
-                _cross(engine, event, scheme, grid, w, every, recorder, progress)
-                if recorder.stopped() or recorder.paused():
-                    break
+        integrate_span(engine, event, end, w, rows, recorder, progress)
 
     def act() -> None:
         """Let devices act that are due here, and those that act on what they changed."""
@@ -203,83 +185,9 @@ def integrate(
     return trajectory()
 
 
-def _most_steps(scheme: Scheme, recorder: Recorder, every: bool) -> int:
-    """Return how many steps are taken into one room for their points."""
-    return max(16, ROOM // (8 * recorder.size * _points(scheme, every)))
-
-
 def _points(scheme: Scheme, every: bool) -> int:
     """Return how many points of a step are recorded."""
     return scheme.within(scheme.step).size if every else 1
-
-
-def _cross(
-    engine: GridEngine,
-    event: Block,
-    scheme: Scheme,
-    grid: TimeGrid,
-    w: Reals,
-    every: bool,
-    recorder: Recorder,
-    progress: Callable[[float], None] | None,
-) -> None:
-    """Run through the steps of one window in chunks, each recorded.
-
-    Where no part of a step has a solution near the last point, the algebraic equations have come to the end
-    of the solution that was followed: they jump to another one, if there is one.
-    """
-    t, ends = grid.rows(scheme.within if every else None)
-    piece = Piece(t, np.empty((t.size, recorder.size)), ends)
-    total, ratios = len(grid.steps), grid.points(scheme.within)
-    done, chunk = 0, recorder.chunk(16)
-    while done < total:
-        first = done
-        began = time.perf_counter()
-        done, status = engine.advance(grid, ends, done, min(total, done + chunk), w, piece.rows)
-        elapsed = time.perf_counter() - began
-        recorder.add_piece(piece, ratios, engine.divided(first, done), first, done)
-        if recorder.stopped() or recorder.paused():
-            return
-        if done > first:
-            timed = max(1, min(4 * chunk, int((done - first) * CHUNK / max(elapsed, 1e-6))))
-            chunk = recorder.chunk(timed)
-        if status == NO_ROOM:
-            engine.failed()[0].make_room()
-        elif status != DONE:
-            block, least, difference = engine.failed()
-            h = float(grid.steps[done])
-            failure = step_failure(block, status, w, h, min(h, least), difference)
-            if status not in (NOT_CONVERGED, NOT_FINITE):
-                raise failure
-            if not _jump(engine, event, float(t[ends[done + 1]]), w, recorder):
-                raise failure
-            if recorder.stopped() or recorder.paused():
-                return
-            done += 1
-        elif progress is not None:
-            progress(float(grid.times[done]) if done < total else grid.end)
-
-
-def _jump(engine: GridEngine, event: Block, end: float, w: Reals, recorder: Recorder) -> bool:
-    """Take the rest of a step, to t = end in s, from another solution of the algebraic equations at w.
-
-    Returns whether there is one from which the step can be ended; w then is its end, otherwise as it was.
-    """
-    for there in other_solutions(event, w):
-        begin, rows, status = there.copy(), np.empty((2, recorder.size)), NO_ROOM
-        grid = TimeGrid(there[-1:].copy(), np.array([end - there[-1]]), end)
-        engine.forget(False)
-        while status == NO_ROOM:
-            _, status = engine.advance(grid, np.arange(2), 0, 1, there, rows)
-            if status == NO_ROOM:
-                engine.failed()[0].make_room()
-        if status == DONE:
-            recorder.jump(begin)
-            if not recorder.stopped():
-                recorder.add(np.array([end]), rows[1:], 1)
-            w[:] = there
-            return True
-    return False
 
 
 def _starting_buffer(system: System, start: tuple[ArrayLike, ArrayLike] | None) -> Reals:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import SimulationError
+from psmr.integrate.control.time_grid import Piece
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.counters import Counters
 from psmr.integrate.run.table import Table
@@ -19,22 +19,6 @@ Reals = NDArray[np.float64]
 
 # No quantity of a power system, in whatever unit, is larger.
 LARGEST = 1e30
-
-
-class Piece(NamedTuple):
-    """Room for the points of a stretch of steps.
-
-    Attributes
-    ----------
-    t, rows
-        (K,) times in s and (K, n + m) points; row 0 is the point before the first step.
-    ends
-        (steps + 1,) row of the point that each step ends with, 0 before the first.
-    """
-
-    t: Reals
-    rows: Reals
-    ends: NDArray[np.int64]
 
 
 class Recorder:
@@ -120,7 +104,9 @@ class Recorder:
             follower.begin(t)
         if self._acting is not None:
             self._acting.begin(t, w)
-        self.add(np.array([t]), w[None, : self.size], 0)
+        times, rows = np.array([t]), w[None, : self.size]
+        if self._before_action(times, rows) is None:
+            self._keep(times, rows, np.zeros(1, np.int64))
 
     def jump(self, w: Reals) -> None:
         """Take the point in w, at which the algebraic variables have jumped to another solution."""
@@ -132,32 +118,24 @@ class Recorder:
         for follower in self._followers:
             self._stopped |= bool(follower.change(change))
 
-    def add(self, times: Reals, rows: Reals, steps: int) -> None:
-        """Take (K,) times and (K, n + m) points, a step each where there were any."""
-        kept = self._before_action(times, rows)
-        self._keep(times[:kept], rows[:kept], np.arange(1, len(times) + 1)[:kept], min(steps, 1))
-
-    def add_piece(
-        self, piece: Piece, ratios: NDArray[np.int64], divided: NDArray[np.intp], first: int, done: int
-    ) -> None:
-        """Take the points of the steps first..done-1, of which ratios[k] were fast steps each.
-
-        Of the steps in `divided`, which were taken in parts, only the end is a point at its time.
-        """
-        at = piece.ends[first + 1 : done + 1]
-        kept = self._before_action(piece.t[at], piece.rows[at])
-        if kept is not None:
-            done = first + kept
-        places = np.arange(piece.ends[first] + 1, piece.ends[done] + 1)
-        inner = [np.arange(piece.ends[k] + 1, piece.ends[k + 1]) for k in divided if k < done]
-        rows: slice | NDArray[np.intp] = slice(piece.ends[first] + 1, piece.ends[done] + 1)
+    def add(self, piece: Piece) -> None:
+        """Take the points of some steps."""
+        at = piece.ends
+        if self._acting is not None:
+            at = at[: self._before_action(piece.t[at], piece.rows[at])]
+        count = int(at[-1]) + 1 if at.size else 0
+        t, rows, places = piece.t[:count], piece.rows[:count], np.arange(count)
+        divided = np.flatnonzero(piece.parts[: at.size])
+        begins = np.append(0, at + 1)
+        inner = [np.arange(begins[k], at[k]) for k in divided]
         if any(part.size for part in inner):
-            rows = places = np.setdiff1d(places, np.concatenate(inner))
+            places = np.setdiff1d(places, np.concatenate(inner))
+            t, rows = t[places], rows[places]
         # Steps that are complete at each point.
-        complete = np.searchsorted(piece.ends[first + 1 : done + 1], places, side="right")
-        number = self._keep(piece.t[rows], piece.rows[rows], complete, 1)
-        self.steps += int(ratios[first : first + number].sum()) - number
-        self.divided_at += tuple(float(piece.t[piece.ends[k]]) for k in divided if k < first + number)
+        complete = places + 1 if at.size == count else np.searchsorted(at, places, side="right")
+        number = self._keep(t, rows, complete)
+        self.steps += int(piece.fast[:number].sum()) - number
+        self.divided_at += tuple(float(piece.starts[k]) for k in divided if k < number)
 
     def _before_action(self, times: Reals, rows: Reals) -> int | None:
         """Return how many of the points come before an action of a device, None for all."""
@@ -165,21 +143,21 @@ class Recorder:
         self._paused = kept is not None
         return kept
 
-    def _keep(self, times: Reals, rows: Reals, complete: NDArray[np.int64], each: int) -> int:
+    def _keep(self, times: Reals, rows: Reals, complete: NDArray[np.int64]) -> int:
         """Keep points until a follower ends the run; return how many steps they complete.
 
-        `complete` has how many steps are complete at each point, of which `each` counts.
+        `complete` has how many steps are complete at each point.
         """
         beyond = 0
         if rows.size and not (rows.max() < LARGEST and rows.min() > -LARGEST):
             beyond = len(times) - int(np.argmax(~(np.abs(rows) < LARGEST).all(axis=1)))
         wrong, good = len(times) - beyond, slice(len(times) - beyond)
-        number = self._follow(times[good], rows[good], complete[good], each)
+        number = self._follow(times[good], rows[good], complete[good])
         if beyond and not self._stopped:
             self._refuse(float(times[wrong]), rows[wrong])
         return number
 
-    def _follow(self, times: Reals, rows: Reals, complete: NDArray[np.int64], each: int) -> int:
+    def _follow(self, times: Reals, rows: Reals, complete: NDArray[np.int64]) -> int:
         if not len(times):
             return 0
         for follower in self._followers:
@@ -194,8 +172,8 @@ class Recorder:
             kept = slice(None if self._whole else 1)
             self._table.append(times[kept], rows[kept])
         number = int(complete[-1])
-        self.steps += each * number
-        self.macro_steps += each * number
+        self.steps += number
+        self.macro_steps += number
         return number
 
     def _refuse(self, t: float, row: Reals) -> None:

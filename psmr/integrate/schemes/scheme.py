@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from partitioning import Partition
     from psmr.dae.system.linear import LinearDae
     from psmr.dae.system.system import System
+    from psmr.integrate.control.time_grid import Piece
     from psmr.integrate.solve.block import Block
+    from psmr.integrate.solve.ramps import Place
     from psmr.integrate.step.program import Program
-    from psmr.integrate.step.time_grid import TimeGrid
 
 Reals = NDArray[np.float64]
 
@@ -184,11 +185,13 @@ class Scheme:
         SchemeError
             For a partition of another system, or a system that the scheme cannot integrate.
         """
-        from psmr.integrate.step.engine import Choices, ProgramEngine
+        from psmr.integrate.control.engine import FixedSteps
+        from psmr.integrate.step.stepper import Choices
 
         choices = Choices(self.newton, self.tolerance)
-        engine = ProgramEngine(system, self.program, self.step, choices, self.split, parameters, w, every)
-        return engine.compiled(w)
+        return FixedSteps(
+            system, self.program, self.step, choices, self.split, parameters, w, self.within, every
+        )
 
     def operator(self, linear: LinearDae) -> Reals | None:
         """Return the step operator (n + m, n + m) of a scheme whose step is no program; None where it is one.
@@ -277,57 +280,42 @@ class Scheme:
 
 
 class Engine(Protocol):
-    """A scheme on a system, ready to run."""
+    """A scheme on a system, ready to run.
+
+    Attributes
+    ----------
+    blocks
+        Its blocks of equations by number.
+    ends_at_stops
+        Whether its steps end at the `stops` of a span. Otherwise a span ends at each.
+    """
 
     blocks: dict[int, Block]
+    ends_at_stops: bool
+
+    def begin(self, end: float, w: Reals, stops: Reals) -> int:
+        """Begin a span from the point in w; `stops` are times in s before its end; return a status."""
+
+    def advance(self, most: int, w: Reals) -> tuple[Piece, int]:
+        """Take up to `most` steps; return their points and a status, `FULL` where the span goes on."""
+
+    def failed(self) -> tuple[Block, float | None]:
+        """Return the block in which a step failed, and when that was to end in s; None where that is free."""
+
+    def failure(self, status: int, end: float, w: Reals) -> PsmrError:
+        """Return the error for a span that did not reach its end; w is the last point."""
 
     def forget(self, autonomous: bool) -> None:
         """Drop history, since w is about to jump; `autonomous` holds from here on."""
+
+    def read_slowly(self, inputs: Collection[int], parameters: Collection[Place]) -> bool:
+        """Return whether slow equations read a held input (positions in w) or a parameter of these."""
 
     def take_out(self, system: System, parameters: Sequence[Reals], w: Reals, out: Collection[str]) -> None:
         """Make the blocks anew with the devices in `out` out of service."""
 
     def counted(self) -> dict[str, Any]:
         """Return what `Counters` has beside the work of the blocks."""
-
-
-class GridEngine(Engine, Protocol):
-    """An engine whose points lie on a grid that is known before."""
-
-    def advance(
-        self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
-    ) -> tuple[int, int]:
-        """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
-
-    def divided(self, first: int, last: int) -> NDArray[np.intp]:
-        """Return which of the steps first..last-1 were taken in parts."""
-
-    def failed(self) -> tuple[Block, float, float]:
-        """Return the block in which the last step failed, the least part tried in s, the last difference."""
-
-
-class FlowEngine(Engine, Protocol):
-    """An engine that finds its points as it goes.
-
-    Attributes
-    ----------
-    lands
-        Whether its steps end at the `stops` of a span. Otherwise a span ends at each.
-    """
-
-    lands: bool
-
-    def begin(self, end: float, w: Reals, stops: Reals) -> int:
-        """Start a span at the point in w; `stops` are times in s before its end; return a status."""
-
-    def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
-        """Step until t = end or `rows` is full; return (rows filled, status)."""
-
-    def failed(self) -> tuple[Block, float]:
-        """Return the block in which the last step failed, and that step."""
-
-    def failure(self, status: int, end: float, w: Reals) -> PsmrError:
-        """Return the error for a run that did not reach its end."""
 
 
 def two_digits(value: float) -> float:

@@ -136,11 +136,11 @@ class VariableStep(Scheme):
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: the program, with steps that are found as it goes."""
-        from psmr.integrate.control.variable import VariableEngine
+        from psmr.integrate.control.engine import ControlledSteps
 
-        return VariableEngine(
-            system, self.program(1.0), self.pair, self.pair.tolerance_of_step(self.tolerance), self.h_max,
-            self.most_steps, parameters, w,
+        return ControlledSteps(
+            system, self.program(1.0), self.pair, self.pair.tolerance_of_step(self.tolerance),
+            self.longest_step, self.most_steps, parameters, w,
         )  # fmt: skip
 
     def operator(self, linear: LinearDae) -> NoReturn:

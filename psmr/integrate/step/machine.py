@@ -1,6 +1,7 @@
 """The machine: what the compiled loop needs of a scheme on a system.
 
-`psmr.integrate.step.instructions` has what each instruction does, `psmr.integrate.step.loop` the loop.
+`psmr.integrate.step.instructions` has what each instruction does, and
+`psmr.integrate.step.run_program` runs them.
 """
 
 from __future__ import annotations
@@ -13,10 +14,8 @@ from psmr.integrate.step.network_response import NetworkResponse
 from psmr.integrate.step.past import Past
 from psmr.integrate.step.validity import Probe
 
-# Places in `Machine.state`.
+# Places in `Machine.state`; those of `psmr.integrate.step.validity` follow.
 AUTONOMOUS, VALID_OF, FAILED, SOLVING, CORRECTIONS, DIVIDED, PARTS, REMEMBER, EFFORT = range(9)
-# Macro steps since the first trial of the network's response, -1 before it, and those of the next trial.
-AGE, DUE = 9, 10
 # Places in `Machine.measured`.
 DIFFERENCE, LEAST, SHARPER = range(3)
 # Columns of `Machine.loops`: times round, and corrections in a row that made the difference larger.
@@ -54,7 +53,7 @@ class Machine(NamedTuple):
     state, measured
         Whole and real numbers that outlive a step; see the names above.
     policy, tolerance, drifts_from
-        Newton's; see `psmr.integrate.step.engine.Choices`.
+        Newton's; see `psmr.integrate.control.engine.Choices`.
     """
 
     code: np.ndarray

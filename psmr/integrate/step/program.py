@@ -1,6 +1,6 @@
 """A step as data: a short program over named points.
 
-A scheme yields the program of its step; everything else reads it. `psmr.integrate.step.loop` runs it
+A scheme yields the program of its step; everything else reads it. `psmr.integrate.step.run_program` runs it
 compiled on the nonlinear DAE, `psmr.pencil.operator.equations` maps it on the linear one,
 `psmr.integrate.step.description` says it in words and `psmr.integrate.step.work` counts it.
 

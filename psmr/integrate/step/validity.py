@@ -33,6 +33,9 @@ from psmr.integrate.solve.pivots import READY
 from psmr.integrate.solve.records import SOLVES, VALID, lu_of, matrix_of, newton_state_of, work_of
 from psmr.integrate.solve.vector_kernels import copy
 
+# Places in `Machine.state`: macro steps since the first trial, -1 before it, and those of the next trial.
+AGE, DUE = 9, 10
+
 
 class Probe(NamedTuple):
     """What a trial of the response needs.
@@ -164,3 +167,23 @@ def next_trial(gain, most, age, start):  # type: ignore[no-untyped-def]
 def factorised(block):  # type: ignore[no-untyped-def]
     """Return whether a block has factors."""
     return lu_of(block).state[READY] != 0
+
+
+@lean
+def outdated(machine, w):  # type: ignore[no-untyped-def]
+    """Return whether the network's response no longer holds at w; it is tried at some macro points only."""
+    state, probe = machine.state, machine.probe
+    if probe.fast < 0:
+        return False
+    fast, slow = machine.blocks[probe.fast], machine.blocks[probe.slow]
+    if not (factorised(fast) and factorised(slow)):
+        return False
+    if state[AGE] < 0:
+        begin(fast, slow, probe, w)
+    state[AGE] += 1
+    if state[AGE] < state[DUE]:
+        return False
+    found, age = gain(slow, probe, w), state[AGE]
+    changed = found > probe.most
+    state[DUE] = next_trial(found, probe.most, age, 0 if changed else age)
+    return changed

@@ -11,16 +11,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from partitioning import Partition
-from psmr.base.errors import SimulationError
+from psmr.base.errors import PsmrError, SimulationError
 from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
+from psmr.integrate.control.time_grid import GridSteps, Piece, TimeGrid
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.evaluate import evaluate
+from psmr.integrate.solve.failure import step_failure
 from psmr.integrate.solve.newton import POLICIES
 from psmr.integrate.solve.records import FACTORISATIONS, SOLVES, VALID
 from psmr.integrate.solve.sides import require_same_system
 from psmr.integrate.solve.status import DONE, STALE
-from psmr.integrate.step.time_grid import TimeGrid
 from psmr.papers.gil_sanfelice_nikravesh.manifold import Manifold, eliminated, manifold, require_fit
 from psmr.papers.gil_sanfelice_nikravesh.manifold_step import (
     ALGEBRAIC,
@@ -48,7 +49,7 @@ class ManifoldChoices:
 
 
 class ManifoldEngine:
-    """See `psmr.integrate.schemes.scheme.GridEngine`.
+    """See `psmr.integrate.schemes.scheme.Engine`.
 
     Raises
     ------
@@ -56,10 +57,13 @@ class ManifoldEngine:
         For a partition of another system, or fast states without a quasi-steady state where the run starts.
     """
 
+    ends_at_stops = True
+
     def __init__(
         self, system: System, choices: ManifoldChoices, parameters: Sequence[Reals], w: Reals
     ) -> None:
         require_same_system(choices.split, system)
+        self._grid = GridSteps(choices.h, lambda h: np.array([h]), False, system.n + system.m)
         self.choices, self.names, self.n = choices, system.names_x, system.n
         self.autonomous = False
         everything = np.arange(system.n + system.m)
@@ -83,10 +87,19 @@ class ManifoldEngine:
         self._linearise(w.copy(), choices.h)
         self.plan = None  # a trial: the algebraic variables of the start are not consistent yet
 
-    def advance(
+    def begin(self, end: float, w: Reals, stops: Reals) -> int:
+        """See `Engine`."""
+        self._grid.begin(float(w[-1]), end, stops)
+        return DONE
+
+    def advance(self, most: int, w: Reals) -> tuple[Piece, int]:
+        """See `Engine`."""
+        return self._grid.advance(most, w, self._take)
+
+    def _take(
         self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
     ) -> tuple[int, int]:
-        """See `GridEngine`."""
+        """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
         blocks = np.array([self.blocks[WHOLE].address, self.blocks[ALGEBRAIC].address])
         while first < last:
             if self.plan is None:
@@ -123,14 +136,15 @@ class ManifoldEngine:
         ]
         self.still = np.array(places, dtype=np.intp)
 
-    def divided(self, first: int, last: int) -> NDArray[np.intp]:
-        """See `GridEngine`: it takes no step in parts."""
-        return np.zeros(0, np.intp)
-
-    def failed(self) -> tuple[Block, float, float]:
-        """See `GridEngine`."""
+    def failed(self) -> tuple[Block, float | None]:
+        """See `Engine`."""
         assert self.store is not None
-        return self.blocks[int(self.store.state[1])], float("inf"), 0.0
+        return self.blocks[int(self.store.state[1])], self._grid.next_end
+
+    def failure(self, status: int, end: float, w: Reals) -> PsmrError:
+        """See `Engine`."""
+        h = self._grid.next_step
+        return step_failure(self.failed()[0], status, w, h, h, 0.0)
 
     def counted(self) -> dict[str, int]:
         """See `Engine`."""

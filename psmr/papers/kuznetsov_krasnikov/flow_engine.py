@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from psmr.base.errors import PsmrError, SchemeError, SimulationError
 from psmr.dae.system.system import System
+from psmr.integrate.control.time_grid import Piece
 from psmr.integrate.solve.block import Block, make_block
+from psmr.integrate.solve.failure import step_failure
 from psmr.integrate.solve.newton import POLICIES
-from psmr.integrate.solve.status import DONE, SPENT, Status
+from psmr.integrate.solve.status import DONE, SPENT, VANISHED, Status
 from psmr.integrate.tableaux.runge_kutta import EXPLICIT, PAIRS
 from psmr.papers.kuznetsov_krasnikov.adams import empty_history, restart, run_adams
 from psmr.papers.kuznetsov_krasnikov.embedded import first_step, run_runge_kutta
@@ -84,11 +86,12 @@ class Following:
         not among those that its error estimate compares.
     """
 
-    lands = False
+    ends_at_stops = False
 
     def __init__(self, system: System, flow: Flow, parameters: Sequence[Reals], w: Reals) -> None:
         self.blocks = _blocks(system, parameters, w)
         size, self.name = system.n + 1, flow.method
+        self._size = system.n + system.m
         self.adaptive = flow.tolerances is not None
         if self.adaptive and system.limits_move.any():
             name = system.names_x[int(np.argmax(system.limits_move))]
@@ -124,8 +127,8 @@ class Following:
         self.new = np.zeros(size)
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
-        """Start a span at the point in w; return a status."""
-        blocks = self._blocks()
+        """See `Engine`."""
+        blocks, self._end = self._blocks(), end
         begin(blocks, w, self.rules, self.progress)
         self.progress.h[0] = self.rules.longest
         if self.adaptive:
@@ -139,22 +142,24 @@ class Following:
         restart(self.history, self.progress)
         return DONE
 
-    def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
-        """Step until t = end or `rows` is full; return (rows filled, status)."""
-        blocks = self._blocks()
+    def advance(self, most: int, w: Reals) -> tuple[Piece, int]:
+        """See `Engine`."""
+        blocks, end, times, rows = self._blocks(), self._end, np.empty(most), np.empty((most, self._size))
         if self.name == "Adams":
-            return run_adams(blocks, end, w, self.rules, self.progress, self.history, times, rows)
-        return run_runge_kutta(
-            blocks, self.tableau.A, self.tableau.b, self.estimate, 0.2, end, w, self.rules,
-            self.progress, self.stages, self.new, times, rows,
-        )  # fmt: skip
+            filled, status = run_adams(blocks, end, w, self.rules, self.progress, self.history, times, rows)
+        else:
+            filled, status = run_runge_kutta(
+                blocks, self.tableau.A, self.tableau.b, self.estimate, 0.2, end, w, self.rules,
+                self.progress, self.stages, self.new, times, rows,
+            )  # fmt: skip
+        return Piece.of_points(times[:filled], rows[:filled]), int(status)
 
     def _blocks(self) -> NDArray[np.int64]:
         return np.array([self.blocks[WHOLE].address, self.blocks[ALGEBRAIC].address])
 
-    def failed(self) -> tuple[Block, float]:
-        """Return the block in which the last step failed, and that step."""
-        return self.blocks[int(self.progress.counts[FAILED])], float(self.progress.h[0])
+    def failed(self) -> tuple[Block, float | None]:
+        """See `Engine`."""
+        return self.blocks[int(self.progress.counts[FAILED])], None
 
     def forget(self, autonomous: bool) -> None:
         """See `Engine`; a span begins without history anyway."""
@@ -170,7 +175,10 @@ class Following:
         return {"rejected": int(count[REJECTED]), "reversals": int(count[REVERSALS])}
 
     def failure(self, status: int, end: float, w: Reals) -> PsmrError:
-        """Return the error for a run whose steps are spent or have become rounding."""
+        """See `Engine`."""
+        if status not in (SPENT, VANISHED):
+            step = float(self.progress.h[0])
+            return step_failure(self.failed()[0], status, w, step, step, 0.0)
         count, h = self.progress.counts, self.progress.h
         spent = f"{count[ACCEPTED]} steps ({count[REJECTED]} rejected, {count[EVALUATED]} evaluations)"
         where = f"t = {w[-1]:.9g} s of {end:g} s"

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from psmr.base.errors import SimulationError, SingularError
 from psmr.dae.system.system import System
+from psmr.integrate.control.time_grid import NO_STOPS
 from psmr.integrate.run.changes import autonomous
 from psmr.integrate.schemes.multirate import SCHUR
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.solve.algebraic_solve import consistent
-from psmr.integrate.solve.status import DONE, NO_ROOM
-from psmr.integrate.step.time_grid import TimeGrid
+from psmr.integrate.solve.status import DONE, FULL, NO_ROOM
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.pencil.modes.choice import ModeChoice
 from psmr.pencil.modes.search import find
@@ -193,25 +193,21 @@ def _terms(system: System, scheme: Scheme, w: Reals, h: float, timing: tuple[int
 def _timed(system: System, scheme: Scheme, start: Reals, steps: int, repeats: int) -> float:
     """Return processor time in s for a macro step."""
     parameters = [matrix.copy() for matrix in system.parameters]
-    engine: Any = scheme.engine(system, parameters, start.copy(), False)
+    engine = scheme.engine(system, parameters, start.copy(), False)
     h = scheme.step
-    grid = TimeGrid(h * np.arange(steps, dtype=float), np.full(steps, h), steps * h)
-    ends, record = np.arange(steps + 1), np.empty((steps + 1, system.n + system.m))
     best = np.inf
     for _ in range(repeats + 1):  # the first one chooses pivots
-        w = start.copy()
+        w, status = start.copy(), int(FULL)
         engine.forget(autonomous(system, parameters))
-        done = 0
+        engine.begin(float(w[-1]) + steps * h, w, NO_STOPS)
         began = time.process_time()
-        while done < steps:
-            done, status = engine.advance(grid, ends, done, steps, w, record)
+        while status != DONE:
+            piece, status = engine.advance(steps, w)
             if status == NO_ROOM:
                 engine.failed()[0].make_room()
-            elif status != DONE:
-                raise SimulationError(
-                    f"{scheme}: the timed oscillation does not converge at t = {done * h:g} s"
-                )
-        if engine.divided(0, steps).size:
-            raise SimulationError(f"{scheme}: the timed oscillation needs shorter steps than {h:g} s")
+            elif status not in (DONE, FULL):
+                raise SimulationError(f"{scheme}: the timed oscillation does not converge at t = {w[-1]:g} s")
+            if piece.parts.any():
+                raise SimulationError(f"{scheme}: the timed oscillation needs shorter steps than {h:g} s")
         best = min(best, time.process_time() - began)
     return best / steps

@@ -35,7 +35,7 @@ import psmr
 from tests.benchmarks.equal_error.measure import REFERENCE
 from tests.benchmarks.equal_error.records import append, done
 from tests.disturbances import DISTURBANCES, LARGE, Disturbance, system_of, title, values_at
-from tests.internals import AT_START, DONE, FULL, VALID_OF, System, integrate, run_program
+from tests.internals import AT_START, DONE, VALID_OF, System, integrate, run_program
 
 Reals = NDArray[np.float64]
 
@@ -84,22 +84,17 @@ class Trying:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def flow(self, end: float, w: Reals, times: Reals, rows: Reals) -> tuple[int, int]:
-        """See `psmr.integrate.schemes.scheme.FlowEngine`."""
-        filled, status = 0, int(FULL)
-        while status == FULL and filled < len(times):
-            since = float(w[-1]) - self.begin_at
-            apart = min(self.widest, max(CLOSEST, APART * since))
-            if since >= 0.0 and (not self.times or w[-1] >= self.times[-1] + apart):
-                self.times.append(float(w[-1]))
-                self.ends.append(self._try(w, rows.shape[1]))
-            one = slice(filled, filled + 1)
-            taken, status = self.inner.flow(end, w, times[one], rows[one])
-            filled += taken
-        return filled, status
+    def advance(self, most: int, w: Reals) -> Any:
+        """See `psmr.integrate.schemes.scheme.Engine`: a step at a time."""
+        since = float(w[-1]) - self.begin_at
+        apart = min(self.widest, max(CLOSEST, APART * since))
+        if since >= 0.0 and (not self.times or w[-1] >= self.times[-1] + apart):
+            self.times.append(float(w[-1]))
+            self.ends.append(self._try(w, len(self.inner.control.disturbance.reference)))
+        return self.inner.advance(1, w)
 
     def _try(self, w: Reals, size: int) -> Reals:
-        machine = self.inner.inner.ready()
+        machine = self.inner.stepper.ready(w)
         points, found = machine.points.copy(), np.full((len(LENGTHS), size), np.nan)
         for k, h in enumerate(LENGTHS):
             trial = w.copy()

@@ -1,11 +1,11 @@
-"""A scheme whose step is a program, on a system, ready to run."""
+"""The program of a scheme on a system: its blocks of equations, and the machine that runs it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,11 @@ from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.newton import POLICIES
 from psmr.integrate.solve.ramps import Place
 from psmr.integrate.solve.sides import Sides, read_by, sides_of, sides_within
-from psmr.integrate.solve.status import DONE, STALE
-from psmr.integrate.step.loop import advance
 from psmr.integrate.step.machine import (
-    AGE,
     AUTONOMOUS,
     CORRECTIONS,
     DIFFERENCE,
     DIVIDED,
-    DUE,
     FAILED,
     LEAST,
     PARTS,
@@ -44,15 +40,14 @@ from psmr.integrate.step.network_response import (
 from psmr.integrate.step.past import Past, forget, no_past
 from psmr.integrate.step.program import Program
 from psmr.integrate.step.program_table import Encoded, blocks_of, encode
-from psmr.integrate.step.time_grid import TimeGrid
-from psmr.integrate.step.validity import Probe, no_probe
+from psmr.integrate.step.validity import AGE, DUE, Probe, no_probe
 
 Reals = NDArray[np.float64]
 
 Programs = Callable[[float, tuple[float, ...]], Program]
 """The program of a step of h in s, given the distances in s to the accepted points before it."""
 
-_NO_POINTS = np.zeros((0, 0))
+NO_POINTS = np.zeros((0, 0))
 
 
 @dataclass(frozen=True)
@@ -72,8 +67,8 @@ class Choices:
     drifts_from: float = math.inf
 
 
-class ProgramEngine:
-    """See `psmr.integrate.schemes.scheme.Engine`.
+class Stepper:
+    """The program of a scheme on a system: blocks, machine, and the network's response where it has one.
 
     Parameters
     ----------
@@ -107,7 +102,7 @@ class ProgramEngine:
         self.programs, self.every = programs, every
         self._size = system.n + system.m
         program = programs(step, ())
-        steady = programs(step, _uniform(step, program.memory))
+        steady = programs(step, uniform(step, program.memory))
         self.sides = sides_of(system, split)
         places = [("step", "all"), *blocks_of(program), *blocks_of(steady)]
         self.places = {place: k for k, place in enumerate(dict.fromkeys(places))}
@@ -122,14 +117,13 @@ class ProgramEngine:
         self.with_response, self._rounds = rounds > 0, min(rounds, TUNED.trial_rounds)
         self._state, self._measured = np.zeros(DUE + 1, np.int64), np.array([0.0, 0.0, 1.0])
         self._parameters = parameters
-        self._outdated_at: list[float] = []
+        self.outdated_at: list[float] = []
         if self.with_response:
             self._form_response(w)
         self.memory = program.memory
-        self.before: tuple[float, ...] = ()
         self._encoded: dict[tuple[float, tuple[float, ...]], Encoded] = {}
-        part, usual = self._program(step, ()), self._program(step, _uniform(step, self.memory))
-        self.encoded, self.outliving = part, part.outliving
+        part, usual = self._program(step, ()), self._program(step, uniform(step, self.memory))
+        self.encoded = part
         self._depths = np.zeros(max(part.depths.size, usual.depths.size), np.int64)
         for encoded in (part, usual):
             depths = self._depths[: encoded.depths.size]
@@ -150,7 +144,7 @@ class ProgramEngine:
             response=self._response(),
             probe=self._probe(w),
             past=self._past(),
-            within=_NO_POINTS,
+            within=NO_POINTS,
             divided=np.zeros(0, np.int64),
             state=self._state,
             measured=self._measured,
@@ -275,64 +269,32 @@ class ProgramEngine:
                 return True
         return False
 
-    def compiled(self, w: Reals) -> Self:
-        """Compile or load the loop over steps, before the clock of a run begins; return the engine.
-
-        `VariableStep` has a loop of its own and does not need it.
-        """
-        none = np.zeros(1, np.int64)
-        advance(self.machine, 1.0, np.zeros(1), none, 0, 0, w, np.zeros((1, self._size)))
-        return self
-
-    def ready(self) -> Machine:
-        """Return the machine with the addresses of the blocks as they are."""
+    def ready(self, w: Reals) -> Machine:
+        """Return the machine as it is at w, with the addresses of the blocks as they are."""
+        if self._late:
+            self._form_after_event(w)
         self.machine.blocks[:] = [block.address for block in self.blocks.values()]
         return self.machine
 
-    def advance(
-        self, grid: TimeGrid, ends: NDArray[np.int64], first: int, last: int, w: Reals, record: Reals
-    ) -> tuple[int, int]:
-        """Take steps first..last-1; return (number of the step that was not completed or `last`, status)."""
-        if self._late:
-            self._form_after_event(w)
-        self.ready()
-        status = 0
-        if self.machine.divided.size != len(grid.steps):
-            self.machine = self.machine._replace(divided=np.zeros(len(grid.steps), np.int64))
-        while first < last and status == 0:
-            h = float(grid.steps[first])
-            encoded, plain = self._program(h, self.before), self._program(h, ())
-            stop = first + 1
-            if len(self.before) == self.memory and self.before == _uniform(h, self.memory):
-                same = np.flatnonzero(grid.steps[first:last] != h)
-                stop = first + int(same[0]) if same.size else last
-            inner = int(ends[first + 1] - ends[first])
-            within = np.empty((inner, self._size)) if self.every else _NO_POINTS
-            machine = self.machine._replace(
-                code=encoded.code,
-                numbers=encoded.numbers,
-                part_code=plain.code,
-                part_numbers=plain.numbers,
-                within=within,
-            )
-            done, status = advance(machine, h, grid.times, ends, first, stop, w, record)
-            for _ in range(min(done - first, self.memory)):
-                self.before = (h, *(h + back for back in self.before))[: self.memory]
-            first = done
-            if status == STALE:
-                self._outdated_at.append(float(w[-1]))
-                self._form_anew(w, between=True)
-                self.ready()
-                status = DONE
-        return first, int(status)
+    def at(self, h: float, before: tuple[float, ...]) -> Machine:
+        """Return the machine for steps of h in s, `before` being the distances in s to the points before."""
+        encoded, plain = self._program(h, before), self._program(h, ())
+        return self.machine._replace(
+            code=encoded.code, numbers=encoded.numbers, part_code=plain.code, part_numbers=plain.numbers
+        )
 
-    def divided(self, first: int, last: int) -> NDArray[np.intp]:
-        """Return which of the steps first..last-1 were taken in parts."""
-        return first + np.flatnonzero(self.machine.divided[first:last])
+    def note_parts(self, parts: NDArray[np.int64]) -> None:
+        """Let the machine write into `parts` which of the steps of a grid were taken in parts."""
+        self.machine = self.machine._replace(divided=parts)
+
+    def form_response(self, w: Reals) -> None:
+        """Form the network's response anew at w where it no longer holds."""
+        self.outdated_at.append(float(w[-1]))
+        self._form_anew(w, between=True)
 
     def forget(self, autonomous: bool) -> None:
         """Drop history, since w is about to jump; `autonomous` holds from here on."""
-        self.before, self._late = (), self.with_response
+        self._late = self.with_response
         forget(self.machine.past)
         self._state[VALID_OF], self._state[AUTONOMOUS] = -1, int(autonomous)
 
@@ -375,11 +337,11 @@ class ProgramEngine:
             "corrections": int(state[CORRECTIONS]),
             "divided": int(state[DIVIDED]),
             "parts": int(state[PARTS]),
-            "outdated_at": tuple(self._outdated_at),
+            "outdated_at": tuple(self.outdated_at),
         }
 
 
-def _uniform(h: float, memory: int) -> tuple[float, ...]:
+def uniform(h: float, memory: int) -> tuple[float, ...]:
     """Return the distances of the points before a step when the steps before it had the same size."""
     distances: tuple[float, ...] = ()
     for _ in range(memory):
@@ -387,4 +349,4 @@ def _uniform(h: float, memory: int) -> tuple[float, ...]:
     return distances
 
 
-__all__ = ["Choices", "ProgramEngine", "Sides"]
+__all__ = ["Choices", "Sides", "Stepper"]

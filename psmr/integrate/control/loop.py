@@ -1,0 +1,267 @@
+"""The one compiled loop: step after step of any scheme, at a fixed size or as a controller chooses.
+
+It knows no scheme. Without a controller a step that cannot be solved as a whole is taken in parts, each with
+the same program and a shorter h, and what is kept of the step is its end. With one (`Control`) steps are
+tried until the estimated error of one is within the tolerance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psmr.dae.compile.decorators import lean
+from psmr.dae.compile.notice import announced
+from psmr.dae.compile.reference import by_reference
+from psmr.integrate.constants import TUNED
+from psmr.integrate.control.bounds import first_limit
+from psmr.integrate.control.control import ACCEPTED, NEXT, PREVIOUS, REJECTED, TRIED
+from psmr.integrate.control.controller import after_accepted, after_rejected, kept, remembered, within
+from psmr.integrate.control.corners import accepted, first_switch, look_anew
+from psmr.integrate.control.disturbance import SO_FAR, follow_disturbance, size_with
+from psmr.integrate.control.estimate import filtered_estimate, largest_error
+from psmr.integrate.control.solvable import effort_for, longest_solved, unsolved
+from psmr.integrate.solve.records import follow_until
+from psmr.integrate.solve.solver import ALL
+from psmr.integrate.solve.status import (
+    DONE,
+    FULL,
+    NO_ROOM,
+    NOT_AGREED,
+    NOT_SETTLED,
+    SLOW_TO_AGREE,
+    SPENT,
+    STALE,
+    VANISHED,
+)
+from psmr.integrate.solve.vector_kernels import copy
+from psmr.integrate.step.machine import (
+    DIVIDED,
+    EFFORT,
+    LEAST,
+    PARTS,
+    REMEMBER,
+    SHARPER,
+    SOLVING,
+    VALID_OF,
+)
+from psmr.integrate.step.past import forget
+from psmr.integrate.step.program_table import AT_OLDER, AT_OLDEST, AT_ORIGIN, AT_START
+from psmr.integrate.step.run_program import run_program
+from psmr.integrate.step.validity import outdated
+
+
+@lean
+def _go_back(machine, w):  # type: ignore[no-untyped-def]
+    """Make w the point again from which the step was tried."""
+    copy(machine.points[AT_START], w)
+    machine.state[VALID_OF] = -1
+
+
+@lean
+def _in_parts(machine, h, w):  # type: ignore[no-untyped-def]
+    """Take a step that cannot be solved as a whole in parts, as long ones as can be; return a status.
+
+    Where no part leads on, AT_START is the last point that was reached.
+    """
+    points, state = machine.points, machine.state
+    t = points[AT_START, w.size - 1]
+    copy(points[AT_START], points[AT_ORIGIN])
+    part, done = 0.5, 0.0
+    while done < 1.0:
+        w[w.size - 1] = t + done * h
+        copy(w, points[AT_START])
+        state[VALID_OF] = -1
+        status = run_program(machine, machine.part_code, machine.part_numbers, part * h, w)
+        if status == DONE:
+            done += part
+            state[PARTS] += 1
+            if part < 0.5 and np.floor(done / (2.0 * part)) == done / (2.0 * part):
+                part *= 2.0
+            continue
+        copy(points[AT_START], w)
+        part *= 0.5
+        if status == NO_ROOM:
+            copy(points[AT_ORIGIN], points[AT_START])
+            return status
+        if part < TUNED.least_part:
+            machine.measured[LEAST] = 2.0 * part * h
+            return status
+    w[w.size - 1] = t + h
+    copy(points[AT_ORIGIN], points[AT_START])
+    return DONE
+
+
+@lean
+def _fixed_step(machine, k, h, w):  # type: ignore[no-untyped-def]
+    """Take step k, of h in s, from the point in w, in parts if need be; return a status.
+
+    Where it fails w is the last point that was reached, in parts too.
+    """
+    points, state = machine.points, machine.state
+    copy(w, points[AT_START])
+    machine.divided[k] = 0
+    status = run_program(machine, machine.code, machine.numbers, h, w)
+    if status != DONE:
+        _go_back(machine, w)
+        machine.measured[LEAST] = h
+        forget(machine.past)
+        if status not in (NO_ROOM, NOT_AGREED, SLOW_TO_AGREE, NOT_SETTLED) and state[SOLVING] != 0:
+            status = _in_parts(machine, h, w)
+            machine.divided[k] = 1
+        if status != DONE:
+            _go_back(machine, w)
+            return status
+        forget(machine.past)
+        state[DIVIDED] += 1
+    if state[REMEMBER] != 0:
+        copy(points[AT_OLDER], points[AT_OLDEST])
+        copy(points[AT_START], points[AT_OLDER])
+    return DONE
+
+
+@lean
+def _next_stop(machine, control, t):  # type: ignore[no-untyped-def]
+    """Return the first time in s after t at which a step ends: a stop, or the end of the span.
+
+    What follows a course follows the lines that hold before it.
+    """
+    stops, passed = control.stops, control.passed
+    while stops[passed[0]] <= t:
+        passed[0] += 1
+    stop = stops[passed[0]]
+    follow_until(machine.blocks[0], stop)
+    return stop
+
+
+@lean
+def _first_corner(machine, control, corners, point, h, w):  # type: ignore[no-untyped-def]
+    """Return at which part of the step it should end for a limit or a corner before a point of it, or 1.
+
+    The point is in w, and was solved last.
+    """
+    reach = corners.parts[point]
+    tolerance = control.tolerance * control.disturbance.size[SO_FAR]
+    part = first_limit(machine, control, corners, point, tolerance, reach * h, w)
+    part = reach * part if part < 1.0 - TUNED.negligible else 1.0
+    return min(part, first_switch(machine, corners, point, tolerance, h, w))
+
+
+@lean
+def _attempt(machine, control, corners, looks, h, w):  # type: ignore[no-untyped-def]
+    """Try a step of h in s from the point in w; return (status, at which part of it it should end).
+
+    Where it `looks` for corners, it is broken off behind the first stage that shows one that ends it: the
+    stages behind it would be solved in vain.
+    """
+    code, halts, at = machine.code, control.halts, 0
+    look_anew(corners)
+    for k in range(halts.shape[0]):
+        status = run_program(machine, code[at : halts[k, 0]], machine.numbers, h, w)
+        if status != DONE:
+            return status, 1.0
+        at = halts[k, 0]
+        if looks:
+            part = _first_corner(machine, control, corners, halts[k, 1], h, w)
+            if part < 1.0:
+                return DONE, part
+    return DONE, 1.0
+
+
+@lean
+def _controlled_step(machine, control, corners, w):  # type: ignore[no-untyped-def]
+    """Try steps from the point in w until one is accepted, no further than the next stop; return a status."""
+    points, steps, counts, order = machine.points, control.steps, control.counts, control.order
+    disturbance, block = control.disturbance, machine.blocks[0]
+    refused, located, before = False, 0, 0.0
+    while True:
+        if counts[ACCEPTED] + counts[REJECTED] >= control.most:
+            return SPENT
+        t = w[w.size - 1]
+        stop = _next_stop(machine, control, t)
+        h, last = within(t, min(steps[NEXT], control.longest), stop)
+        steps[TRIED] = h
+        if not t + h > t:
+            return VANISHED
+        copy(w, points[AT_START])
+        machine.state[EFFORT] = effort_for(control.solvable)
+        machine.measured[SHARPER] = disturbance.size[SO_FAR]
+        status, part = _attempt(machine, control, corners, located < TUNED.most_setbacks, h, w)
+        machine.state[EFFORT] = ALL
+        if part < 1.0 and t + part * h > t:  # taken again, to the corner
+            _go_back(machine, w)
+            before, located = max(h, before), located + 1
+            steps[NEXT] = part * h
+            continue
+        error, size = np.inf, 1.0
+        if status == DONE:
+            size = size_with(disturbance, w)
+            filtered_estimate(block, machine.rates, control.difference, h, w)
+            error = largest_error(block, w, control.tolerance * size)
+        if error <= 1.0:
+            if last:
+                w[w.size - 1] = stop
+            accepted(corners, located > 0)
+            follow_disturbance(disturbance, size, h, w)
+            counts[ACCEPTED] += 1
+            wanted = after_accepted(order, h, error, steps[PREVIOUS], refused)
+            longest = longest_solved(control.solvable)
+            if located > 0:  # behind a limit: the step that was broken off there, or what the error asks for
+                steps[NEXT] = before if error < 1.0 else wanted
+            else:
+                steps[NEXT] = min(kept(wanted, h, last, steps[NEXT]), longest)
+            steps[PREVIOUS] = remembered(error, steps[PREVIOUS])
+            for k in range(control.outliving.shape[0]):
+                copy(points[control.outliving[k, 0]], points[control.outliving[k, 1]])
+            return DONE
+        _go_back(machine, w)
+        if status == NO_ROOM:
+            return status
+        counts[REJECTED] += 1
+        refused = True
+        steps[NEXT] = after_rejected(order, h, error)
+        if status != DONE:
+            unsolved(control.solvable, h)
+        if status != DONE and not t + 1e-3 * steps[NEXT] > t:
+            return status
+
+
+@lean
+def _steps(machine, control, corners, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
+    """See `advance`; what a scheme has no use for is not compiled for it."""
+    for k in range(first, last):
+        if control is None:
+            w[w.size - 1] = times[k]
+            status = _fixed_step(machine, k, h, w)
+        else:
+            status = _controlled_step(machine, control, corners, w)
+        if status != DONE:
+            return k, status
+        for i in range(ends[k + 1] - ends[k] - 1):
+            copy(machine.within[i], record[ends[k] + 1 + i])
+        copy(w, record[ends[k + 1]])
+        if control is None:
+            if outdated(machine, w):
+                return k + 1, STALE
+        else:
+            times[k + 1] = w[w.size - 1]
+            if not times[k + 1] < control.stops[control.stops.size - 1]:
+                return k + 1, DONE
+    return last, DONE if control is None else FULL
+
+
+@announced("the integrator", 3)
+@lean
+def advance(machine, control, h, times, ends, first, last, w, record):  # type: ignore[no-untyped-def]
+    """Take steps first..last-1; row ends[k + 1] of `record` takes the end of step k, times[k] is its start.
+
+    Without a controller (None) each step has h in s and its time; with one both are found, and the end of
+    step k is times[k + 1]. The rows between ends[k] and ends[k + 1] take the points within a step. Returns
+    (number of the step that was not completed, or behind the last one, status); where a step fails w is the
+    last point that was reached. With `STALE` the step before that number was completed, and the network's
+    response does not hold after it; with `FULL` the span goes on.
+    """
+    machine = by_reference(machine)
+    if control is None:
+        return _steps(machine, None, None, h, times, ends, first, last, w, record)
+    chosen = by_reference(control)
+    return _steps(machine, chosen, by_reference(control.corners), h, times, ends, first, last, w, record)
