@@ -81,7 +81,7 @@ psmr.files.psse.entries: as_load entries
 psmr.files.psse.joined: join
 psmr.files.psse.load_layout: KINDS RECORDS
 psmr.files.psse.raw_layout: sections
-psmr.files.psse.rawx: _SECTIONS
+psmr.files.psse.rawx: SECTIONS
 psmr.files.psse.record: PsseRecord split
 psmr.files.psse.sections: read_sections
 psmr.files.read: CaseFile
@@ -144,7 +144,7 @@ psmr.network.powerflow.adjustment: adjusted shunt_positions
 psmr.network.powerflow.load_power: LoadPower
 psmr.network.powerflow.power_balance: Balance jacobian>power_flow_jacobian
 psmr.network.powerflow.powerflow: PowerFlow power_flow
-psmr.network.powerflow.reactive_limits: _phi
+psmr.network.powerflow.reactive_limits: limit_residual
 psmr.network.powerflow.stored_solution: keeps_limits
 psmr.network.start.conversion: LoadShares convert_loads load_shares
 psmr.network.start.initialise: check_residual polish
@@ -192,7 +192,7 @@ psmr.study.output.files: check_writable write_text
 psmr.study.output.tables: csv_table
 psmr.study.record.dense: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
-psmr.study.record.reintegrate: judged_error reintegrate_module
+psmr.study.record.reintegrate: judged_error
 psmr.study.record.samples: sampled
 psmr.study.run.serialise: Decoder Encoder
 psmr.study.run.size: size_module
@@ -207,12 +207,12 @@ psmr.study.warmup: warmup_module
 psmr.viewer.job: Job
 psmr.viewer.workbench: Workbench
 psmr.sweep.axes: Base
-psmr.sweep.axes.listed: _event
-psmr.sweep.dask_cluster: _check_versions dask_cluster_module
+psmr.sweep.axes.listed: event_of
+psmr.sweep.dask_cluster: check_versions dask_cluster_module
 psmr.sweep.dispatch: dispatch_module
 psmr.sweep.kernel_parcel: packed unpacked
 psmr.sweep.measures: Column
-psmr.sweep.measures.clearing: _settled
+psmr.sweep.measures.clearing: settled_border
 psmr.sweep.measures.measure: Start
 psmr.sweep.point_runner: PointRunner point_runner_module
 psmr.sweep.store: read_rows store_module

@@ -188,3 +188,4 @@ def test_every_name_that_is_listed_is_there_and_needed():
     assert sorted(set(internals.PLACES) - used) == []
     for module, name in internals.PLACES.values():
         assert not name or hasattr(import_module(module), name), f"{module} has no {name}"
+        assert not name.startswith("_"), f"{module}.{name} is private; a name that tests need is not"

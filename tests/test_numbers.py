@@ -11,7 +11,7 @@ import pytest
 import psmr
 from psmr.cli import main
 from psmr.errors import CaseError, EventError, InputError, StudyError
-from tests.internals import _event, real_in, whole_in
+from tests.internals import event_of, real_in, whole_in
 
 CASES = Path(__file__).parents[1] / "cases"
 ARABIC, WIDE = "\u0661\u0662", "\uff11"  # 12, and a 1 of full width
@@ -61,7 +61,7 @@ def test_texts_and_tables_of_studies(tmp_path, digit):
     with pytest.raises(EventError, match=rf"a.csv:3: p = '{digit}': must be a number"):
         psmr.TimeSeries(tmp_path / "a.csv", "p", "load5.p")
     with pytest.raises(StudyError, match=rf"a.csv:2: start = '{digit}': must be a finite number"):
-        _event("a.csv:2", {"type": "fault", "bus": "5", "start": digit, "clear": "1.1"})
+        event_of("a.csv:2", {"type": "fault", "bus": "5", "start": digit, "clear": "1.1"})
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def dask_cluster(scheduler: Any, runner: PointRunner) -> Iterator[Workers]:
     address, name = client.scheduler.address, f"psmr-sweep-{uuid.uuid4().hex[:12]}"
     try:
         count = _counter(client)
-        _check_versions(client, _versions())
+        check_versions(client, _versions())
         # Dask brings it to each worker once, also to those that come later.
         client.register_plugin(_SweepPlugin(runner), name=name)
         executor = client.get_executor(pure=False)
@@ -156,7 +156,7 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _check_versions(client: Any, own: Mapping[str, str]) -> None:
+def check_versions(client: Any, own: Mapping[str, str]) -> None:
     """Refuse workers that cannot understand this process, and warn of those whose digits may differ."""
     try:
         workers: Mapping[str, Mapping[str, str]] = client.run(_versions)

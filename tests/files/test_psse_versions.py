@@ -9,7 +9,7 @@ import pytest
 from psmr import read_case
 from psmr.errors import CaseError, PsmrWarning
 from tests.files.raw import raw_text
-from tests.internals import _SECTIONS, power_flow, read_sections, sections
+from tests.internals import SECTIONS, power_flow, read_sections, sections
 
 HEADS = {
     23: "0  100.0",
@@ -104,7 +104,7 @@ def as_rawx(raw, version=35):
             "data": [0, 100.0, version, 0, 1, 50.0, raw.title],
         }
     }
-    for name, (section, others) in _SECTIONS.items():
+    for name, (section, others) in SECTIONS.items():
         back = {raw_name: rawx_name for rawx_name, raw_name in others.items()}
         rows = []
         for records in raw.records[section]:

@@ -155,29 +155,29 @@ class Client:
 
 def test_a_worker_without_psmr_is_said_before_a_run():
     pytest.importorskip("distributed")
-    from tests.internals import _check_versions
+    from tests.internals import check_versions
 
     client = Client(Exception("ModuleNotFoundError(No module named 'psmr')"))  # as Dask does
     with pytest.raises(
         StudyError, match=r"tcp://host:8786: a worker cannot say its versions .*psmr.* nothing was run"
     ):
-        _check_versions(client, {})
+        check_versions(client, {})
 
 
 def test_workers_of_other_versions_are_said_before_a_run():
     pytest.importorskip("distributed")
-    from tests.internals import _check_versions
+    from tests.internals import check_versions
 
     here = {"python": "3.11.7", "psmr": "0.1", "numpy": "2.4.6"}
-    _check_versions(Client(here), here)
+    check_versions(Client(here), here)
     with pytest.raises(StudyError, match=r"psmr 0.0 on a, 0.1 here; install the same .* nothing was run"):
-        _check_versions(Client(here | {"psmr": "0.0"}), here)
+        check_versions(Client(here | {"psmr": "0.0"}), here)
     with pytest.raises(StudyError, match=r"python 3.12.1 on a"):
-        _check_versions(Client(here | {"python": "3.12.1"}), here)
+        check_versions(Client(here | {"python": "3.12.1"}), here)
     with pytest.raises(StudyError, match=r"numpy none on a"):
-        _check_versions(Client({k: v for k, v in here.items() if k != "numpy"}), here)
+        check_versions(Client({k: v for k, v in here.items() if k != "numpy"}), here)
     with pytest.warns(psmr.errors.PsmrWarning, match=r"numpy 2.4.1 on a, 2.4.6 here; rows may differ"):
-        _check_versions(Client(here | {"numpy": "2.4.1"}), here)
+        check_versions(Client(here | {"numpy": "2.4.1"}), here)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from psmr.files.text import TOO_DEEP, TOO_LONG, decoded, deepest, longest
 VERSIONS = (35, 36)
 
 # RAWX's name of a section, its name in RAW files, and the names of fields that differ.
-_SECTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+SECTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "bus": ("bus", {"ibus": "I"}),
     "load": ("load", {"ibus": "I", "loadid": "ID", "stat": "STATUS"}),
     "fixshunt": ("fixed shunt", {"ibus": "I", "shntid": "ID", "stat": "STATUS"}),
@@ -55,14 +55,14 @@ def read_rawx(path: str | Path) -> tuple[PsseRecord, str, int, dict[str, tuple[t
     version = head.one_of("REV", VERSIONS)
     layout = fields(version)
     found: dict[str, tuple[tuple[PsseRecord, ...], ...]] = {}
-    for name, (section, others) in _SECTIONS.items():
+    for name, (section, others) in SECTIONS.items():
         if name in network:
             rows = _rows(path, text, name, network[name], others)
             found[section] = tuple(_records(path, section, layout, line, row) for line, row in rows)
     if "impcor" in network:
         rows = _rows(path, text, "impcor", network["impcor"], {})
         found["impedance correction"] = tuple(_corrections(path, rows))
-    for _, (section, _) in _SECTIONS.items():
+    for _, (section, _) in SECTIONS.items():
         found.setdefault(section, ())
     return head, title, version, found
 

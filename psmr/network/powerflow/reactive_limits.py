@@ -95,7 +95,7 @@ def _complementary(
     def residual(v: Reals, angle: Reals) -> tuple[Reals, Reals, Reals]:
         s = demand(balance, v, angle)
         reactive = s.imag - balance.q
-        phi, by_q, by_w = _phi(balance, limited, reactive[limited], v[limited], mu)
+        phi, by_q, by_w = limit_residual(balance, limited, reactive[limited], v[limited], mu)
         part = reactive[free_v]
         part[rows] = phi
         return np.concatenate([(s.real - balance.p)[free_angle], part]), by_q, by_w
@@ -141,7 +141,7 @@ def _complementary(
     return v, angle, iterations, False
 
 
-def _phi(balance: Balance, at: Places, q: Reals, v: Reals, mu: float) -> tuple[Reals, Reals, Reals]:
+def limit_residual(balance: Balance, at: Places, q: Reals, v: Reals, mu: float) -> tuple[Reals, Reals, Reals]:
     """Return the residual of each limited bus and its derivatives with respect to q and to v."""
     low, high = balance.q_low[at], balance.q_high[at]
     w = SCALE * (v - balance.v_set[at])

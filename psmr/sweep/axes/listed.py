@@ -59,7 +59,7 @@ class ListedEvents:
         for number, row in rows:
             where = f"{self.file}:{number}"
             name = row.pop("run", None) or next(free)
-            event = _event(where, row)
+            event = event_of(where, row)
             places[id(event)] = where
             runs.setdefault(name, []).append(event)
         for events in runs.values():
@@ -127,7 +127,8 @@ def _check_head(file: str, head: list[str]) -> None:
         )
 
 
-def _event(where: str, row: Mapping[str, str]) -> Event:
+def event_of(where: str, row: Mapping[str, str]) -> Event:
+    """Return the event of a row of the list, whose cells are texts; `where` is its place for messages."""
     kind = row.get("type", "")
     if kind not in EVENTS:
         raise StudyError(f"{where}: type = {shown(kind)}{nearest(kind, EVENTS)}; known: {', '.join(EVENTS)}")
