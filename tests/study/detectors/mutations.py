@@ -9,8 +9,10 @@ tolerance for rounding: a thousandfold, and zero). From the root of the reposito
 from __future__ import annotations
 
 import ast
+import compileall
 import contextlib
 import os
+import py_compile
 import shutil
 import subprocess
 import sys
@@ -99,6 +101,8 @@ def copied(folder: Path) -> None:
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, folder / name)
+    # By the hash of a source: one that is changed within a second must not be taken for the one before.
+    compileall.compile_dir(folder, quiet=1, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
 
 
 # What no mutation changes is loaded once; each run of tests is a child of that process.
@@ -113,7 +117,8 @@ for line in sys.stdin:
     if not child:
         signal.alarm(600)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os._exit(pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", line.strip()]))
+        plain = ["--assert=plain", "-p", "no:hypothesispytest", "-p", "no:cacheprovider"]
+        os._exit(pytest.main(["-x", "-q", "-n", "0", *plain, line.strip()]))
     print(os.waitpid(child, 0)[1], flush=True)
 """
 
@@ -121,7 +126,7 @@ for line in sys.stdin:
 @contextlib.contextmanager
 def test_runner(folder: Path) -> Iterator[Callable[[str], bool]]:
     """Yield what says whether some tests of a copy of the repository pass."""
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
     command = [sys.executable, "-c", SERVER]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=folder, env=environment, stdin=pipe, stdout=pipe, text=True) as server:
