@@ -192,7 +192,7 @@ psmr.study.output.files: check_writable write_text
 psmr.study.output.tables: csv_table
 psmr.study.record.dense: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
-psmr.study.record.reintegrate: judged_error
+psmr.study.record.reintegrate: judged_error reintegrate_module
 psmr.study.record.samples: sampled
 psmr.study.run.serialise: Decoder Encoder
 psmr.study.run.size: size_module

@@ -1,4 +1,4 @@
-"""Are the verdicts on runs right? Random lists of events, judged by an oracle; a table, and each wrong one.
+"""Are the verdicts on runs right? Random lists of events, judged by an oracle; each wrong one, and a table.
 
 Run ``python -m tests.verdicts`` from the repository's root. A fine run of each list is judged by
 an oracle that shares no code with the detectors (oracle.py). Its verdict must be that of its own outcome, and
@@ -60,11 +60,16 @@ def main() -> int:
     with ProcessPoolExecutor(asked.jobs) as pool:
         for k, results in enumerate(pool.map(compared, chosen, chunksize=4), 1):
             found += results
+            for result in filter(_is_bad, results):
+                print(result, flush=True)
             if k % 20 == 0 or k == len(chosen):
                 print(f"{k} of {len(chosen)} lists, {time.perf_counter() - began:.0f} s", file=sys.stderr)
-    bad = [result for result in found if result.kind in (WRONG, UNSAID, ALARM)]
-    print(table(found), *bad, sep="\n")
-    return int(bool(bad))
+    print(table(found))
+    return int(any(map(_is_bad, found)))
+
+
+def _is_bad(result: Result) -> bool:
+    return result.kind in (WRONG, UNSAID, ALARM)
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ class GlobalError:
         Error there, in pu (of a system without buses in the unit of the variable).
     change
         Largest change of any voltage, or of any speed, from the start of the run; alike.
-    tolerance
-        Of the run from which it is the difference.
+    reference
+        Scheme of the run from which it is the difference.
     scheme
         That of the run itself.
     bound
@@ -42,7 +42,7 @@ class GlobalError:
     t: float
     value: float
     change: float
-    tolerance: float
+    reference: Scheme
     scheme: Scheme
     bound: bool = False
 
@@ -72,11 +72,17 @@ class GlobalError:
                     return f"Take {field.name} = {value:g}{'' if scheme.follows_error else ' s'}."
         return "Take smaller steps."
 
+    @property
+    def _by(self) -> str:
+        if self.reference.follows_error:
+            return f"tolerance {self.reference.tolerance:g}"
+        return f"{self.reference.step_name} = {self.reference.step:g} s"
+
     def __str__(self) -> str:
         if not self.signal:
             return "the run has no point at which its error could be estimated"
         most = "at most " if self.bound else ""
         return (
             f"estimated error {most}{100.0 * self.part:.2g} % of {self.largest_change} ({self.where}, "
-            f"{self.size} at t = {self.t:.4g} s), by a run at tolerance {self.tolerance:g}"
+            f"{self.size} at t = {self.t:.4g} s), against a run with {self._by}"
         )

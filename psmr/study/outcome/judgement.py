@@ -145,8 +145,8 @@ def _on_error(error: GlobalError | str | None, limit: float) -> list[str]:
         return []
     return [
         f"The {error.where} is off by an estimated {error.size} at t = {error.t:.4g} s, "
-        f"{100.0 * error.part:.2g} % of {error.largest_change} (limit {100.0 * limit:g} %, for an estimate a "
-        f"tenth less). {error.remedy(limit)}"
+        f"{100.0 * error.part:.2g} % of {error.largest_change} (limit {100.0 * limit:g} %, for an estimate "
+        f"{100.0 * MARGIN * limit:g} %). {error.remedy(limit)}"
     ]
 
 

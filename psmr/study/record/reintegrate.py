@@ -9,9 +9,11 @@ It ends a step at each sample of the first run (`psmr.study.record.samples`), so
 interpolated, and keeps none of its other points.
 
 To judge a run a coarse reference mostly does: where a run differs from one at a tolerance of a tenth of the
-limit by less than half the limit, both are within the limit but for an error that both have in common. It is
-of another method than the run, since stops may lead it to the same steps. Only otherwise the better one is
-made.
+limit by less than half the limit, both are within the limit but for an error that both have in common. For a
+run that follows a tolerance it is of another method, since stops may lead it to the same steps. Only
+otherwise a better one is made. Where error control takes too long beside fixed steps, as where these pass
+over a ripple, the second run has half the step of the first one: the error is their difference, over 1 - 2^-p
+with the order p.
 
 Behind the loss of synchronism values are not compared: swings pass ever faster, and what is judged is when it
 was lost. What the estimate does not have: the error of the instants at which devices acted by themselves,
@@ -20,17 +22,23 @@ which both runs share, and what lies between the samples.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import contextlib
+import math
+import time
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.base.errors import InputError
+from psmr.base.errors import InputError, SimulationError
 from psmr.integrate.run.integrate import integrate
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.variable_step import AUTO, VariableStep
 from psmr.study.detectors.detection import Detection
 from psmr.study.outcome.global_error import GlobalError
 from psmr.study.record.recorded import Recorded
+from psmr.study.record.sampled import Sampled
 from psmr.study.record.samples import Samples, quantities, sampled
 
 Reals = NDArray[np.float64]
@@ -38,8 +46,11 @@ Reals = NDArray[np.float64]
 FINER = 10.0
 """How much smaller the tolerance of the second run is than that of the first one."""
 
-COARSE, FINE = 0.1, 1e-3
-"""Tolerances of the second run in parts of the limit: to judge by, and to estimate the error."""
+COARSE, JUDGED, FINE = 0.1, 1e-2, 1e-3
+"""Tolerances of the second run in parts of the limit.
+
+To judge by, where the difference is small and where it is not, and to estimate the error.
+"""
 
 CLEAR = 0.5
 """Part of the limit up to which a coarse reference decides."""
@@ -50,10 +61,11 @@ LEAST_CHANGE = 1e-4
 Less has no meaning in a study, and at rest nothing changes at all.
 """
 
-MOST_STEPS = 50
-"""Steps of the second run for one of the first, beyond which it is given up; at least `SHORT` of them."""
+LONG, MOST = 1.0, 3.0
+"""Time in s, and in parts of that of the run, after which a reference to judge fixed steps by is given up.
 
-SHORT = 20_000
+Where a ripple is aliased on purpose, error control costs many times the run.
+"""
 
 LEAST_TOLERANCE = VariableStep(1e-6).least_tolerance
 """The least tolerance of the second run."""
@@ -68,13 +80,25 @@ def judged_error(run: Recorded) -> GlobalError:
         As `estimated_error`.
     """
     limit, scheme = run.criteria.error, run.scheme
-    coarse = COARSE * limit
-    if not scheme.follows_error or scheme.tolerance < 0.5 * coarse:
-        own = getattr(scheme, "name", "")
-        found = difference(run, coarse, "ESDIRK32" if own == "ESDIRK43" else "ESDIRK43")
+    if scheme.follows_error:
+        if scheme.tolerance >= 0.5 * COARSE * limit:
+            return run.estimated_error
+        other = "ESDIRK32" if "ESDIRK43" in str(scheme) else "ESDIRK43"
+        with contextlib.suppress(SimulationError):
+            found = difference(run, _reference(COARSE * limit, other))
+            if found.part <= CLEAR * limit:
+                return replace(found, bound=True)
+        return run.estimated_error
+    most = max(LONG, MOST * run.stats.counters.seconds)
+    try:
+        found = difference(run, _reference(COARSE * limit), most)
         if found.part <= CLEAR * limit:
             return replace(found, bound=True)
-    return run.estimated_error
+        return difference(run, _reference(JUDGED * limit), most)
+    except SimulationError:
+        if scheme.chooses_steps:
+            raise
+        return difference(run, scheme.with_step(0.5 * scheme.step))
 
 
 def estimated_error(run: Recorded) -> GlobalError:
@@ -89,69 +113,123 @@ def estimated_error(run: Recorded) -> GlobalError:
     """
     scheme = run.scheme
     if not scheme.follows_error:
-        return difference(run, FINE * run.criteria.error)
+        return difference(run, _reference(FINE * run.criteria.error))
     if scheme.tolerance < 2.0 * LEAST_TOLERANCE:
         raise InputError(
             f"tolerance = {scheme.tolerance:g}: the error is estimated from a run at a smaller one, and the "
             f"least is {LEAST_TOLERANCE:.2g}"
         )
-    return difference(run, scheme.tolerance / FINER)
+    return difference(run, _reference(scheme.tolerance / FINER))
 
 
-def difference(run: Recorded, tolerance: float, method: str = AUTO) -> GlobalError:
-    """Return the largest difference of a run from one by `VariableStep`; see the module."""
+def _reference(tolerance: float, method: str = AUTO) -> VariableStep:
+    """Return error control at a tolerance, or at the least there is."""
+    return VariableStep(max(tolerance, LEAST_TOLERANCE), method)
+
+
+def difference(run: Recorded, reference: Scheme, most: float = math.inf) -> GlobalError:
+    """Return the largest difference of a run from one by a reference; see the module.
+
+    Parameters
+    ----------
+    reference
+        Error control; or the scheme of the run with half its step, whose difference is the error but for a
+        factor that follows from the order.
+    most
+        Time in s after which the second run is given up.
+
+    Raises
+    ------
+    InputError
+        For a run that has no system.
+    SimulationError
+        When the second run fails, or takes too long.
+    """
     if run.system is None:
         raise InputError("the error is estimated by a second run of its system, which this run does not have")
-    tolerance = max(tolerance, LEAST_TOLERANCE)
     lost, end = run.outcome.out_of_step, float(run.t[-1])
     end = end if lost is None else min(lost.t, end)
     mine = sampled(run)
     rows = mine.t <= end
     times = mine.t[rows]
     if not times.size:
-        return GlobalError(0.0, "", "", end, 0.0, 0.0, tolerance, run.scheme)
+        return GlobalError(0.0, "", "", end, 0.0, 0.0, reference, run.scheme)
     changes = tuple(change for change in run.changes if change.t < end)
-    samples = Samples(run.system, times)
+    samples, deadline = Samples(run.system, times), Deadline(most)
     integrate(
         run.system,
-        VariableStep(tolerance, method, most_steps=max(SHORT, MOST_STEPS * run.stats.counters.steps)),
+        reference,
         end,
         changes,
         start=run.ends[0],
-        followers=[Detection(run.system, changes, [samples])],
+        followers=[Detection(run.system, changes, [samples]), deadline],
         keep=False,
-        stops=times,
+        stops=times if reference.chooses_steps else None,
     )
+    if deadline.passed:
+        raise SimulationError(f"a second run, {reference}, takes more than {most:.2g} s")
     theirs = samples.result()
     same = np.isin(times, theirs.t)
-    return _largest(run, times[same], mine.values[rows][same], theirs.values, theirs.first, tolerance)
+    found = _largest(run, times[same], mine.values[rows][same], theirs)
+    factor = 1.0 if reference.follows_error else 1.0 / (1.0 - 0.5**reference.order)
+    return GlobalError(
+        part=factor * found.part,
+        what=found.what,
+        signal=found.signal,
+        t=found.t,
+        value=factor * found.value,
+        change=found.change,
+        reference=reference,
+        scheme=run.scheme,
+    )
 
 
-def _largest(
-    run: Recorded, t: Reals, mine: Reals, theirs: Reals, first: Reals, tolerance: float
-) -> GlobalError:
+@dataclass(frozen=True)
+class Largest:
+    """The largest difference of some samples; see `GlobalError`."""
+
+    part: float
+    what: str
+    signal: str
+    t: float
+    value: float
+    change: float
+
+
+def _largest(run: Recorded, t: Reals, mine: Reals, theirs: Sampled) -> Largest:
     """Return the largest difference of (S, q) samples, in parts of the largest change of what is like it."""
     assert run.system is not None
-    worst: GlobalError | None = None
+    found = []
     for quantity in quantities(run.system):
-        own = slice(quantity.columns.start, quantity.columns.stop)
-        off = np.nan_to_num(np.abs(mine[:, own] - theirs[:, own]))
+        own, values = quantity.columns, theirs.values[:, quantity.columns]
+        off = np.nan_to_num(np.abs(mine[:, own] - values))
         if not off.size:
             continue
-        least = LEAST_CHANGE * max(1.0, float(np.abs(first[own]).max()))
-        change = max(least, float(np.nan_to_num(np.abs(theirs[:, own] - first[own])).max()))
+        first = theirs.first[own]
+        least = LEAST_CHANGE * max(1.0, float(np.abs(first).max()))
+        change = max(least, float(np.nan_to_num(np.abs(values - first)).max()))
         row, column = np.unravel_index(int(off.argmax()), off.shape)
-        value = float(off[row, column])
-        if worst is None or value / change > worst.part:
-            worst = GlobalError(
-                part=value / change,
-                what=quantity.what,
-                signal=quantity.names[column],
-                t=float(t[row]),
-                value=value,
-                change=change,
-                tolerance=tolerance,
-                scheme=run.scheme,
-            )
-    assert worst is not None
-    return worst
+        value, name = float(off[row, column]), quantity.names[column]
+        found.append(Largest(value / change, quantity.what, name, float(t[row]), value, change))
+    return max(found, key=lambda largest: largest.part)
+
+
+class Deadline:
+    """Ends an integration that takes too long; see `psmr.integrate.run.trajectory.Follower`."""
+
+    ends = True
+
+    def __init__(self, most: float) -> None:
+        self._until, self.passed = time.perf_counter() + most, False
+
+    def begin(self, t: float) -> None:
+        """Take note of nothing."""
+
+    def change(self, change: Change) -> bool:
+        """Take note of nothing."""
+        return False
+
+    def points(self, t: Reals, points: Reals) -> int | None:
+        """Return the first of the points once the time is over."""
+        self.passed = self.passed or time.perf_counter() > self._until
+        return 0 if self.passed and len(t) else None

@@ -119,7 +119,10 @@ class Samples:
             values = self._of(points, rows)
             if self._network:
                 values[:, ~self._counted] = np.nan
-            self._t.append(points.t[rows])
+            t = points.t[rows]
+            self._t.append(
+                t if self._times is None else self._times[np.searchsorted(self._times, t - TIME_ROUNDING)]
+            )
             self._values.append(values)
 
     def findings(self) -> tuple[Finding, ...]:
@@ -135,7 +138,10 @@ class Samples:
     def _rows(self, t: Reals) -> NDArray[np.intp]:
         """Return which of (K,) times in s are samples."""
         if self._times is not None:
-            return np.flatnonzero(np.isin(t, self._times) & (t > self._began + TIME_ROUNDING))
+            place = np.searchsorted(self._times, t - TIME_ROUNDING)
+            nearest = self._times[np.minimum(place, len(self._times) - 1)]
+            same = np.abs(nearest - t) <= TIME_ROUNDING
+            return np.flatnonzero(same & (t > self._began + TIME_ROUNDING))
         found, k = [], int(np.searchsorted(t, self._began + TIME_ROUNDING, "right"))
         while k < len(t):
             if t[k] >= self._due - TIME_ROUNDING:
