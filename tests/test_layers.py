@@ -189,3 +189,17 @@ def test_every_name_that_is_listed_is_there_and_needed():
     for module, name in internals.PLACES.values():
         assert not name or hasattr(import_module(module), name), f"{module} has no {name}"
         assert not name.startswith("_"), f"{module}.{name} is private; a name that tests need is not"
+
+
+def test_every_figure_that_a_result_asks_for_by_name_is_there():
+    asked = {
+        node.args[0].value
+        for file in (ROOT / "psmr").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "draw"
+        if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
+    }
+    assert len(asked) > 8
+    for name in asked:
+        module, _, function = name.rpartition(".")
+        assert callable(getattr(import_module(f"psmr.figures.{module}"), function)), name
