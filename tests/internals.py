@@ -153,6 +153,7 @@ psmr.network.start.wiring: plant_devices
 psmr.network.synthetic.chain: chain
 psmr.network.synthetic.typical: typical_module
 psmr.network.synthetic.typical_plant: TypicalPlant
+psmr.network.topology.network: voltage_places
 psmr.papers.kuznetsov_krasnikov.arc_length: ONE_STEP
 psmr.papers.kuznetsov_krasnikov.systems: EPSILON boundary_layer
 psmr.papers.shi_rojas.amplification: BASES NODES amplification>smes_amplification
@@ -194,6 +195,7 @@ psmr.study.record.dense: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
 psmr.study.record.reintegrate: judged_error reintegrate_module
 psmr.study.record.samples: sampled
+psmr.study.run.constant_power: constant_power_at_low_voltage
 psmr.study.run.serialise: Decoder Encoder
 psmr.study.run.size: size_module
 psmr.study.tuning.candidates: candidates_module

@@ -246,7 +246,11 @@ PARAMETERS = {
 }
 
 # Limiters by their number in the equations, and the side that no input reaches.
-UNREACHED = {models.GridFormingConverter: {0: "below"}, **psse_library.UNREACHED}
+UNREACHED = {
+    models.ZipLoad: {0: "second"},
+    models.GridFormingConverter: {0: "below"},
+    **psse_library.UNREACHED,
+}
 
 # Time constants that are zero in the algebraic forms, with the leads that belong to them.
 ZERO = {

@@ -42,13 +42,49 @@ def test_exponential_load_is_an_impedance_below_v_min(v):
 
 
 @pytest.mark.parametrize(("exponent", "part"), [(2, "z"), (1, "i"), (0, "p")])
-@pytest.mark.parametrize("v", [0.4, 0.95])
+@pytest.mark.parametrize("v", [0.71, 0.95])
 def test_exponents_0_1_2_are_the_parts_of_a_zip_load(exponent, part, v):
-    one = {f"{s}_{k}": float(k == part) for s in "pq" for k in "zip"}
+    one = zip_of(part) | {"v_0": 0.98}
     expected = power(ZipLoad, v + 0.1j, **one)
     assert power(ExponentialLoad, v + 0.1j, exponent_p=exponent, exponent_q=exponent) == pytest.approx(
         expected, rel=1e-14
     )
+
+
+def zip_of(part):
+    return {f"{s}_{k}": float(k == part) for s in "pq" for k in "zip"} | {"v_0": 1.0, "v_min_current": 0.5}
+
+
+@pytest.mark.parametrize(("part", "threshold", "exponent"), [("i", 0.5, 1), ("p", 0.7, 0)])
+def test_what_bends_to_zero_at_low_voltage(part, threshold, exponent):
+    """With x = V / threshold a constant current is x (2 - x) times itself, a constant power that squared."""
+    whole = power(ZipLoad, 1.0 + 0j, **zip_of("p"))
+    for v in (1e-3, 0.1, 0.35, 0.49, 0.6, 0.69, 0.71):
+        x = min(v / threshold, 1.0)
+        factor = v * x * (2 - x) if part == "i" else (x * (2 - x)) ** 2
+        assert power(ZipLoad, v * np.exp(0.4j), **zip_of(part)) == pytest.approx(whole * factor, rel=1e-12)
+    step = 1e-5
+    for v in (threshold - step, threshold + step):
+        before, after = (abs(power(ZipLoad, v + d + 0j, **zip_of(part))) for d in (-step / 2, step / 2))
+        slope = (after - before) / step / abs(whole)
+        assert slope == pytest.approx(exponent, abs=2e-3)
+    assert power(ZipLoad, 0j, **zip_of(part)) == 0
+
+
+def test_it_is_near_the_curves_of_psse():
+    """OpenIPSL's fit of PSS/E's constant power below 0.7 pu and constant current below 0.5 pu, as factors."""
+    v = np.linspace(0.02, 0.7, 100)
+    fit = 0.4881 - 0.4999 * np.cos(3.964 * v) + 0.1389 * np.sin(3.964 * v)
+    factor = [power(ZipLoad, x + 0j, **zip_of("p")).real for x in v] / power(
+        ZipLoad, 1 + 0j, **zip_of("p")
+    ).real
+    assert np.abs(factor - fit).max() < 0.033
+    v = np.linspace(0.02, 0.5, 100)
+    fit = 1.502 * 1.769 * v**0.769 * np.exp(-1.502 * v**1.769)
+    factor = [power(ZipLoad, x + 0j, **zip_of("i")).real for x in v] / power(
+        ZipLoad, 1 + 0j, **zip_of("i")
+    ).real
+    assert np.abs(factor / v - fit).max() < 0.082
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,8 @@ class LoadRow(Row):
     Given are either `p_zip` and `q_zip`, the three fractions of constant impedance, current and power, which
     add up to 1; or `exponent_p` and `exponent_q`, powers of the voltage; or a `characteristic` of the
     standard library, whose powers are those of the power flow; or a `motor`, or a `composite` load. These
-    bear the name of their load and have no v_min and no v_0 here. One that is `held` keeps its kind where
+    bear the name of their load and have no v_min and no v_0 here. Below `v_min` a constant power, and below
+    `v_min_current` a constant current, bends to zero (`ZipLoad`). One that is `held` keeps its kind where
     loads are converted: a DC line. Named ``load<bus>`` unless given.
     """
 
@@ -31,6 +32,7 @@ class LoadRow(Row):
     p_zip: tuple[float, ...] = ()
     q_zip: tuple[float, ...] = ()
     v_min: float = 0.7
+    v_min_current: float = 0.5
     name: str = ""
     exponent_p: float | None = None
     exponent_q: float | None = None
@@ -45,6 +47,7 @@ class LoadRow(Row):
         object.__setattr__(self, "name", self.name or f"load{self.bus}")
         check_name(self)
         self.require(self.v_min > 0, "v_min", "must be > 0")
+        self.require(self.v_min_current > 0, "v_min_current", "must be > 0")
         self.require(self.v_0 is None or self.v_0 > 0, "v_0", "must be > 0")
         if self.solved is not None:
             role = "motor" if self.motor is not None else "composite"

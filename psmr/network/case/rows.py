@@ -82,6 +82,8 @@ def load_parameters(row: LoadRow, case: Tables, v_0: float) -> dict[str, float]:
     if row.characteristic is not None:
         return device_parameters(row.characteristic, case, v_0) | power
     power |= {"v_0": row.v_0 or v_0, "v_min": row.v_min}
+    if not row.exponential:
+        power["v_min_current"] = row.v_min_current
     if row.exponent_p is not None and row.exponent_q is not None:
         return power | {"exponent_p": row.exponent_p, "exponent_q": row.exponent_q}
     p_parts = dict(zip(("p_z", "p_i", "p_p"), row.p_zip, strict=True))

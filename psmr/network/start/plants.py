@@ -71,15 +71,19 @@ def motor_plant(case: Case, row: LoadRow, voltage: complex) -> Plant:
 
 
 def check_load(row: LoadRow, voltage: complex) -> None:
-    """Raise CaseError where a load whose power is given would be an impedance at the power flow's voltage."""
+    """Raise CaseError where a load could not have its given power at the power flow's voltage."""
     given = row.solved is None and row.v_0 is None and not row.impedance
-    v_min = row.v_min
+    power = (
+        row.characteristic or row.exponential or any(parts[2] for parts in (row.p_zip, row.q_zip) if parts)
+    )
+    name = "v_min" if power else "v_min_current"
+    least = row.v_min if power else row.v_min_current
     if row.characteristic is not None:
-        v_min = row.characteristic.parameters.get("v_min", v_min)
-    if given and abs(voltage) <= v_min:
+        least = row.characteristic.parameters.get("v_min", least)
+    if given and abs(voltage) <= least:
         raise CaseError(
-            f"{row.place}: v_min = {v_min:g}: the power flow's voltage there is {abs(voltage):.4f} pu,"
-            " where the load would be an impedance already; lower v_min, or correct the power flow"
+            f"{row.place}: {name} = {least:g}: the power flow's voltage there is {abs(voltage):.4f} pu, where"
+            f" the load could not have its power; lower {name}, or correct the power flow"
         )
 
 

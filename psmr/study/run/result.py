@@ -20,6 +20,7 @@ from psmr.study.detectors.finding import Finding
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.signals import units_of
 from psmr.study.record.stats import Stats
+from psmr.study.run.constant_power import constant_power_at_low_voltage
 from psmr.study.run.run import Run
 from psmr.study.run.set_up import Setup
 
@@ -91,7 +92,9 @@ def explain_failure(setup: Setup, error: PsmrError, certificate: Certificate | N
     if setup.recording is None:
         changes = _in_order(setup.changes, reached.acted)
         detect(Detection(setup.system, changes, setup.detectors.all), reached.t, reached.x, reached.y)
-    error.args = (f"{error}{_acted(reached.acted)}{_reason(setup.detectors.findings())}",)
+    loads = constant_power_at_low_voltage(setup.system, reached.y[-1]) if len(reached.y) else ""
+    more = f"{loads}{_acted(reached.acted)}{_reason(setup.detectors.findings())}"
+    error.args = (f"{error}.{more}" if more and not str(error).endswith(".") else f"{error}{more}",)
     error.partial = run_of(setup, reached, certificate, str(error)) if partial else None
 
 
