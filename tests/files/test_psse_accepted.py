@@ -108,3 +108,25 @@ def test_version_where_there_is_no_rev(read, comment):
     with pytest.warns(PsmrWarning, match="gives no frequency; taken as 60 Hz"):
         case = read(text)
     assert [(row.bus, row.b_mvar) for row in case.shunts] == [(2, 12.0)]
+
+
+def test_a_swing_without_any_generator_is_a_source(read):
+    text = raw_text().replace("1.0,1,100.0,200.0,0.0", "1.0,0,100.0,200.0,0.0")
+    with pytest.warns(PsmrWarning, match=r"case\.raw:4 \(bus\): IDE = 3 \(swing\), and no generator"):
+        case = read(text.replace("1.0,1,100.0,90.0,0.0", "1.0,0,100.0,90.0,0.0"))
+    assert [(row.bus, row.control, row.v) for row in case.generators] == [(1, "slack", 1.05)]
+
+
+def test_a_branch_from_a_bus_to_itself_is_left_out(read):
+    with pytest.warns(PsmrWarning, match=r"case\.raw:23 \(branch\): joins bus 1 with itself; left out"):
+        assert len(read(raw_text().replace("1,2,'2 '", "1,1,'2 '")).lines) == len(read(raw_text()).lines) - 1
+
+
+def test_a_status_written_as_a_real_number(read):
+    """As in PSS/E's own example of RAWX."""
+    shunt = raw_text().split("BEGIN FIXED SHUNT DATA\n")[1].splitlines()[0]
+    status = shunt.split(",")
+    status[2] = "0.1000000E-06"
+    with pytest.warns(PsmrWarning, match=r"STATUS = 0\.1000000E-06: must be 0 or 1; taken as 1"):
+        case = read(raw_text().replace(shunt, ",".join(status)))
+    assert case.shunts == read(raw_text()).shunts

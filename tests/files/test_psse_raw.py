@@ -249,7 +249,9 @@ def test_swing_without_generator(read):
 
 
 def test_no_generator_in_service(read):
-    text = raw_text().replace("1.0,1,100.0,200.0,0.0", "1.0,0,100.0,200.0,0.0")
+    text = (
+        raw_text().replace("100.0,3,1", "100.0,1,1").replace("1.0,1,100.0,200.0,0.0", "1.0,0,100.0,200.0,0.0")
+    )
     with pytest.raises(CaseError, match=r"case\.raw: no generator is in service: nothing feeds the network"):
         read(text.replace("1.0,1,100.0,90.0,0.0", "1.0,0,100.0,90.0,0.0"))
 

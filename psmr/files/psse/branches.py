@@ -49,6 +49,9 @@ class Lines:
         g_i, b_i, g_j, b_j = (record.real(name, 0.0) for name in ("GI", "BI", "GJ", "BJ"))
         if None in ends:
             return
+        if i == j:
+            warnings.warn(f"{record.where}: joins bus {i} with itself; left out", PsmrWarning, stacklevel=2)
+            return
         if x == 0:
             self._joint(record, i, j, status)
             if status:
@@ -78,7 +81,6 @@ class Lines:
 
     def _joint(self, record: PsseRecord, i: int, j: int, status: int) -> None:
         """Keep a branch without impedance for `join`; one out of service does nothing."""
-        record.require(i != j, "J", "must be another bus than I")
         if status:
             self.zero.append((i, j, record))
             return

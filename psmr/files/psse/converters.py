@@ -47,6 +47,7 @@ class Converters:
         self, base: float, buses: Mapping[int, PsseRecord], generators: Sequence[GeneratorRow]
     ) -> None:
         self._base, self._buses, self._generators = base, buses, generators
+        self._facts: set[str] = set()
         self.loads: list[LoadRow] = []
         self.holding: list[GeneratorRow] = []
         self.lines: list[LineRow] = []
@@ -80,6 +81,10 @@ class Converters:
         if device is None:
             return
         name = name_part(record.text("NAME") or record.text("N"))
+        if name in self._facts:
+            # Programs number the devices of a bus.
+            name += f"-{record.bus('I')}"
+        self._facts.add(name)
         words = []
         if device.shunt is not None:
             self._add(device.shunt, f"facts-{name}", "I")

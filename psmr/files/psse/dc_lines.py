@@ -108,8 +108,10 @@ def line_commutated(
     bus, bridges = line.bus(at), line.whole(in_series)
     line.require(bridges >= 0, in_series, "must be > 0, the number of bridges in series")
     line.require(bus in voltage, at, "there is no bus with this number")
-    ac = line.positive("EBAS") * line.positive("TR", 1.0) / line.positive("TAP", 1.0) * voltage[bus]
-    no_load = bridges * _NO_LOAD * ac
+    no_load = 0.0
+    if bridges:
+        ac = line.positive("EBAS") * line.positive("TR", 1.0) / line.positive("TAP", 1.0) * voltage[bus]
+        no_load = bridges * _NO_LOAD * ac
     line.require(
         bridges == 0 or no_load >= volts / 2,
         "EBAS",

@@ -172,6 +172,8 @@ class _Tables:
         ):
             for record in self._records(section):
                 attempt(take, record)
+        if not self.generators and not mistakes.found:
+            self._sources()
         for lines in raw.records.get("transformer", ()):
             attempt(self._transformer, lines)
         converters = Converters(self.base, self._bus, self.generators)
@@ -194,6 +196,26 @@ class _Tables:
 
     def _records(self, section: str) -> list[PsseRecord]:
         return [record for (record,) in self.raw.records.get(section, ())]
+
+    def _sources(self) -> None:
+        """Add a generator at each swing bus of a file without any in service: its voltage is held."""
+        for number, bus in self._bus.items():
+            if bus.whole("IDE", 1) != 3:
+                continue
+            what = (
+                "IDE = 3 (swing), and no generator is in service anywhere: taken as a source of its voltage"
+            )
+            warnings.warn(f"{bus.where}: {what}", PsmrWarning, stacklevel=3)
+            row = GeneratorRow(
+                f"G{number}",
+                number,
+                "slack",
+                v=bus.positive("VM", 1.0),
+                angle_deg=bus.real("VA", 0.0),
+                rating_mva=self.base,
+                where=bus.where,
+            )
+            self.generators.append(row)
 
     def _transformer(self, lines: Sequence[PsseRecord]) -> None:
         self._windings.add(lines)
@@ -223,7 +245,7 @@ class _Tables:
         kind = "switched" if record.section == "switched shunt" else "shunt"
         bus, number = self._places.at(record), record.whole("I")
         ident = name_part(record.text("ID", "1"))
-        status = record.one_of("STATUS" if kind == "shunt" else "STAT", (0, 1), 1)
+        status = record.status("STATUS" if kind == "shunt" else "STAT")
         regulating = kind == "switched" and record.whole("MODSW", 1) > 0
         g, b = record.real("GL", 0.0), record.real("BL" if kind == "shunt" else "BINIT", 0.0)
         if bus is not None:

@@ -144,6 +144,19 @@ class PsseRecord:
         self.require(value in choices, name, f"must be one of {', '.join(map(str, choices))}")
         return value
 
+    def status(self, name: str) -> int:
+        """Return a field as 0 or 1, 1 where it is left out.
+
+        PSS/E's own example of RAWX has 1e-7 for 1: a whole number written as a real one.
+        """
+        text = self.text(name)
+        if _REAL.fullmatch(text) and 0 < self.real(name) < 1:
+            warnings.warn(
+                f"{self.where}: {name} = {text}: must be 0 or 1; taken as 1", PsmrWarning, stacklevel=2
+            )
+            return 1
+        return self.one_of(name, (0, 1), 1)
+
     def bus(self, name: str) -> int:
         """Return a field as a bus number, which is above zero."""
         value = self.whole(name)
