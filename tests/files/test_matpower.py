@@ -99,7 +99,7 @@ WRONG = {
     "columns": ("\t0.9;\n\t2", ";\n\t2", 6, "has 12 columns; must have at least 13"),
     "limits": ("30\t0\t50\t-50", "30\t0\t-60\t-50", 12, "Qmax = -60: must be at least Qmin = -50"),
     "bus": ("\t2\t3\t0.01", "\t2\t9\t0.01", 19, "tbus = 9: there is no bus"),
-    "impedance": ("0.01\t0.1\t0.04", "0.01\t0\t0.04", 19, "x = 0: must not be 0"),
+    "impedance": ("0.01\t0.1\t0.04", "0\t0\t0.04", 19, "x = 0: must not be 0"),
     "ratio": ("0.95\t-10", "-0.95\t-10", 19, "ratio = -0.95: must be >= 0"),
     "voltage": ("-50\t1.01", "-50\t0", 12, "Vg = 0: must be > 0"),
     "bracket": ("\n];\nmpc.branch", "\nmpc.branch", 10, "not closed"),
@@ -171,3 +171,14 @@ def test_version_1_has_the_same_columns(read):
 def test_numbers_may_be_expressions(read):
     assert read(GOOD.replace("mpc.baseMVA = 100", "mpc.baseMVA = 50/3*6")).base_mva == pytest.approx(100.0)
     assert read(GOOD.replace("\t3\t5\t2\t50", "\t3\t1/4\t2\t50")).generators[2].p_mw == 0.25
+
+
+def test_a_resistance_alone_and_a_voltage_that_is_not_known(read):
+    """As in pglib's case1803_snem and in results that MATLAB saves, with NaN for none."""
+    text = GOOD.replace("0.01\t0.1\t0.04", "0.01\t0\t0.04", 1).replace(
+        "2\t1\t1.0\t0\t100", "2\t1\tNaN\tNaN\t100"
+    )
+    with pytest.warns(PsmrWarning, match=r"small\.m:19 .*: x = 0 beside r = 0\.01; taken as 1e-07"):
+        case = read(text)
+    assert [row.x for row in case.transformers] == [pytest.approx(1e-7)]
+    assert [bus.v for bus in case.buses] == [1.0, None, 1.0]

@@ -30,6 +30,9 @@ from psmr.files.matpower.text import read_fields
 from psmr.network.case.case import Case
 from psmr.network.case.tables import BusRow, GeneratorRow, LineRow, LoadRow, ShuntRow, TransformerRow
 
+_PART = 1e-5
+"""Reactance of a branch that is a resistance alone, as a part of that."""
+
 _BUS = ["bus_i", "type", "Pd", "Qd", "Gs", "Bs", "area", "Vm", "Va", "baseKV", "zone", "Vmax", "Vmin"]
 _GEN = ["bus", "Pg", "Qg", "Qmax", "Qmin", "Vg", "mBase", "status", "Pmax", "Pmin"]
 _BRANCH = ["fbus", "tbus", "r", "x", "b", "rateA", "rateB", "rateC", "ratio", "angle", "status"]
@@ -93,6 +96,10 @@ class _Row:
                 f" {' '.join(names)}"
             )
         self.values = dict(zip(names, line.values, strict=False))
+
+    def given(self, name: str) -> bool:
+        """Say whether a value is a number; MATLAB has NaN for none."""
+        return not math.isnan(self.values[name])
 
     def error(self, name: str, right: str) -> CaseError:
         return CaseError(f"{self.where}: {name} = {self.values[name]:g}: {right}")
@@ -163,7 +170,7 @@ class _Tables:
         if kind == 4:
             return
         # No voltage at all is none that is stored.
-        v, angle_deg = (row["Vm"], row["Va"]) if row["Vm"] > 0 else (None, None)
+        v, angle_deg = (row["Vm"], row["Va"]) if row.given("Vm") and row["Vm"] > 0 else (None, None)
         self.buses.append(BusRow(number, row["baseKV"], v=v, angle_deg=angle_deg, where=row.where))
         power = (0.0, 0.0, 1.0)
         if p or q:
@@ -193,7 +200,7 @@ class _Tables:
             p_mw=row["Pg"],
             q_mvar=row["Qg"],
             v=row["Vg"] if kind != 1 else 1.0,
-            angle_deg=bus["Va"],
+            angle_deg=bus["Va"] if bus.given("Va") else 0.0,
             q_min_mvar=low,
             q_max_mvar=high,
             rating_mva=rating,
@@ -205,8 +212,12 @@ class _Tables:
         ends = [self._at(row, name) for name in ("fbus", "tbus")]
         i, j, status = row.whole("fbus"), row.whole("tbus"), row.whole("status", (0, 1))
         r, x, b, ratio, angle = (row[name] for name in ("r", "x", "b", "ratio", "angle"))
-        if x == 0:
+        if x == 0 and r == 0:
             raise row.error("x", "must not be 0; give it a small value such as 1e-4, or join the buses")
+        if x == 0:
+            x = _PART * abs(r)
+            what = f"x = 0 beside r = {r:g}; taken as {x:.3g}, which carries next to no reactive power"
+            warnings.warn(f"{row.where}: {what}", PsmrWarning, stacklevel=2)
         if ratio < 0:
             raise row.error("ratio", "must be >= 0 (0: a line)")
         line = ratio == 0 and angle == 0
