@@ -7,11 +7,11 @@ import psmr
 from tests.study.detectors.made import detected, found, made_points
 
 
-def swinging(system, speed, t_end=40.0, count=1001, **kwargs):
-    """Return the detectors where the speed of G3 is 1 + speed(t)."""
+def swinging(system, speed, t_end=40.0, count=1001, detected_to=None, **kwargs):
+    """Return the detectors where the speed of G3 is 1 + speed(t); the run was to end at t_end, or later."""
     t = np.linspace(0.0, t_end, count)
     x, y = made_points(system, t, {"G3.omega": 1.0 + speed(t)})
-    return detected(system, t, x, y, **kwargs)
+    return detected(system, t, x, y, t_end=detected_to, **kwargs)
 
 
 @pytest.mark.parametrize("at_once", [1000, 7])
@@ -71,3 +71,9 @@ def test_nothing_is_said_of_short_and_unfinished_runs(system):
     t = np.linspace(0.0, 39.0, 100)
     x, y = made_points(system, t)
     assert detected(system, t, x, y, t_end=40.0).end.settling is None
+
+
+@pytest.mark.parametrize(("before", "said"), [(0.0, True), (0.5e-9, True), (1e-7, False), (1.0, False)])
+def test_a_run_has_ended_at_its_end_to_rounding(system, before, said):
+    seen = swinging(system, np.zeros_like, t_end=40.0 - before, detected_to=40.0)
+    assert (seen.end.settling is not None) == said

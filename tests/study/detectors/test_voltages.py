@@ -139,3 +139,12 @@ def test_a_value_close_to_its_limit_is_written_so_that_it_differs(system):
     (end,) = found(over_time(system, [1.0, 1.0, 0.85123]), "voltage at the end")
     assert end.sentence == "The run ends with 0.851 pu at bus5, below 0.9 pu."
     assert beside(2.0, 2.0, 3) == "2"
+
+
+@pytest.mark.parametrize(("short", "is_found"), [(0.0, True), (0.5e-9, True), (1e-7, False)])
+def test_a_time_is_reached_to_rounding(system, short, is_found):
+    """From 0.4 to 0.7 s is 0.3 s, though 0.7 - 0.4 < 0.3 in binary; what is shorter by more is not."""
+    assert 0.7 - 0.4 < 0.3
+    t = np.array([0.0, 0.4, 0.4, 0.7 - short, 0.7 - short, 1.0])
+    low = over_time(system, [1.0, 1.0, 0.7, 0.7, 1.0, 1.0], t, psmr.Criteria(v_low_time=0.3))
+    assert bool(found(low, "low voltage")) == is_found
