@@ -71,6 +71,7 @@ def test_limits_that_contradict_or_are_none_are_refused():
     assert psmr.FrequencyOutside(0.9, 1.1).f_low == 0.9
     with pytest.raises(InputError, match=r"f_low = 1.1 must be below f_high = 1.1"):
         psmr.FrequencyOutside(1.1, 1.1)
+    assert psmr.VoltageCollapse() == psmr.VoltageCollapse(0.7, 0.5)
     assert psmr.VoltageCollapse(duration=0.0).duration == 0.0
     with pytest.raises(InputError, match=r"duration = -0.1: must be a finite number >= 0 in s"):
         psmr.VoltageCollapse(duration=-0.1)
