@@ -50,7 +50,7 @@ ALSO |= {
     }
 }
 ALSO |= {"STAB1": {"h_lim": 99.0}}
-ALSO |= {"ESAC6A": {"v_fe_lim": 99.0}, "ESST1A": {"i_lr": 99.0}}
+ALSO |= {"ESAC6A": {"v_fe_lim": 99.0}, "ESST1A": {"i_lr": 99.0}, "ST6B": {"i_lr": 99.0}}
 """Limits with other names."""
 TURBINE = ("WTTQA1", "WTPTA1", "WTARA1", "WTDTA1")
 BESIDE = {
