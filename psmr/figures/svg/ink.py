@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 THEME = {
     "#1c2330": "ink",
+    "#3a3f47": "ink",
     "#6b7280": "faint",
     "#8a8f98": "faint",
     "#5b6472": "faint",

@@ -9,7 +9,7 @@ import numpy as np
 from psmr.figures.chart import FAINT, GRID, Axis, Dots, Drawing, Line, Mark, Panel, Words
 from psmr.figures.scales import LINEAR
 from psmr.figures.sweep.laid_out import WIDTH, Layout
-from psmr.figures.sweep.shades import LIGHT_TO_INK, parts_of, shades, strip
+from psmr.figures.sweep.shades import BLUE_TO_VIOLET, parts_of, shades, strip
 
 # Lines of constant damping ratio.
 RATIOS = (0.0, 0.05, 0.1, 0.2)
@@ -33,7 +33,7 @@ def root_locus(laid: Layout) -> Drawing:
             look: dict[str, Any] = {"ha": "center", "va": "bottom", "shift": (0, 2)}
             marks.append(Words(f"{100 * ratio:g} %", (end, top), size=7.5, colour=FAINT, **look))
     low, high = float(value.min()), float(value.max())
-    colours = np.array(shades(parts_of(value, low, high, LINEAR), LIGHT_TO_INK))
+    colours = np.array(shades(parts_of(value, low, high, LINEAR), BLUE_TO_VIOLET))
     for colour in dict.fromkeys(colours.tolist()):
         chosen = colours == colour
         marks.append(Dots(real[chosen], hertz[chosen], "o", 4.2, colour, "none"))
@@ -43,5 +43,5 @@ def root_locus(laid: Layout) -> Drawing:
         Axis("frequency [Hz]", (0.0, top)),
         place=(0.09, 0.27, 0.82, 0.62),
     )
-    key = strip(low, high, laid.words(laid.over), (0.09, 0.1, 0.6, 0.025), LINEAR, LIGHT_TO_INK)
+    key = strip(low, high, laid.words(laid.over), (0.09, 0.1, 0.6, 0.025), LINEAR, BLUE_TO_VIOLET)
     return Drawing((panel, key), WIDTH, 4.4, laid.title)

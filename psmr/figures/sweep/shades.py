@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from psmr.figures.chart import Area, Axis, Panel, Reals
-from psmr.figures.scales import Linear, Log
+from psmr.figures.chart import Axis, Cells, Panel, Reals
+from psmr.figures.scales import Linear, Log, tick_texts
 
 PALE_TO_DARK = ("#f4f6f8", "#a9c4dd", "#1f4e79")
-LIGHT_TO_INK = ("#a9c4dd", "#1f4e79", "#1c2330")
+# Told apart on white and on black paper.
+BLUE_TO_VIOLET = ("#8fb8de", "#2e6aa3", "#a23b72")
 
 # Shades that an eye tells from one another.
 STEPS = 32
+# Values written below a strip, at most.
+TICKS = 5
 
 
 def shades(parts: Reals, colours: Sequence[str] = PALE_TO_DARK) -> list[str]:
@@ -41,12 +44,8 @@ def strip(
     colours: Sequence[str] = PALE_TO_DARK,
 ) -> Panel:
     """Return the panel that says which shade is which value."""
-    first, last = scale.forward([low, high]).tolist()
-    edges = scale.inverse(np.linspace(first, last, STEPS + 1))
-    middles = (np.arange(STEPS) + 0.5) / STEPS
-    marks = [
-        Area([a, b, b, a], [0.0, 0.0, 1.0, 1.0], colour, edge=colour, width=0.3)
-        for a, b, colour in zip(edges[:-1], edges[1:], shades(middles, colours), strict=True)
-    ]
-    y = Axis(limits=(0.0, 1.0), ticks=())
-    return Panel(marks, Axis(words, (low, high), scale), y, grid="", place=place)
+    cells = Cells((shades(np.arange(STEPS) / (STEPS - 1), colours),))
+    values = scale.ticks(low, high, TICKS)
+    places = parts_of(np.array(values), low, high, scale) * STEPS - 0.5
+    x = Axis(words, (-0.5, STEPS - 0.5), ticks=list(zip(places.tolist(), tick_texts(values), strict=True)))
+    return Panel([cells], x, Axis(limits=(-0.5, 0.5), ticks=()), grid="", place=place)
