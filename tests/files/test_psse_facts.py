@@ -106,3 +106,43 @@ def test_a_dc_line_of_matpower(tmp_path):
         CaseError, match=r"bad\.m:15 \(mpc\.dcline\): QmaxT = 30: must be at least QminT = 40"
     ):
         psmr.read_case(tmp_path / "bad.m", frequency_hz=60.0)
+
+
+def test_a_multi_terminal_line_of_rawx(tmp_path):
+    """Its converters, DC buses and links are tables of their own; (321 - 29 I) I = 321 as in RAW."""
+    import json
+
+    def table(fields, *rows):
+        return {"fields": fields.split(), "data": [list(row) for row in rows]}
+
+    network = {
+        "caseid": table(
+            "ic sbase rev xfrrat nxfrat basfrq title1 title2", [0, 100.0, 35, 0, 0, 60.0, "T", ""]
+        ),
+        "bus": table(
+            "ibus name baskv ide area zone owner vm va",
+            [1, "A", 500.0, 3, 1, 1, 1, 1.0, 0.0],
+            [2, "B", 230.0, 1, 1, 1, 1, 1.0, 0.0],
+        ),
+        "generator": table(
+            "ibus machid pg qg qt qb vs mbase stat", [1, "1", 0.0, 0.0, 99.0, -99.0, 1.0, 100.0, 1]
+        ),
+        "acline": table("ibus jbus ckt rpu xpu bpu stat", [1, 2, "1", 0.0, 0.01, 0.0, 1]),
+        "ntermdc": table("name nconv ndcbs ndcln mdc vconv vcmod vconvn", ["M", 2, 2, 1, 1, 1, 400.0, 0]),
+        "ntermdcconv": table(
+            "name ib nbrdg angmx angmn rc xc ebas tr tap tpmx tpmn tstp setvl dcpf marg cnvcod",
+            ["M", 1, 4, 10, 8, 0, 19, 500.0, 0.22, 1, 1.1, 0.9, 0.01, 321.0, 1, 0.15, 3],
+            ["M", 2, 4, 20, 18, 0, 10, 230.0, 0.45, 1, 1.1, 0.9, 0.01, -321.0, 1, 0, 1],
+        ),
+        "ntermdcbus": table(
+            "name idc ib area zone dcname idc2 rgrnd owner",
+            ["M", 1, 1, 1, 1, "X", 0, 0, 1],
+            ["M", 2, 2, 1, 1, "Y", 0, 0, 1],
+        ),
+        "ntermdclink": table("name idc jdc dcckt met rdc ldc", ["M", 1, 2, "1", 1, 29.0, 0]),
+    }
+    (tmp_path / "case.rawx").write_text(json.dumps({"network": network}))
+    loads = psmr.read_case(tmp_path / "case.rawx").loads
+    assert [row.p_mw for row in loads] == pytest.approx(
+        [321 * (321 - np.sqrt(321**2 - 4 * 29 * 321)) / 58, -321.0]
+    )

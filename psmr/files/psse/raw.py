@@ -180,8 +180,7 @@ class _Tables:
         for lines in raw.records.get("two-terminal dc", ()) + raw.records.get("vsc dc", ()):
             attempt(converters.add_line, lines)
         for lines in raw.records.get("multi-terminal dc", ()):
-            if len(lines) > 1:
-                attempt(converters.add_line, lines)
+            attempt(converters.add_line, lines)
         for record in self._records("facts"):
             if not is_unmodelled(record):
                 attempt(converters.add_facts, record)

@@ -62,6 +62,10 @@ def read_rawx(path: str | Path) -> tuple[PsseRecord, str, int, dict[str, tuple[t
     if "impcor" in network:
         rows = _rows(path, text, "impcor", network["impcor"], {})
         found["impedance correction"] = tuple(_corrections(path, rows))
+    section = "multi-terminal dc"
+    if found.get(section):
+        parts = _parts_of_multi_terminal(path, text, network, layout)
+        found[section] = tuple((first, *parts.get(first.text("NAME"), ())) for (first,) in found[section])
     for _, (section, _) in SECTIONS.items():
         found.setdefault(section, ())
     return head, title, version, found
@@ -163,6 +167,19 @@ def _written(value: Any) -> str | None:
     if isinstance(value, bool):
         return str(int(value))
     return value if isinstance(value, str) else repr(value)
+
+
+def _parts_of_multi_terminal(
+    path: str | Path, text: str, network: Mapping[str, Any], layout: Mapping[str, Sequence[str]]
+) -> dict[str, list[PsseRecord]]:
+    """Return the converters, DC buses and links of multi-terminal DC lines by name, in the order of RAW."""
+    found: dict[str, list[PsseRecord]] = {}
+    for k, name in enumerate(("ntermdcconv", "ntermdcbus", "ntermdclink"), start=1):
+        own = layout[f"multi-terminal dc {k}"]
+        for line, row in _rows(path, text, name, network[name], {"nbrdg": "N"}) if name in network else ():
+            record = PsseRecord(str(path), line, "multi-terminal dc", own, [row.get(field) for field in own])
+            found.setdefault((row.get("NAME") or "").strip(), []).append(record)
+    return found
 
 
 def _corrections(

@@ -189,7 +189,8 @@ def _solved(
     else:
         v, angle, mismatch, count = solve(balance, v, angle, tolerance, iterations)
     notes: tuple[str, ...] = ()
-    if low := low_voltage_buses(balance, v, angle):
+    low, turned = low_voltage_buses(balance, v, angle)
+    if low:
         words = ", ".join(f"{case.buses[i].name} at {v[i]:.3f} pu" for i in low[:5])
         words = (
             f"this solution is on the low-voltage side of the power-voltage curve ({words}), where a load of"
@@ -202,6 +203,12 @@ def _solved(
             )
             raise PowerFlowError(f"{case.source or case.name}: power flow: {words}; {remedy}")
         notes = (f"{words}; it is the one that the file stores",)
+    elif turned:
+        lowest = int(np.argmin(v))
+        notes = (
+            "the determinant of the Jacobian has another sign than in the unloaded network: this may not be"
+            f" the solution of high voltage (the lowest is {v[lowest]:.3f} pu at {case.buses[lowest].name})",
+        )
     p, q = shared_powers(balance, v, angle, limits)
     names = tuple(
         g.name

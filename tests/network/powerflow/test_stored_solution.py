@@ -58,6 +58,22 @@ def test_another_solution_of_low_voltage_is_refused():
     assert flow.start == "flat"
 
 
+def test_a_solution_of_the_wrong_angle_is_named():
+    """1 pu over X = 0.1 at sin(delta) = 0.1 has a second solution at 180 - 5.739 degrees, voltages held."""
+    far = 180.0 - np.degrees(np.arcsin(0.1))
+    case = Case(
+        *("two", 100.0, 60.0, (BusRow(1, v=1.0, angle_deg=0.0), BusRow(2), BusRow(3, v=1.0, angle_deg=far))),
+        lines=(LineRow(1, 2, 0.05), LineRow(2, 3, 0.05)),
+        generators=(GeneratorRow("G1", 1, "slack"), GeneratorRow("G3", 3, "pv", 100.0)),
+    )
+    with pytest.warns(
+        PsmrWarning, match=r"low-voltage side .* \(bus2 at 0\.050 pu\)|another sign than in the unl"
+    ):
+        flow = power_flow(case)
+    assert np.degrees(flow.angle[2]) == pytest.approx(far)
+    assert np.degrees(power_flow(case, start="flat").angle[2]) == pytest.approx(180.0 - far)
+
+
 def test_an_impedance_has_no_low_side():
     """A load of constant impedance may stand at any voltage: 0.5 pu behind an equal reactance."""
     case = replace(feeder(None), loads=(LoadRow(2, 0.0, 1000.0, (1.0, 0, 0), (1.0, 0, 0), v_0=1.0),))
