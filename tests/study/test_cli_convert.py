@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 import psmr
+from psmr.errors import PsmrWarning
+from tests.internals import CaseFile, load_system
 from tests.study.command import call
 
 
@@ -65,3 +69,19 @@ def test_convert_refuses(wscc9, capsys, tmp_path):
         assert (code, out) == (2, "")
         assert message in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_convert_says_how_far_the_solution_is_from_the_stored_one(wscc9, capsys, tmp_path):
+    """What RAW and MATPOWER files store; a TOML file stores what the case has."""
+    kundur = wscc9.parent / "kundur" / "kundur.raw"
+    _, out, _ = call(capsys, "convert", kundur, tmp_path / "out.m")
+    assert "Power flow: at most 0.0021 pu from the stored solution (bus6 " in out
+    _, out, _ = call(capsys, "convert", kundur, tmp_path / "out.toml")
+    assert "Power flow" not in out
+
+
+def test_a_run_far_from_the_stored_solution_says_so(wscc9):
+    kundur = wscc9.parent / "kundur"
+    file = CaseFile(kundur / "kundur.raw", kundur / "kundur.dyr")
+    with pytest.warns(PsmrWarning, match=r"kundur\.raw: the power flow is at most 0\.0021 pu from the"):
+        load_system(file)

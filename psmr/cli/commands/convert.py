@@ -61,4 +61,8 @@ def command(arguments: argparse.Namespace) -> None:
         print_json({"case": case.name, "target": target, **counts, "devices": devices, "files": files})
         return
     show(case)
+    if case.stored and os.path.splitext(target)[1].lower() in (".raw", ".m"):
+        from psmr.network.powerflow.powerflow import power_flow
+
+        show(f"Power flow: {power_flow(case).stored}")
     tell_written(*files)
