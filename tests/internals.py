@@ -194,7 +194,7 @@ psmr.study.output.tables: csv_table
 psmr.study.record.dense: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
 psmr.study.record.reintegrate: judged_error reintegrate_module
-psmr.study.record.samples: sampled
+psmr.study.record.samples: Samples sampled
 psmr.study.run.constant_power: constant_power_at_low_voltage
 psmr.study.run.serialise: Decoder Encoder
 psmr.study.run.size: size_module

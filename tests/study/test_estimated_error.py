@@ -11,7 +11,15 @@ import partitioning
 import psmr
 from psmr import Component, Device, assemble
 from psmr.errors import InputError
-from tests.internals import GlobalError, judge_run, judged_error, reintegrate_module, sampled
+from tests.internals import (
+    Detection,
+    GlobalError,
+    Samples,
+    judge_run,
+    judged_error,
+    reintegrate_module,
+    sampled,
+)
 
 FAULT = (psmr.Fault(bus=5, start=0.5, clear=0.6, trip="5-7"),)
 
@@ -164,6 +172,22 @@ def test_samples_are_dense_after_an_event_and_none_is_at_one(system):
     np.testing.assert_allclose(after[:4], [0.005, 0.01, 0.015, 0.02])
     assert np.diff(after).max() == pytest.approx(0.1)
     assert np.diff(found).min() >= 0.005 - 1e-12
+
+
+def test_samples_do_not_depend_on_the_pieces_in_which_points_come(system):
+    """Two events with a single step between them, too."""
+    events = [psmr.SetPoint("GOV1", "p_ref", value, t) for value, t in ((0.72, 0.5), (0.71, 0.505))]
+    run = psmr.simulate(system, psmr.SingleRate("TM", 0.005), 1.5, events, certify=False)
+    whole, single = sampled(run), Samples(system)
+    detection = Detection(system, run.changes, [single])
+    before = -1.0
+    for row, t in enumerate(run.t):
+        if t == before or row == 0:
+            detection.begin(float(t))
+        detection.take(run.t[row : row + 1], run.x[row : row + 1], run.y[row : row + 1])
+        before = t
+    np.testing.assert_array_equal(single.result().t, whole.t)
+    np.testing.assert_array_equal(single.result().values, whole.values)
 
 
 def test_a_bus_with_a_fault_on_it_does_not_count(system):

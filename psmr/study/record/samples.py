@@ -25,11 +25,11 @@ from psmr.study.record.sampled import Sampled
 
 Reals = NDArray[np.float64]
 
-GROWTH = 0.25
-"""Time to the next sample in parts of that since the last event: what it excites is fast at first."""
-
 APART = 0.1
 """Longest time in s between two samples of a run with shorter steps: a tenth of the period of a swing."""
+
+SOON = 1e-5 * 1.25 ** np.arange(48)
+"""Times in s after an event from which the next point is a sample, up to 0.4 s: it is fast at first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +99,17 @@ class Samples:
         self._first: Reals | None = None
         self._t: list[Reals] = []
         self._values: list[Reals] = []
-        self._began = self._due = 0.0
+        self._began = self._last = 0.0
         self._counted = np.ones(0, bool)
 
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
         if self._t and self._t[-1][-1] >= span.t - TIME_ROUNDING:  # the row before the event
             self._t[-1], self._values[-1] = self._t[-1][:-1], self._values[-1][:-1]
-        self._began = self._due = span.t
+            if not self._t[-1].size:
+                self._t.pop()
+                self._values.pop()
+        self._began = self._last = span.t
         in_service = np.array([source not in connections.out for source in self._sources], bool)
         self._counted = np.concatenate([~connections.faulted, in_service])
 
@@ -142,13 +145,14 @@ class Samples:
             nearest = self._times[np.minimum(place, len(self._times) - 1)]
             same = np.abs(nearest - t) <= TIME_ROUNDING
             return np.flatnonzero(same & (t > self._began + TIME_ROUNDING))
-        found, k = [], int(np.searchsorted(t, self._began + TIME_ROUNDING, "right"))
-        while k < len(t):
-            if t[k] >= self._due - TIME_ROUNDING:
-                found.append(k)
-                self._due = float(t[k]) + min(APART, GROWTH * (float(t[k]) - self._began))
-            k = max(k + 1, int(np.searchsorted(t, self._due - TIME_ROUNDING)))
-        return np.array(found, dtype=np.intp)
+        before, last = self._last - self._began, float(t[-1]) - self._began
+        late = SOON[-1] + APART * np.arange(
+            max(1.0, (before - SOON[-1]) // APART), (last - SOON[-1]) / APART + 1
+        )
+        due = np.concatenate([SOON, late])
+        due = due[(due > before + TIME_ROUNDING) & (due <= last + TIME_ROUNDING)]
+        self._last = float(t[-1])
+        return np.unique(np.searchsorted(t, self._began + due - TIME_ROUNDING))
 
     def result(self) -> Sampled:
         """Return the samples."""
