@@ -30,6 +30,9 @@ AGREES = 0.01
 SAME = 0.002
 """Difference up to which a run must not be said to be off."""
 
+UNCHANGED = 1e-5
+"""Part of the nominal frequency by which it may move without that being an extreme of a run."""
+
 EXACT = 1e-3
 """How far from its limit a figure of the fine run itself must lie to be counted, in parts of the limit."""
 
@@ -167,6 +170,8 @@ def _figures(run: Any, seen: Seen) -> Iterator[str]:
     ]
     for what, extreme, scale, tolerance in pairs:
         right = seen.figures.get(what)
+        if what in ("nadir", "overshoot") and right is not None and abs(right - 1.0) < UNCHANGED:
+            right, tolerance = 1.0, max(tolerance, UNCHANGED)
         if (extreme is None) != (right is None):
             yield f"{what}: {extreme}, must be {right}"
         elif right is not None and abs(extreme.value - scale * right) > tolerance * scale:
