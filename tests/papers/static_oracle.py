@@ -1,6 +1,6 @@
 """The nine-bus system with static exciters once more, from the books' data: dense, complex steps, no psmr.
 
-Also participation factors and the macro step as dense matrices, written from the paper's equations.
+Also participation factors, written from the paper's equations.
 """
 
 from __future__ import annotations
@@ -148,40 +148,6 @@ def participation(fx, fy, gx, gy):
     P_x = V * np.linalg.inv(V).T
     P_y = C @ P_x
     return values, P_x, P_y / np.linalg.norm(P_y, axis=1)[:, None]
-
-
-def macro_step(fx, fy, gx, gy, fast_x, fast_y, fast_g, h_slow, ratio, predictor, solution):
-    """Return W with w(t + h_slow) = W w(t), w = (x, y), by (19) to (22) with linear interpolation.
-
-    Every column is a step from a unit vector: predict, then fast steps with the slow variables on straight
-    lines, then one slow step with the fast variables as found.
-    """
-    n, m = len(fx), len(gy)
-    explicit = {"FEM": 1.0, "TM": 0.5, "BEM": 0.0}
-    f, g = np.hstack([fx, fy]), np.hstack([gx, gy])
-    E = np.hstack([np.eye(n), np.zeros((n, m))])
-    fast = np.r_[fast_x, fast_y]
-    W = np.empty((n + m, n + m))
-    for j in range(n + m):
-        w = np.zeros(n + m)
-        w[j] = 1.0
-        a = explicit[predictor]
-        left = np.vstack([E - (1 - a) * h_slow * f, g])
-        predicted = np.linalg.solve(left, np.r_[(E + a * h_slow * f) @ w, np.zeros(m)])
-        before, b, h = w, explicit[solution], h_slow / ratio
-        for i in range(1, ratio + 1):
-            now = w + i / ratio * (predicted - w)  # the slow ones; the fast ones are solved for
-            rows = np.vstack([(E - (1 - b) * h * f)[fast_x], g[fast_g]])
-            known = np.r_[((E + b * h * f) @ before)[fast_x], np.zeros(fast_g.sum())]
-            now = now.copy()
-            now[fast] = np.linalg.solve(rows[:, fast], known - rows[:, ~fast] @ now[~fast])
-            before = now
-        rows = np.vstack([(E - (1 - b) * h_slow * f)[~fast_x], g[~fast_g]])
-        known = np.r_[((E + b * h_slow * f) @ w)[~fast_x], np.zeros((~fast_g).sum())]
-        end = before.copy()
-        end[~fast] = np.linalg.solve(rows[:, ~fast], known - rows[:, fast] @ before[fast])
-        W[:, j] = end
-    return W
 
 
 def _parts(z: complex) -> tuple[float, float]:

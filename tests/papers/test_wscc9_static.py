@@ -11,6 +11,7 @@ from psmr.papers.huang_tzounas.setting import CASE, PRINTED_MODE, dominant, sett
 from psmr.papers.huang_tzounas.statements import FAST_ALGEBRAIC, FAST_STATES, bent
 from psmr.papers.huang_tzounas.tables import PAIRS
 from tests.papers import static_oracle as oracle
+from tests.pencil.oracle import Oracle
 
 FOLDER = psmr.case_path(f"wscc9/{CASE}").parent
 SETS = parameter_sets(FOLDER)
@@ -83,13 +84,13 @@ def test_the_macro_step_is_the_oracles(pair, choice):
     setting, matrices = pair
     predictor, solution = choice
     scheme = setting.scheme(predictor, solution, 0.005, 10)
-    split, linear = scheme.split, setting.linear
-    # Equations stand in psmr's order, by which the partition counts them; their values are the oracle's.
+    linear = setting.linear
+    # The step's oracle takes psmr's matrices, in whose order of equations the partition counts.
     dense = [block.toarray() for block in (linear.fx, linear.fy, linear.gx, linear.gy)]
     assert np.allclose(
         dense[0] - dense[1] @ np.linalg.solve(dense[3], dense[2]), _state(*matrices), atol=1e-7
     )
-    W = oracle.macro_step(*dense, split.fast_x, split.fast_y, split.fast_g, 0.05, 10, predictor, solution)
+    W = Oracle(linear, scheme).operator()
     assert np.abs(step_operator(linear, scheme) - W).max() < 1e-9
     values = np.linalg.eigvals(W)
     modes = np.log(values[np.abs(values) > 1e-6].astype(complex)) / 0.05
