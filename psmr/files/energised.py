@@ -38,8 +38,10 @@ def energised(rows: Rows, place: str) -> Rows:
     Raises
     ------
     CaseError
-        Where no generator of the file is in service.
+        Where the file has no bus, and where none of its generators is in service.
     """
+    if not rows["buses"]:
+        raise CaseError(f"{place}: there is no bus; is this the whole file?")
     if not rows["generators"]:
         raise CaseError(f"{place}: no generator is in service: nothing feeds the network")
     branches = [row for name in ("lines", "transformers") for row in rows[name]]

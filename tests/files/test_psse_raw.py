@@ -248,6 +248,11 @@ def test_swing_without_generator(read):
     assert [(row.name, row.control, row.v) for row in case.generators] == [("G2-G1", "slack", 1.02)]
 
 
+def test_no_bus(read):
+    with pytest.raises(CaseError, match=r"case\.raw: there is no bus; is this the whole file\?"):
+        read("0, 100.0, 33, 0, 1, 60.0 /\n\n\n" + "0\n" * 18 + "Q\n")
+
+
 def test_no_generator_in_service(read):
     text = (
         raw_text().replace("100.0,3,1", "100.0,1,1").replace("1.0,1,100.0,200.0,0.0", "1.0,0,100.0,200.0,0.0")
