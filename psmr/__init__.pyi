@@ -70,7 +70,6 @@ from .sweep.measures import Stability as Stability
 from .sweep.run_sweep import sweep as sweep
 from .sweep.sweep import Sweep as Sweep
 from .sweep.swept import Swept as Swept
-from .viewer.server import Served as Served
 from .viewer.server import view as view
 
 __version__: str

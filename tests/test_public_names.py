@@ -178,6 +178,7 @@ def right_calls(it):
             "many": False,
         },
         "tune": {"system": system, "up_to": 2.0, "accuracy": 0.1},
+        "view": {"path": it["path"], "show": False},
         "write_case": {"case": case, "path": folder / "case.toml"},
     }
     for name, given in calls.items():
@@ -333,6 +334,7 @@ def test_wrong_arguments_get_a_sentence(things, monkeypatch):
         raise ArgumentsTaken
 
     monkeypatch.setattr(import_module("psmr.study.tuning.tune"), "calibrate", stop)
+    monkeypatch.setattr(import_module("psmr.viewer.server"), "Served", stop)
     counted, wrong, seen = Counter(), [], set()
     for name, function, given in right_calls(things):
         seen.add(name)
@@ -356,7 +358,7 @@ def test_right_arguments_are_taken(things, monkeypatch):
     """What the calls with a wrong argument begin from is right itself."""
     monkeypatch.chdir(things["folder"])
     for name, function, given in right_calls(things):
-        if name not in ("from_pandapower", "tune"):
+        if name not in ("from_pandapower", "tune", "view"):
             # Of all but one the first argument is given by its name, of `Case.edit` by its place.
             place = [given.pop("values")] if name == "Case.edit" else []
             with warnings.catch_warnings():

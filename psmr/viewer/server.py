@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 import secrets
 import socket
 import threading
 import webbrowser
-from typing import Any
 
+from psmr.base.arguments import check_arguments
 from psmr.base.errors import InputError
 from psmr.base.optional import optional
+from psmr.files.shipped import located
 from psmr.viewer.page import Page
 from psmr.viewer.workbench import Workbench
 
@@ -91,7 +93,13 @@ def _free(port: int) -> int:
         return int(probe.getsockname()[1])
 
 
-def view(path: str, *, dynamics: str | None = None, port: int = 0, show: bool = True) -> Any:
+def view(
+    path: str | os.PathLike[str],
+    *,
+    dynamics: str | os.PathLike[str] | None = None,
+    port: int = 0,
+    show: bool = True,
+) -> Served:
     """Serve a page on which a study is edited, run and compared; in a notebook the page is shown there.
 
     Parameters
@@ -117,9 +125,8 @@ def view(path: str, *, dynamics: str | None = None, port: int = 0, show: bool = 
     PsmrError
         Where bokeh is not installed.
     """
-    from psmr.files.shipped import located
-
-    served = Served(Workbench(located(path), dynamics), port)
+    check_arguments(view, locals())
+    served = Served(Workbench(located(os.fspath(path)), dynamics), port)
     if show:
         served.open()
     return served

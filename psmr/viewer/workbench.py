@@ -77,7 +77,7 @@ class Workbench:
         For a file that is neither, cannot be read, or whose case has no start.
     """
 
-    def __init__(self, path: str | os.PathLike[str], dynamics: str | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], dynamics: str | os.PathLike[str] | None = None) -> None:
         self.runs: list[Finished] = []
         self.path = Path(path).resolve()
         content = self._opened(dynamics)
@@ -91,7 +91,7 @@ class Workbench:
         self.system: System = load_system(self.study.case)
         self.linear = self.system.linearise()
 
-    def _opened(self, dynamics: str | None) -> dict[str, Any]:
+    def _opened(self, dynamics: str | os.PathLike[str] | None) -> dict[str, Any]:
         if is_study(self.path):
             return dict(read_document(self.path, StudyError).content)
         content = {"format": FORMAT, "version": VERSION, "name": f"{self.path.stem}, a study"}
