@@ -69,6 +69,11 @@ def case_options(
         " their ratings",
     )
     group.add_argument(
+        "--stator",
+        choices=("flux", "speed"),
+        help="stator voltages of GENROU and its family: fluxes (PSS/E) or fluxes times speed (PowerWorld)",
+    )
+    group.add_argument(
         "--modules",
         nargs="+",
         metavar="MODULE",
@@ -239,6 +244,7 @@ def case_file(arguments: argparse.Namespace) -> CaseFile:
         adjust=tuple(part.strip() for part in (arguments.adjust or "").split(",") if part.strip()),
         power_flow_start=getattr(arguments, "power_flow_start", None),
         modules=tuple(arguments.modules or ()),
+        stator=arguments.stator,
     )
 
 
@@ -253,6 +259,7 @@ _PREPARED = (
     "loads",
     "net_unmodelled",
     "mechanical",
+    "stator",
     "start_at_limits",
     "reactive",
     "power_flow_start",

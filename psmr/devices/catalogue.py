@@ -100,7 +100,7 @@ NETWORK: tuple[type[Component], ...] = (
 """Components that the tables of a case stand for."""
 
 FROM_CASE = (
-    *("s_base", "f_n", "v_0", "p_0", "q_0", "mechanical_power"),
+    *("s_base", "f_n", "v_0", "p_0", "q_0", "mechanical_power", "speed_voltage"),
     *("p", "q", "p_rate", "q_rate", "t_ramp", "shed"),
 )
 """Parameters from the head of the case, its power flow at the device's terminals, and the power of a load."""

@@ -15,7 +15,7 @@ from psmr.files.own import Own, own_of
 from psmr.files.text import STANDARD_INPUT
 from psmr.network.case.case import Case
 from psmr.network.case.checks import unlikely
-from psmr.network.case.tables import AS_STORED, MECHANICAL, REACTIVE
+from psmr.network.case.tables import AS_STORED, MECHANICAL, REACTIVE, STATOR
 from psmr.network.powerflow.starting_voltages import STARTS
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class CaseFile:
     Attributes
     ----------
     path, dynamics, skip_unknown_models, frequency_hz, loads, net_unmodelled, mechanical, format, reactive,
-    modules, adjust
+    modules, adjust, stator
         See `read_case`.
     reactive_limits
         Whether generators keep to q_min_mvar and q_max_mvar, see `power_flow`; None: as in the solution that
@@ -61,6 +61,7 @@ class CaseFile:
     modules: tuple[str, ...] = ()
     folder: str | Path | None = None
     adjust: tuple[str, ...] = ()
+    stator: Annotated[str, STATOR] | None = None
 
     def read(self) -> Case:
         """Return the case."""
@@ -75,6 +76,7 @@ class CaseFile:
             self.reactive,
             self.modules,
             self.folder,
+            self.stator,
         )
         _warn(case)
         return _prepared(case, self.loads, self.net_unmodelled, self.adjust, self.solve)
@@ -104,6 +106,7 @@ def read_case(
     reactive: Annotated[str, REACTIVE] = AS_STORED,
     modules: Iterable[str] = (),
     adjust: Iterable[str] = (),
+    stator: Annotated[str, STATOR] | None = None,
 ) -> Case:
     """Return the checked case in a file; the suffix says the format.
 
@@ -142,6 +145,9 @@ def read_case(
     adjust
         Controls that the power flow moves to where they keep what they control, of ``"shunts"``, ``"taps"``
         and ``"phase-shifters"``; the others are held as the file has them. What moves is a warning.
+    stator
+        Stator voltages of GENROU and its family: ``"flux"``, as in PSS/E, or ``"speed"``, fluxes times the
+        speed, as in PowerWorld; None: as the TOML file says, otherwise ``"flux"``.
 
     Raises
     ------
@@ -168,6 +174,7 @@ def read_case(
         format,
         reactive,
         tuple(modules),
+        stator=stator,
     )
     _warn(case)
     return _prepared(case, loads, net_unmodelled, tuple(adjust))
@@ -184,13 +191,17 @@ def _read(
     reactive: str,
     modules: tuple[str, ...],
     folder: str | Path | None = None,
+    stator: str | None = None,
 ) -> Case:
     beside = (Path(folder),) if folder else tuple(Path(file).parent for file in (path, dynamics) if file)
     own = own_of(modules, (*beside, Path()), str(path))
     case = _of_format(
         path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format, own
     )
-    return case if reactive == AS_STORED else replace(case, reactive=reactive)
+    if reactive == AS_STORED and stator is None:
+        return case
+    shared = case.reactive if reactive == AS_STORED else reactive
+    return replace(case, reactive=shared, stator=stator or case.stator)
 
 
 def _of_format(

@@ -282,6 +282,8 @@ ZERO = {
 
 # Flags and signs that choose other branches of the same equations.
 VARIANTS = {
+    models.GENROU: ({"speed_voltage": 1.0},),
+    models.GENSAL: ({"speed_voltage": 1.0},),
     models.REGCA1: (
         *({"q_0": -0.1}, {"lvplsw": 0.0, "q_0": 0.0}),
         {"t_g": 0.0, "rrpwr": 99.0, "iqrmax": 99.0, "iqrmin": -99.0},

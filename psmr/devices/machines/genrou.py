@@ -36,10 +36,11 @@ class GENROU(SubtransientMachine):
         e_q2 = g_d e_q + (1 - g_d) psi_1d,   g_d = (x_2 - x_l)/(x_d1 - x_l),   c_d = (1 - g_d)/(x_d1 - x_l)
         e_d2 = g_q e_d - (1 - g_q) psi_2q,   g_q and c_q likewise with x_q1
         S = b (psi - a)^2 / psi,   psi = sqrt(e_d2^2 + e_q2^2),   S(1.0) = s_10,   S(1.2) = s_12
-        0 = e_q2 - v_q - r_a i_q - x_2 i_d,   0 = e_d2 - v_d - r_a i_d + x_2 i_q
+        0 = c e_q2 - v_q - r_a i_q - x_2 i_d,   0 = c e_d2 - v_d - r_a i_d + x_2 i_q,   c = 1
 
     i_f is the field current in the unit in which 1 gives rated voltage on the open, unsaturated stator. The
-    stator voltages do not carry the factor omega (Kundur 1994, section 5.1, explains what that neglects).
+    stator voltages do not carry the factor omega (Kundur 1994, section 5.1, explains what that neglects),
+    unless the case says stator = "speed" (speed_voltage = 1): then c = omega, as in PowerWorld.
     The case says what drives: t = t_m, a torque, or t = t_m / omega, where t_m is a power (mechanical_power =
     1, the convention of PSS/E). Source: Sauer and Pai (1998), chapter 3, for the windings; PSS/E, Model
     Library, and the WECC list of approved models, GENROU, for parameters and saturation.

@@ -37,6 +37,9 @@ class SubtransientMachine(Component):
     s_base = S_BASE
     f_n = F_N
     mechanical_power = Parameter("1", "1 where t_m is a power, 0 where it is a torque", flag, default=0.0)
+    speed_voltage = Parameter(
+        "1", "1 where the stator voltages carry the factor omega, 0 where they do not", flag, default=0.0
+    )
     h = Parameter("s", "inertia constant on the machine base", positive)
     d = Parameter(PU, "damping torque per unit of speed", nonnegative, default=0.0)
     r_a = Parameter(PU, "stator resistance", nonnegative, default=0.0)
@@ -127,10 +130,15 @@ def direct_axis(v: Any, p: Any) -> tuple[Any, Any, Any]:
 def stator(m: Any, v: Any, p: Any, e_d2: Any, e_q2: Any) -> tuple[tuple[Any, Any], tuple[Any, Any], Any]:
     """Return (residuals of the stator, current into the bus, electromagnetic torque).
 
-    The row of i_d is the q-axis equation: there the reactance stands on the diagonal.
+    The row of i_d is the q-axis equation: there the reactance stands on the diagonal. With speed_voltage = 1
+    the voltages behind x_2 are fluxes times the speed; the torque is flux times current either way.
     """
     v_d, v_q = machine_frame(m, v.v_re, v.v_im, v.delta)
-    residuals = (e_q2 - v_q - p.r_a * v.i_q - p.x_2 * v.i_d, e_d2 - v_d - p.r_a * v.i_d + p.x_2 * v.i_q)
+    speed = 1 + p.speed_voltage * (v.omega - 1)
+    residuals = (
+        speed * e_q2 - v_q - p.r_a * v.i_q - p.x_2 * v.i_d,
+        speed * e_d2 - v_d - p.r_a * v.i_d + p.x_2 * v.i_q,
+    )
     i_re, i_im = machine_to_network(m, v.i_d, v.i_q, v.delta)
     base = p.s_n / p.s_base
     return residuals, (base * i_re, base * i_im), e_d2 * v.i_d + e_q2 * v.i_q

@@ -13,6 +13,9 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     mechanical = "torque"      # what drives GENROU, GENSAL, GENROE, GENSAE: "torque" (also when left out),
                                # or "power", PSS/E's convention
 
+    stator = "flux"            # stator voltages of the same machines (also when left out), or "speed": fluxes
+                               # times the speed, PowerWorld's convention
+
     [[bus]]                    # number; base_kv (label only), name (default "bus<number>")
     number = 1
 

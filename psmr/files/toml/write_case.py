@@ -9,7 +9,16 @@ from typing import Any
 from psmr.files.toml.pairs import toml_pairs
 from psmr.files.toml.read_case import FORMAT, MODELS, NEEDED, ROWS, TABLES, VERSION
 from psmr.network.case.case import Case
-from psmr.network.case.tables import AS_STORED, DeviceRow, GeneratorRow, LoadRow, RelayRow, Row, device_name
+from psmr.network.case.tables import (
+    AS_STORED,
+    FLUX,
+    DeviceRow,
+    GeneratorRow,
+    LoadRow,
+    RelayRow,
+    Row,
+    device_name,
+)
 
 _WORKED_OUT = ("name", "rating_mva")
 """Where these are left out, the row works them out itself."""
@@ -26,6 +35,7 @@ def toml_text(case: Case) -> str:
                 "base_mva": case.base_mva,
                 "frequency_hz": case.frequency_hz,
                 "mechanical": case.mechanical,
+                **({} if case.stator == FLUX else {"stator": case.stator}),
                 **({} if case.reactive == AS_STORED else {"reactive": case.reactive}),
                 **({"modules": case.modules} if case.modules else {}),
             }

@@ -10,7 +10,7 @@ from psmr.base.errors import CaseError, nearest, shown
 from psmr.devices.catalogue import SOURCES
 from psmr.network.case.connected_parts import connected_parts
 from psmr.network.case.monitored_branches import branch_read
-from psmr.network.case.tables import LARGEST, MECHANICAL, REACTIVE, GeneratorRow, Row, Tables
+from psmr.network.case.tables import LARGEST, MECHANICAL, REACTIVE, STATOR, GeneratorRow, Row, Tables
 
 
 def check_case(case: Tables) -> None:
@@ -25,6 +25,9 @@ def check_case(case: Tables) -> None:
     if case.mechanical not in MECHANICAL:
         known = " or ".join(map(repr, MECHANICAL))
         raise CaseError(f"{place}: mechanical = {case.mechanical!r}: must be {known}")
+    if case.stator not in STATOR:
+        known = " or ".join(map(repr, STATOR))
+        raise CaseError(f"{place}: stator = {case.stator!r}: must be {known}")
     if case.reactive not in REACTIVE:
         known = ", ".join(map(repr, REACTIVE))
         raise CaseError(f"{place}: reactive = {case.reactive!r}: must be one of {known}")

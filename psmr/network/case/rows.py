@@ -18,7 +18,16 @@ from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import ZipLoad
 from psmr.devices.network import Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.network.case.case import Case
-from psmr.network.case.tables import POWER, BranchRow, DeviceRow, LoadRow, ShuntRow, Tables, TransformerRow
+from psmr.network.case.tables import (
+    POWER,
+    SPEED,
+    BranchRow,
+    DeviceRow,
+    LoadRow,
+    ShuntRow,
+    Tables,
+    TransformerRow,
+)
 
 
 def branch_component(row: BranchRow, monitored: bool = False) -> type[Component]:
@@ -56,6 +65,7 @@ def device_parameters(
     """
     known = {"s_base": case.base_mva, "f_n": case.frequency_hz, "v_0": v_0, "q_0": q_0, "p_0": p_0}
     known["mechanical_power"] = float(case.mechanical == POWER)
+    known["speed_voltage"] = float(case.stator == SPEED)
     declared = parameters_of(component_of(row))
     return dict(row.parameters) | {name: value for name, value in known.items() if name in declared}
 

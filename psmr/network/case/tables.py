@@ -23,6 +23,9 @@ CONTROLS = ("slack", "pv", "pq")
 TORQUE, POWER = "torque", "power"
 MECHANICAL = (TORQUE, POWER)
 
+FLUX, SPEED = "flux", "speed"
+STATOR = (FLUX, SPEED)
+
 VOLTAGE, REACTIVE_POWER, ACTIVE = "voltage", "reactive", "active"
 CONTROLLED = (VOLTAGE, REACTIVE_POWER, ACTIVE)
 """What a tap changer or phase shifter controls."""
@@ -236,6 +239,9 @@ class Tables:
     mechanical
         What drives the machines GENROU, GENSAL, GENROE and GENSAE: ``"torque"``, or a ``"power"`` (PSS/E's
         convention), whose torque falls as the speed rises. Other machines are driven by a torque.
+    stator
+        Whether the stator voltages of the same machines are fluxes, ``"flux"``, or fluxes times the speed,
+        ``"speed"`` (PowerWorld's convention).
     modules
         Names of the modules beside the file that declare components of the user's own.
     reactive
@@ -256,6 +262,7 @@ class Tables:
     relays: tuple[RelayRow, ...] = ()
     source: str = field(default="", compare=False)
     mechanical: str = TORQUE
+    stator: str = FLUX
     modules: tuple[str, ...] = ()
     reactive: str = AS_STORED
 

@@ -77,6 +77,7 @@ def chain(case: Case, copies: int, tie: LineRow, inertia_spread: float) -> Case:
         base_mva=case.base_mva,
         frequency_hz=case.frequency_hz,
         mechanical=case.mechanical,
+        stator=case.stator,
         buses=tuple(_bus(row, k, k * offset) for k in every for row in case.buses),
         lines=tuple(_branch(row, k, k * offset) for k in every for row in case.lines) + ties,
         transformers=tuple(_branch(row, k, k * offset) for k in every for row in case.transformers),
