@@ -79,7 +79,6 @@ def test_blocked(read):
     ("old", "new", "message"),
     [
         ("2,2,20", "77,2,20", r"IP = '77': there is no bus"),
-        ("3,2,20", "5,2,20", r"IP = '5': must be a bus that is not isolated"),
         ("3,2,20", "3,-1,20", r"NB = '-1': must be > 0"),
         (",20,1.0,1.0", ",2,1.0,1.0", r"EBAS = '2': must give a no-load voltage of at least the 22\.87 kV"),
         ("1,5.0,30.0", "3,5.0,30.0", r"MDC = '3': must be one of 0, 1, 2"),
@@ -104,6 +103,14 @@ def test_a_converter_that_cannot_give_the_voltage(read, old, new, kv):
     with pytest.warns(PsmrWarning, match=rf"no-load voltage of .*{kv}, below the 2\d\.\d+ kV of the line"):
         case = read(two_terminal_dc=f"'LINE 1',1,5.0,30.0,25.0,0,2.0,0.1,R\n{ends}")
     assert 0.0 in [load.q_mvar for load in case.loads if load.held]
+
+
+def test_a_line_to_an_isolated_bus_is_left_out(read):
+    ends = ENDS.replace("\n3,2,20", "\n5,2,20")
+    assert ends != ENDS
+    with pytest.warns(PsmrWarning, match=r"IP = 5 is an isolated bus \(IDE = 4\); the line is left out"):
+        case = read(two_terminal_dc=f"'LINE 1',1,5.0,30.0,25.0,0,2.0,0.1,R\n{ends}")
+    assert not any(load.held for load in case.loads)
 
 
 def test_held_in_a_run(read):

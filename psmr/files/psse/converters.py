@@ -56,6 +56,12 @@ class Converters:
     def add_line(self, lines: Sequence[PsseRecord]) -> None:
         """Add the powers of a DC line's converters."""
         section = lines[0].section
+        field = _KINDS[section][1]
+        at = [line for line in lines[1:] if self._isolated(line, field)]
+        if section != "multi-terminal dc" and at:
+            what = f"{field} = {at[0].text(field)} is an isolated bus (IDE = 4); the line is left out"
+            self._tell(at[0], what)
+            return
         if section == "vsc dc":
             ends = voltage_source(lines)
         else:
@@ -70,6 +76,11 @@ class Converters:
             self._add(end, f"{prefix}-{name}-{part}", field)
         words = ", ".join(f"{end.p_mw:.6g} MW from bus {end.bus}" for end in ends)
         self._tell(lines[0], f"{name}: {what}, held at its powers in a run: {words}")
+
+    def _isolated(self, line: PsseRecord, field: str) -> bool:
+        """Say whether a converter stands at a bus that is left out."""
+        bus = self._buses.get(line.whole(field, 0))
+        return bus is not None and bus.whole("IDE", 1) == 4
 
     def add_facts(self, record: PsseRecord) -> None:
         """Add the rows of a FACTS device."""
