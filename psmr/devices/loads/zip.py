@@ -43,7 +43,8 @@ def conductance(m: Any, v: Any, threshold: Any) -> Any:
     Above the threshold that is 1/v; below, with x = v / threshold, the current is x (2 - x): a curve of the
     form that PSS/E documents, which leaves the constant one with the same slope.
     """
-    return (2 - m.min(v / threshold, 1.0)) / m.max(v, threshold)
+    inverse = 1 / m.max(v, threshold)
+    return inverse * (2 - v * inverse)
 
 
 class ZipLoad(StaticLoad):

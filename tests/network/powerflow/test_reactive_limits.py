@@ -1,12 +1,13 @@
 """Reactive limits as a complementarity problem: closed forms, many random systems, and consistency."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from psmr import Case
-from psmr.errors import PowerFlowError
+from psmr import Case, read_case
+from psmr.errors import PowerFlowError, PsmrWarning
 from tests.internals import (
     Balance,
     BusRow,
@@ -120,3 +121,14 @@ def test_the_jacobian_is_that_of_the_unlimited_balance():
     balance = Balance.of(ring(0))
     free = balance.free_angle.size + balance.free_v.size
     assert power_flow_jacobian(balance, np.ones(12), np.zeros(12)).shape == (free, free)
+
+
+def test_machines_of_fixed_reactive_power_do_not_alternate():
+    """Limits of no width hold from either side; sets of buses that were tried in turn alternated here."""
+    case = read_case(Path(__file__).parent / "two_area_qt_eq_qb.raw")
+    holding = tuple(replace(g, control="pv") if g.control == "pq" else g for g in case.generators)
+    with pytest.warns(PsmrWarning, match="low-voltage side .* the one that the file stores"):
+        flow = power_flow(replace(case, generators=holding), reactive_limits=True)
+    assert flow.at_limit == ("G2", "G3", "G4")
+    assert flow.generators()["q_mvar"].to_list()[1:] == pytest.approx([300.0, 550.0, -100.0])
+    assert flow.stored.largest < 5e-4
