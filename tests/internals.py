@@ -103,19 +103,17 @@ psmr.integrate.run.memory: memory_module
 psmr.integrate.run.span: span_module
 psmr.integrate.run.trajectory: Change
 psmr.integrate.schemes.interpolation: HISTORY lagrange_weights
-psmr.integrate.schemes.multirate: PREDICTED multirate_module
+psmr.integrate.schemes.multirate_program: PREDICTED multirate_program_module
 psmr.integrate.schemes.scheme: Scheme
 psmr.integrate.schemes.stability: Spectrum longest_step mode_words polynomial stability_polynomial
 psmr.integrate.solve.algebraic_solve: algebraic_block algebraic_solve consistent
 psmr.integrate.solve.block: Block column_indices make_block
-psmr.integrate.solve.evaluate: evaluate
-psmr.integrate.solve.explicit: project
+psmr.integrate.solve.equations: evaluate move_limits project
 psmr.integrate.solve.impasse: impasse
-psmr.integrate.solve.limits: move_limits
-psmr.integrate.solve.lu: factorise make_lu ordering refactor solve suit
+psmr.integrate.solve.lu: refactor solve suit
 psmr.integrate.solve.newton: renew
-psmr.integrate.solve.pairs: FIRST SECOND
-psmr.integrate.solve.pivots: first_factors
+psmr.integrate.solve.ordering: factorise make_lu ordering
+psmr.integrate.solve.pivots: FIRST SECOND first_factors
 psmr.integrate.solve.ramps: Course NOTHING
 psmr.integrate.solve.records: BOUNDED LOWER_SLOT Places SCATTERED UPPER_SLOT VALID limits_of lu_of
     matrix_of newton_state_of places_of work_of
@@ -124,11 +122,11 @@ psmr.integrate.solve.vector_kernels: VECTOR_CHUNK largest_part largest_size posi
 psmr.integrate.step.description: words
 psmr.integrate.step.extrapolation: extrapolate
 psmr.integrate.step.machine: VALID_OF
-psmr.integrate.step.network_response: network_response_module response_matrix some_of_solution
 psmr.integrate.step.past: CONTINUED DEPTH HERE REPEATED forget keep learn no_past start>start_from_past
     taken_back
 psmr.integrate.step.program: Combine NOW Program Repeat Stage Until
 psmr.integrate.step.program_table: AT_START COUNT EXTRAPOLATE LIST OPERATION
+psmr.integrate.step.response_matrix: response_matrix response_matrix_module some_of_solution
 psmr.integrate.step.run_program: run_program
 psmr.integrate.step.stepper: Stepper
 psmr.integrate.step.validity: next_trial

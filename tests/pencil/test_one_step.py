@@ -9,7 +9,7 @@ import partitioning
 import psmr
 from tests import systems
 from tests.internals import integrate, linear_system, matrices, words
-from tests.internals import multirate_module as multirate
+from tests.internals import multirate_program_module as multirate
 from tests.internals import tableaux_module as tableaux
 from tests.pencil.oracle import random_dae
 

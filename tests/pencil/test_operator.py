@@ -10,7 +10,7 @@ import scipy.linalg
 from psmr import Multirate, SingleRate, step_operator
 from psmr.errors import SchemeError, SingularError
 from psmr.pencil import correction_rate, macro_pencil, spectral_radius
-from tests.internals import HISTORY, PREDICTED, TUNED, lagrange_weights, network_response_module
+from tests.internals import HISTORY, PREDICTED, TUNED, lagrange_weights, response_matrix_module
 from tests.pencil.oracle import Oracle, linear_dae, ode, partition, random_dae
 
 METHODS = ("FEM", "TM", "BEM", "RK4", "SDIRK2")
@@ -55,7 +55,7 @@ def test_multirate_operator_is_the_step(choices):
 
 @pytest.mark.parametrize("coupled", COUPLED, ids=lambda c: "-".join(map(str, c)))
 def test_operator_of_couplings_is_the_step(monkeypatch, coupled):
-    monkeypatch.setattr(network_response_module, "TUNED", replace(TUNED, negligible=0.0))
+    monkeypatch.setattr(response_matrix_module, "TUNED", replace(TUNED, negligible=0.0))
     coupling, interface, *choices = coupled
     linear = random_dae(1)
     scheme = replace(family(linear, *choices), coupling=coupling, interface=interface)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
-from psmr.integrate.solve.evaluate import evaluate
+from psmr.integrate.solve.equations import evaluate
 from psmr.integrate.solve.records import (
     BOUNDED,
     LOWER_AT,

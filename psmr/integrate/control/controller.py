@@ -1,13 +1,81 @@
-"""From the estimated error of a step to the next step; compiled.
+"""The controller of steps that follow an error: what it remembers, and from one step to the next; compiled.
 
 A proportional-integral controller (Gustafsson, ACM Trans. Math. Software 17, 1991). Errors are in units of
 the tolerance; `order` is the power of the step with which the estimate falls.
+
+A step that Newton does not solve as its policy says is made shorter first. Only then is a solve given all
+that there is: where all angles drift that takes twenty times as many factorisations as a shorter step.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
+from psmr.integrate.control.corners import Corners
+from psmr.integrate.control.disturbance import Disturbance
+from psmr.integrate.solve.newton import ALL, PLAIN
+
+# Places in `Control.steps` and `Control.counts`.
+NEXT, PREVIOUS, TRIED = range(3)
+ACCEPTED, REJECTED = range(2)
+
+
+class Control(NamedTuple):
+    """The loop's inputs for the control of the error, and its memory.
+
+    Attributes
+    ----------
+    difference
+        Weights of the rates in the estimate.
+    order
+        Power of the step with which the estimate falls.
+    tolerance
+        Largest estimated error of a step in a disturbance of size 1.
+    disturbance
+        The one that is followed.
+    longest, most
+        Of `psmr.VariableStep`.
+    steps
+        Next step in s, last error in units of the tolerance, step tried last; see the names above.
+    solvable
+        Longest step in s that Newton may be expected to solve, and how often the present one was not solved.
+    counts
+        Accepted and rejected steps.
+    outliving
+        Places of points of a step and of the same after it; see `psmr.integrate.step.program_table`.
+    raw
+        (n,) room for rates without limits.
+    corners
+        Those of the equations.
+    halts
+        (K, 2) how many instructions of the program come before a look for corners, and at which point of the
+        step; see `halts_of`.
+    stops, passed
+        Times in s at which a step ends, ascending, the end of the span the last, and how many of them are
+        behind.
+    """
+
+    difference: np.ndarray
+    order: float
+    tolerance: float
+    disturbance: Disturbance
+    longest: float
+    most: int
+    steps: np.ndarray
+    solvable: np.ndarray
+    counts: np.ndarray
+    outliving: np.ndarray
+    raw: np.ndarray
+    corners: Corners
+    halts: np.ndarray
+    stops: np.ndarray
+    passed: np.ndarray
+
 
 # The error before the first step of a span.
 NONE_BEFORE = 0.0
@@ -63,3 +131,62 @@ def kept(wanted, h, last, planned):  # type: ignore[no-untyped-def]
 def remembered(error, before):  # type: ignore[no-untyped-def]
     """Return the error to keep for the next step; after the first of a span, which was a guess, it is 1."""
     return error if before != NONE_BEFORE else 1.0
+
+
+# Places in what is remembered: the longest step in s that Newton may be expected to solve, and how often the
+# present one was not solved.
+LONGEST, UNSOLVED = range(2)
+
+
+def nothing_unsolved() -> NDArray[np.float64]:
+    """Return what (2,) is remembered before any step; see the names above."""
+    return np.array([np.inf, 0.0])
+
+
+@lean
+def effort_for(memory):  # type: ignore[no-untyped-def]
+    """Return how much a solve of the present step is given."""
+    return PLAIN if memory[UNSOLVED] < TUNED.patient else ALL
+
+
+@lean
+def unsolved(memory, h):  # type: ignore[no-untyped-def]
+    """Take note that the present step, of h in s, was not solved."""
+    memory[UNSOLVED] += 1.0
+    memory[LONGEST] = TUNED.after_unsolved * h
+
+
+@lean
+def longest_solved(memory):  # type: ignore[no-untyped-def]
+    """Go on to the next step behind an accepted one; return how long it is at most, in s."""
+    longest = memory[LONGEST]
+    memory[UNSOLVED] = 0.0
+    memory[LONGEST] *= TUNED.regained
+    return longest
+
+
+@lean
+def accept(control, h, error, last, refused, before):  # type: ignore[no-untyped-def]
+    """Go on from an accepted step of h in s, the `last` one to a stop or not.
+
+    `refused` says that it was tried longer before; `before` is the step that was broken off for a limit or a
+    corner, at which this one ends, 0 without one.
+    """
+    steps = control.steps
+    control.counts[ACCEPTED] += 1
+    wanted = after_accepted(control.order, h, error, steps[PREVIOUS], refused)
+    longest = longest_solved(control.solvable)
+    if before > 0.0:  # the step that was broken off, or what the error asks for
+        steps[NEXT] = before if error < 1.0 else wanted
+    else:
+        steps[NEXT] = min(kept(wanted, h, last, steps[NEXT]), longest)
+    steps[PREVIOUS] = remembered(error, steps[PREVIOUS])
+
+
+@lean
+def reject(control, h, error, solved):  # type: ignore[no-untyped-def]
+    """Try a shorter step than one of h in s whose error is too large, or that was not solved (inf)."""
+    control.counts[REJECTED] += 1
+    control.steps[NEXT] = after_rejected(control.order, h, error)
+    if not solved:
+        unsolved(control.solvable, h)

@@ -13,7 +13,7 @@ from psmr.base.errors import PsmrError
 from psmr.dae.compile.switch_tables import switch_tables
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.control import REJECTED, TRIED, Control
+from psmr.integrate.control.controller import REJECTED, TRIED, Control
 from psmr.integrate.control.corners import Corners, corners_for
 from psmr.integrate.control.error_control import begin_control, control_failure, control_for
 from psmr.integrate.control.loop import advance

@@ -8,11 +8,16 @@ from numpy.typing import NDArray
 from psmr.base.errors import SimulationError
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
-from psmr.integrate.control.control import ACCEPTED, REJECTED, TRIED, Control
-from psmr.integrate.control.controller import NONE_BEFORE
+from psmr.integrate.control.controller import (
+    ACCEPTED,
+    NONE_BEFORE,
+    REJECTED,
+    TRIED,
+    Control,
+    nothing_unsolved,
+)
 from psmr.integrate.control.corners import Corners
 from psmr.integrate.control.disturbance import SO_FAR, begin_disturbance, disturbance_of
-from psmr.integrate.control.solvable import nothing_unsolved
 from psmr.integrate.solve.block import Block
 from psmr.integrate.solve.impasse import JUMP, impasse
 from psmr.integrate.solve.records import WORST_AT as LARGEST_AT

@@ -14,14 +14,22 @@ from psmr.dae.compile.notice import announced
 from psmr.dae.compile.reference import by_reference
 from psmr.integrate.constants import TUNED
 from psmr.integrate.control.bounds import first_limit
-from psmr.integrate.control.control import ACCEPTED, NEXT, PREVIOUS, REJECTED, TRIED
-from psmr.integrate.control.controller import after_accepted, after_rejected, kept, remembered, within
-from psmr.integrate.control.corners import accepted, first_switch, look_anew
+from psmr.integrate.control.controller import (
+    ACCEPTED,
+    NEXT,
+    REJECTED,
+    TRIED,
+    accept,
+    effort_for,
+    reject,
+    within,
+)
+from psmr.integrate.control.corners import accepted, look_anew
 from psmr.integrate.control.disturbance import SO_FAR, follow_disturbance, size_with
 from psmr.integrate.control.estimate import filtered_estimate, largest_error
-from psmr.integrate.control.solvable import effort_for, longest_solved, unsolved
+from psmr.integrate.control.first_corner import first_switch
+from psmr.integrate.solve.newton import ALL
 from psmr.integrate.solve.records import follow_until
-from psmr.integrate.solve.solver import ALL
 from psmr.integrate.solve.status import (
     DONE,
     FULL,
@@ -170,7 +178,7 @@ def _attempt(machine, control, corners, looks, h, w):  # type: ignore[no-untyped
 @lean
 def _controlled_step(machine, control, corners, w):  # type: ignore[no-untyped-def]
     """Try steps from the point in w until one is accepted, no further than the next stop; return a status."""
-    points, steps, counts, order = machine.points, control.steps, control.counts, control.order
+    points, steps, counts = machine.points, control.steps, control.counts
     disturbance, block = control.disturbance, machine.blocks[0]
     refused, located, before = False, 0, 0.0
     while True:
@@ -202,25 +210,15 @@ def _controlled_step(machine, control, corners, w):  # type: ignore[no-untyped-d
                 w[w.size - 1] = stop
             accepted(corners, located > 0)
             follow_disturbance(disturbance, size, h, w)
-            counts[ACCEPTED] += 1
-            wanted = after_accepted(order, h, error, steps[PREVIOUS], refused)
-            longest = longest_solved(control.solvable)
-            if located > 0:  # behind a limit: the step that was broken off there, or what the error asks for
-                steps[NEXT] = before if error < 1.0 else wanted
-            else:
-                steps[NEXT] = min(kept(wanted, h, last, steps[NEXT]), longest)
-            steps[PREVIOUS] = remembered(error, steps[PREVIOUS])
+            accept(control, h, error, last, refused, before)
             for k in range(control.outliving.shape[0]):
                 copy(points[control.outliving[k, 0]], points[control.outliving[k, 1]])
             return DONE
         _go_back(machine, w)
         if status == NO_ROOM:
             return status
-        counts[REJECTED] += 1
+        reject(control, h, error, status == DONE)
         refused = True
-        steps[NEXT] = after_rejected(order, h, error)
-        if status != DONE:
-            unsolved(control.solvable, h)
         if status != DONE and not t + 1e-3 * steps[NEXT] > t:
             return status
 

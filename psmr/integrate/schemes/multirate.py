@@ -28,38 +28,28 @@ from psmr.integrate.schemes.choices import (
     whole,
     within,
 )
-from psmr.integrate.schemes.interpolation import EXTRAPOLATED, HISTORY, lagrange_weights
+from psmr.integrate.schemes.interpolation import HISTORY
+from psmr.integrate.schemes.multirate_program import (
+    COUPLINGS,
+    END,
+    EXTRAPOLATION,
+    HELD,
+    INTERFACES,
+    MEAN,
+    PREDICTED,
+    PREDICTORS,
+    SCHUR,
+    SOLUTIONS,
+    multirate_program,
+)
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.step.program import (
-    NEW,
-    NOW,
-    OLDER,
-    Add,
-    Combine,
-    CopyRate,
-    Instruction,
     Program,
-    Rate,
-    Repeat,
-    Restore,
-    Side,
-    Stage,
-    Until,
 )
-from psmr.integrate.tableaux.tableaux import COEFFICIENTS, TABLEAUX
+from psmr.integrate.tableaux.tableaux import TABLEAUX
 
 if TYPE_CHECKING:
     from psmr.dae.system.linear import LinearDae
-
-EXTRAPOLATION = "extrapolation"
-PREDICTORS = ("FEM", "TM", "BEM", EXTRAPOLATION)
-SOLUTIONS = ("TM", "BEM")
-PREDICTED = ("all", "slow")
-END, MEAN = "end", "mean"
-COUPLINGS = (END, MEAN)
-HELD, SCHUR = "held", "schur"
-INTERFACES = (HELD, SCHUR)
-
 
 RATIO = (
     "fast steps in a macro step must be a whole number >= 1, so that h_slow is a multiple of the fast step"
@@ -268,11 +258,11 @@ class Multirate(Scheme):
         """See `Scheme`: none decides where it is corrected until it agrees, or a level is predicted."""
         if self.predictor != "FEM" or self.corrections == "converge" or self.interface == SCHUR:
             return None
-        return replace(self, predictor="TM") if self._has(True) and self._has(False) else None
+        return replace(self, predictor="TM") if self.has(True) and self.has(False) else None
 
     def fast_steps(self, h: float) -> int:
         """Return the number of fast steps in a macro step of h in s, which may be a shortened one."""
-        return max(1, math.ceil(h / self.h_fast - TUNED.rounding)) if self._has(True) else 1
+        return max(1, math.ceil(h / self.h_fast - TUNED.rounding)) if self.has(True) else 1
 
     def within(self, h: float) -> NDArray[np.float64]:
         """See `Scheme`: the fast points."""
@@ -281,117 +271,11 @@ class Multirate(Scheme):
 
     def program(self, h: float, before: tuple[float, ...] = ()) -> Program:
         """See `Scheme`: equations (19) to (22) of Huang and Tzounas."""
-        fast, slow = self._has(True), self._has(False)
-        count = self.fast_steps(h)
-        prediction = self._prediction(h, before) if fast and slow else ()
-        # The rates of all are needed at the start by a prediction, and by slow rows that see the ends.
-        predicts = any(isinstance(i, Stage) and i.rates for i in prediction)
-        both = predicts or (self._old != 0.0 and not (fast and slow and self.coupling == MEAN))
-        instructions: list[Instruction] = [Rate("f(t)", "step")] if both else []
-        if fast and slow:
-            instructions += prediction
-            once = (*self._fast_steps(h, count, before, both), *self._slow_steps())
-            if self.corrections:
-                most = None if self.corrections == "converge" else int(self.corrections)
-                once = (Until(once, "predicted", "slow", most, self.epsilon),)
-            instructions += once
-        elif fast:
-            instructions += self._fast_steps(h, count, before, both)
-        else:
-            instructions.append(self._slow_step(None))
-        memory = self._memory() if fast and slow else 0
-        whole = self.interface == SCHUR or (self.predictor == EXTRAPOLATION and self.predict == "all")
-        return Program(tuple(instructions), memory, remembered="all" if whole else "slow")
+        return multirate_program(self, h, before)
 
-    @property
-    def _old(self) -> float:
-        """Coefficient of the rate at the start in the rule of the solution."""
-        return COEFFICIENTS[self.solution][0]
-
-    def _has(self, fast: bool) -> bool:
+    def has(self, fast: bool) -> bool:
         """Return whether a side has variables."""
         return bool((self.split.fast_x == fast).any() or (self.split.fast_y == fast).any())
-
-    def _memory(self) -> int:
-        """Return how many accepted points before the step it reads."""
-        extrapolated = EXTRAPOLATED[self.interpolation] if self.predictor == EXTRAPOLATION else 0
-        return max(HISTORY[self.interpolation], extrapolated)
-
-    def _prediction(self, h: float, before: tuple[float, ...]) -> tuple[Instruction, ...]:
-        """Step 1: all of w, or the slow rows with the fast variables held."""
-        older = before[: EXTRAPOLATED[self.interpolation]]
-        if self.predictor == EXTRAPOLATION and older:
-            weights = lagrange_weights(np.array([0.0, *(-distance / h for distance in older)]), 1.0)
-            points = tuple(zip((NOW, *OLDER), map(float, weights), strict=False))
-            if self.predict == "slow":  # the level under a response is that of slow and fast values
-                return (Combine("all" if self.interface == SCHUR else "slow", "predicted", points),)
-            solved = Stage("predictor", "all", "predicted", "extrapolated")
-            return Combine("all", "extrapolated", points), solved
-        a, a_star = COEFFICIENTS[self.solution if self.predictor == EXTRAPOLATION else self.predictor]
-        side: Side = "all" if self.predict == "all" else "slow"
-        return (Stage("predictor", side, "predicted", NOW, _rates("f(t)", a), a_star),)
-
-    def _fast_steps(
-        self, h: float, count: int, before: tuple[float, ...], both: bool
-    ) -> tuple[Instruction, ...]:
-        """Return steps 2 and 3: interpolate the slow variables, solve the fast rows, add up their mean."""
-        c, c_star = COEFFICIENTS[self.solution]
-        b, b_star = c / count, c_star / count
-        outside = self._interpolation(h, count, before)
-        step = Stage(
-            "fast",
-            "fast",
-            "fast point",
-            "fast point",
-            _rates("f(fast)", b),
-            b_star,
-            at=tuple((i + 1) / count for i in range(count)),
-            outside=outside,
-            with_response=bool(outside) and self.interface == SCHUR,
-            shown=True,
-        )
-        first: tuple[Instruction, ...] = (Restore("fast point", NOW),)
-        between: tuple[Instruction, ...] = ()
-        if b:
-            first += (CopyRate("f(fast)", "f(t)") if both else Rate("f(fast)", "fast", "fast"),)
-            between = (Rate("f(fast)", "fast", "fast"),)
-        if not outside or self.coupling == END:
-            return (*first, Repeat(count, (step,), between))
-        weights = (*((1.0 / count,) * (count - 1)), b_star)
-        body = (step, Add("fast", "mean", weights))
-        end = Add("fast", "fast end", (1.0,), anew=True)
-        return (*first, Add("fast", "mean", (b,), anew=True), Repeat(count, body, between), end)
-
-    def _interpolation(
-        self, h: float, count: int, before: tuple[float, ...]
-    ) -> tuple[tuple[str, tuple[float, ...]], ...]:
-        """Step 2: weights of the predicted and the accepted values at each fast step."""
-        if not self._has(False):
-            return ()
-        names = ("predicted", NOW, *OLDER)
-        older = before[: HISTORY[self.interpolation]]
-        nodes = np.array([1.0, 0.0, *(-distance / h for distance in older)])
-        weights = [lagrange_weights(nodes, (i + 1) / count) for i in range(count)]
-        return tuple((names[k], tuple(float(w[k]) for w in weights)) for k in range(nodes.size))
-
-    def _slow_step(self, guess: str | None) -> Stage:
-        """Step 4: the slow rows, with the fast values of the last fast step."""
-        c, c_star = COEFFICIENTS[self.solution]
-        return Stage("slow", "slow", NEW, NOW, _rates("f(t)", c), c_star, guess=guess, matrix="first")
-
-    def _slow_steps(self) -> tuple[Instruction, ...]:
-        """Step 4 beside fast variables."""
-        if self.coupling == END:
-            # A prediction by the rule of the solution is nearer than the continuation of the last slow steps.
-            own = self.predictor == self.solution or self.corrections
-            return (self._slow_step("predicted" if own else None),)
-        _, c_star = COEFFICIENTS[self.solution]
-        mean = (("mean", (1.0,)),)
-        start = Combine("slow", "guess", (("predicted", c_star), (NOW, 1.0 - c_star)))
-        leg = Stage("slow", "slow", "leg", NOW, (), c_star, (c_star,), mean, matrix="first")
-        carry = Combine("slow", "carried", (("leg", 1.0 / c_star), (NOW, 1.0 - 1.0 / c_star)))
-        end = Stage("slow", "slow", NEW, "carried", outside=(("fast end", (1.0,)),), matrix="first")
-        return start, leg, carry, end
 
     def __str__(self) -> str:
         corrections = f"corrections: {self.corrections}" if self.corrections else "no corrections"
@@ -405,7 +289,3 @@ class Multirate(Scheme):
         """Return the couplings that are not the usual ones."""
         mean = ", mean coupling" if self.coupling == MEAN else ""
         return mean + (", Schur interface" if self.interface == SCHUR else "")
-
-
-def _rates(name: str, coefficient: float) -> tuple[tuple[str, float], ...]:
-    return ((name, coefficient),) if coefficient else ()

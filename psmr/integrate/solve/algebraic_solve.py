@@ -15,9 +15,8 @@ from psmr.integrate.constants import TUNED
 from psmr.integrate.solve.block import Block, make_block
 from psmr.integrate.solve.failure import algebraic_failure
 from psmr.integrate.solve.impasse import matrix_at, singular_direction
-from psmr.integrate.solve.newton import HONEST
+from psmr.integrate.solve.newton import ALL, DAMPED, HONEST
 from psmr.integrate.solve.records import KEPT
-from psmr.integrate.solve.solver import ALL, DAMPED
 from psmr.integrate.solve.status import DONE, NO_ROOM, SINGULAR
 
 Reals = NDArray[np.float64]

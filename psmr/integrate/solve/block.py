@@ -18,8 +18,9 @@ from psmr.dae.compile.address import address_of
 from psmr.dae.compile.kernels import Kernels
 from psmr.dae.compile.restrict import restrict
 from psmr.dae.system.system import System
-from psmr.integrate.solve.evaluate import evaluate
-from psmr.integrate.solve.lu import make_lu, order_and_room, why_singular, with_room
+from psmr.integrate.solve.equations import evaluate
+from psmr.integrate.solve.newton import solve, solve_block
+from psmr.integrate.solve.ordering import make_lu, order_and_room, why_singular, with_room
 from psmr.integrate.solve.ramps import NOTHING, Following
 from psmr.integrate.solve.records import (
     KEPT,
@@ -33,7 +34,6 @@ from psmr.integrate.solve.records import (
     initial_newton_state,
     row_of,
 )
-from psmr.integrate.solve.solver import solve, solve_block
 
 Reals = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ class Layout:
     moving, slots, ends
         See `Limits`.
     order, room
-        See `psmr.integrate.solve.lu.order_and_room`.
+        See `psmr.integrate.solve.ordering.order_and_room`.
     """
 
     columns: tuple[str, ...]
@@ -122,7 +122,7 @@ class Block:
         return self.kernels.rows
 
     def solve(self, w: Reals, a: float, policy: int, tolerance: float, effort: int) -> int:
-        """Solve for the block's variables in w; see `psmr.integrate.solve.solver`. Return a status."""
+        """Solve for the block's variables in w; see `psmr.integrate.solve.newton`. Return a status."""
         return int(solve(self.address, w, a, policy, tolerance, effort))
 
     def evaluate(self, w: Reals) -> None:

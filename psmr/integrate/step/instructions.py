@@ -6,9 +6,8 @@ import numpy as np
 
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.constants import TUNED
-from psmr.integrate.solve.explicit import place, project
-from psmr.integrate.solve.limits import follow_limits
-from psmr.integrate.solve.newton import DISHONEST
+from psmr.integrate.solve.equations import follow_limits, place, project
+from psmr.integrate.solve.newton import DISHONEST, PLAIN, solve
 from psmr.integrate.solve.records import (
     ITERATIONS,
     RATE,
@@ -21,7 +20,6 @@ from psmr.integrate.solve.records import (
     places_of,
     work_of,
 )
-from psmr.integrate.solve.solver import PLAIN, solve
 from psmr.integrate.solve.status import (
     DONE,
     NO_ROOM,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
-from psmr.integrate.solve.explicit import project
+from psmr.integrate.solve.equations import project
 from psmr.integrate.solve.records import VALID, newton_state_of
 from psmr.integrate.solve.status import DONE
 from psmr.integrate.solve.vector_kernels import copy

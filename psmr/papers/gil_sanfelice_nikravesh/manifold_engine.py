@@ -16,7 +16,7 @@ from psmr.dae.compile.kernels import jacobian
 from psmr.dae.system.system import System
 from psmr.integrate.control.time_grid import GridSteps, Piece, TimeGrid
 from psmr.integrate.solve.block import Block, make_block
-from psmr.integrate.solve.evaluate import evaluate
+from psmr.integrate.solve.equations import evaluate
 from psmr.integrate.solve.failure import step_failure
 from psmr.integrate.solve.newton import POLICIES
 from psmr.integrate.solve.records import FACTORISATIONS, SOLVES, VALID

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
-from psmr.integrate.solve.explicit import project
-from psmr.integrate.solve.limits import move_limits
-from psmr.integrate.solve.newton import DISHONEST
+from psmr.integrate.solve.equations import move_limits, project
+from psmr.integrate.solve.newton import ALL, DISHONEST
 from psmr.integrate.solve.records import (
     SCALE,
     VALID,
@@ -19,7 +18,6 @@ from psmr.integrate.solve.records import (
     newton_state_of,
     work_of,
 )
-from psmr.integrate.solve.solver import ALL
 from psmr.integrate.solve.status import DONE, NOT_FINITE, STALE
 from psmr.integrate.solve.vector_kernels import copy
 from psmr.integrate.step.instructions import close

@@ -19,15 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
-from psmr.integrate.solve.records import VALID, newton_state_of
-from psmr.integrate.solve.status import DONE, NO_ROOM, VANISHED
+from psmr.integrate.solve.status import DONE
 from psmr.integrate.solve.vector_kernels import copy
-from psmr.papers.kuznetsov_krasnikov.attempt import arrive, exhausted, go_back, passed, proposed, retried
 from psmr.papers.kuznetsov_krasnikov.flow import (
-    ALGEBRAIC,
     EVALUATED,
-    REJECTED,
-    WHOLE,
     error_norm,
     follow,
     put,
@@ -154,7 +149,7 @@ def _estimate(history, order, h, progress, rules):  # type: ignore[no-untyped-de
 
 
 @lean
-def _estimates(history, h, progress, rules):  # type: ignore[no-untyped-def]
+def estimates(history, h, progress, rules):  # type: ignore[no-untyped-def]
     """Write the error estimates of this order and the two below it; return that of this one."""
     k, errors = history.number[ORDER], history.errors
     for order in range(errors.size):
@@ -198,7 +193,7 @@ def _lower(history):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _accepted(history, h, progress, rules):  # type: ignore[no-untyped-def]
+def choose_order_after_accepted(history, h, progress, rules):  # type: ignore[no-untyped-def]
     """Take the new point into the history, and choose order and step for the next."""
     number, errors, nodes = history.number, history.errors, history.nodes
     k, lower = number[ORDER], _lower(history)
@@ -239,7 +234,7 @@ def _accepted(history, h, progress, rules):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _refused(history, h, error, progress):  # type: ignore[no-untyped-def]
+def choose_order_after_refused(history, h, error, progress):  # type: ignore[no-untyped-def]
     """Choose order and step to try again: half the step; from the third time on order 1 and what it needs."""
     number = history.number
     number[STARTING] = 0
@@ -253,47 +248,3 @@ def _refused(history, h, error, progress):  # type: ignore[no-untyped-def]
         error = history.errors[1] if np.isfinite(history.errors[1]) else error
         progress.h[0] = h * min(0.5, np.sqrt(AIM / max(error, AIM)))
         number[ORDER] = 1
-
-
-@lean
-def run_adams(blocks, end, w, rules, progress, history, times, rows):  # type: ignore[no-untyped-def]
-    """Step until t = end or the rows are full; return (rows filled, status)."""
-    whole, algebraic = blocks[WHOLE], blocks[ALGEBRAIC]
-    n, filled, reason = progress.z.size - 1, 0, DONE
-    while progress.z[n] < end:
-        status = exhausted(rules, progress, filled, times.size)
-        if status != DONE:
-            return filled, status
-        h, last = proposed(rules, progress, end)
-        if h == 0.0:
-            return filled, VANISHED if reason == DONE else reason
-        copy(w, progress.before)
-        error, landing, ahead = np.inf, False, h
-        while ahead != 0.0:
-            h = ahead
-            status = adams_step(whole, algebraic, h, w, rules, progress, history)
-            if status == DONE and not landing:
-                error = _estimates(history, h, progress, rules)
-            ahead = 0.0
-            if landing or passed(status, error, rules, w, end):
-                ahead = retried(landing, progress, h, status, w, end)
-                landing = last = True
-        if status == DONE and error <= 1.0:
-            if last:
-                w[-1] = end
-            newton_state_of(whole).memory[VALID] = 0.0
-            follow(whole, w, rules, progress.rate)
-            progress.counts[EVALUATED] += 1
-            arrive(whole, w, rules, progress, h, times, rows, filled)
-            filled += 1
-            reason = DONE
-            if not last:
-                _accepted(history, h, progress, rules)
-            continue
-        go_back(blocks, progress, w)
-        if status == NO_ROOM:
-            return filled, status
-        progress.counts[REJECTED] += 1
-        reason = status
-        _refused(history, h, error, progress)
-    return filled, DONE

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
-from psmr.integrate.solve.status import DONE, NO_ROOM, VANISHED
+from psmr.integrate.solve.status import DONE, NO_ROOM
 from psmr.integrate.solve.vector_kernels import copy
-from psmr.papers.kuznetsov_krasnikov.attempt import arrive, exhausted, go_back, passed, proposed, retried
+from psmr.papers.kuznetsov_krasnikov.attempt import go_back
 from psmr.papers.kuznetsov_krasnikov.flow import (
     ALGEBRAIC,
     EVALUATED,
-    REJECTED,
     WHOLE,
     error_norm,
     follow,
@@ -27,9 +28,33 @@ SAFETY, LEAST_CHANGE, MOST_CHANGE = 0.9, 0.2, 10.0
 RETREAT = 0.25
 
 
+class RungeKutta(NamedTuple):
+    """An explicit method, and its room.
+
+    Attributes
+    ----------
+    A, b
+        Its coefficients.
+    difference
+        Weights of the rates in the estimate; without any every step has the size progress.h[0].
+    power
+        1 / (order of the estimate + 1).
+    stages, new
+        (s + 2, n + 1) derivatives and the estimate, and (n + 1,) the point of a stage.
+    """
+
+    A: np.ndarray
+    b: np.ndarray
+    difference: np.ndarray
+    power: float
+    stages: np.ndarray
+    new: np.ndarray
+
+
 @lean
-def runge_kutta_step(whole, algebraic, A, b, difference, h, w, rules, progress, stages, new):  # type: ignore[no-untyped-def]
+def runge_kutta_step(whole, algebraic, method, h, w, rules, progress):  # type: ignore[no-untyped-def]
     """Try a step h from progress.z: point in w, its derivative in stages[s]; return (status, error norm)."""
+    A, b, difference, stages, new = method.A, method.b, method.difference, method.stages, method.new
     z, size = progress.z, progress.z.size
     s = b.size
     copy(progress.rate, stages[0])
@@ -57,12 +82,12 @@ def runge_kutta_step(whole, algebraic, A, b, difference, h, w, rules, progress, 
 
 
 @lean
-def first_step(blocks, power, ahead, w, rules, progress, stages, new):  # type: ignore[no-untyped-def]
+def first_step(blocks, power, ahead, w, rules, progress, method):  # type: ignore[no-untyped-def]
     """Put a first step into progress.h[0] (Hairer, Norsett and Wanner I, section II.4); return a status.
 
     `ahead` is the longest step that makes sense: what is left of the span along time.
     """
-    whole, algebraic = blocks[WHOLE], blocks[ALGEBRAIC]
+    whole, algebraic, stages, new = blocks[WHOLE], blocks[ALGEBRAIC], method.stages, method.new
     z, rate, size = progress.z, progress.rate, progress.z.size
     for q in range(size):
         stages[0, q] = 0.0
@@ -89,51 +114,14 @@ def first_step(blocks, power, ahead, w, rules, progress, stages, new):  # type: 
 
 
 @lean
-def run_runge_kutta(  # type: ignore[no-untyped-def]
-    blocks, A, b, difference, power, end, w, rules, progress, stages, new, times, rows
-):
-    """Step until t = end or the rows are full; return (rows filled, status).
+def choose_step_after_accepted(method, h, error, refused, progress):  # type: ignore[no-untyped-def]
+    """Choose the step after an accepted one of h, which was tried longer before if it was `refused`."""
+    change = MOST_CHANGE if error == 0.0 else min(MOST_CHANGE, SAFETY * error ** (-method.power))
+    progress.h[0] = h * (min(1.0, change) if refused else max(LEAST_CHANGE, change))
 
-    `power` is 1 / (order of the estimate + 1); with an empty `difference` every step has the size
-    progress.h[0].
-    """
-    whole, algebraic = blocks[WHOLE], blocks[ALGEBRAIC]
-    n, controlled = progress.z.size - 1, difference.size > 0
-    filled, refused, reason = 0, False, DONE
-    while progress.z[n] < end:
-        status = exhausted(rules, progress, filled, times.size)
-        if status != DONE:
-            return filled, status
-        h, last = proposed(rules, progress, end)
-        if h == 0.0:
-            return filled, VANISHED if reason == DONE else reason
-        copy(w, progress.before)
-        error, landing, ahead = np.inf, False, h
-        while ahead != 0.0:
-            h = ahead
-            status, estimate = runge_kutta_step(
-                whole, algebraic, A, b, difference, h, w, rules, progress, stages, new
-            )
-            error = error if landing else estimate
-            ahead = 0.0
-            if landing or passed(status, error, rules, w, end):
-                ahead = retried(landing, progress, h, status, w, end)
-                landing = last = True
-        if status == DONE and error <= 1.0:
-            if last:
-                w[-1] = end
-            copy(stages[b.size], progress.rate)
-            arrive(whole, w, rules, progress, h, times, rows, filled)
-            filled += 1
-            if controlled and not last:
-                change = MOST_CHANGE if error == 0.0 else min(MOST_CHANGE, SAFETY * error ** (-power))
-                progress.h[0] = h * (min(1.0, change) if refused else max(LEAST_CHANGE, change))
-            refused, reason = False, DONE
-            continue
-        go_back(blocks, progress, w)
-        if status == NO_ROOM or not controlled:
-            return filled, status
-        progress.counts[REJECTED] += 1
-        refused, reason = True, status
-        progress.h[0] = h * (max(LEAST_CHANGE, SAFETY * error ** (-power)) if np.isfinite(error) else RETREAT)
-    return filled, DONE
+
+@lean
+def choose_step_after_refused(method, h, error, progress):  # type: ignore[no-untyped-def]
+    """Choose the step to try in place of one of h."""
+    part = max(LEAST_CHANGE, SAFETY * error ** (-method.power)) if np.isfinite(error) else RETREAT
+    progress.h[0] = h * part

@@ -17,10 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from psmr.dae.compile.decorators import lean
-from psmr.integrate.solve.explicit import place, project
-from psmr.integrate.solve.newton import DISHONEST
+from psmr.integrate.solve.equations import place, project
+from psmr.integrate.solve.newton import ALL, DISHONEST
 from psmr.integrate.solve.records import SCALE, VALID, WORST_AT, newton_state_of, work_of
-from psmr.integrate.solve.solver import ALL
 from psmr.integrate.solve.status import NOT_FINITE
 from psmr.integrate.step.instructions import close
 

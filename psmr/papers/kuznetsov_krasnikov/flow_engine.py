@@ -17,8 +17,9 @@ from psmr.integrate.solve.failure import step_failure
 from psmr.integrate.solve.newton import POLICIES
 from psmr.integrate.solve.status import DONE, SPENT, VANISHED, Status
 from psmr.integrate.tableaux.runge_kutta import EXPLICIT, PAIRS
-from psmr.papers.kuznetsov_krasnikov.adams import empty_history, restart, run_adams
-from psmr.papers.kuznetsov_krasnikov.embedded import first_step, run_runge_kutta
+from psmr.papers.kuznetsov_krasnikov.adams import empty_history, restart
+from psmr.papers.kuznetsov_krasnikov.embedded import RungeKutta, first_step
+from psmr.papers.kuznetsov_krasnikov.explicit_loop import run_explicit
 from psmr.papers.kuznetsov_krasnikov.flow import (
     ACCEPTED,
     ALGEBRAIC,
@@ -120,11 +121,11 @@ class Following:
             landing=np.zeros(6),
         )
         self.history = empty_history(size)
-        self.tableau = EXPLICIT["FEM" if self.name == "Adams" else self.name]
+        tableau = EXPLICIT["FEM" if self.name == "Adams" else self.name]
         # A copy: read-only entries would be another type, and the loop machine code of its own.
-        self.estimate = np.array(PAIRS[self.name].difference if self.name in PAIRS else ())
-        self.stages = np.zeros((self.tableau.stages + 2, size))
-        self.new = np.zeros(size)
+        estimate = np.array(PAIRS[self.name].difference if self.name in PAIRS else ())
+        stages, new = np.zeros((tableau.stages + 2, size)), np.zeros(size)
+        self.method = RungeKutta(tableau.A, tableau.b, estimate, 0.2, stages, new)
 
     def begin(self, end: float, w: Reals, stops: Reals) -> int:
         """See `Engine`."""
@@ -136,7 +137,7 @@ class Following:
             # method.
             power = 0.2 if self.name == "RK54" else 0.5
             ahead = min(self.rules.longest, math.inf if self.rules.arc else end - float(w[-1]))
-            status = first_step(blocks, power, ahead, w, self.rules, self.progress, self.stages, self.new)
+            status = first_step(blocks, power, ahead, w, self.rules, self.progress, self.method)
             if status != DONE:
                 return int(status)
         restart(self.history, self.progress)
@@ -145,13 +146,10 @@ class Following:
     def advance(self, most: int, w: Reals) -> tuple[Piece, int]:
         """See `Engine`."""
         blocks, end, times, rows = self._blocks(), self._end, np.empty(most), np.empty((most, self._size))
-        if self.name == "Adams":
-            filled, status = run_adams(blocks, end, w, self.rules, self.progress, self.history, times, rows)
-        else:
-            filled, status = run_runge_kutta(
-                blocks, self.tableau.A, self.tableau.b, self.estimate, 0.2, end, w, self.rules,
-                self.progress, self.stages, self.new, times, rows,
-            )  # fmt: skip
+        history = self.history if self.name == "Adams" else None
+        filled, status = run_explicit(
+            blocks, self.method, history, end, w, self.rules, self.progress, times, rows
+        )
         return Piece.of_points(times[:filled], rows[:filled]), int(status)
 
     def _blocks(self) -> NDArray[np.int64]:

@@ -14,7 +14,6 @@ import scipy.sparse as sp
 
 from psmr.dae.system.linear import LinearDae
 from psmr.integrate.schemes.scheme import Scheme
-from psmr.integrate.step.network_response import response_matrix
 from psmr.integrate.step.program import (
     NOW,
     OLDER,
@@ -30,6 +29,7 @@ from psmr.integrate.step.program import (
     Until,
     value,
 )
+from psmr.integrate.step.response_matrix import response_matrix
 from psmr.pencil.operator.rows import Rows, implicit, matrices
 
 STATE = "w(t)"

@@ -30,10 +30,9 @@ from numpy.typing import NDArray
 from psmr.dae.system.system import System
 from psmr.integrate.solve.algebraic_solve import algebraic_solve
 from psmr.integrate.solve.block import Block, make_block
-from psmr.integrate.solve.explicit import project
-from psmr.integrate.solve.newton import VERY_DISHONEST
+from psmr.integrate.solve.equations import project
+from psmr.integrate.solve.newton import ALL, VERY_DISHONEST
 from psmr.integrate.solve.records import VALID
-from psmr.integrate.solve.solver import ALL
 from psmr.integrate.solve.status import DONE, NO_ROOM
 from psmr.study.events.spans import Span
 

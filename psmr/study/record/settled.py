@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from psmr.base.errors import PsmrWarning
 from psmr.dae.system.system import System
 from psmr.integrate.solve.block import Block
-from psmr.integrate.solve.newton import VERY_DISHONEST
+from psmr.integrate.solve.newton import ALL, VERY_DISHONEST
 from psmr.integrate.solve.records import VALID
-from psmr.integrate.solve.solver import ALL
 from psmr.integrate.solve.status import DONE, NO_ROOM
 from psmr.study.events.spans import Span
 from psmr.study.record.dense import TOLERANCE, block_of

@@ -11,7 +11,8 @@ import numpy as np
 import partitioning
 from partitioning import Partition, PartitionError
 from psmr.dae.system.linear import LinearDae
-from psmr.integrate.schemes.multirate import EXTRAPOLATION, Multirate
+from psmr.integrate.schemes.multirate import Multirate
+from psmr.integrate.schemes.multirate_program import EXTRAPOLATION
 from psmr.integrate.schemes.single_rate import SingleRate
 
 # Steps in s: about five to a doubling, numbers that a person would type.

@@ -24,7 +24,7 @@ from psmr.base.errors import SimulationError, SingularError
 from psmr.dae.system.system import System
 from psmr.integrate.control.time_grid import NO_STOPS
 from psmr.integrate.run.changes import autonomous
-from psmr.integrate.schemes.multirate import SCHUR
+from psmr.integrate.schemes.multirate_program import SCHUR
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.solve.algebraic_solve import consistent
 from psmr.integrate.solve.status import DONE, FULL, NO_ROOM

@@ -9,7 +9,7 @@ from dataclasses import replace
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import SchemeError
 from psmr.dae.system.system import System
-from psmr.integrate.schemes.multirate import EXTRAPOLATION
+from psmr.integrate.schemes.multirate_program import EXTRAPOLATION
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.pencil.deformation.deformation import LARGEST
 from psmr.study.tuning.candidates import GRID, Family, families, families_at_size

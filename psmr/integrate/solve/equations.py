@@ -1,25 +1,67 @@
-"""Non-windup limits in Newton's method and after it; compiled.
+"""The equations of a block at a point: residual, what follows a course, limits, and rates; compiled.
 
-A limit holds a state whose derivative points out of it. A row of Newton's whose unclipped right-hand side is
-beyond a limit is x - limit, and its matrix row is that of the identity, with -1 in the column of a limit that
-is a variable of the block (semismooth Newton). A constant limit makes the derivative zero; at one that moves
-the raw derivative stays: whether it takes the state beyond is known at the end of the step only.
+A non-windup limit holds a state whose derivative points out of it. A row of Newton's whose unclipped
+right-hand side is beyond a limit is x - limit, and its matrix row is that of the identity, with -1 in the
+column of a limit that is a variable of the block (semismooth Newton). A constant limit makes the derivative
+zero; at one that moves the raw derivative stays: whether it takes the state beyond is known at the end of the
+step only.
 """
 
 from __future__ import annotations
 
 from psmr.dae.compile.decorators import lean
+from psmr.dae.compile.kernels import residual
 from psmr.integrate.solve.records import (
     BOUNDED,
     LOWER_AT,
     LOWER_SLOT,
+    RESIDUALS,
     STATE,
     UPPER_AT,
     UPPER_SLOT,
+    VALID,
+    follows,
     limits_of,
     matrix_of,
+    newton_state_of,
+    ramps_of,
     work_of,
 )
+from psmr.integrate.solve.views import reals
+
+
+@lean
+def follow_ramps(block, w):  # type: ignore[no-untyped-def]
+    """Write the held inputs that ramp, and the block's parameters that do, as they are at the time in w."""
+    if not follows(block):
+        return
+    ramps = ramps_of(block)
+    at, rows, time, first = ramps.at, ramps.rows, w[w.size - 1], 0
+    until = ramps.until[0]
+    for k in range(ramps.ends.size):
+        row, end = ramps.cursor[k], ramps.ends[k]
+        while row + 1 < end and rows[row + 1, 0] <= time and rows[row + 1, 0] < until:
+            row += 1
+        while row > first and rows[row, 0] > time:
+            row -= 1
+        ramps.cursor[k], first = row, end
+        value = rows[row, 1] + rows[row, 2] * (time - rows[row, 0])
+        if k < at.size:
+            w[at[k]] = value
+        elif ramps.places[k - at.size] != 0:
+            reals(ramps.places[k - at.size], 1)[0] = value
+
+
+@lean
+def evaluate(block, w):  # type: ignore[no-untyped-def]
+    """Write the raw residual at w into F, unless it is there."""
+    kept = newton_state_of(block)
+    if kept.memory[VALID] == 0.0:
+        matrix = matrix_of(block)
+        follow_ramps(block, w)
+        residual(matrix.table, w, matrix.F)
+        kept.counts[RESIDUALS] += 1
+        kept.memory[VALID] = 1.0
 
 
 @lean
@@ -101,3 +143,33 @@ def follow_limits(block, w, tolerance):  # type: ignore[no-untyped-def]
         changed |= abs(x - w[at]) > tolerance * max(1.0, abs(x))
         w[at] = x
     return changed
+
+
+@lean
+def project(block, w, rate):  # type: ignore[no-untyped-def]
+    """Write the derivatives at w into the places of their states; zero where a constant limit holds one."""
+    evaluate(block, w)
+    matrix, limits = matrix_of(block), limits_of(block)
+    F, variables, moving = matrix.F, matrix.variables, limits.moving
+    for i in range(work_of(block).known.size):
+        rate[variables[i]] = F[i]
+    for b in range(limits.bounded.size):
+        i = limits.bounded[b]
+        at = variables[i]
+        if (w[at] >= limits.upper[i] and F[i] > 0.0) or (w[at] <= limits.lower[i] and F[i] < 0.0):
+            rate[at] = 0.0
+    for k in range(moving.shape[0]):
+        i = moving[k, STATE]
+        if moving[k, UPPER_AT if F[i] > 0.0 else LOWER_AT] >= 0:
+            rate[variables[i]] = F[i]
+
+
+@lean
+def place(block, w):  # type: ignore[no-untyped-def]
+    """Write known, limited, into the states of w: an explicit stage."""
+    known, variables = work_of(block).known, matrix_of(block).variables
+    for i in range(known.size):
+        w[variables[i]] = known[i]
+    follow_ramps(block, w)
+    clip(block, w)
+    newton_state_of(block).memory[VALID] = 0.0
