@@ -69,6 +69,11 @@ def case_options(
         " their ratings",
     )
     group.add_argument(
+        "--netted",
+        choices=("impedance", "current", "power"),
+        help="what --net-unmodelled makes of generators, whatever --loads says",
+    )
+    group.add_argument(
         "--stator",
         choices=("flux", "speed"),
         help="stator voltages of GENROU and its family: fluxes (PSS/E) or fluxes times speed (PowerWorld)",
@@ -245,6 +250,7 @@ def case_file(arguments: argparse.Namespace) -> CaseFile:
         power_flow_start=getattr(arguments, "power_flow_start", None),
         modules=tuple(arguments.modules or ()),
         stator=arguments.stator,
+        netted=arguments.netted,
     )
 
 
@@ -260,6 +266,7 @@ _PREPARED = (
     "net_unmodelled",
     "mechanical",
     "stator",
+    "netted",
     "start_at_limits",
     "reactive",
     "power_flow_start",

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from psmr.network.powerflow.powerflow import PowerFlow
     from psmr.network.start.conversion import LoadShares
 
+NETTED = ("impedance", "current", "power")
+"""What netted generators can become."""
+
 FORMATS = ("toml", "raw", "rawx", "m")
 SUFFIXES = tuple(f".{name}" for name in FORMATS)
 
@@ -33,7 +36,7 @@ class CaseFile:
     Attributes
     ----------
     path, dynamics, skip_unknown_models, frequency_hz, loads, net_unmodelled, mechanical, format, reactive,
-    modules, adjust, stator
+    modules, adjust, stator, netted
         See `read_case`.
     reactive_limits
         Whether generators keep to q_min_mvar and q_max_mvar, see `power_flow`; None: as in the solution that
@@ -62,6 +65,7 @@ class CaseFile:
     folder: str | Path | None = None
     adjust: tuple[str, ...] = ()
     stator: Annotated[str, STATOR] | None = None
+    netted: Annotated[str, NETTED] | None = None
 
     def read(self) -> Case:
         """Return the case."""
@@ -79,7 +83,7 @@ class CaseFile:
             self.stator,
         )
         _warn(case)
-        return _prepared(case, self.loads, self.net_unmodelled, self.adjust, self.solve)
+        return _prepared(case, self.loads, self.net_unmodelled, self.adjust, self.solve, self.netted)
 
     def solve(self, case: Case, start: PowerFlow | None = None) -> PowerFlow:
         """Return the power flow of the case, or of one made of it, as the options say."""
@@ -107,6 +111,7 @@ def read_case(
     modules: Iterable[str] = (),
     adjust: Iterable[str] = (),
     stator: Annotated[str, STATOR] | None = None,
+    netted: Annotated[str, NETTED] | None = None,
 ) -> Case:
     """Return the checked case in a file; the suffix says the format.
 
@@ -148,6 +153,9 @@ def read_case(
     stator
         Stator voltages of GENROU and its family: ``"flux"``, as in PSS/E, or ``"speed"``, fluxes times the
         speed, as in PowerWorld; None: as the TOML file says, otherwise ``"flux"``.
+    netted
+        What netted generators become and stay, whatever `loads` says: ``"impedance"``, ``"current"``
+        (PowerWorld's) or ``"power"``; None: a power, which `loads` converts.
 
     Raises
     ------
@@ -177,7 +185,7 @@ def read_case(
         stator=stator,
     )
     _warn(case)
-    return _prepared(case, loads, net_unmodelled, tuple(adjust))
+    return _prepared(case, loads, net_unmodelled, tuple(adjust), netted=netted)
 
 
 def _read(
@@ -263,8 +271,11 @@ def _prepared(
     net_unmodelled: bool,
     adjust: Sequence[str] = (),
     solve: Callable[..., PowerFlow] | None = None,
+    netted: str | None = None,
 ) -> Case:
     """Return the case with controls moved, generators netted and loads converted."""
+    if netted is not None and not net_unmodelled:
+        raise CaseError(f"netted = {netted!r}: says what net_unmodelled makes of generators; give that, too")
     dynamic = any(row.devices for row in case.generators)
     lines = dynamic and any(row.held and not row.devices for row in case.generators)
     if loads is None and not net_unmodelled and not lines and not adjust:
@@ -281,8 +292,8 @@ def _prepared(
         return case
     flow = solve(case)
     if net_unmodelled or lines:
-        netted = net_generators(case, flow, every=net_unmodelled)
-        if netted is not case:
+        changed = net_generators(case, flow, net_unmodelled, netted)
+        if changed is not case:
             # What was held at a reactive limit is held by its own row no more: the limits hold it again.
-            case, flow = netted, solve(netted)
+            case, flow = changed, solve(changed)
     return case if shares is None else convert_loads(case, flow, shares)

@@ -12,10 +12,11 @@ from psmr.network.case.connected_parts import connected_parts
 from psmr.network.case.tables import GeneratorRow, LoadRow
 from psmr.network.powerflow.powerflow import PowerFlow
 
-_WHOLE = (0.0, 0.0, 1.0)
+KINDS = {"impedance": (1.0, 0.0, 0.0), "current": (0.0, 1.0, 0.0), "power": (0.0, 0.0, 1.0)}
+"""What a netted generator can become: its fractions of impedance, current and power."""
 
 
-def net_generators(case: Case, flow: PowerFlow, every: bool = True) -> Case:
+def net_generators(case: Case, flow: PowerFlow, every: bool = True, kind: str | None = None) -> Case:
     """Return the case with each generator that has no dynamic devices as a load of the power it takes in.
 
     Voltages and powers of the power flow stay what they are. Where a slack is netted, the largest generator
@@ -27,6 +28,9 @@ def net_generators(case: Case, flow: PowerFlow, every: bool = True) -> Case:
         The case and its solved power flow.
     every
         Whether all are netted, or only the ends of DC lines (`GeneratorRow.held`).
+    kind
+        One of `KINDS`, which a netted generator then stays where loads are converted; None: a power, which is
+        converted as loads are. The ends of DC lines are powers.
 
     Warns
     -----
@@ -59,25 +63,20 @@ def net_generators(case: Case, flow: PowerFlow, every: bool = True) -> Case:
     }
     for row in _moved_slacks(case, flow, kept):
         kept[row.name] = row
-    loads = tuple(
-        LoadRow(
-            row.bus,
-            -float(p),
-            -float(q),
-            _WHOLE,
-            _WHOLE,
-            name=f"netted-{row.name}",
-            held=row.held,
-            where=row.where,
-        )
-        for row, p, q in gone
-    )
+    loads = tuple(_load(row, float(p), float(q), "power" if row.held else kind) for row, p, q in gone)
     for relay in case.relays:
         if relay.acts_on in netted:
             what = f"acts on {relay.acts_on}, which is netted; left out"
             warnings.warn(f"{relay.place}: {what}", PsmrWarning, stacklevel=2)
     relays = tuple(row for row in case.relays if row.acts_on not in netted)
     return replace(case, loads=(*case.loads, *loads), generators=tuple(kept.values()), relays=relays)
+
+
+def _load(row: GeneratorRow, p: float, q: float, kind: str | None) -> LoadRow:
+    """Return the load that a generator of a power in MW and Mvar becomes."""
+    parts = KINDS[kind or "power"]
+    name = f"netted-{row.name}"
+    return LoadRow(row.bus, -p, -q, parts, parts, name=name, held=kind is not None, where=row.where)
 
 
 def _moved_slacks(case: Case, flow: PowerFlow, kept: dict[str, GeneratorRow]) -> list[GeneratorRow]:

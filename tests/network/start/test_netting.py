@@ -61,3 +61,21 @@ def test_from_files(tmp_path):
     np.testing.assert_allclose(
         power_flow(case).voltage, power_flow(read_case(files[0])).voltage, rtol=0, atol=1e-9
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts"),
+    [("impedance", (1.0, 0.0, 0.0)), ("current", (0.0, 1.0, 0.0)), ("power", (0.0, 0.0, 1.0))],
+)
+def test_what_is_netted_stays_apart_from_loads(tmp_path, kind, parts):
+    """In PowerWorld it is a current, beside loads that are impedances."""
+    (tmp_path / "case.raw").write_text(raw_text())
+    (tmp_path / "case.dyr").write_text(PARTLY)
+    files = (tmp_path / "case.raw", tmp_path / "case.dyr")
+    with pytest.warns(PsmrWarning, match="netted"):
+        case = read_case(*files, net_unmodelled=True, loads="impedance", netted=kind)
+    assert case.loads[-1].name == "netted-G1"
+    assert (case.loads[-1].p_zip, case.loads[-1].q_zip) == (parts, parts)
+    assert all(row.impedance for row in case.loads[:-1])
+    with pytest.raises(CaseError, match=r"netted = .*: says what net_unmodelled makes of generators"):
+        read_case(files[0], netted=kind)
