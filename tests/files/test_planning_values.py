@@ -110,6 +110,14 @@ def test_what_is_left_out_is_named_with_its_bus_and_what_is_lacking(read, record
         read(MACHINE + record + "\n")
 
 
+def test_comments_of_other_programs(read):
+    """Between records, as InterPSS writes them."""
+    with pytest.warns(
+        PsmrWarning, match=r"case\.dyr:2: begins with #, which is no mark of a comment in PSS/E"
+    ):
+        assert parameters(read("  #--- 1 'NOSUCH' below ---\n" + MACHINE), 1)["h"] == 4.0
+
+
 def test_records_of_generators_that_are_not_there(read):
     record = "77 'GENROU' 1 6.5 0.06 0.2 0.05 4.0 0.0 1.8 1.75 0.6 0.8 0.3 0.15 0.09 0.38 /\n"
     with pytest.raises(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from psmr.base.errors import CaseError, nearest
+from psmr.base.errors import CaseError, PsmrWarning, nearest
 from psmr.files.psse.dyr_layout import MODELS, component_for
 from psmr.files.psse.load_layout import KINDS, USER_WRITTEN
 from psmr.files.psse.record import PsseRecord
@@ -126,6 +127,10 @@ def entries(path: str, lines: list[str]) -> Iterator[Entry]:
     held: list[tuple[int, str]] = []
     for number, line in enumerate(lines, start=1):
         if line.startswith("@!"):
+            continue
+        if not held and line.lstrip().startswith("#"):
+            what = "begins with #, which is no mark of a comment in PSS/E; passed over as one"
+            warnings.warn(f"{path}:{number}: {what}", PsmrWarning, stacklevel=3)
             continue
         position = 0
         while position < len(line):
