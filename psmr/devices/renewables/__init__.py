@@ -9,13 +9,3 @@ distribution networks. All are per unit on the converter's base; time in s.
 Sources: EPRI 3002027129, Model User Guide for Generic Renewable Energy System Models (2023); WECC, Solar
 Photovoltaic Power Plant Modeling and Validation Guideline (2019); PSS/E Model Library.
 """
-
-from psmr.devices.renewables.dera1 import DERA1
-from psmr.devices.renewables.electrical import REECB1
-from psmr.devices.renewables.reeca1 import REECA1
-from psmr.devices.renewables.reecd1 import REECD1
-from psmr.devices.renewables.regca1 import REGCA1
-from psmr.devices.renewables.regcb1 import REGCB1
-from psmr.devices.renewables.repca1 import REPCA1
-
-__all__ = ["DERA1", "REECA1", "REECB1", "REECD1", "REGCA1", "REGCB1", "REPCA1"]
