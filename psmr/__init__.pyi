@@ -53,6 +53,8 @@ from .study.record.record import Record as Record
 from .study.run.load import load_run as load_run
 from .study.run.run import Run as Run
 from .study.run.simulate import simulate as simulate
+from .study.trace.against import compare_trace as compare_trace
+from .study.trace.trace import read_trace as read_trace
 from .study.tuning.tune import tune as tune
 from .sweep.axes import BranchOutages as BranchOutages
 from .sweep.axes import BusFaults as BusFaults

@@ -78,6 +78,7 @@ def things(tmp_path_factory):
     for name, text in (("study", STUDY), ("sweep", SWEEP)):
         (folder / f"{name}.toml").write_text(text.format(case=path))
     (folder / "series.csv").write_text("t,p\n0.1,1.0\n0.2,1.1\n")
+    (folder / "trace.csv").write_text("t,G1.omega\n0.1,1.0\n0.2,1.0\n")
     return {
         "folder": folder,
         "path": path,
@@ -178,6 +179,8 @@ def right_calls(it):
             "many": False,
         },
         "tune": {"system": system, "up_to": 2.0, "accuracy": 0.1},
+        "read_trace": {"path": folder / "trace.csv"},
+        "compare_trace": {"run": run, "trace": psmr.read_trace(folder / "trace.csv")},
         "view": {"path": it["path"], "show": False},
         "write_case": {"case": case, "path": folder / "case.toml"},
     }

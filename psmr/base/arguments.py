@@ -64,6 +64,7 @@ _CLASSES = {
     ),
     "Partition": ("a partition", "make one with partitioning.by_participation(linear, delta=...)"),
     "Run": ("a run", "psmr.simulate and psmr.load_run give one"),
+    "Trace": ("a trace", "read one with psmr.read_trace(path)"),
     "Study": ("a study", "read one with psmr.read_study(path)"),
     "Sweep": ("a sweep", "read one with psmr.read_sweep(path)"),
     "Places": ("places in a file", "leave them out; psmr.read_sweep finds them"),

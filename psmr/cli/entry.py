@@ -21,6 +21,7 @@ from psmr.base.optional import broken_package, fails
 from psmr.cli.commands import (
     cases,
     check,
+    compare,
     convert,
     deformation,
     explain,
@@ -53,6 +54,7 @@ COMMANDS = (
     sweep,
     check,
     plot,
+    compare,
     modes,
     partition,
     deformation,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import EventError, PsmrError, SchemeError, StudyError
 from psmr.base.files import OutputTransaction
+from psmr.cli.console import Progress
 from psmr.cli.run_outputs import (
     Page,
     earlier_files,
@@ -23,11 +24,12 @@ from psmr.figures.run.report import Origin
 from psmr.study.file.load_system import load_system
 from psmr.study.file.names import check_signals, refuse_events
 from psmr.study.file.recipe import Recipe
-from psmr.study.file.study import Output, Study, usual_folder
+from psmr.study.file.study import Output, Study, is_study, read_study, usual_folder
 from psmr.study.output.files import check_writable
 from psmr.study.output.tables import require_pyarrow
 from psmr.study.record.record import Record
 from psmr.study.record.signals import Signals
+from psmr.study.run.load import load_run
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
 
@@ -135,6 +137,15 @@ def run_study(
         raise
     warn_of_removed(transaction.removed)
     return system, run, files
+
+
+def saved_or_run(path: str, modules: Sequence[str] = ()) -> Run:
+    """Return a saved run, or the run of a study file, of which nothing is written."""
+    if not is_study(path):
+        return load_run(path, modules=modules)
+    study = read_study(path)
+    with Progress(study.t_end) as progress:
+        return run_study(study, progress=progress, write=False)[1]
 
 
 def default_folder(study: Study) -> Path:

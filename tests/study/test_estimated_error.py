@@ -111,7 +111,7 @@ def test_a_coarse_reference_of_the_same_steps_is_another_method(system):
 
 @pytest.mark.parametrize("kind", ["TM", "BEM", "multirate"])
 def test_half_the_step_stands_in_where_error_control_takes_too_long(system, monkeypatch, kind):
-    monkeypatch.setattr(reintegrate_module, "LONG", 0.0)
+    monkeypatch.setattr(reintegrate_module, "STEPS", 0)
     monkeypatch.setattr(reintegrate_module, "MOST", 0.0)
     scheme: Any = psmr.SingleRate(kind, 0.02) if kind != "multirate" else None
     if scheme is None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
 from psmr.base.files import PICTURES
-from psmr.cli.console import Progress, print_json, show, tell_written
+from psmr.cli.console import print_json, show, tell_written
 from psmr.cli.options import add_command, output_option, require_targets
 
 
@@ -40,8 +39,10 @@ def command(arguments: argparse.Namespace) -> None:
     """Draw signals of a run, or of two over one another."""
     target = arguments.output or "plot.svg"
     require_targets({"-o": target}, PICTURES)
-    run = _run(arguments.run, arguments.modules)
-    other = None if arguments.other is None else _run(arguments.other, arguments.modules)
+    from psmr.cli.run_study import saved_or_run
+
+    run = saved_or_run(arguments.run, arguments.modules)
+    other = None if arguments.other is None else saved_or_run(arguments.other, arguments.modules)
 
     from psmr.figures.canvas import save
     from psmr.figures.run.plots import comparison, trajectories
@@ -69,15 +70,3 @@ def _label(path: str, run: Any) -> str:
 
     name = read_study(path).name if is_study(path) else path
     return f"{name} ({run.scheme})"
-
-
-def _run(path: str, modules: Sequence[str]) -> Any:
-    from psmr.cli.run_study import run_study
-    from psmr.study.file.study import is_study, read_study
-    from psmr.study.run.load import load_run
-
-    if not is_study(path):
-        return load_run(path, modules=modules)
-    study = read_study(path)
-    with Progress(study.t_end) as progress:
-        return run_study(study, progress=progress, write=False)[1]

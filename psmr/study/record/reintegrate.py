@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,8 +60,8 @@ LEAST_CHANGE = 1e-4
 Less has no meaning in a study, and at rest nothing changes at all.
 """
 
-LONG, MOST = 1.0, 3.0
-"""Time in s, and in parts of that of the run, after which a reference to judge fixed steps by is given up.
+STEPS, MOST = 5_000, 2.0
+"""Steps, and parts of those of the run, after which a reference to judge fixed steps by is given up.
 
 Where a ripple is aliased on purpose, error control costs many times the run.
 """
@@ -89,7 +88,7 @@ def judged_error(run: Recorded) -> GlobalError:
             if found.part <= CLEAR * limit:
                 return replace(found, bound=True)
         return run.estimated_error
-    most = max(LONG, MOST * run.stats.counters.seconds)
+    most = max(STEPS, MOST * run.stats.counters.steps)
     try:
         found = difference(run, _reference(COARSE * limit), most)
         if found.part <= CLEAR * limit:
@@ -136,7 +135,7 @@ def difference(run: Recorded, reference: Scheme, most: float = math.inf) -> Glob
         Error control; or the scheme of the run with half its step, whose difference is the error but for a
         factor that follows from the order.
     most
-        Time in s after which the second run is given up.
+        Steps after which the second run is given up.
 
     Raises
     ------
@@ -155,19 +154,19 @@ def difference(run: Recorded, reference: Scheme, most: float = math.inf) -> Glob
     if not times.size:
         return GlobalError(0.0, "", "", end, 0.0, 0.0, reference, run.scheme)
     changes = tuple(change for change in run.changes if change.t < end)
-    samples, deadline = Samples(run.system, times), Deadline(most)
+    samples, counted = Samples(run.system, times), MostSteps(most)
     integrate(
         run.system,
         reference,
         end,
         changes,
         start=run.ends[0],
-        followers=[Detection(run.system, changes, [samples]), deadline],
+        followers=[Detection(run.system, changes, [samples]), counted],
         keep=False,
         stops=times if reference.chooses_steps else None,
     )
-    if deadline.passed:
-        raise SimulationError(f"a second run, {reference}, takes more than {most:.2g} s")
+    if counted.passed:
+        raise SimulationError(f"a second run, {reference}, takes more than {most:g} steps")
     theirs = samples.result()
     same = np.isin(times, theirs.t)
     found = _largest(run, times[same], mine.values[rows][same], theirs)
@@ -214,13 +213,18 @@ def _largest(run: Recorded, t: Reals, mine: Reals, theirs: Sampled) -> Largest:
     return max(found, key=lambda largest: largest.part)
 
 
-class Deadline:
-    """Ends an integration that takes too long; see `psmr.integrate.run.trajectory.Follower`."""
+class MostSteps:
+    """Ends an integration of too many steps; see `psmr.integrate.run.trajectory.Follower`."""
 
     ends = True
 
     def __init__(self, most: float) -> None:
-        self._until, self.passed = time.perf_counter() + most, False
+        self._most, self._steps = most, 0
+
+    @property
+    def passed(self) -> bool:
+        """Whether there were too many."""
+        return self._steps > self._most
 
     def begin(self, t: float) -> None:
         """Take note of nothing."""
@@ -230,6 +234,6 @@ class Deadline:
         return False
 
     def points(self, t: Reals, points: Reals) -> int | None:
-        """Return the first of the points once the time is over."""
-        self.passed = self.passed or time.perf_counter() > self._until
+        """Return the first of the points once there are too many."""
+        self._steps += len(t)
         return 0 if self.passed and len(t) else None

@@ -1,0 +1,1 @@
+"""Traces of other programs, and how far a run is from them."""
