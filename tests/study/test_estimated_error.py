@@ -237,3 +237,30 @@ def test_at_the_least_tolerance_there_is_no_estimate(oscillator):
     run = psmr.simulate(oscillator, psmr.VariableStep(least, "ESDIRK43"), 1e-3, certify=False)
     with pytest.raises(InputError, match="from a run at a smaller one"):
         _ = run.estimated_error
+
+
+def test_what_jumps_at_an_event_counts_as_changed():
+    """Half of a load behind filters: 0.39 pu at once, gone after 20 us, which is one step."""
+    microgrid = psmr.build(psmr.case("microgrid"))
+    trip = [psmr.LoadTrip(3, 0.1, 0.5)]
+    run = psmr.simulate(microgrid, psmr.SingleRate("TM", 2e-5), 0.15, trip)
+    error = run.judgement.error
+    assert error.change == pytest.approx(run.outcome.highest_voltage.value - 1.0, rel=1e-3)
+    assert f"{error.percent} % of the largest change" in run.judgement.reasons[0]
+
+
+@pytest.mark.parametrize(("part", "words"), [(0.00123, "0.12"), (0.67, "67"), (1.27, "130"), (19.4, "1900")])
+def test_a_percentage_is_written_without_an_exponent(part, words):
+    error = GlobalError(part, "voltage", "bus5.v", 0.1, 0.1, 0.1, psmr.VariableStep(), psmr.VariableStep())
+    assert error.percent == words
+    assert f"{words} % of the largest change" in str(error)
+
+
+def test_a_loss_of_synchronism_in_a_run_that_is_off_is_not_believed(system):
+    """The trip of a third of a load is harmless; TM with a step of a second loses synchronism at it."""
+    trip = [psmr.LoadTrip(5, 1.0, 0.3)]
+    run = psmr.simulate(system, psmr.SingleRate("TM", 1.0), 20.0, trip)
+    assert run.outcome.lost is not None
+    assert psmr.simulate(system, t_end=20.0, events=trip, certify=False).outcome.lost is None
+    assert "before the loss is believed" in run.judgement.reasons[-1]
+    assert not any("does not contradict" in reason for reason in run.judgement.reasons)

@@ -148,3 +148,15 @@ def test_a_motor_does_not_ramp(wscc9):
     system = psmr.build(replace(case, loads=loads))
     with pytest.raises(EventError, match="load5 at bus5 is a motor, which draws what its shaft asks for"):
         schedule(system, [psmr.LoadRamp(5, 0.1, 0.2, 1.2)], 1.0)
+
+
+def test_a_ramp_may_end_with_the_run(system):
+    """It is the same as in a longer run, and nothing is said of settling while it goes on."""
+    ramp = [psmr.LoadRamp(5, 0.5, 6.0, 1.2)]
+    scheme = psmr.SingleRate("TM", 0.02)
+    run = psmr.simulate(system, scheme, 6.0, ramp)
+    longer = psmr.simulate(system, scheme, 7.0, ramp, certify=False)
+    row = int(np.searchsorted(longer.t, 6.0 - 1e-9))
+    np.testing.assert_allclose(run.x[-1], longer.x[row], rtol=0, atol=1e-12)
+    assert run.outcome.settling is None
+    assert run.judgement.colour == "green"

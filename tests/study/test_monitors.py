@@ -193,3 +193,26 @@ def test_monitors_of_a_study_file(study_text, tmp_path, capsys):
     record = json.loads(capsys.readouterr().out)
     assert record["stopped"]["monitor"] == "angle spread"
     assert record["t_end"] == record["stopped"]["t"] < 2.0
+
+
+def test_a_stop_gives_what_was_seen_at_its_instant(system):
+    run = simulate(system, 30.0, [psmr.LoadTrip(5, 1.0, 1.0)], [psmr.FrequencyOutside(0.99, 1.01)])
+    assert run.stopped.value == pytest.approx(run.outcome.end_frequency.value, rel=1e-12)
+    assert 60.6 < run.stopped.value < 60.7
+    run = simulate(system, 3.0, [LONG], [psmr.AngleSpread(150.0)])
+    assert str(run.stopped).endswith(" deg since connected, limit 150 deg")
+    began = np.degrees(run["G2.delta"].iloc[0] - run["G1.delta"].iloc[0])
+    assert run.stopped.value == pytest.approx(run.outcome.angle_spread.value - began)
+
+
+def test_of_two_islands_that_leave_the_band_the_first_ends_a_run(system):
+    """Bus 3 with bus 9 and bus 6 is listed last; by its points it leaves the band earlier."""
+    apart = [psmr.LineTrip("4-6", 0.1), psmr.LineTrip("8-9", 0.1)]
+    free = simulate(system, 4.0, apart)
+    mean = free.values(["G1.omega", "G2.omega"]) @ np.array([23.64, 6.4]) / 30.04
+    alone = free.values("G3.omega")[:, 0]
+    late, early = (free.t[np.argmax(abs(speed - 1.0) > 0.0016)] for speed in (mean, alone))
+    assert early < late < 4.0
+    run = simulate(system, 4.0, apart, [psmr.FrequencyOutside(0.9984, 1.0016)])
+    assert run.stopped.t == early
+    assert run.stopped.what == "in the island of bus3"

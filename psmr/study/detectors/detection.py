@@ -150,7 +150,7 @@ class Detection:
         points, last = self._measurement.points(self._connections, t, x, y), None
         for monitor, detector in self._monitors:
             detector.take(points)
-            for finding in detector.findings()[:1]:
+            for finding in sorted(detector.findings(), key=lambda found: found.t)[:1]:
                 row = min(int(np.searchsorted(t, finding.t)), len(t) - 1)
                 if last is None or row < last:
                     last, self.stop = row, monitor.stop(finding)

@@ -37,6 +37,8 @@ class Finding:
         Names of the signals that show it.
     at_end
         Whether it is about how a run ends, so that it says nothing of one that did not come to its end.
+    began
+        The figure at `t`, where `value` is the furthest one from then on; None where they are the same.
     """
 
     t: float
@@ -49,6 +51,7 @@ class Finding:
     sentence: str
     signals: tuple[str, ...] = ()
     at_end: bool = False
+    began: float | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class Stop:
         Which machines, bus or buses.
     value, limit, unit
         What was seen there and the limit of the monitor, in its unit; None where it is not a number.
+    since
+        Since when it is measured, in words.
     """
 
     t: float
@@ -73,12 +78,14 @@ class Stop:
     value: float | None = None
     limit: float | None = None
     unit: str = ""
+    since: str = ""
 
     def __str__(self) -> str:
-        seen = (
-            "" if self.value is None else f" = {self.value:.4g} {self.unit}, limit {self.limit:g} {self.unit}"
-        )
-        return f"{self.monitor}: {self.what}{seen}"
+        if self.value is None or self.limit is None:
+            return f"{self.monitor}: {self.what}"
+        value = beside(self.value, self.limit, 4)
+        since = f" {self.since}" if self.since else ""
+        return f"{self.monitor}: {self.what} = {value} {self.unit}{since}, limit {self.limit:g} {self.unit}"
 
 
 def beside(value: float, limit: float, digits: int) -> str:

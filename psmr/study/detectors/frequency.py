@@ -54,8 +54,8 @@ class Frequency:
         self._band, self._final = band, final
         self._sources, self.f_n = sources_of(system), nominal_frequency(system)
         self._islands: tuple[TurningIsland, ...] = ()
-        # Of each side and island: when first, and the furthest value.
-        self._outside: dict[tuple[str, str], tuple[float, float]] = {}
+        # Of each side and island: when first, the value then, and the furthest value.
+        self._outside: dict[tuple[str, str], tuple[float, float, float]] = {}
 
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
@@ -75,8 +75,8 @@ class Frequency:
             lowest, highest = min(lowest, low, key=_value), max(highest, high, key=_value)
             self._extremes = start, lowest, highest
             ends.append(last)
-            self._beyond("below", min, speed < self._band[0], points.t, low)
-            self._beyond("above", max, speed > self._band[1], points.t, high)
+            self._beyond("below", min, speed < self._band[0], points.t, speed, low)
+            self._beyond("above", max, speed > self._band[1], points.t, speed, high)
         self.end = max(ends, key=lambda end: abs(end.value - f_n), default=None)
 
     @property
@@ -96,12 +96,19 @@ class Frequency:
         return start if abs(extreme.value - start.value) < UNCHANGED * self.f_n else extreme
 
     def _beyond(
-        self, side: str, further: Callable[..., float], beyond: NDArray[np.bool_], t: Reals, worst: Extreme
+        self,
+        side: str,
+        further: Callable[..., float],
+        beyond: NDArray[np.bool_],
+        t: Reals,
+        speed: Reals,
+        worst: Extreme,
     ) -> None:
-        if beyond.any():
-            new = float(t[beyond.argmax()]), worst.value
-            first, furthest = self._outside.get((side, worst.where), new)
-            self._outside[side, worst.where] = first, further(furthest, worst.value)
+        if beyond.any() and self.f_n is not None:
+            k = int(beyond.argmax())
+            new = float(t[k]), self.f_n * float(speed[k]), worst.value
+            first, value, furthest = self._outside.get((side, worst.where), new)
+            self._outside[side, worst.where] = first, value, further(furthest, worst.value)
 
     def findings(self) -> tuple[Finding, ...]:
         """See `Detector`."""
@@ -111,13 +118,14 @@ class Frequency:
         limits = dict(zip(("below", "above"), self._band, strict=True))
         members = [self._sources[k] for island in self._islands for k in island.places]
         signals = tuple(source.speed or source.angle for source in members)
-        for (side, where), (t, worst) in self._outside.items():
+        for (side, where), (t, value, worst) in self._outside.items():
             limit = self.f_n * limits[side]
             found.append(
                 Finding(
                     t, "frequency", where, worst, limit, "Hz", "red",
                     f"The frequency{' ' + where if where else ''} went {side} {limit:.4g} Hz at t = {t:.4g} "
                     f"s (furthest {beside(worst, limit, 5)} Hz); generators may trip at once there.", signals,
+                    began=value,
                 )
             )  # fmt: skip
         low, high = (self.f_n * limit for limit in self._final)

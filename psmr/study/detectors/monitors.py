@@ -57,7 +57,9 @@ class AngleSpread:
 
     def stop(self, finding: Finding) -> Stop:
         """See `Monitor`."""
-        return Stop(finding.t, "angle spread", finding.where, finding.value, self.limit_deg, "deg")
+        return Stop(
+            finding.t, "angle spread", finding.where, finding.value, self.limit_deg, "deg", "since connected"
+        )
 
 
 @explains_slips(InputError)
@@ -137,7 +139,7 @@ class FrequencyOutside:
     def stop(self, finding: Finding) -> Stop:
         """See `Monitor`."""
         where = finding.where or "the island"
-        return Stop(finding.t, finding.what, where, finding.value, finding.limit, finding.unit)
+        return Stop(finding.t, finding.what, where, finding.began, finding.limit, finding.unit)
 
 
 @dataclass(frozen=True)

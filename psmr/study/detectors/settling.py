@@ -26,7 +26,7 @@ from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Points, TurningIsland
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.sources import sources_of
-from psmr.study.events.spans import Span
+from psmr.study.events.spans import Span, driven
 
 Reals = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ class EndOfRun:
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
         self._islands = connections.turning
-        self._moves, self._quarter = span.moves, 0.25 * (self._t_end - span.t)
+        self._moves, self._quarter = driven(self._system, span), 0.25 * (self._t_end - span.t)
         self._edges = self._t_end - np.array([2.0, 1.0]) * self._quarter
         self._frequencies = Ranges(len(self._islands) + sum(len(i.places) for i in self._islands))
         self._voltages = Ranges(len(connections.faulted))

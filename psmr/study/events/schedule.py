@@ -11,7 +11,7 @@ from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.islands import refuse_dead_islands
 from psmr.network.topology.undetermined import refuse_undetermined_voltages
-from psmr.study.events import Event, TimeSeries
+from psmr.study.events import Event, LoadRamp, TimeSeries
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,8 @@ def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
         raise
     if isinstance(event, TimeSeries):  # a recording may go on after the run
         changes = (*changes[:1], *(change for change in changes[1:] if change.t < t_end))
+    if isinstance(event, LoadRamp) and changes[-1].t == t_end:  # all of it is seen
+        changes = changes[:-1]
     for change in changes:
         if change.t >= t_end:
             raise _error(

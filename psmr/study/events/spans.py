@@ -204,6 +204,16 @@ def altered(system: System, span: Span) -> bool:
     return not same or bool(span.out) or not np.array_equal(system.u0, span.inputs) or span.moves
 
 
+def driven(system: System, span: Span) -> bool:
+    """Return whether a span moves by itself: an input or a load ramps, or something follows a course."""
+    found = span.moves
+    for group, matrix in zip(system.groups, span.parameters, strict=True):
+        component = group.compiled.component
+        names = tuple(parameters_of(component))
+        found = found or bool(matrix[:, [names.index(name) for name in component.ramps]].any())
+    return found
+
+
 def system_in(system: System, span: Span, x: Reals, y: Reals, t: float | None = None) -> System:
     """Return the system as a span has it, without the devices that were taken out.
 

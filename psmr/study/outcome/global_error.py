@@ -52,6 +52,12 @@ class GlobalError:
         return f"{self.value:.2g}{' pu' if self.what in ('voltage', 'speed') else ''}"
 
     @property
+    def percent(self) -> str:
+        """The error in percent of `change`, in two digits."""
+        rounded = f"{100.0 * self.part:.2g}"
+        return f"{float(rounded):.0f}" if self.part >= 1.0 else rounded
+
+    @property
     def where(self) -> str:
         """What has it, in words."""
         device, _, name = self.signal.rpartition(".")
@@ -83,6 +89,6 @@ class GlobalError:
             return "the run has no point at which its error could be estimated"
         most = "at most " if self.bound else ""
         return (
-            f"estimated error {most}{100.0 * self.part:.2g} % of {self.largest_change} ({self.where}, "
+            f"estimated error {most}{self.percent} % of {self.largest_change} ({self.where}, "
             f"{self.size} at t = {self.t:.4g} s), against a run with {self._by}"
         )

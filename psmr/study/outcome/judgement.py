@@ -107,7 +107,12 @@ def judge_run(
         amber.append(f"Protection acted: {listed}{more}.")
     failed = out_of_step or outcome.stopped is not None or bool(outcome.failed)
     colour: Colour = "red" if failed or red else "amber" if amber else "green"
-    if out_of_step and any(certificate.stable for certificate in certificates):
+    if out_of_step and _on_error(error, outcome.criteria.error):
+        amber.append(
+            "An error of this size may itself have lost synchronism, and so may have what is not known of "
+            "it: take smaller steps before the loss is believed."
+        )
+    elif out_of_step and any(certificate.stable for certificate in certificates):
         amber.append(
             "A certificate is a statement about small motions around an equilibrium, which this run left: a "
             "stable one does not contradict the loss of synchronism."
@@ -145,7 +150,7 @@ def _on_error(error: GlobalError | str | None, limit: float) -> list[str]:
         return []
     return [
         f"The {error.where} is off by an estimated {error.size} at t = {error.t:.4g} s, "
-        f"{100.0 * error.part:.2g} % of {error.largest_change} (limit {100.0 * limit:g} %, for an estimate "
+        f"{error.percent} % of {error.largest_change} (limit {100.0 * limit:g} %, for an estimate "
         f"{100.0 * MARGIN * limit:g} %). {error.remedy(limit)}"
     ]
 

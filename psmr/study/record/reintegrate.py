@@ -169,7 +169,7 @@ def difference(run: Recorded, reference: Scheme, most: float = math.inf) -> Glob
         raise SimulationError(f"a second run, {reference}, takes more than {most:g} steps")
     theirs = samples.result()
     same = np.isin(times, theirs.t)
-    found = _largest(run, times[same], mine.values[rows][same], theirs)
+    found = _largest(run, times[same], mine.values[rows][same], theirs, samples.jumped)
     factor = 1.0 if reference.follows_error else 1.0 / (1.0 - 0.5**reference.order)
     return GlobalError(
         part=factor * found.part,
@@ -195,8 +195,11 @@ class Largest:
     change: float
 
 
-def _largest(run: Recorded, t: Reals, mine: Reals, theirs: Sampled) -> Largest:
-    """Return the largest difference of (S, q) samples, in parts of the largest change of what is like it."""
+def _largest(run: Recorded, t: Reals, mine: Reals, theirs: Sampled, jumped: Reals) -> Largest:
+    """Return the largest difference of (S, q) samples, in parts of the largest change of what is like it.
+
+    Changes are those of the samples, and (q,) jumps at the instants of events.
+    """
     assert run.system is not None
     found = []
     for quantity in quantities(run.system):
@@ -206,7 +209,8 @@ def _largest(run: Recorded, t: Reals, mine: Reals, theirs: Sampled) -> Largest:
             continue
         first = theirs.first[own]
         least = LEAST_CHANGE * max(1.0, float(np.abs(first).max()))
-        change = max(least, float(np.nan_to_num(np.abs(values - first)).max()))
+        changed = np.vstack([np.abs(values - first), jumped[own]])
+        change = max(least, float(np.nan_to_num(changed).max()))
         row, column = np.unravel_index(int(off.argmax()), off.shape)
         value, name = float(off[row, column]), quantity.names[column]
         found.append(Largest(value / change, quantity.what, name, float(t[row]), value, change))

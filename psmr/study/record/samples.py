@@ -88,6 +88,11 @@ class Samples:
     times
         (S,) times in s at which samples are taken, ascending; None: soon after one another behind an event,
         later `APART`.
+
+    Attributes
+    ----------
+    jumped
+        (q,) largest change since the first point right behind an event, whose instant is no sample.
     """
 
     def __init__(self, system: System, times: Reals | None = None) -> None:
@@ -97,6 +102,7 @@ class Samples:
         self._places = np.array([system.index(name) for _, name, _ in speeds], dtype=np.intp)
         self._factors = np.array([factor for _, _, factor in speeds])
         self._first: Reals | None = None
+        self.jumped = np.empty(0)
         self._t: list[Reals] = []
         self._values: list[Reals] = []
         self._began = self._last = 0.0
@@ -117,6 +123,12 @@ class Samples:
         """See `Detector`."""
         if self._first is None:
             self._first = self._of(points, slice(1))[0]
+            self.jumped = np.zeros_like(self._first)
+        if abs(float(points.t[0]) - self._began) <= TIME_ROUNDING:
+            jump = np.abs(self._of(points, slice(1))[0] - self._first)
+            if self._network:
+                jump[~self._counted] = 0.0
+            self.jumped = np.fmax(self.jumped, jump)
         rows = self._rows(points.t)
         if rows.size:
             values = self._of(points, rows)
