@@ -68,9 +68,10 @@ def plants(case: Case) -> list[int]:
 def shared_flow(case: Case, system: Any) -> PowerFlow:
     """Return psmr's power flow with ANDES' division of reactive power between generators of one bus.
 
-    No law gives that division: psmr follows the ratings, ANDES what its Newton's start leaves.
+    No law gives that division: psmr follows the file, ANDES what its Newton's start leaves. ANDES keeps no
+    reactive limits here, psmr would where the stored solution does.
     """
-    flow = power_flow(case, tolerance=1e-12)
+    flow = power_flow(case, reactive_limits=False, tolerance=1e-12)
     q = flow.q.copy()
     for place, (model, i) in zip(plants(case), machines(system), strict=True):
         q[place] = model.Qe.v[i]
