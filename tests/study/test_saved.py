@@ -356,7 +356,7 @@ def test_components_of_ones_own_are_read_where_their_module_is_named(tmp_path, m
         psmr.load_run(tmp_path / "pond.psmr", modules="ponds")
     monkeypatch.delitem(sys.modules, "ponds")
     (tmp_path / "ponds.py").unlink()
-    with pytest.raises(InputError, match=r"cannot be opened: No module named 'ponds'"):
+    with pytest.raises(InputError, match=r"modules: there is no ponds.py in "):
         psmr.load_run(tmp_path / "pond.psmr", modules=["ponds"])
 
 

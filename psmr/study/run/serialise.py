@@ -136,7 +136,7 @@ class Encoder:
             raise InputError(
                 f"{kind.__qualname__} is defined in a script, notebook or function, which no other process"
                 " finds: such a run stays in this one, where it can be plotted, and its report and tables be"
-                f" written; to save it or to sweep it on several processes, move {kind.__qualname__} to a"
+                f" written; to save it or to sweep it on several processes, move {kind.__name__} to a"
                 ' file, such as mine.py, and name that: modules = ["mine"]'
             )
         if not OWN.fullmatch(kind.__module__):
