@@ -218,6 +218,23 @@ def test_a_row_has_the_certificate_at_the_steps_of_its_run(longer, tmp_path):
     assert row["deformation"] == pytest.approx(expected.deformation, rel=1e-6)
 
 
+def test_a_row_that_kept_synchronism_says_what_is_wrong(study, tmp_path):
+    """Backward Euler at 100 ms damps the swings too much; criteria of the study make an outcome red."""
+    recipe = Recipe({"method": "BEM", "h": 0.1}, kind="single")
+    axes = [psmr.SchemeAxis("h", (0.001, 0.1))]
+    found = psmr.sweep(
+        replace(study, recipe=recipe), axes, folder=tmp_path / "s", workers=1, worst=0, report=False
+    )
+    assert found.table["synchronism"].tolist() == ["kept", "kept"]
+    fine, coarse = found.table.to_dict("records")
+    assert (fine["colour"], coarse["colour"]) == ("green", "amber")
+    assert coarse["reason"].startswith("The scheme damps the pre-disturbance system too much")
+    narrow = replace(study, recipe=recipe, criteria=psmr.Criteria(v_trip=1.03, v_high=1.02, v_end_high=1.02))
+    found = psmr.sweep(narrow, axes[:1], folder=tmp_path / "n", workers=1, worst=0, report=False)
+    assert set(found.table["colour"]) == {"red"}
+    assert "above 1.03 pu" in found.table["reason"].iloc[0]
+
+
 def test_samples_are_points_over_a_number(longer, tmp_path):
     axes = [
         psmr.SampleAxis("G2", "h", 5, 1, low=4.0, high=8.0, together="machines"),

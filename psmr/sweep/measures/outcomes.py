@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.finding import Extreme
+from psmr.study.outcome.judgement import judge_run
 from psmr.study.run.run import Run
 from psmr.sweep.measures.measure import Column, Start, needs_simulation
 
@@ -29,14 +30,14 @@ class Outcomes:
     )
     shown: ClassVar[tuple[str, ...]] = (
         "synchronism", "lost_at", "lost_machines", "angle_spread", "lowest_voltage", "lowest_voltage_bus",
-        "nadir",
+        "nadir", "colour",
     )  # fmt: skip
     longest_fault: ClassVar[None] = None
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """See `Measure`."""
-        return OUTCOME + CERTIFICATE + WORK
+        return OUTCOME + CERTIFICATE + JUDGEMENT + WORK
 
     def check(self, study: Study, events: bool) -> None:
         """See `Measure`."""
@@ -45,7 +46,8 @@ class Outcomes:
     def of(self, start: Start) -> tuple[Mapping[str, Any], Run | None]:
         """See `Measure`."""
         run = start.run()
-        return {**_outcome(run), **certified(start.certify(run)), **_work(run)}, run
+        certificate = start.certify(run)
+        return {**_outcome(run), **certified(certificate), **_judged(run, certificate), **_work(run)}, run
 
 
 OUTCOME = (
@@ -78,6 +80,15 @@ CERTIFICATE = (
     Column("mode_imag", "number", "rad/s", "least damped oscillatory mode"),
     Column("deformation", "number", "", "relative deformation of that mode by the scheme"),
 )
+
+JUDGEMENT = (
+    Column(
+        "colour", "text", "",
+        "red, amber or green by the outcome and the certificate; the run itself is also judged by its "
+        "estimated error and the system after its events, and may be amber where this is green",
+    ),
+    Column("reason", "text", "", "the gravest thing for which it is not green"),
+)  # fmt: skip
 
 WORK = (
     Column("steps", "count", "", "accepted steps"),
@@ -135,6 +146,13 @@ def certified(certificate: Certificate) -> dict[str, Any]:
         "mode_imag": None if mode is None else mode.imag,
         "deformation": certificate.deformation,
     }
+
+
+def _judged(run: Run, certificate: Certificate) -> dict[str, Any]:
+    judged = judge_run(run.outcome, certificate, None)
+    reason = judged.reasons[0] if judged.reasons else None
+    headline = run.outcome.out_of_step is not None or run.outcome.stopped is not None
+    return {"colour": judged.colour, "reason": judged.headline if headline else reason}
 
 
 def _work(run: Run) -> dict[str, Any]:
