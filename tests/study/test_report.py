@@ -105,3 +105,14 @@ def test_a_partition_of_another_system_is_not_drawn(system, split):
     other = dataclasses.replace(system, names_x=tuple(f"{n}2" for n in system.names_x))
     with pytest.raises(InputError, match="the partition belongs to another system"):
         one_line(other, split)
+
+
+def test_the_reasons_stand_right_below_the_first_line(system):
+    """A run at 93 Hz kept synchronism: what is wrong with it is not below ten lines of figures."""
+    trips = [psmr.LoadTrip(bus, 1.0, 1.0) for bus in (5, 6, 8)]
+    run = psmr.simulate(system, t_end=8.0, events=trips)
+    assert run.judgement.colour == "red"
+    first, *rest = run.summary().splitlines()
+    assert "Failed. Kept synchronism" in first
+    assert rest[: len(run.judgement.reasons)] == [f"  note: {reason}" for reason in run.judgement.reasons]
+    assert "The frequency went above 61.8 Hz" in rest[0]

@@ -49,8 +49,8 @@ def run_text(run: Recorded) -> str:
     judgement = run.judgement
     badge = "" if run.failure else f"{BADGES[judgement.colour]}. "
     head = f"{run.name or 'run'}: {badge}{judgement.headline}"
-    parts = [head, *(f"  {line}" for line in run.outcome.lines()[1:])]
-    parts += [f"  note: {reason}" for reason in judgement.reasons]
+    parts = [head, *(f"  note: {reason}" for reason in judgement.reasons)]
+    parts += [f"  {line}" for line in run.outcome.lines()[1:]]
     parts += ["", f"Events, {len(run.t)} points", *(f"  t = {t:g} s  {label}" for t, label in run.instants)]
     for certificate in (run.certificate, run.certificate_after):
         if certificate is not None:
