@@ -8,4 +8,12 @@ import lazy_loader
 
 from psmr.version import __version__ as __version__
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name):
+    if name in __all__ or name.startswith("_"):
+        return _load(name)
+    from psmr.base.slips import public_name
+
+    raise AttributeError(public_name(name, __all__), name=name)

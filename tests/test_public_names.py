@@ -373,5 +373,5 @@ def test_public_names_are_listed_and_found():
     assert dir(psmr) == sorted(psmr.__all__)
     for name in set(psmr.__all__) - {"errors"}:
         assert pickle.loads(pickle.dumps(getattr(psmr, name))) is getattr(psmr, name)
-    with pytest.raises(AttributeError, match="No psmr attribute nothing"):
+    with pytest.raises(AttributeError, match="psmr has no 'nothing'"):
         psmr.nothing  # noqa: B018

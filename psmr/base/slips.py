@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from psmr.base.errors import InputError, nearest, shown
@@ -54,6 +54,25 @@ COMPUTED: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
 }
 """Keywords whose value is another one here: the field, and the sentence of all keywords."""
 
+PUBLIC: Mapping[str, str] = {
+    **dict.fromkeys(("trapezoidal", "trapezoidalrule", "tr", "tm"), 'SingleRate("TM", h=0.005)'),
+    **dict.fromkeys(("backwardeuler", "impliciteuler", "be", "bem"), 'SingleRate("BEM", h=0.005)'),
+    **dict.fromkeys(("fixedstep", "constantstep"), 'SingleRate("TM", h=0.005)'),
+    **dict.fromkeys(("gentrip", "machinetrip", "generatoroutage"), "GeneratorTrip"),
+    **dict.fromkeys(("branchtrip", "lineoutage", "opening"), "LineTrip"),
+    **dict.fromkeys(("loadcase", "load", "read", "open"), "read_case"),
+    **dict.fromkeys(("run", "solve"), "simulate"),
+    **dict.fromkeys(("eigenvalues", "eig"), "modes"),
+}
+"""What a name is called in psmr, without underscores and capitals."""
+
+
+def public_name(name: str, known: Sequence[str]) -> str:
+    """Return the sentence on a name that the package does not have."""
+    right = PUBLIC.get(name.replace("_", "").lower())
+    hint = f"; write psmr.{right}" if right else nearest(name, known)
+    return f"psmr has no {name!r}{hint}"
+
 
 def sentence(function: Callable[..., Any], name: str, given: Mapping[str, Any], words: str = "") -> str:
     """Return the sentence on a keyword that a function or record does not have.
@@ -82,20 +101,38 @@ def sentence(function: Callable[..., Any], name: str, given: Mapping[str, Any], 
 
 
 def explains_slips(error: type[InputError]) -> Callable[[type[Record]], type[Record]]:
-    """Let a record say by an error what an unknown keyword should be, where Python says only that it is."""
+    """Let a record say by an error what an unknown keyword should be, and which value it still needs."""
 
     def decorate(record: type[Record]) -> type[Record]:
-        made, known = record.__init__, None
+        made = record.__init__
+        known: dict[str, int] | None = None
+        needed: list[tuple[int, str]] = []
 
         @functools.wraps(made)
         def checked(self: Any, *values: Any, **given: Any) -> None:
-            nonlocal known
-            known = known or frozenset(inspect.signature(record).parameters)
-            if not known.issuperset(given):
+            nonlocal known, needed
+            if known is None:
+                known, needed = _parameters(record)
+            if given.keys() - known.keys():
                 raise error(sentence(record, next(name for name in given if name not in known), given))
+            missing = [name for place, name in needed if place >= len(values) and name not in given]
+            if missing:
+                raise error(f"{record.__name__} needs {' and '.join(missing)}; it has {', '.join(known)}")
             made(self, *values, **given)
 
         record.__init__ = checked  # type: ignore[method-assign]
         return record
 
     return decorate
+
+
+def _parameters(record: type) -> tuple[dict[str, int], list[tuple[int, str]]]:
+    """Return the parameters of a record with their places, and those without a default."""
+    parameters = inspect.signature(record).parameters
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    needed = [
+        (place, name)
+        for place, (name, one) in enumerate(parameters.items())
+        if one.default is one.empty and one.kind in named
+    ]
+    return {name: place for place, name in enumerate(parameters)}, needed

@@ -103,7 +103,7 @@ def sweep(
         what = replace(what, folder=os.fspath(folder))
     if workers is not None and (isinstance(workers, bool) or workers < 1):
         raise StudyError(f"workers = {workers!r}: must be a whole number >= 1")
-    require_pyarrow()
+    require_pyarrow("a sweep, whose runs are kept as Parquet,", "sweep fewer points in a loop of your own")
     began = time.perf_counter()
     if what.folder is not None:
         require_folder(what.folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from psmr.cli.console import Progress, is_large, list_written, print_json, show
@@ -17,7 +18,7 @@ def add(subparsers: Any) -> None:
     )
     run.add_argument(
         "study",
-        type=input_file,
+        type=_study_file,
         metavar="STUDY",
         help="study file (TOML), or a name that `psmr cases` lists; - reads it from standard input",
     )
@@ -118,3 +119,14 @@ def _run_record(title: str, run: Any, files: Sequence[Any]) -> dict[str, Any]:
         "stats": run.stats.record(),
         "files": [str(path) for path in files],
     }
+
+
+def _study_file(text: str) -> str:
+    """Return the path of a study; a case of another program is refused with what makes a study of it."""
+    path = input_file(text)
+    if Path(path).suffix.lower() in (".raw", ".rawx", ".m"):
+        raise argparse.ArgumentTypeError(
+            f"{path} is a case, and a study says what happens to it; `psmr new study NAME {path}` writes one"
+            " (with --dynamics FILE for a DYR file)"
+        )
+    return path

@@ -113,9 +113,9 @@ def parquet_table(
             put(rest)
 
 
-def require_pyarrow() -> None:
-    """Raise PsmrError where Parquet files cannot be written."""
-    optional("pyarrow.parquet", "a Parquet file", "psmr[parquet]", "write CSV")
+def require_pyarrow(what: str = "a Parquet file", instead: str = "write CSV") -> None:
+    """Raise PsmrError where Parquet files, or what is kept in them, cannot be written."""
+    optional("pyarrow.parquet", what, "psmr[parquet]", instead)
 
 
 FORMATS: Mapping[str, Callable[..., AbstractContextManager[Write]]] = {

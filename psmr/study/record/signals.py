@@ -190,6 +190,8 @@ def units_of(system: System) -> Mapping[str, str]:
 def _meant(name: str, known: Sequence[str]) -> str:
     """Return which signal a name means that is none: the same quantity, or one that is written like it."""
     device, _, wanted = name.rpartition(".")
+    if same := [one for one in known if one.lower() == name.lower()]:
+        return f"; did you mean {same[0]!r}?"
     own = [one for one in known if one.rpartition(".")[0] == device]
     right = [f"{device}.{ours}" for ours in SYNONYMS.get(wanted, ()) if f"{device}.{ours}" in own]
     return f"; did you mean {right[0]!r}?" if right else nearest(name, own) or nearest(name, known)
