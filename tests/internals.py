@@ -168,7 +168,6 @@ psmr.pencil.modes.spectrum: modes_of multipliers_of
 psmr.pencil.operator.outermost: outermost
 psmr.pencil.operator.published: published_multipliers
 psmr.pencil.operator.step_map: step_map
-psmr.study.certificate.certificate: certificate_module
 psmr.study.certificate.certify: certify_module
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.detection: Detection Detectors detection_module

@@ -252,7 +252,7 @@ def test_critical_step_from_the_outermost_multipliers(wscc9, monkeypatch, method
 
 
 def test_a_certificate_beyond_the_dense_limit(wscc9, monkeypatch):
-    from tests.internals import certificate_module as certificate
+    from tests.internals import certify_module as certificate
     from tests.internals import deformation_module as module
 
     system = coupled(wscc9, 3)

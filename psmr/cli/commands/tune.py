@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 from psmr.cli.console import Progress, list_written, print_json, show
@@ -53,6 +54,9 @@ def add(subparsers: Any) -> None:
 
 def command(arguments: argparse.Namespace) -> None:
     """Search for the cheapest scheme that is accurate enough."""
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        # Thousands of small eigenvalue problems: with threads they take ten times as long (measured).
+        os.environ.setdefault(name, "1")
     from psmr.study.file.load_system import load_system
     from psmr.study.output.files import check_writable
     from psmr.study.tuning.confirmation import confirm

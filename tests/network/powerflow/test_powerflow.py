@@ -133,13 +133,15 @@ def test_impedance_at_its_own_voltage_is_a_voltage_divider():
 
 
 def test_constant_power_that_cannot_be_has_a_solution_below_v_min():
-    """There the load is the impedance that it is at v_min."""
+    """There it is P x^2 (2 - x)^2, x = |V| / 0.7; 0.2076 pu is the only root of |V + z P / V*| = 1.03."""
     load = LoadRow(2, 400.0, 0.0, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), v_0=1.0)
     with pytest.raises(PowerFlowError):
         power_flow(feeder(replace(load, v_0=None)))
-    impedance = 0.7**2 / 4.0
-    flow = power_flow(feeder(load))
-    assert flow.voltage[1] == pytest.approx(1.03 * impedance / (impedance + 0.02 + 0.2j), abs=1e-12)
+    voltage = power_flow(feeder(load)).voltage[1]
+    x = abs(voltage) / 0.7
+    drawn = voltage * np.conj((1.03 - voltage) / (0.02 + 0.2j))
+    assert drawn == pytest.approx(4.0 * x**2 * (2.0 - x) ** 2, abs=1e-12)
+    assert abs(voltage) == pytest.approx(0.2076068, abs=1e-7)
 
 
 def test_voltage_of_the_solution_changes_nothing(wscc9):
