@@ -6,6 +6,7 @@ import threading
 import warnings
 
 from psmr.base.errors import PsmrError
+from psmr.figures.run.report import BADGES
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate
 from psmr.viewer.workbench import Finished, Workbench
@@ -52,7 +53,7 @@ class Job:
             self.words = str(error)
         else:
             self.bench.runs.append(Finished(self.label, run, self.text))
-            self.words = f"{run.judgement.colour.upper()}: {run.judgement.headline}"
+            self.words = f"{BADGES[run.judgement.colour]}: {run.judgement.headline}"
         finally:
             self.ended = True
 

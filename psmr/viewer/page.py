@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from psmr.base.errors import PsmrError
+from psmr.figures.run.report import BADGES
 from psmr.viewer.diagram import Diagram, Target
 from psmr.viewer.job import Job
 from psmr.viewer.panels import ModeMap, signal_panels
@@ -117,7 +118,7 @@ class Page:
                 self.text, line(self.file, self.replace, self.save), sizing_mode=wide
             ),
             "signals": column(
-                self.search, line(self.shown, self.difference), self.panels, sizing_mode=wide
+                self.search, self.shown, self.difference, self.panels, sizing_mode=wide
             ),
             "summary": column(self.summary, sizing_mode=wide),
         }  # fmt: skip
@@ -239,12 +240,14 @@ class Page:
         self.job = None
         self.progress.text = ""
         self.run.disabled, self.cancel.disabled = False, True
-        self.say(job.words, wrong=not job.words.startswith(("GREEN", "AMBER", "RED", "Cancelled")))
+        self.say(job.words, wrong=not job.words.startswith((*BADGES.values(), "Cancelled")))
         self._show_runs()
 
     def _show_runs(self) -> None:
         known = len(self.shown.labels)
-        self.shown.labels = [f"{entry.label} ({entry.run.judgement.colour})" for entry in self.bench.runs]
+        self.shown.labels = [
+            f"{entry.label} ({BADGES[entry.run.judgement.colour]})" for entry in self.bench.runs
+        ]
         if len(self.bench.runs) > known:
             self.shown.active = [*self.shown.active, len(self.bench.runs) - 1]
         self._guard(self._draw)()
@@ -256,7 +259,11 @@ class Page:
             return
         less = bool(self.difference.active) and len(chosen) > 1
         self.panels.children = signal_panels(chosen, self.search.value, less)
-        self.summary.text = "\n\n".join(f"{entry.label}\n{entry.run.summary()}" for entry in chosen)
+        # The table of work at the end of a summary is wider than the page.
+        texts = [entry.run.summary().partition("\n\nWork\n")[0] for entry in chosen]
+        self.summary.text = "\n\n".join(
+            f"{entry.label}\n{text}" for entry, text in zip(chosen, texts, strict=True)
+        )
         if len(chosen) == 2:
             compared = chosen[0].run.compare(chosen[1].run, self.search.value.split())
             self.summary.text = f"{compared}\n\n{self.summary.text}"

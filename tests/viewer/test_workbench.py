@@ -72,7 +72,7 @@ def test_the_saved_study_reproduces_the_run(bench, tmp_path):
     bench.add_event("line-trip", "line7-8", 2.0)
     job = Job(bench)
     job.wait()
-    assert job.words == "GREEN: Kept synchronism to t = 10 s." or job.words.startswith(("AMBER", "RED"))
+    assert job.words.partition(":")[0] in ("OK", "Check", "Failed")
     path = bench.save(str(tmp_path / "again.toml"))
     with pytest.raises(InputError, match="is there already; choose another name, or tick 'replace'"):
         bench.save(str(path))
