@@ -46,7 +46,11 @@ def case_path(name: str) -> Path:
             f"there are no cases in {FOLDER}; in a checkout it is a symbolic link to the folder cases"
             " (git config core.symlinks true, and check out again), in a wheel a folder"
         )
-    hint = nearest(name, files if "/" in name else known)
+    studies = [file.removesuffix(".toml") for file in files if Path(file).stem == name]
+    if studies:
+        hint = f"; did you mean {' or '.join(map(shown, sorted(studies)))}?"
+    else:
+        hint = nearest(name, files if "/" in name else known)
     raise InputError(f"name = {shown(name)}: no case of psmr is called that{hint}; known: {', '.join(known)}")
 
 

@@ -127,6 +127,7 @@ def test_a_command_takes_a_name_where_there_is_no_such_file(tmp_path, monkeypatc
             "there is no file 'wscc8', and no case of psmr is called that; did you mean 'wscc9'?",
         ),
         (["run", "wscc9/falt"], "did you mean 'wscc9/fault.toml'?"),
+        (["run", "ripple"], "did you mean 'new-england/ripple'?"),
         (["run", "grid.raw", "--dynamics", "grid.dyr"], "`psmr new study NAME grid.raw` writes one"),
         (["run", "mine/falt.toml"], "mine/falt.toml: cannot be read: No such file or directory"),
     ],
