@@ -78,8 +78,10 @@ def _page(module: str, kinds: list[type[Component]]) -> str:
     parts = [f"# {title}", "", _prose(text)]
     for name, own in groupby(kinds, key=lambda kind: kind.__module__):
         # What the components of one file have in common stands before them: circuits, symbols, sources.
+        # The first sentence of a file names it; its components say that again.
         if name != module:
-            parts += ["", _prose(inspect.cleandoc(sys.modules[name].__doc__ or ""))]
+            _, _, common = inspect.cleandoc(sys.modules[name].__doc__ or "").partition("\n\n")
+            parts += ["", _prose(common)]
         parts += [_section(kind) for kind in own]
     return "\n".join(parts)
 
