@@ -137,10 +137,10 @@ def compare_trace(run: Run, trace: Trace) -> AgainstTrace:
 def _at(run: Run, t: Reals, names: list[str]) -> Reals:
     """Return (K, j) values of signals; of two rows with one time the first is before an event."""
     first = np.append(t[:-1] == t[1:], False)
-    values = run.at(t, names).to_numpy()
+    values = run.at(t, names).to_numpy(copy=True)
     if first.any():
         values[first] = run.at(t[first], names, side="before").to_numpy()
-    return np.asarray(values, dtype=float)
+    return np.asarray(values)
 
 
 def _rms(values: Reals) -> Reals:
