@@ -196,10 +196,12 @@ def _(mark: Arrow, ax: Any) -> None:
         "shrinkA": mark.shorter[0], "shrinkB": mark.shorter[1], "mutation_scale": mark.head or 1.0,
         "patchA": None,  # a steep line, cut at a frame around the word, would end beside another one
     }  # fmt: skip
-    ax.annotate(
+    drawn = ax.annotate(
         "", mark.end, xytext=mark.start, textcoords=_frame(mark.start_frame), arrowprops=look, zorder=mark.z,
         annotation_clip=False,
     )  # fmt: skip
+    # An arrow to a value beyond the panel makes no room for itself.
+    drawn.set_in_layout(mark.start_frame != DATA)
 
 
 @_draw.register
