@@ -45,6 +45,7 @@ NAMES = {
 RIGHT, WRONG, FAILED = "right", "wrong", "failed"
 APART, UNSAID, ALARM = "apart, said", "apart, not said", "not apart, said"
 KINDS = (RIGHT, WRONG, APART, UNSAID, ALARM, FAILED)
+COLOURS = ("green", "amber", "red")
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,10 @@ def _judged(task: Task, name: str, run: Any, oracle: Oracle, margin: float, apar
         if NAMES.get(finding.what, finding.what) in more
     ]
     colour = _colour(run)
-    if not (missed or more) and not least.doubtful and colour not in (least.colour, most.colour):
-        words.append(f"outcome {colour}, must be {least.colour} or {most.colour}")
+    # Where one limit within the margin makes it green and another one red, amber is between.
+    first, last = COLOURS.index(least.colour), COLOURS.index(most.colour)
+    if not (missed or more) and not least.doubtful and colour not in COLOURS[first : last + 1]:
+        words.append(f"outcome {colour}, must be {' or '.join(COLOURS[first : last + 1])}")
     return Result(task, name, WRONG if words else RIGHT, "; ".join(words), apart, colour)
 
 
