@@ -25,8 +25,8 @@ PAGES = [
 ELSEWHERE = ("README.md", "getting-started.md", "extending.md", "events.md")
 # What a page shows to fail: the exit code by a word of the command.
 FAILS = {"bad.dyr": 2, "hot.toml": 1}
-# Minutes each, and carried out whole by tests/papers.
-LONG = ("reproduce",)
+# Minutes each, what ends with Ctrl-C, and what needs a trace: carried out by tests of their own.
+LONG = ("reproduce", "view", "compare")
 
 
 def blocks(page, language):
