@@ -36,7 +36,7 @@ def outcome(folder, name, data, raw=None):
             case = read_case(path, **options)
     except CaseError as error:
         # What a file as a whole lacks is on no line of it.
-        whole = "no generator is in service" in str(error)  # noqa: PT017
+        whole = "no generator is in service" in str(error)
         assert whole or re.search(r"\.(raw|dyr|m):\d+", str(error)), f"no line: {error}"  # noqa: PT017
         return False
     check(case)
