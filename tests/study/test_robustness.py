@@ -7,8 +7,8 @@ import pytest
 from tests.robustness import judge, lists
 from tests.robustness.systems import OWN
 
-# Open: after the loss of a machine's transformer the voltages of constant-power loads go to 0.395 pu. A step does
-# not find that; the oracle's Newton needs 26 iterations for it.
+# Open: after the loss of a machine's transformer the voltages of constant-power loads go to 0.395 pu. A step
+# does not find that; the oracle's Newton needs 26 iterations for it.
 GIVEN_UP = ("andes-kundur_full", 7)
 
 COARSE = 0.005  # s: New England with the steps from here up in the fast sample
