@@ -56,8 +56,9 @@ def algebraic_solve(block: Block, w: Reals, what: str) -> None:
     The values at the end of a fault may be too far from those after it. Where damped Newton fails from them
     it begins again at the block's first solution, that of the undisturbed system (devices out of service
     aside, whose variables stay); where that fails too, a continuation leads from the last values to the
-    solution: F(w) = (1 - s) F(last), with s from 0 to 1. Full steps from where damping ended come last, since
-    they may lead to another solution, of low voltages.
+    solution: F(w) = (1 - s) F(last), with s from 0 to 1. Full steps from where damping ended come next, since
+    they may lead to another solution, of low voltages, and values disturbed at random last: after the loss of
+    a machine loads that draw power down to low voltages may have no other one.
 
     Raises
     ------
@@ -73,7 +74,10 @@ def algebraic_solve(block: Block, w: Reals, what: str) -> None:
     if failure is not None:
         ends = [w.copy()]
         if not (
-            _begun_again(block, last, w, ends) or _continued(block, last, w) or _undamped(block, ends, w)
+            _begun_again(block, last, w, ends)
+            or _continued(block, last, w)
+            or _undamped(block, ends, w)
+            or _elsewhere(block, last, w)
         ):
             raise failure
     if block.first is None:
@@ -151,6 +155,15 @@ def _undamped(block: Block, ends: Sequence[Reals], w: Reals) -> bool:
         if np.isfinite(ended).all() and _solve(block, w, ALL) == DONE:
             return True
     return False
+
+
+def _elsewhere(block: Block, last: Reals, w: Reals) -> bool:
+    """Solve from values beside the last ones; return whether one of them leads to a solution."""
+    found = next(other_solutions(block, last), None)
+    if found is None:
+        return False
+    w[:] = found
+    return True
 
 
 def _continued(block: Block, last: Reals, w: Reals) -> bool:
