@@ -10,7 +10,7 @@ import threading
 import webbrowser
 
 from psmr.base.arguments import check_arguments
-from psmr.base.errors import InputError
+from psmr.base.errors import InputError, PsmrError
 from psmr.base.optional import optional
 from psmr.files.shipped import located
 from psmr.viewer.page import Page
@@ -49,7 +49,10 @@ class Served:
 
         self._thread = threading.Thread(target=serve, name="psmr view", daemon=True)
         self._thread.start()
-        started.wait(30.0)
+        if not started.wait(30.0):
+            raise PsmrError(
+                f"the page was not served at port {port} within 30 s; try another one with --port"
+            )
 
     def stop(self) -> None:
         """End the server."""

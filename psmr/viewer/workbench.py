@@ -88,8 +88,7 @@ class Workbench:
         content["case"] = names.get(content["case"], content["case"])
         self.text = study_toml(content)
         self.study = self._parsed(self.text)
-        self.system: System = load_system(self.study.case)
-        self.linear = self.system.linearise()
+        self._load(self.study.case)
 
     def _opened(self, dynamics: str | os.PathLike[str] | None) -> dict[str, Any]:
         if is_study(self.path):
@@ -120,7 +119,7 @@ class Workbench:
         self.text, self.study = text, study
 
     def _load(self, case: CaseFile) -> None:
-        system = load_system(case)
+        system: System = load_system(case)
         self.system, self.linear = system, system.linearise()
 
     def _parsed(self, text: str) -> Study:
@@ -214,10 +213,6 @@ class Workbench:
         else:
             raise SchemeError("the scheme chooses its steps by a tolerance; it has no step to change")
         return scheme
-
-    def scheme(self) -> Scheme:
-        """Return the study's scheme on its system."""
-        return self.study.recipe.scheme(self.linear)
 
     def modes(self, h: float) -> ModePoints:
         """Return the modes of the system and those of the study's scheme with a step of `h` s.

@@ -4,7 +4,6 @@ import asyncio
 import json
 import urllib.error
 import urllib.request
-import warnings
 
 import pytest
 
@@ -93,5 +92,5 @@ def test_whoever_does_not_know_the_address_gets_nothing(served):
 
 def test_a_port_in_use_is_refused(served):
     port = int(served.url.split(":")[2].split("/")[0])
-    with warnings.catch_warnings(), pytest.raises(psmr.errors.InputError, match=rf"port = {port}: is in use"):
+    with pytest.raises(psmr.errors.InputError, match=rf"port = {port}: is in use"):
         psmr.view("wscc9", port=port, show=False)
