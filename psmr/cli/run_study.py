@@ -21,6 +21,7 @@ from psmr.cli.run_outputs import (
 )
 from psmr.dae.system.system import System
 from psmr.figures.run.report import Origin
+from psmr.network.signals.signals import Signals
 from psmr.study.file.load_system import load_system
 from psmr.study.file.names import check_signals, refuse_events
 from psmr.study.file.recipe import Recipe
@@ -28,7 +29,6 @@ from psmr.study.file.study import Output, Study, is_study, read_study, usual_fol
 from psmr.study.output.files import check_writable
 from psmr.study.output.tables import require_pyarrow
 from psmr.study.record.record import Record
-from psmr.study.record.signals import Signals
 from psmr.study.run.load import load_run
 from psmr.study.run.run import Run
 from psmr.study.run.simulate import simulate

@@ -184,7 +184,7 @@ def _check_signals(runner: PointRunner) -> None:
     """Find a misspelt signal before the first run."""
     if runner.sweep.signals is None:
         return
-    from psmr.study.record.signals import Signals
+    from psmr.network.signals.signals import Signals
 
     try:
         for number in range(len(runner.cases)):

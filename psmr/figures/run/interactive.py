@@ -15,9 +15,9 @@ from psmr.base.optional import optional
 from psmr.figures.chart import COLOURS, FAST
 from psmr.figures.run.lines import most_informative, thinned
 from psmr.figures.run.plots import axis_words, panels_of
+from psmr.network.signals.signals import unit_of
 from psmr.study.events import Fault
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.signals import unit_of
 from psmr.study.record.values import values_of
 
 MOST = 40

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from psmr.figures.chart import COLOURS
+from psmr.network.signals.signals import quantity
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.signals import quantity
 
 SHOWN = ("v", "omega", "slip", "theta", "delta", "p", "p_from")
 """Which signal of a device that is named is drawn: the first of these that it has, else its first one."""

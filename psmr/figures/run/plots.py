@@ -15,8 +15,8 @@ from psmr.figures.labels import unbroken
 from psmr.figures.run.events import event_captions, event_letters, event_lines
 from psmr.figures.run.lines import Size, line_marks, shown_of
 from psmr.figures.with_matplotlib import draw_on, to_matplotlib
+from psmr.network.signals.signals import default_panels, quantity, unit_of
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.signals import default_panels, quantity, unit_of
 from psmr.study.record.values import values_of
 from psmr.study.run.points import at_rows_of, with_dense_output
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from psmr.base.errors import InputError, Mistakes, StudyError, placed
 from psmr.dae.system.system import System
+from psmr.network.signals.signals import Signals
 from psmr.study.events import Event
 from psmr.study.file.study import Study
-from psmr.study.record.signals import Signals
 
 
 def check_signals(

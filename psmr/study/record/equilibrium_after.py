@@ -18,9 +18,9 @@ from scipy.sparse.linalg import splu
 from psmr.base.errors import InitialisationError
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
+from psmr.network.signals.signals import units_of
 from psmr.network.start.initialise import allowed_residual, polish
 from psmr.study.events.spans import Span, system_in
-from psmr.study.record.signals import units_of
 
 Reals = NDArray[np.float64]
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
+from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.finding import Stop
@@ -18,7 +19,6 @@ from psmr.study.outcome.global_error import GlobalError
 from psmr.study.outcome.judgement import Judgement
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.reduced_record import ReducedRecord
-from psmr.study.record.signals import Signals
 from psmr.study.record.stats import Stats
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from psmr.dae.system.system import System
 from psmr.integrate.run.table import Table
 from psmr.integrate.run.trajectory import Change
+from psmr.network.signals.signals import Signals, quantity
 from psmr.study.detectors.detection import Detection
 from psmr.study.events.spans import Span
 from psmr.study.outcome.outcome import Outcome
@@ -18,7 +19,6 @@ from psmr.study.record.record import Record
 from psmr.study.record.reduced_record import ReducedRecord
 from psmr.study.record.samples import Samples
 from psmr.study.record.settled import Settled, warn_of
-from psmr.study.record.signals import Signals, quantity
 from psmr.study.record.values import values_of_devices
 
 Reals = NDArray[np.float64]

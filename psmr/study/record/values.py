@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
+from psmr.network.signals.signals import Signals, quantity
 from psmr.study.events.spans import Span
 from psmr.study.record.frequency import frequencies
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.signals import Signals, quantity
-from psmr.study.record.terminals import terminal_values
+from psmr.study.record.terminal_values import terminal_values
 
 Reals = NDArray[np.float64]
 

@@ -14,6 +14,7 @@ from psmr.base.arguments import check_arguments
 from psmr.base.errors import PsmrError
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
+from psmr.network.signals.signals import Signals
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.criteria import USUAL, Criteria
 from psmr.study.detectors.detection import Detection, Detectors, detect
@@ -23,7 +24,6 @@ from psmr.study.events.spans import Span, spans_of
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.reduced_record import ReducedRecord
 from psmr.study.record.settled import settled
-from psmr.study.record.signals import Signals
 from psmr.study.record.stats import Stats
 from psmr.study.record.values import PIECE
 
@@ -118,7 +118,7 @@ class RunData:
 
     @functools.cached_property
     def signals(self) -> Signals:
-        """Names of what can be asked of the run; see `psmr.study.record.signals.Signals`."""
+        """Names of what can be asked of the run; see `psmr.network.signals.signals.Signals`."""
         if self.kept is not None and self.kept.chosen:
             return Signals(self.names_x, self.names_y, kept=self.kept.names)
         return Signals(self.names_x, self.names_y) if self.system is None else Signals.of(self.system)

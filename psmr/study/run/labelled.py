@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.optional import optional
+from psmr.network.signals.signals import unit_of
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.signals import unit_of
 
 if TYPE_CHECKING:
     import xarray

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from psmr.base.errors import PsmrError, PsmrWarning
 from psmr.integrate.run.counters import Counters
 from psmr.integrate.run.trajectory import Change, Trajectory
+from psmr.network.signals.signals import units_of
 from psmr.study.certificate.certificate import Certificate, Scheme
 from psmr.study.certificate.certify import certify
 from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.finding import Finding
 from psmr.study.outcome.outcome import Outcome
-from psmr.study.record.signals import units_of
 from psmr.study.record.stats import Stats
 from psmr.study.run.constant_power import constant_power_at_low_voltage
 from psmr.study.run.run import Run

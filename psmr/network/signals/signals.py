@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 
 from psmr.base.errors import InputError, nearest, shown
 from psmr.dae.system.system import System
+from psmr.network.signals.terminals import QUANTITIES, Terminal, terminals
 from psmr.network.topology.network import buses, nominal_frequency
 from psmr.network.topology.remembered import of_devices
-from psmr.study.record.terminals import QUANTITIES, Terminal, terminals
 
 UNITS: Mapping[str, str] = {"v": "pu", "angle": "rad", "frequency": "Hz", **QUANTITIES}
 """Units of the computed quantities."""

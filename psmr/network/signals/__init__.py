@@ -1,0 +1,1 @@
+"""Signals: names of what can be looked at, and how each depends on variables, inputs and parameters."""
