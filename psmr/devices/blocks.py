@@ -43,6 +43,11 @@ def lead_lag(u: Any, x: Any, t_lead: Any, t_lag: Any) -> tuple[Any, Any]:
     return x + (t_lead / t_lag) * (u - x), (u - x) / t_lag
 
 
+def error_at_rest(output: Any, k_p: Any, k_i: Any) -> Any:
+    """Return the input k_p + k_i / s that gives an output at rest: zero with k_i, output / k_p without."""
+    return np.where(k_i > 0, 0.0, output / np.where(k_i > 0, 1.0, k_p))
+
+
 def exponential_saturation(m: Any, v: Any, a: Any, b: Any) -> Any:
     """Saturation S_E(v) = a exp(b v) of an exciter (Sauer and Pai 1998, chapter 4)."""
     return a * m.exp(b * v)

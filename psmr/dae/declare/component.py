@@ -254,10 +254,18 @@ class Component:
 
 
 def improper(p: Mapping[str, float], *pairs: tuple[str, str]) -> str | None:
-    """Return the objection to a lead without its lag: (lead, lag) names of time constants."""
+    """Return the objection to a lead, or the gain of a derivative, without its lag: (lead, lag) names."""
     for lead, lag in pairs:
         if p[lag] == 0 and p[lead] != 0:
             return f"{lag} = 0 and {lead} = {p[lead]:g}: {lag} must be > 0 where {lead} is not 0"
+    return None
+
+
+def ungained(p: Mapping[str, float], *pairs: tuple[str, str]) -> str | None:
+    """Return the objection to a regulator without any gain: names of its two gains."""
+    for first, second in pairs:
+        if p[first] == 0 == p[second]:
+            return f"{first} = {second} = 0: one of them must be > 0"
     return None
 
 

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative, positive
-from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.blocks import (
-    lag,
-    quadratic_saturation,
-    rectified,
-    saturation_conflict,
-    unrectified,
-    washout,
+from psmr.dae.declare.component import (
+    Component,
+    Parameter,
+    Terms,
+    crossed,
+    improper,
+    nonnegative,
+    positive,
+    ungained,
 )
+from psmr.devices.blocks import error_at_rest, lag, rectified, washout
+from psmr.devices.exciters.alternator import Alternator, alternator_at_start, alternator_current
 from psmr.devices.exciters.compensator import regulated_voltage
 
 
@@ -74,13 +76,8 @@ class AC8B(Component):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to a regulator without a gain, a derivative without its lag, crossed limits, saturation."""
-        if p["k_pr"] == 0 == p["k_ir"]:
-            return "k_pr = k_ir = 0: one of them must be > 0"
-        if p["t_dr"] == 0 != p["k_dr"]:
-            return f"t_dr = 0 and k_dr = {p['k_dr']:g}: t_dr must be > 0 where k_dr is not 0"
-        if wrong := crossed(p, ("v_pid_min", "v_pid_max")):
-            return wrong
-        return saturation_conflict(p, p["e_1"], "se_1", p["e_2"], "se_2")
+        wrong = ungained(p, ("k_pr", "k_ir")) or improper(p, ("k_dr", "t_dr"))
+        return wrong or crossed(p, ("v_pid_min", "v_pid_max")) or Alternator.conflict(p)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -93,27 +90,21 @@ class AC8B(Component):
             p.k_ir * error,
             d_d,
             lag(p.k_a * regulated, v.v_r, p.t_a),
-            (v.v_r - _field_current(m, v.v_e, v.i_f, p)) / p.t_e,
+            (v.v_r - alternator_current(m, v.v_e, v.i_f, p)) / p.t_e,
         )
         residuals = (
             rectified(m, v.v_e, p.k_c * v.i_f) - v.v_f,
-            _field_current(m, v.v_e_max, v.i_f, p) - p.v_fe_max,
+            alternator_current(m, v.v_e_max, v.i_f, p) - p.v_fe_max,
         )
         return derivatives, residuals, ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium for the field voltage that the machine needs."""
-        v_f, i_f = terminal.signals.get("v_f", 1.0), terminal.signals.get("i_f", 1.0)
-        v_e = unrectified(v_f, p.k_c * i_f)
-        v_r = _field_current(NumericMath, v_e, i_f, p)
+        v_f, v_e, v_r = alternator_at_start(terminal, p)
         regulated = v_r / p.k_a
-        error = np.where(p.k_ir > 0, 0.0, regulated / np.where(p.k_ir > 0, 1.0, p.k_pr))
+        error = error_at_rest(regulated, p.k_pr, p.k_ir)
         v_m = np.abs(terminal.voltage)
         found = {"v_m": v_m, "x_i": regulated, "x_d": error, "v_r": v_r, "v_e": v_e, "v_f": v_f}
+        i_f = terminal.signals.get("i_f", 1.0)
         return found | {"v_e_max": (p.v_fe_max - p.k_d * i_f) / p.k_e, "v_ref": v_m + error}
-
-
-def _field_current(m: Any, v_e: Any, i_f: Any, p: Any) -> Any:
-    """Return v_fe, the field current that the exciter needs for its voltage v_e."""
-    return p.k_e * v_e + quadratic_saturation(m, v_e, p.e_1, p.se_1, p.e_2, p.se_2) + p.k_d * i_f

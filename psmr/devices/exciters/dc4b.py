@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from psmr.dae.declare.component import Parameter, Terms, crossed, nonnegative
-from psmr.devices.blocks import lag, washout
+from psmr.dae.declare.component import Parameter, Terms, crossed, improper, nonnegative, ungained
+from psmr.devices.blocks import error_at_rest, lag, washout
 from psmr.devices.exciters.compensator import regulated_voltage
 from psmr.devices.exciters.dc import DirectCurrent, exciter_slope, guess_direct_current
 
@@ -52,11 +50,8 @@ class DC4B(DirectCurrent):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to a regulator without a gain, a derivative without its lag, crossed limits, saturation."""
-        if p["k_pr"] == 0 == p["k_ir"]:
-            return "k_pr = k_ir = 0: one of them must be > 0"
-        if p["t_dr"] == 0 != p["k_dr"]:
-            return f"t_dr = 0 and k_dr = {p['k_dr']:g}: t_dr must be > 0 where k_dr is not 0"
-        return crossed(p, ("v_r_min", "v_r_max")) or DirectCurrent.conflict(p)
+        wrong = ungained(p, ("k_pr", "k_ir")) or improper(p, ("k_dr", "t_dr"))
+        return wrong or crossed(p, ("v_r_min", "v_r_max")) or DirectCurrent.conflict(p)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -83,6 +78,6 @@ class DC4B(DirectCurrent):
         found = guess_direct_current(terminal, p)
         magnitude = found["v_m"]
         regulated = found["v_r"] / magnitude
-        error = np.where(p.k_ir > 0, 0.0, regulated / np.where(p.k_ir > 0, 1.0, p.k_a * p.k_pr))
+        error = error_at_rest(regulated, p.k_a * p.k_pr, p.k_ir)
         limits = {"v_r_low": magnitude * p.v_r_min, "v_r_high": magnitude * p.v_r_max}
         return found | limits | {"x_i": regulated, "x_d": error, "v_ref": magnitude + error}

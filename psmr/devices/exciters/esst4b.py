@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Parameter, Terms, crossed, nonnegative
-from psmr.devices.blocks import lag
+from psmr.dae.declare.component import Parameter, Terms, crossed, nonnegative, ungained
+from psmr.devices.blocks import error_at_rest, lag
 from psmr.devices.exciters.compensator import regulated_voltage
 from psmr.devices.exciters.compound import Compound, source_at_start, source_now
 
@@ -53,10 +53,8 @@ class ESST4B(Compound):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to controllers without any gain and to an inner integrator without feedback."""
-        for proportional, integral in (("k_pr", "k_ir"), ("k_pm", "k_im")):
-            if p[proportional] == 0 == p[integral]:
-                return f"{proportional} = {integral} = 0: one of them must be > 0"
-        return crossed(p, ("v_r_min", "v_r_max"), ("v_m_min", "v_m_max"))
+        limits = (("v_r_min", "v_r_max"), ("v_m_min", "v_m_max"))
+        return ungained(p, ("k_pr", "k_ir"), ("k_pm", "k_im")) or crossed(p, *limits)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -78,9 +76,7 @@ class ESST4B(Compound):
         """Return the equilibrium for the field voltage that the machine needs."""
         v_f = terminal.signals.get("v_f", 1.0)
         inner = v_f / source_at_start(terminal, p)
-        inside = np.where(p.k_im > 0, 0.0, inner / np.where(p.k_im > 0, 1.0, p.k_pm))
-        v_a = inside + p.k_g * v_f
-        error = np.where(p.k_ir > 0, 0.0, v_a / np.where(p.k_ir > 0, 1.0, p.k_pr))
+        v_a = error_at_rest(inner, p.k_pm, p.k_im) + p.k_g * v_f
         v_m = np.abs(terminal.voltage)
         found = {"v_m": v_m, "x_r": v_a, "v_a": v_a, "x_m": inner, "v_f": v_f}
-        return found | {"v_ref": v_m + error}
+        return found | {"v_ref": v_m + error_at_rest(v_a, p.k_pr, p.k_ir)}

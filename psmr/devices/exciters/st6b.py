@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative
-from psmr.devices.blocks import lag, washout
+from psmr.dae.declare.component import Component, Parameter, Terms, crossed, improper, nonnegative, ungained
+from psmr.devices.blocks import error_at_rest, lag, washout
 from psmr.devices.exciters.compensator import regulated_voltage
 
 
@@ -61,13 +61,10 @@ class ST6B(Component):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to a regulator without gains, a derivative without its lag, and crossed limits."""
-        if p["k_pa"] == 0 == p["k_ia"]:
-            return "k_pa = k_ia = 0: one of them must be > 0"
-        if p["k_m"] == 0 == p["k_ff"]:
-            return "k_m = k_ff = 0: one of them must be > 0, or the regulator acts on nothing"
-        if p["t_da"] == 0 != p["k_da"]:
-            return f"t_da = 0 and k_da = {p['k_da']:g}: t_da must be > 0 where k_da is not 0"
-        return crossed(p, ("v_a_min", "v_a_max"), ("v_r_min", "v_r_max"))
+        if wrong := ungained(p, ("k_m", "k_ff")):
+            return f"{wrong}, or the regulator acts on nothing"
+        wrong = ungained(p, ("k_pa", "k_ia")) or improper(p, ("k_da", "t_da"))
+        return wrong or crossed(p, ("v_a_min", "v_a_max"), ("v_r_min", "v_r_max"))
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -93,5 +90,5 @@ class ST6B(Component):
         v_f, v_m = terminal.signals.get("v_f", 1.0), np.abs(terminal.voltage)
         v_g = p.k_g * v_f
         v_a = (v_f / v_m + p.k_m * v_g) / (p.k_m + p.k_ff)
-        error = np.where(p.k_ia > 0, 0.0, v_a / np.where(p.k_ia > 0, 1.0, p.k_pa))
+        error = error_at_rest(v_a, p.k_pa, p.k_ia)
         return {"v_m": v_m, "x_i": v_a, "x_d": error, "v_g": v_g, "v_f": v_f, "v_ref": v_m + error}

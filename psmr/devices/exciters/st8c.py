@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative, positive
+from psmr.dae.declare.component import Component, Parameter, Terms, crossed, nonnegative, positive, ungained
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.blocks import lag, rectified
+from psmr.devices.blocks import error_at_rest, lag, rectified
 from psmr.devices.exciters.compensator import regulated_voltage
 
 
@@ -40,9 +40,7 @@ class ST8C(Component):
     algebraic = ("v_f",)
     inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
     optional = {"v_s": 0.0}
-    limits = {
-        **{"x_r": ("v_pi_min", "v_pi_max"), "x_a": ("v_a_min", "v_a_max"), "v_r": ("v_r_min", "v_r_max")},
-    }
+    limits = {"x_r": ("v_pi_min", "v_pi_max"), "x_a": ("v_a_min", "v_a_max"), "v_r": ("v_r_min", "v_r_max")}
     lags = {"v_m": ("t_r",), "v_r": ("t_a",), "i_m": ("t_f",)}
     integrals = {"x_r": "k_ir", "x_a": "k_ia"}
 
@@ -68,10 +66,8 @@ class ST8C(Component):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to regulators without any gain and to crossed limits."""
-        for proportional, integral in (("k_pr", "k_ir"), ("k_pa", "k_ia")):
-            if p[proportional] == 0 == p[integral]:
-                return f"{proportional} = {integral} = 0: one of them must be > 0"
-        return crossed(p, ("v_pi_min", "v_pi_max"), ("v_a_min", "v_a_max"), ("v_r_min", "v_r_max"))
+        limits = (("v_pi_min", "v_pi_max"), ("v_a_min", "v_a_max"), ("v_r_min", "v_r_max"))
+        return ungained(p, ("k_pr", "k_ir"), ("k_pa", "k_ia")) or crossed(p, *limits)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -95,12 +91,10 @@ class ST8C(Component):
         v_f, i_f = terminal.signals.get("v_f", 1.0), terminal.signals.get("i_f", 1.0)
         v_r = v_f / _source(NumericMath, i_f, p)
         x_a, i_m = v_r / p.k_a, p.k_f * i_f
-        inner = np.where(p.k_ia > 0, 0.0, x_a / np.where(p.k_ia > 0, 1.0, p.k_pa))
-        asked = i_m + inner
-        error = np.where(p.k_ir > 0, 0.0, asked / np.where(p.k_ir > 0, 1.0, p.k_pr))
+        asked = i_m + error_at_rest(x_a, p.k_pa, p.k_ia)
         v_m = np.abs(terminal.voltage)
         found = {"v_m": v_m, "x_r": asked, "x_a": x_a, "v_r": v_r, "i_m": i_m, "v_f": v_f}
-        return found | {"v_ref": v_m + error}
+        return found | {"v_ref": v_m + error_at_rest(asked, p.k_pr, p.k_ir)}
 
 
 def _source(m: Any, i_f: Any, p: Any) -> Any:

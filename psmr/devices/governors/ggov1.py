@@ -125,10 +125,6 @@ class GGOV1(Component):
         """Object to crossed limits, to a valve that cannot close, to leads without their lags."""
         if p["r_close"] >= 0:
             return f"r_close = {p['r_close']:g}: must be < 0, the valve closes at this rate"
-        if p["t_dgov"] == 0 != p["k_dgov"]:
-            return f"t_dgov = 0 and k_dgov = {p['k_dgov']:g}: t_dgov must be > 0 where k_dgov is not 0"
-        if p["t_a"] == 0 != p["k_a"]:
-            return f"t_a = 0 and k_a = {p['k_a']:g}: t_a must be > 0 where k_a is not 0"
         if p["k_imw"] and p["rselect"] != 1:
             return (
                 f"k_imw = {p['k_imw']:g} and rselect = {p['rselect']:g}: the power control needs the droop of"
@@ -137,7 +133,7 @@ class GGOV1(Component):
         if p["db"] and not p["k_igov"]:
             return f"db = {p['db']:g} and k_igov = 0: k_igov must be > 0 where there is a dead band, or db 0"
         wrong = crossed(p, ("min_err", "max_err"), ("v_min", "v_max"))
-        return wrong or improper(p, ("t_c", "t_b"), ("t_sa", "t_sb"))
+        return wrong or improper(p, ("k_dgov", "t_dgov"), ("k_a", "t_a"), ("t_c", "t_b"), ("t_sa", "t_sb"))
 
     @staticmethod
     def rest_limits(p: Mapping[str, float]) -> Mapping[str, float]:
