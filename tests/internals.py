@@ -39,7 +39,7 @@ psmr.dae.compile.switches: switches
 psmr.dae.compile.trace: trace
 psmr.dae.declare.action: Action
 psmr.dae.declare.algebraic_form: form_for
-psmr.dae.declare.component: local_rows nonnegative positive
+psmr.dae.declare.component: local_rows local_variables nonnegative parameters_of positive
 psmr.dae.declare.mathematics: NumericMath
 psmr.dae.declare.structure: structure_for
 psmr.dae.system.eigenvalues: eigen eigenvalues

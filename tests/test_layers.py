@@ -191,15 +191,17 @@ def test_every_name_that_is_listed_is_there_and_needed():
         assert not name.startswith("_"), f"{module}.{name} is private; a name that tests need is not"
 
 
-def test_every_figure_that_a_result_asks_for_by_name_is_there():
+def test_every_function_that_is_asked_for_by_name_is_there():
     asked = {
-        node.args[0].value
+        {"draw": "figures.", "above": ""}[node.func.id] + node.args[0].value
         for file in (ROOT / "psmr").rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "draw"
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("draw", "above")
         if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
     }
-    assert len(asked) > 8
+    assert len(asked) > 9
     for name in asked:
         module, _, function = name.rpartition(".")
-        assert callable(getattr(import_module(f"psmr.figures.{module}"), function)), name
+        assert callable(getattr(import_module(f"psmr.{module}"), function)), name

@@ -7,8 +7,9 @@ loaded for figures alone.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
+
+from psmr.base.above import above
 
 
 def draw(name: str, *arguments: Any, **options: Any) -> Any:
@@ -19,5 +20,4 @@ def draw(name: str, *arguments: Any, **options: Any) -> Any:
     name
         Its module and name below `psmr.figures`: ``"run.plots.trajectories"``.
     """
-    module, _, function = name.rpartition(".")
-    return getattr(importlib.import_module(f"psmr.figures.{module}"), function)(*arguments, **options)
+    return above(f"figures.{name}")(*arguments, **options)

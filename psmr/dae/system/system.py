@@ -7,16 +7,17 @@ after this point knows that the system is a power system.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from psmr.base.above import above
 from psmr.base.errors import InputError, nearest
 from psmr.dae.compile.codegen import CompiledComponent
 from psmr.dae.compile.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual
@@ -25,6 +26,9 @@ from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR
 from psmr.dae.system.linear import LinearDae, read_only
+
+if TYPE_CHECKING:
+    from psmr.dae.system.state_space import StateSpace
 
 OFF_SOLUTION = 1e-4
 """Part of max(1, |y|) by which algebraic variables of a point to linearise at may be off.
@@ -310,12 +314,43 @@ class System:
         jacobian(kernels.table, constant, w, values)
         size = self.n + self.m
         matrix = sparse.csc_matrix((values[:-1], kernels.indices, kernels.indptr), shape=(size, size))
-        held = np.zeros(size, dtype=bool)
+        matrix.data[self.held_at_limits(w)[matrix.indices]] = 0.0
+        return matrix
+
+    def held_at_limits(self, w: Reals) -> NDArray[np.bool_]:
+        """Return (n + m,) whether the row is that of a state that a constant limit holds at a buffer w."""
+        held = np.zeros(self.n + self.m, dtype=bool)
         raw = self.residual(w)[: self.n]
         held[: self.n] = self._held(w, raw, (self.lower, self.upper), NEAR)
         held[: self.n] |= self.lower >= self.upper
-        matrix.data[held[matrix.indices]] = 0.0
-        return matrix
+        return held
+
+    def limited_by(self, place: tuple[int, int, int]) -> NDArray[np.intp]:
+        """Return the states of which a parameter, by group, row and column, is a non-windup limit."""
+        group, row, column = place
+        found = [places[row] for _, g, c, places in self._limit_columns if (g, c) == (group, column)]
+        return np.array(found, dtype=np.intp)
+
+    def state_space(self, inputs: str | Iterable[str], outputs: str | Iterable[str]) -> StateSpace:
+        """Return the system, linearised at its starting point, as matrices between inputs and outputs.
+
+        Parameters
+        ----------
+        inputs
+            Names or patterns: held inputs (``"AVR1.v_ref"``); what is injected at a bus, a current in pu in
+            the frame of the network (``"bus5.i_re"``, ``"bus5.i_im"``) or along and across its voltage
+            (``"bus5.i_d"``, ``"bus5.i_q"``), or a constant power (``"bus5.p"`` in MW, ``"bus5.q"`` in Mvar);
+            parameters that are no whole numbers (``"load5.p"``), each in its unit.
+        outputs
+            Names or patterns of signals: variables and all that is computed from them, as of a run.
+
+        Raises
+        ------
+        InputError
+            For an input or output that does not exist, with the nearest one; see `linearise` as well.
+        """
+        made: StateSpace = above("network.signals.state_space.state_space")(self, inputs, outputs)
+        return made
 
     def linearise(self, x: ArrayLike | None = None, y: ArrayLike | None = None) -> LinearDae:
         r"""Return the DAE linearised at (x, y), by default at the starting point, with its inputs and time.

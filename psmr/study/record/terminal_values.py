@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psmr.dae.declare.component import local_variables, parameters_of
-from psmr.dae.declare.mathematics import NumericMath
+from psmr.dae.system.complex_step import evaluated
 from psmr.dae.system.system import System
 from psmr.network.signals.terminals import Terminal
 from psmr.network.topology.network import power_base
@@ -66,9 +64,6 @@ def _injections(
 
 def _evaluate(component: Any, w: Reals, index: NDArray[Any], parameters: Reals) -> list[Reals]:
     """Return (K, devices) injections of devices of one component at (K, variables) points w."""
-    v = {name: w[:, index[:, k]] for k, name in enumerate(local_variables(component))}
-    p = {name: parameters[:, :, k] for k, name in enumerate(parameters_of(component))}
-    shape = (len(w), len(index))
-    with np.errstate(all="ignore"):  # a branch of `where` that is not taken may divide by zero
-        _, _, injections = component.equations(NumericMath, SimpleNamespace(**v), SimpleNamespace(**p))
-    return [np.broadcast_to(value, shape) for value in injections]
+    v = [w[:, own] for own in index.T]
+    rows = evaluated(component, v, list(np.moveaxis(parameters, 2, 0)), (len(w), len(index)))
+    return rows[len(rows) - len(component.outputs) :]

@@ -17,7 +17,9 @@ from psmr.base.drawing import draw
 from psmr.base.errors import InputError, PsmrError
 from psmr.base.files import OutputTransaction
 from psmr.dae.system.linear import LinearDae, modes
+from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
+from psmr.network.signals.state_space import state_space
 from psmr.study.certificate.certificate import Certificate
 from psmr.study.outcome.global_error import GlobalError
 from psmr.study.outcome.judgement import Judgement, judge_run
@@ -29,7 +31,7 @@ from psmr.study.run.compared import Comparison, compare
 from psmr.study.run.data import RunData
 from psmr.study.run.points import Side, apart, between, refined, sides, with_dense_output, within_run
 from psmr.study.run.save import save_run
-from psmr.study.run.system_at import Where, linearise_at, system_at
+from psmr.study.run.system_at import Where, linear_system_at, system_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,12 +161,23 @@ class Run(RunData):
             As `system_at`; where no equilibrium is found; where a limit that moves holds a state.
         """
         check_arguments(Run.linearise, locals(), leaving=("at",))
-        return linearise_at(self, t, at)
+        return linear_system_at(self, t, at)[1]
 
     def modes(self, t: float, at: Where = "point") -> pd.DataFrame:
         """Return the table of `psmr.modes` of the system as it stands at t in s; see `linearise`."""
         check_arguments(Run.modes, locals(), leaving=("at",))
-        return modes(linearise_at(self, t, at))
+        return modes(linear_system_at(self, t, at)[1])
+
+    def state_space(
+        self, t: float, inputs: str | Iterable[str], outputs: str | Iterable[str], at: Where = "point"
+    ) -> StateSpace:
+        """Return the system as it stands at t in s as matrices between named inputs and outputs.
+
+        See `psmr.System.state_space` for the names and `linearise` for `at` and the errors.
+        """
+        check_arguments(Run.state_space, locals(), leaving=("at",))
+        system, linear = linear_system_at(self, t, at)
+        return state_space(system, inputs, outputs, linear)
 
     def refined(self, times: ArrayLike) -> Run:
         """Return the run with further points at times in s, as its method has them; see `at`.

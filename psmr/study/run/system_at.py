@@ -25,14 +25,14 @@ def system_at(run: Recorded, t: float) -> System:
     return _system_in(run, *_span_at(run, t))
 
 
-def linearise_at(run: Recorded, t: float, at: Where) -> LinearDae:
-    """Return that system linearised; see `psmr.study.run.run.Run.linearise`."""
+def linear_system_at(run: Recorded, t: float, at: Where) -> tuple[System, LinearDae]:
+    """Return that system, started where it is linearised, and its linearisation; see `Run.linearise`."""
     if at not in ("point", "equilibrium"):
         raise InputError(f'at = {shown(at)}: must be "point" or "equilibrium"')
     span, t = _span_at(run, t)
     system = _system_in(run, span, t)
     if at == "point":
-        return system.linearise()
+        return system, system.linearise()
     assert run.system is not None
     found = equilibrium_after(run.system, span, run.ends[0], system, run.outcome.lost is None)
     if found is None:
@@ -41,7 +41,7 @@ def linearise_at(run: Recorded, t: float, at: Where) -> LinearDae:
             'the run (at="point"), or at a later time, when the run has settled'
         )
     system = system.with_start(found.x, found.y)
-    return in_turning_frame(system, system.linearise(), found.turning)
+    return system, in_turning_frame(system, system.linearise(), found.turning)
 
 
 def _span_at(run: Recorded, t: float) -> tuple[Span, float]:

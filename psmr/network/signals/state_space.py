@@ -1,0 +1,71 @@
+"""A system as matrices between named inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from scipy import sparse
+
+from psmr.base.arguments import check_arguments
+from psmr.dae.system.linear import LinearDae
+from psmr.dae.system.state_space import StateSpace
+from psmr.dae.system.system import System
+from psmr.network.signals.inputs import chosen_inputs
+from psmr.network.signals.outputs import OutputRows, rate_rows
+from psmr.network.signals.signals import Signals, quantity, unit_of, units_of
+
+
+def state_space(
+    system: System,
+    inputs: str | Iterable[str],
+    outputs: str | Iterable[str],
+    linear: LinearDae | None = None,
+) -> StateSpace:
+    """Return the system linearised at its starting point; see `psmr.System.state_space`.
+
+    Parameters
+    ----------
+    system, inputs, outputs
+        See there.
+    linear
+        The linearisation where it is another one than `system.linearise()`: that in a turning frame.
+    """
+    check_arguments(state_space, locals())
+    w, size = system.w0, system.n + system.m
+    linear = system.linearise() if linear is None else linear
+    signals = Signals.of(system)
+    names = signals.select(outputs)
+    given = chosen_inputs(system, w, inputs)
+    b = sparse.csc_array(given.columns)
+    b.data[system.held_at_limits(w)[b.indices]] = 0.0
+
+    places = list(given.parameters.values())
+    rows = OutputRows(system, w, signals, places).matrix(names)
+    direct = np.zeros((len(names), len(given.names)))
+    for k, position in given.held.items():
+        direct[:, k] = rows[:, [position]].toarray()[:, 0]
+    for number, k in enumerate(given.parameters):
+        direct[:, k] = rows[:, [len(w) + number]].toarray()[:, 0]
+    c, with_rate = sparse.csr_array(rows[:, :size]), np.zeros_like(direct)
+
+    turning = [k for k, name in enumerate(names) if signals.computed(name) and quantity(name) == "frequency"]
+    if turning:
+        slopes = rate_rows(linear, b, c[turning], direct[turning])
+        hertz = [part / (2 * np.pi) for part in slopes]
+        c = c.tolil()
+        c[turning] = hertz[0]
+        c, direct[turning], with_rate[turning] = sparse.csr_array(c), hertz[1], hertz[2]
+    units = units_of(system)
+    return StateSpace(
+        linear=linear,
+        b=b,
+        c=c,
+        d=direct,
+        d_rate=with_rate,
+        inputs=given.names,
+        outputs=names,
+        input_units=given.units,
+        output_units=tuple(unit_of(signals, units, name) for name in names),
+        name=system.name,
+    )
