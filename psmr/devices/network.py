@@ -11,7 +11,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative, nonzero, positive
+from psmr.dae.declare.component import (
+    Component,
+    Parameter,
+    Terms,
+    flag,
+    fraction,
+    nonnegative,
+    nonzero,
+    positive,
+    whole,
+)
+
+FAULTS = ("", "abc", "ag", "bg", "cg", "ab", "bc", "ca", "abg", "bcg", "cag")
+"""The phases that a fault joins, g the ground; the place of one here is its number in a parameter."""
+
+OPEN = ("", "abc", "a", "b", "c", "ab", "bc", "ca")
+"""The phases of a branch that are open, numbered likewise."""
 
 
 def in_or_out(value: float) -> str | None:
@@ -37,6 +53,9 @@ class Bus(Component):
 
     g_fault = Parameter("pu", "conductance of a fault to ground", nonnegative, default=0.0)
     b_fault = Parameter("pu", "susceptance of a fault to ground (negative for a reactance)", default=0.0)
+    fault = Parameter("1", "phases of an unbalanced fault, their place in FAULTS", whole(0, 10), default=0.0)
+    r_fault = Parameter("pu", "resistance of an unbalanced fault", default=0.0)
+    x_fault = Parameter("pu", "reactance of an unbalanced fault", default=0.0)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -47,7 +66,11 @@ class Bus(Component):
 
 
 class Line(Component):
-    """A line between bus i and bus j as a pi circuit with lumped parameters (Kundur 1994, chapter 6)."""
+    """A line between bus i and bus j as a pi circuit with lumped parameters (Kundur 1994, chapter 6).
+
+    A fault along it, an open end or open phases change its admittances as seen from its two buses: g_ii to
+    b_jj are that change, computed from the parameters that follow them (`psmr.network.sequence`).
+    """
 
     inputs = ("v_re_i", "v_im_i", "v_re_j", "v_im_j")
     outputs = ("i_re_i", "i_im_i", "i_re_j", "i_im_j")
@@ -57,20 +80,35 @@ class Line(Component):
     b = Parameter("pu", "total charging susceptance, half at each end", default=0.0)
     g = Parameter("pu", "total shunt conductance, half at each end", default=0.0)
     status = Parameter("1", "1 in service, 0 out of service", in_or_out, default=1.0)
+    g_ii = Parameter("pu", "conductance that a fault adds at end i", default=0.0)
+    b_ii = Parameter("pu", "susceptance that a fault adds at end i", default=0.0)
+    g_ij = Parameter("pu", "conductance that a fault adds between the ends", default=0.0)
+    b_ij = Parameter("pu", "susceptance that a fault adds between the ends", default=0.0)
+    g_jj = Parameter("pu", "conductance that a fault adds at end j", default=0.0)
+    b_jj = Parameter("pu", "susceptance that a fault adds at end j", default=0.0)
+    fault = Parameter("1", "phases of a fault along it, their place in FAULTS", whole(0, 10), default=0.0)
+    r_fault = Parameter("pu", "resistance of the fault", default=0.0)
+    x_fault = Parameter("pu", "reactance of the fault", default=0.0)
+    open_phases = Parameter("1", "phases that are open, their place in OPEN", whole(0, 7), default=0.0)
+    at = Parameter("1", "place of the fault or of the open phases, as a part of the length", fraction, 0.0)
+    open_i = Parameter("1", "whether end i is open, with end j closed", flag, default=0.0)
+    open_j = Parameter("1", "whether end j is open, with end i closed", flag, default=0.0)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the currents into both buses."""
         g, b = series_admittance(p)
         g_end, b_end = g + p.status * p.g / 2, b + p.status * p.b / 2
+        g_i, b_i, g_j, b_j = g_end + p.g_ii, b_end + p.b_ii, g_end + p.g_jj, b_end + p.b_jj
+        g_x, b_x = g - p.g_ij, b - p.b_ij
         return (
             (),
             (),
             (
-                g * v.v_re_j - b * v.v_im_j - (g_end * v.v_re_i - b_end * v.v_im_i),
-                g * v.v_im_j + b * v.v_re_j - (g_end * v.v_im_i + b_end * v.v_re_i),
-                g * v.v_re_i - b * v.v_im_i - (g_end * v.v_re_j - b_end * v.v_im_j),
-                g * v.v_im_i + b * v.v_re_i - (g_end * v.v_im_j + b_end * v.v_re_j),
+                g_x * v.v_re_j - b_x * v.v_im_j - (g_i * v.v_re_i - b_i * v.v_im_i),
+                g_x * v.v_im_j + b_x * v.v_re_j - (g_i * v.v_im_i + b_i * v.v_re_i),
+                g_x * v.v_re_i - b_x * v.v_im_i - (g_j * v.v_re_j - b_j * v.v_im_j),
+                g_x * v.v_im_i + b_x * v.v_re_i - (g_j * v.v_im_j + b_j * v.v_re_j),
             ),
         )
 

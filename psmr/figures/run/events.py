@@ -15,7 +15,7 @@ LETTERED = 60
 
 def event_lines(run: Recorded, other: Recorded | None = None) -> list[Mark]:
     """Return shades and lines; beside another run, drawn dashed, its own events alone are dashed lines."""
-    marks: list[Mark] = [band(event.start, event.clear) for event in run.events if isinstance(event, Fault)]
+    marks: list[Mark] = [band(event.start, event.cleared) for event in run.events if isinstance(event, Fault)]
     marks += [across("x", t, dashes=DASHED if other is None else ()) for t, _ in run.instants]
     if run.stopped is not None:
         marks.append(across("x", run.stopped.t, FAST, 1.0))

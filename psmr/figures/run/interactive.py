@@ -86,7 +86,7 @@ def _panel(run: Recorded, names: Sequence[str], shared: Any) -> Any:
     for event in run.events:
         if isinstance(event, Fault):
             panel.add_layout(
-                BoxAnnotation(left=event.start, right=event.clear, fill_color=FAST, fill_alpha=0.15)
+                BoxAnnotation(left=event.start, right=event.cleared, fill_color=FAST, fill_alpha=0.15)
             )
     for instant, _ in run.instants:
         panel.add_layout(Span(location=instant, dimension="height", line_dash="dashed", line_color="#6b7280"))

@@ -167,14 +167,20 @@ def find_branch(system: System, line: str, what: str) -> Branch:
     )
 
 
-def _pairs(text: str, known: Sequence[str]) -> list[tuple[str, str]]:
+def reversed_ends(system: System, line: str | None, name: str) -> bool:
+    """Return whether ``"7-5"`` calls the branch of a name that begins at the second of the two buses."""
+    ends = next(branch.ends for branch in branches(system) if branch.name == name)
+    return name != line and list(ends) not in _pairs(str(line), buses(system))
+
+
+def _pairs(text: str, known: Sequence[str]) -> list[list[str]]:
     """Read ``"5-7"`` as a pair of bus names; a bus name may itself contain the dash."""
 
     def full(part: str) -> str:
         return part.strip() if part.strip() in known else f"bus{part.strip()}"
 
     cuts = [i for i, letter in enumerate(text) if letter == "-"]
-    return [(full(text[:cut]), full(text[cut + 1 :])) for cut in cuts]
+    return [[full(text[:cut]), full(text[cut + 1 :])] for cut in cuts]
 
 
 def power_base(system: System) -> float | None:

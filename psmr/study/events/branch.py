@@ -49,7 +49,7 @@ class LineTrip:
             check_after(self, "reclose", self.reclose, self.start)
 
     def __str__(self) -> str:
-        return f"trip of line {str(self.line).removeprefix('line')}"
+        return f"trip of {line_words(self.line)}"
 
     @property
     def end(self) -> float | None:
@@ -69,6 +69,11 @@ class LineTrip:
         if self.reclose is None:
             return (first,)
         return first, Change(self.reclose, parameters=((line, "status", 1.0),), label=f"{line} reclosed")
+
+
+def line_words(line: str) -> str:
+    """Return how a message calls a line given as ``"5-7"`` or ``"line5-7"``."""
+    return f"line {str(line).removeprefix('line')}"
 
 
 def in_service(system: System, branch: Branch, what: str) -> Branch:

@@ -56,8 +56,15 @@ def check_time(event: object, field: str, value: float) -> None:
         raise EventError(f"{event}: {field} = {value:g} s; must be >= 0, a run starts at t = 0")
 
 
-def check_after(event: object, field: str, value: float, start: float) -> None:
+def check_given(event: object, field: str, value: float | None) -> float:
+    """Return a time in s; raise EventError where it is not given."""
+    if value is None:
+        raise EventError(f"{event}: {field} is missing; give the time in s")
+    return value
+
+
+def check_after(event: object, field: str, value: float, start: float, what: str = "start =") -> None:
     """Raise EventError for a time in s that is not after `start`."""
     check_finite(event, field, value)
     if value <= start:
-        raise EventError(f"{event}: {field} = {value:g} s; must be after start = {start:g} s")
+        raise EventError(f"{event}: {field} = {value:g} s; must be after {what} {start:g} s")

@@ -1,21 +1,25 @@
-"""Short circuits."""
+"""Short circuits at a bus or along a line."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, Mistakes
 from psmr.base.slips import explains_slips
+from psmr.devices.network import FAULTS, Line
 from psmr.integrate.run.trajectory import Change
-from psmr.network.topology.network import Branch, find_branch, find_bus
-from psmr.study.events.branch import in_service
-from psmr.study.events.event import bus_words, check_after, check_finite, check_time
+from psmr.network.sequence.equivalents import following, with_parameters
+from psmr.network.topology.network import Branch, find_branch, find_bus, reversed_ends
+from psmr.study.events.branch import in_service, line_words
+from psmr.study.events.event import bus_words, check_after, check_finite, check_given, check_time
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
 
+Values = tuple[tuple[str, str, float], ...]
 
 # Beyond the first the admittance takes every digit of the currents at its bus, beyond the second none.
 SMALLEST, LARGEST = 1e-9, 1e9
@@ -24,12 +28,12 @@ SMALLEST, LARGEST = 1e-9, 1e9
 @explains_slips(EventError)
 @dataclass(frozen=True)
 class Fault:
-    """A three-phase short circuit at a bus through an impedance, cleared with or without a branch trip.
+    """A short circuit at a bus or along a line, cleared with or without a branch trip.
 
     Parameters
     ----------
     bus
-        Bus as ``5`` or ``"bus5"``.
+        Bus as ``5`` or ``"bus5"``; left out for a fault along a line.
     start, clear
         Times in s at which the fault begins and ends.
     trip
@@ -39,26 +43,49 @@ class Fault:
         Fault resistance and reactance in pu on the system base. The default, j 1e-4 pu, leaves about 0.1 % of
         the voltage on a bus with a short-circuit power of ten times the base: a bolted fault for every
         purpose, and a bus voltage that stays well defined.
+    line, at
+        Line along which the fault is, and where, as a part of its length from the bus that is named first:
+        ``line="5-7", at=0.3``. Either section has its part of the impedance and of the charging.
+    clear_from, clear_to
+        In place of `clear`: times in s at which the breakers open at the end from which `at` counts and at
+        the other end. The fault ends with the second, and the line is out of service.
+    reclose
+        Time in s at which the line that the clearing took out is in service again.
+    permanent
+        Whether the fault is still there then.
+    clear_again
+        Time in s at which such a line is taken out for good.
 
     Raises
     ------
     EventError
-        For times that are out of order and for an impedance that is zero or has a negative resistance.
+        For times that are out of order, a place outside the line, and for an impedance that is zero or has a
+        negative resistance.
     """
 
     kind: ClassVar[str] = "fault"
 
-    bus: int | str
-    start: float
-    clear: float
+    bus: int | str | None = None
+    start: float = None  # type: ignore[assignment]  # what must be given follows a field that may be left out
+    clear: float | None = None
     trip: str | None = None
     r: float = 0.0
     x: float = 1e-4
+    line: str | None = None
+    at: float | None = None
+    clear_from: float | None = None
+    clear_to: float | None = None
+    reclose: float | None = None
+    permanent: bool = False
+    clear_again: float | None = None
 
     def __post_init__(self) -> None:
         settle_fields(self, EventError)
+        self._check_place()
+        check_given(self, "start", self.start)
         check_time(self, "start", self.start)
-        check_after(self, "clear", self.clear, self.start)
+        self._check_clearing()
+        self._check_reclosing()
         check_finite(self, "r", self.r)
         check_finite(self, "x", self.x)
         if self.r < 0 or self.r == self.x == 0:
@@ -72,16 +99,75 @@ class Fault:
                 f"{SMALLEST:g} and {LARGEST:g} pu, a bolted fault is x = 1e-4"
             )
 
+    def _check_place(self) -> None:
+        if (self.bus is None) == (self.line is None):
+            given = "neither" if self.bus is None else f"bus = {self.bus} and line = {self.line}"
+            raise EventError(f"fault: {given}; must be at a bus, or along a line: give one of the two")
+        if self.line is None:
+            for name in ("at", "clear_from", "clear_to"):
+                if getattr(self, name) is not None:
+                    raise EventError(f"{self}: {name} is for a fault along a line; give line in place of bus")
+            return
+        if self.at is None:
+            raise EventError(f"{self}: at is missing; give the part of the line's length, between 0 and 1")
+        check_finite(self, "at", self.at)
+        if not 0.0 < self.at < 1.0:
+            raise EventError(
+                f"{self}: at = {self.at:g}; must be between 0 and 1, a part of the line's length; a fault at "
+                "an end is one at the bus"
+            )
+
+    def _check_clearing(self) -> None:
+        ends = {"clear_from": self.clear_from, "clear_to": self.clear_to}
+        given = {name: t for name, t in ends.items() if t is not None}
+        if not given:
+            given = {"clear": check_given(self, "clear", self.clear)}
+        elif self.clear is not None or self.trip is not None:
+            other = "clear" if self.clear is not None else "trip"
+            raise EventError(
+                f"{self}: {other} and {' and '.join(given)}; give clear (and trip), or the times clear_from "
+                "and clear_to at which the ends of the line open"
+            )
+        elif len(given) == 1:
+            missing = next(name for name in ends if name not in given)
+            raise EventError(f"{self}: {missing} is missing; the fault ends when both ends are open")
+        for name, t in given.items():
+            check_after(self, name, t, self.start)
+
+    def _check_reclosing(self) -> None:
+        if self.reclose is None:
+            for name in ("permanent", "clear_again"):
+                if getattr(self, name) not in (None, False):
+                    raise EventError(f"{self}: {name} is for a line that recloses; give reclose as well")
+            return
+        check_after(self, "reclose", self.reclose, self.cleared, "the clearing at")
+        if self.trip is None and self.clear_from is None:
+            raise EventError(
+                f"{self}: reclose = {self.reclose:g} s: the clearing takes no line out; give trip"
+            )
+        if self.permanent:
+            again = check_given(self, "clear_again", self.clear_again)
+            check_after(self, "clear_again", again, self.reclose, "reclose =")
+        elif self.clear_again is not None:
+            raise EventError(f"{self}: clear_again is given; it is for a fault that is permanent")
+
     def __str__(self) -> str:
-        return f"fault at {bus_words(self.bus)}"
+        if self.line is None:
+            return f"fault at {bus_words(self.bus)}" if self.bus is not None else "fault"
+        return f"fault on {line_words(self.line)}"
+
+    @property
+    def cleared(self) -> float:
+        """Time in s at which the fault ends for the first time."""
+        return max(t for t in (self.clear, self.clear_from, self.clear_to) if t is not None)
 
     @property
     def end(self) -> float | None:
-        """Time of clearing in s."""
-        return self.clear
+        """Time in s of the last thing that it does."""
+        return self.clear_again or self.reclose or self.cleared
 
     def changes(self, system: System) -> tuple[Change, ...]:
-        """Return the closing and the opening of the fault's admittance to ground.
+        """Return what the fault, its clearing and what recloses change.
 
         Raises
         ------
@@ -89,21 +175,71 @@ class Fault:
             When the bus or the branch is not there.
         """
         mistakes = Mistakes(EventError)
-        bus = mistakes.attempt(find_bus, system, self.bus, str(self))
-        line = None if self.trip is None else mistakes.attempt(self._tripped, system, self.trip)
+        if self.line is None:
+            place = mistakes.attempt(find_bus, system, self.bus or "", str(self))
+        else:
+            place = mistakes.attempt(self._faulted, system, self.line)
+        trip = None if self.trip is None else mistakes.attempt(self._tripped, system, self.trip)
         mistakes.finish()
-        assert bus is not None
-        y = 1.0 / complex(self.r, self.x)
-        on = ((bus, "g_fault", y.real), (bus, "b_fault", y.imag))
-        off: tuple[tuple[str, str, float], ...] = ((bus, "g_fault", 0.0), (bus, "b_fault", 0.0))
-        label = f"fault at {bus} cleared"
-        if line is not None:
-            off = (*off, (line.name, "status", 0.0))
-            label += f", {line.name} tripped"
-        return (
-            Change(self.start, parameters=on, label=f"fault at {bus}"),
-            Change(self.clear, parameters=off, label=label),
+        assert place is not None
+        changes: list[Change] = []
+        for t, label, values in self._stages(system, place, None if trip is None else trip.name):
+            system = with_parameters(system, values)
+            values = (*values, *following(system, place))
+            system = with_parameters(system, values)
+            changes.append(Change(t, parameters=values, label=label))
+        return tuple(changes)
+
+    def _stages(self, system: System, place: str, trip: str | None) -> Iterator[tuple[float, str, Values]]:
+        """Yield time, words and values of parameters of all that happens, in order of time."""
+        on: Values = (
+            (place, "fault", float(FAULTS.index("abc"))),
+            (place, "r_fault", self.r),
+            (place, "x_fault", self.x),
         )
+        off: Values = ((place, "fault", 0.0), (place, "r_fault", 0.0), (place, "x_fault", 0.0))
+        where = f"fault at {place}"
+        if self.line is not None:
+            assert self.at is not None
+            at = 1.0 - self.at if reversed_ends(system, self.line, place) else self.at
+            on, off = (*on, (place, "at", at)), (*off, (place, "at", 0.0))
+            where = f"fault on {place} at {100 * self.at:g} %"
+        yield self.start, where, on
+        if self.clear_from is not None and self.clear_to is not None:
+            trip = place
+            if self.clear_from != self.clear_to:
+                yield self._first_end(system, place, self.clear_from, self.clear_to)
+            off = (*off, (place, "open_i", 0.0), (place, "open_j", 0.0))
+        if trip is None:
+            yield self.cleared, f"{where} cleared", off
+            return
+        label, off = f"{where} cleared, {trip} tripped", (*off, (trip, "status", 0.0))
+        yield self.cleared, label, off
+        if self.reclose is None:
+            return
+        back = ((trip, "status", 1.0),)
+        if self.clear_again is None:
+            yield self.reclose, f"{trip} reclosed", back
+            return
+        yield self.reclose, f"{trip} reclosed onto the {where}", (*on, *back)
+        yield self.clear_again, f"{label} for good", off
+
+    def _first_end(self, system: System, line: str, t_from: float, t_to: float) -> tuple[float, str, Values]:
+        """Return what happens where the first end of the line opens."""
+        i = (t_from < t_to) != reversed_ends(system, self.line, line)
+        ends = find_branch(system, line, str(self)).ends
+        label = f"{line} opened at {ends[0 if i else 1]}"
+        return min(t_from, t_to), label, ((line, "status", 0.0), (line, "open_i" if i else "open_j", 1.0))
+
+    def _faulted(self, system: System, line: str) -> str:
+        branch = in_service(system, find_branch(system, line, str(self)), str(self))
+        component = next(d.component for d in system.devices if d.name == branch.name)
+        if not issubclass(component, Line):
+            raise EventError(
+                f"{self}: {branch.name} is a {branch.kind}, not a line with a length; place the fault at one "
+                f"of its buses, {' or '.join(branch.ends)}"
+            )
+        return branch.name
 
     def _tripped(self, system: System, trip: str) -> Branch:
         return in_service(system, find_branch(system, trip, str(self)), str(self))

@@ -1,0 +1,1 @@
+"""Faults along lines and unbalanced faults: what they are to the positive-sequence network."""

@@ -1,0 +1,144 @@
+"""Faults along a line against the same system with a bus put in at the fault point."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.errors import EventError
+from tests.components import Bus
+
+LINE, AT = "line5-7", 0.3
+
+
+@pytest.fixture(scope="module")
+def system():
+    return psmr.build(psmr.case("wscc9"))
+
+
+def with_bus(system, opened=None):
+    """The system with the line in two sections, each with its part of impedance and charging.
+
+    An end that is open is at a bus of its own, `busO`.
+    """
+    whole = next(d for d in system.devices if d.name == LINE)
+    added = ["busF"] if opened is None else ["busF", "busO"]
+
+    def section(name, part, i, j):
+        """A section between two buses."""
+        values = dict(whole.parameters)
+        values |= {key: values[key] * part for key in ("r", "x", "b", "g")}
+        ends = {
+            f"{port}_{end}": f"{bus}.{port}"
+            for end, bus in (("i", i), ("j", j))
+            for port in ("v_re", "v_im", "i_re", "i_im")
+        }
+        return replace(whole, name=name, parameters=values, connections=ends)
+
+    near, far = ("busO" if opened == bus else bus for bus in ("bus5", "bus7"))
+    devices = [
+        *(psmr.Device(bus, Bus, {}) for bus in added),
+        *(d for d in system.devices if d.name != LINE),
+        section("first", AT, near, "busF"), section("second", 1 - AT, "busF", far),
+    ]  # fmt: skip
+    start = dict(zip((*system.names_x, *system.names_y, *system.names_u), system.w0[:-1], strict=True))
+    start |= {f"{bus}.{part}": value for bus in added for part, value in (("v_re", 1.0), ("v_im", 0.0))}
+    return psmr.assemble(devices, start=start, name="with a bus at the fault")
+
+
+def run(system, fault, t_end, x=None):
+    """A run with the usual step; the fault begins with it."""
+    start = None if x is None else (x, system.y0)
+    scheme = psmr.SingleRate("TM", h=0.005, newton="honest")
+    return psmr.simulate(system, scheme, t_end, events=[fault], start=start, certify=False)
+
+
+def difference(a, b, rows, others):
+    """Largest difference of two runs at their rows."""
+    names = ("G1.delta", "G2.omega", "G3.e_q", "bus5.v_re", "bus7.v_im", "bus4.v_re")
+    return max(np.abs(a[name].to_numpy()[rows] - b[name].to_numpy()[others]).max() for name in names)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.02])
+def test_a_fault_along_a_line_is_one_at_a_bus_put_in(system, r):
+    own = run(system, psmr.Fault(line="5-7", at=AT, start=0.0, clear=0.19, r=r), 0.2)
+    beside = run(with_bus(system), psmr.Fault(bus="busF", start=0.0, clear=0.19, r=r), 0.2)
+    # Elimination is exact: to rounding. Before the fault one has half the charging in the middle.
+    rows = slice(1, int(np.flatnonzero(own.t == 0.19)[0]) + 1)
+    assert difference(own, beside, rows, rows) < 1e-10
+
+
+@pytest.mark.parametrize("opened", ["bus5", "bus7"])
+@pytest.mark.parametrize("r", [0.0, 0.02])
+def test_the_section_behind_an_open_end_hangs_at_the_other_end(system, opened, r):
+    ends = (0.05, 0.2) if opened == "bus5" else (0.2, 0.05)
+    fault = psmr.Fault(line="5-7", at=AT, start=0.0, clear_from=ends[0], clear_to=ends[1], r=r)
+    own = run(system, fault, 0.25)
+    k, until = (int(np.flatnonzero(own.t == t)[0]) for t in (0.05, 0.2))
+    other = with_bus(system, opened)
+    beside = run(other, psmr.Fault(bus="busF", start=0.0, clear=0.2, r=r), 0.25, x=own.x[k])
+    assert difference(own, beside, slice(k + 1, until + 1), slice(1, until - k + 1)) < 1e-10
+
+
+def test_both_ends_open_leave_the_line_out_of_service(system):
+    fault = psmr.Fault(line="5-7", at=AT, start=0.0, clear_from=0.1, clear_to=0.15)
+    own = run(system, fault, 0.2)
+    assert [change.label for change in own.changes] == [
+        "fault on line5-7 at 30 %",
+        "line5-7 opened at bus5",
+        "fault on line5-7 at 30 % cleared, line5-7 tripped",
+    ]
+    k = int(np.flatnonzero(own.t == 0.15)[-1])
+    tripped = run(system, psmr.LineTrip("5-7", start=0.0), 0.05, x=own.x[k])
+    assert np.abs(own["bus5.v_re"].to_numpy()[k:] - tripped["bus5.v_re"].to_numpy()[1:]).max() < 1e-10
+
+
+def test_a_line_counts_from_the_bus_that_is_named_first(system):
+    first = psmr.Fault(line="5-7", at=0.25, start=0.0, clear_from=0.1, clear_to=0.15).changes(system)
+    second = psmr.Fault(line="7-5", at=0.75, start=0.0, clear_from=0.15, clear_to=0.1).changes(system)
+    assert [change.parameters for change in first] == [change.parameters for change in second]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"line": "5-7", "at": 1.0}, "at = 1; must be between 0 and 1"),
+        ({"line": "5-7"}, "at is missing"),
+        ({"line": "5-7", "at": 0.3, "bus": 5}, "must be at a bus, or along a line"),
+        ({"bus": 5, "at": 0.3}, "at is for a fault along a line"),
+        ({"line": "5-7", "at": 0.3, "clear": None, "clear_from": 1.1}, "clear_to is missing"),
+        ({"line": "5-7", "at": 0.3, "clear_from": 1.1}, "clear and clear_from"),
+        ({"bus": 5, "start": None}, "start is missing; give the time in s"),
+        ({"bus": 5, "clear": None}, "clear is missing; give the time in s"),
+        ({"bus": 5, "reclose": 1.5}, "the clearing takes no line out; give trip"),
+        ({"bus": 5, "trip": "5-7", "reclose": 1.05}, "reclose = 1.05 s; must be after the clearing at 1.1"),
+        ({"bus": 5, "trip": "5-7", "reclose": 1.5, "permanent": True}, "clear_again is missing"),
+        ({"bus": 5, "trip": "5-7", "permanent": True}, "permanent is for a line that recloses"),
+    ],
+)
+def test_a_fault_that_cannot_be(values, words):
+    with pytest.raises(EventError, match=words):
+        psmr.Fault(**{"start": 1.0, "clear": 1.1} | values)
+
+
+def test_a_transformer_has_no_length(system):
+    with pytest.raises(EventError, match="transformer2-7 is a Transformer, not a line with a length"):
+        psmr.Fault(line="2-7", at=0.5, start=0.0, clear=0.1).changes(system)
+
+
+def test_a_line_recloses_onto_a_fault_that_is_still_there(system):
+    fault = psmr.Fault(
+        line="5-7", at=AT, start=0.0, clear_from=0.1, clear_to=0.15,
+        reclose=0.3, permanent=True, clear_again=0.4,
+    )  # fmt: skip
+    own = run(system, fault, 0.5)
+    v = own["bus5.v"].to_numpy()
+    assert own.changes[3].label == "line5-7 reclosed onto the fault on line5-7 at 30 %"
+    at = {t: v[np.flatnonzero(own.t == t)[-1]] for t in (0.0, 0.15, 0.3, 0.4)}
+    assert at[0.0] < 0.6
+    assert at[0.3] < 0.6
+    assert at[0.15] > 0.7
+    assert at[0.4] > 0.7
+    out = run(system, replace(fault, permanent=False, clear_again=None), 0.5)
+    assert out["bus5.v"].to_numpy()[np.flatnonzero(out.t == 0.3)[-1]] > 0.8
