@@ -12,7 +12,7 @@ AC2A and AC6A.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from psmr.dae.declare.component import Component, Parameter, nonnegative, positive
 from psmr.dae.declare.mathematics import NumericMath
@@ -22,8 +22,8 @@ from psmr.devices.blocks import quadratic_saturation, saturation_conflict, unrec
 class Alternator(Component):
     """Inputs and parameters of the alternator and its rectifier."""
 
-    algebraic = ("v_f",)
-    inputs = ("v_re", "v_im", "v_s", "i_f", "v_ref")
+    algebraic: ClassVar[tuple[str, ...]] = ("v_f",)
+    inputs: ClassVar[tuple[str, ...]] = ("v_re", "v_im", "v_s", "i_f", "v_ref")
     optional = {"v_s": 0.0}
 
     t_r = Parameter("s", "time constant of the voltage transducer", nonnegative)
