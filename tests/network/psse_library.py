@@ -262,6 +262,11 @@ CONVERTERS = {
         **{"t_5": 0.02, "r_min": 6.4, "v_max": 0.9, "v_min": 0.05, "c_base": 50.0},
     },
 }
+CURRENT_CONTROL = {"k_ip": 0.6, "k_ii": 40.0, "k_ppll": 20.0, "k_ipll": 300.0, "w_max": 3.0, "w_min": -2.0}
+CONVERTERS |= {
+    models.REGCC1: CONVERTERS[models.REGCB1] | CURRENT_CONTROL,
+    models.GDFORM: CONVERTERS[models.REGFMA1] | {"qv_flag": 1.0},
+}
 PARAMETERS = EXCITERS | GOVERNORS | STABILISERS | CONVERTERS | CONTROLS | LOADS | RELAYS
 TRIPS = {
     **{"vtrip_flag": 1.0, "ftrip_flag": 1.0, "vl0": 0.3, "vl1": 0.6, "vh0": 1.4, "vh1": 1.1, "tvl0": 0.1},
@@ -271,7 +276,7 @@ TRIPS = {
 
 # The regulator asks for v_max of the reactor at most: without its lag it does not reach the whole.
 # A magnitude is never below zero.
-UNREACHED = {models.CSVGN1: {2: "above"}, models.REGFMA1: {3: "below"}}
+UNREACHED = {models.CSVGN1: {2: "above"}, models.REGFMA1: {3: "below"}, models.GDFORM: {3: "below"}}
 
 ZERO = {
     models.IEE2ST: ("t_1", "k_2", "t_5", "t_6", "t_7", "t_8", "t_9", "t_10"),
@@ -287,7 +292,8 @@ ZERO = {
     models.DERA1: ("t_rv", "t_p"),
     models.REGCB1: ("t_fltr", "t_e"),
     models.REECD1: ("t_rv", "t_p", "t_r1"),
-    models.REGFMA1: ("t_pf", "t_qf", "t_vf"),
+    models.REGCC1: ("t_fltr", "t_e"),
+    **dict.fromkeys((models.REGFMA1, models.GDFORM), ("t_pf", "t_qf", "t_vf")),
     models.CSVGN1: ("t_1", "t_2", "t_3", "t_4", "t_5"),
     models.PSS2B: ("t_w2", "t_6", "t_w4", "t_7", "t_8", "t_9", "t_1", "t_2", "t_3", "t_4", "t_10", "t_11"),
     models.STAB1: ("t_3", "t_4"),
@@ -312,8 +318,14 @@ VARIANTS = {
         TRIPS | {"part_low": 1.0, "v_low": 0.1, "part_high": 1.0, "v_high": 1.6},
         TRIPS | {"tripped": 1.0, "vtrip_flag": 0.0},
     ),
-    models.REGCB1: ({"rate_flag": 1.0, "q_0": -0.1}, {"pq_flag": 1.0, "q_0": 0.0}),
-    models.REGFMA1: ({"qv_flag": 1.0, "v_flag": 0.0}, {"i_max": 0.0, "k_ipmax": 0.0}),
+    **dict.fromkeys(
+        (models.REGCB1, models.REGCC1),
+        ({"rate_flag": 1.0, "q_0": -0.1}, {"pq_flag": 1.0, "q_0": 0.0}),
+    ),
+    **dict.fromkeys(
+        (models.REGFMA1, models.GDFORM),
+        ({"qv_flag": 1.0, "v_flag": 0.0}, {"i_max": 0.0, "k_ipmax": 0.0}),
+    ),
     models.REECD1: (
         *({"v_flag": 0.0, "vcmp_flag": 0.0}, {"q_flag": 0.0, "pf_flag": 1.0}, {"pq_flag": 1.0}),
         *({"blocked": 1.0}, {"iq_held_on": 1.0, "iq_held": 0.2}, {"limit_held": 1.0, "ip_held": 0.5}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class REGFMA1(Component):
     """
 
     role = "converter"
-    records = (
+    records: ClassVar[tuple[str, ...]] = (
         "REGFMA1 v_flag qv_flag t_pf t_qf t_vf i_max e_max e_min p_max p_min q_max q_min m_p m_q "
         "k_ppmax k_ipmax k_pqmax k_iqmax k_pv k_iv",
         "REGFMA1 v_flag t_pf t_qf t_vf i_max e_max e_min p_max p_min q_max q_min m_p m_q k_ppmax "

@@ -7,9 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Parameter, Terms, crossed, nonnegative, positive, whole
+from psmr.dae.declare.component import (
+    Parameter,
+    Terms,
+    crossed,
+    improper,
+    nonnegative,
+    positive,
+    ungained,
+    whole,
+)
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.blocks import lag, rectified, washout
+from psmr.devices.blocks import error_at_rest, lag, rectified, washout
 from psmr.devices.exciters.alternator import Alternator, alternator_at_start, alternator_current
 from psmr.devices.exciters.compensator import regulated_voltage
 from psmr.devices.exciters.compound import Potential, potential_at_start, potential_now
@@ -83,12 +92,9 @@ class AC7C(Alternator, Potential):
     @staticmethod
     def conflict(p: Mapping[str, float]) -> str | None:
         """Object to regulators without a gain, leads without lags, a missing supply, limits, saturation."""
-        for proportional, integral in (("k_pr", "k_ir"), ("k_pa", "k_ia")):
-            if p[proportional] == 0 == p[integral]:
-                return f"{proportional} = {integral} = 0: one of them must be > 0"
-        for gain, time in (("k_dr", "t_dr"), ("k_f3", "t_f")):
-            if p[time] == 0 != p[gain]:
-                return f"{time} = 0 and {gain} = {p[gain]:g}: {time} must be > 0 where {gain} is not 0"
+        wrong = ungained(p, ("k_pr", "k_ir"), ("k_pa", "k_ia"))
+        if wrong := wrong or improper(p, ("k_dr", "t_dr"), ("k_f3", "t_f")):
+            return wrong
         if p["sw_2"] == 2 and p["k_r"] == 0:
             return "k_r = 0: must be > 0 where sw_2 is 2, or the field regulator has no supply"
         limits = (("v_r_min", "v_r_max"), ("v_a_min", "v_a_max"))
@@ -124,9 +130,9 @@ class AC7C(Alternator, Potential):
         """Return the equilibrium for the field voltage that the machine needs."""
         v_f, v_e, v_fe = alternator_at_start(terminal, p)
         v_a = v_fe / _supply(NumericMath, potential_at_start(terminal, p), v_f, v_fe, p)
-        inner = np.where(p.k_ia > 0, 0.0, v_a / np.where(p.k_ia > 0, 1.0, p.k_pa))
+        inner = error_at_rest(v_a, p.k_pa, p.k_ia)
         v_r = p.k_f1 * v_f + p.k_f2 * v_fe + inner
-        error = np.where(p.k_ir > 0, 0.0, v_r / np.where(p.k_ir > 0, 1.0, p.k_pr))
+        error = error_at_rest(v_r, p.k_pr, p.k_ir)
         v_m, i_f = np.abs(terminal.voltage), terminal.signals.get("i_f", 1.0)
         found = {"v_m": v_m, "x_i": v_r, "x_d": error, "x_a": v_a, "v_e": v_e, "x_f": v_fe, "v_f": v_f}
         return found | {"v_e_max": (p.v_fe_max - p.k_d * i_f) / p.k_e, "v_ref": v_m + error}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,12 +41,12 @@ class REGCB1(Component):
     role = "converter"
     records = ("REGCB1 rate_flag pq_flag t_g t_fltr iqrmax iqrmin rrpwr t_e i_max",)
     grid = "follows"
-    states = ("x_p", "i_q", "v_m", "e_d", "e_q")
+    states: ClassVar[tuple[str, ...]] = ("x_p", "i_q", "v_m", "e_d", "e_q")
     algebraic = ("p_e", "q_e")
     inputs = ("v_re", "v_im", "ip_cmd", "iq_cmd")
     outputs = ("i_re", "i_im")
     lags = {"v_m": ("t_fltr",), "e_d": ("t_e",), "e_q": ("t_e",)}
-    together = (("x_p", "i_q", "e_d", "e_q"),)
+    together: ClassVar[tuple[tuple[str, ...], ...]] = (("x_p", "i_q", "e_d", "e_q"),)
 
     s_n = S_N
     s_base = S_BASE
@@ -74,24 +74,10 @@ class REGCB1(Component):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives, the residuals of the powers, and the current into the bus."""
         voltage = m.sqrt(v.v_re**2 + v.v_im**2)
-        floored, measured = m.max(voltage, V_FLOOR), m.max(v.v_m, V_FLOOR)
-        by_power, active_first = m.ge(p.rate_flag, 1), m.ge(p.pq_flag, 1)
-        asked = m.where(by_power, v.ip_cmd * measured, v.ip_cmd)
-        i_p = m.where(by_power, v.x_p / measured, v.x_p)
-        generating = m.ge(v.x_p, 0)
-        fastest_p = m.where(generating, -NONE / p.t_g, -p.rrpwr), m.where(generating, p.rrpwr, NONE / p.t_g)
-        fastest_q = (
-            m.where(m.ge(p.q_0, 0), -NONE / p.t_g, p.iqrmin),
-            m.where(m.le(p.q_0, 0), NONE / p.t_g, p.iqrmax),
-        )
-        first = m.clip(m.where(active_first, i_p, v.i_q), -p.i_max, p.i_max)
-        room = remaining(m, p.i_max, first)
-        second = m.clip(m.where(active_first, v.i_q, i_p), -room, room)
-        active, reactive = m.where(active_first, first, second), m.where(active_first, second, first)
+        floored = m.max(voltage, V_FLOOR)
+        active, reactive, references = limited_currents(m, v, p, voltage)
         derivatives = (
-            m.clip(lag(asked, v.x_p, p.t_g), *fastest_p),
-            m.clip(lag(v.iq_cmd, v.i_q, p.t_g), *fastest_q),
-            lag(voltage, v.v_m, p.t_fltr),
+            *references,
             lag(voltage + p.r_e * active + p.x_e * reactive, v.e_d, p.t_e),
             lag(p.x_e * active - p.r_e * reactive, v.e_q, p.t_e),
         )
@@ -116,3 +102,27 @@ class REGCB1(Component):
             **{"i_q": i_q, "iq_cmd": i_q, "v_m": voltage, "e_d": source.real, "e_q": source.imag},
             **{"p_e": voltage * i_p, "q_e": voltage * i_q},
         }
+
+
+def limited_currents(m: Any, v: Any, p: Any, voltage: Any) -> tuple[Any, Any, Terms]:
+    """Return the active and reactive current within the limit, and the derivatives of (x_p, i_q, v_m)."""
+    measured = m.max(v.v_m, V_FLOOR)
+    by_power, active_first = m.ge(p.rate_flag, 1), m.ge(p.pq_flag, 1)
+    asked = m.where(by_power, v.ip_cmd * measured, v.ip_cmd)
+    i_p = m.where(by_power, v.x_p / measured, v.x_p)
+    generating = m.ge(v.x_p, 0)
+    fastest_p = m.where(generating, -NONE / p.t_g, -p.rrpwr), m.where(generating, p.rrpwr, NONE / p.t_g)
+    fastest_q = (
+        m.where(m.ge(p.q_0, 0), -NONE / p.t_g, p.iqrmin),
+        m.where(m.le(p.q_0, 0), NONE / p.t_g, p.iqrmax),
+    )
+    first = m.clip(m.where(active_first, i_p, v.i_q), -p.i_max, p.i_max)
+    room = remaining(m, p.i_max, first)
+    second = m.clip(m.where(active_first, v.i_q, i_p), -room, room)
+    derivatives = (
+        m.clip(lag(asked, v.x_p, p.t_g), *fastest_p),
+        m.clip(lag(v.iq_cmd, v.i_q, p.t_g), *fastest_q),
+        lag(voltage, v.v_m, p.t_fltr),
+    )
+    active, reactive = m.where(active_first, first, second), m.where(active_first, second, first)
+    return active, reactive, derivatives
