@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from psmr.base.errors import InputError
@@ -83,8 +83,3 @@ class Finding:
         ]
         lines += [f"    rule:  {self.decided}"] if self.rules else []
         return "\n".join(lines + ([f"    {self.why}"] if self.why else []))
-
-
-def shown_in(title: str, *findings: Finding) -> tuple[Finding, ...]:
-    """Return findings with the title of the figure or table that shows them."""
-    return tuple(replace(finding, figure=title) for finding in findings)

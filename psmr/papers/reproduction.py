@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -15,6 +15,7 @@ import pandas as pd
 from psmr.base.errors import InputError
 from psmr.figures.canvas import close, save
 from psmr.papers.check import plain
+from psmr.papers.claims import Claim, Numbers, read_claims
 from psmr.papers.finding import VERDICTS, Finding
 from psmr.study.output.files import write_text
 
@@ -59,10 +60,12 @@ class Paper:
     parts
         What is computed, by the words shown meanwhile: functions of the results so far that return further
         ones by name.
-    tables, findings
+    tables
         From the results.
     figures
         By title: file name, and the function that draws it.
+    numbers
+        What the claims in ``claims.toml`` are about, by name, from the results.
     """
 
     name: str
@@ -70,7 +73,12 @@ class Paper:
     parts: Mapping[str, Callable[[Results], Mapping[str, Any]]]
     tables: Callable[[Results], Mapping[str, pd.DataFrame]]
     figures: Mapping[str, tuple[str, Callable[[Results], Figure]]]
-    findings: Callable[[Results], Iterable[Finding]]
+    numbers: Callable[[Results], Numbers]
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What it states, in order."""
+        return read_claims(Path(__file__).parent / self.name.replace("-", "_"))
 
     def reproduce(self, folder: Path, progress: Progress | None = None) -> Reproduction:
         """Compute the parts in their order and draw the figures into a folder that is there."""
@@ -86,8 +94,12 @@ class Paper:
             close(figure)
         tables = dict(self.tables(results))
         titles = {title.partition(":")[0]: title for title in (*tables, *files)}
-        found = [replace(f, figure=titles.get(f.figure, f.figure)) for f in self.findings(results)]
-        return Reproduction(self.name, self.citation, tables, files, tuple(found))
+        numbers = self.numbers(results)
+        found = [finding for claim in self.claims for finding in claim.findings(numbers)]
+        shown = tuple(
+            replace(finding, figure=titles.get(finding.figure, finding.figure)) for finding in found
+        )
+        return Reproduction(self.name, self.citation, tables, files, shown)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 
 from psmr.errors import InputError
-from psmr.papers.catalogue import PAPERS
+from psmr.papers.catalogue import PAPERS, paper
 from psmr.papers.check import Check, above, below, endless, exactly, printed, rises, tends, within
-from psmr.papers.finding import Finding, shown_in
+from psmr.papers.claims import read_claims
+from psmr.papers.finding import Finding
 from tests.papers.mutated import LEAST, STORED, mutate
 
 
@@ -23,6 +24,30 @@ def restored(record: dict) -> Finding:
     names = ("claim", "paper", "ours", "why", "figure")
     rules = {key: tuple(map(rule, record[key])) for key in ("rules", "corrected")}
     return Finding(**{name: record[name] for name in names}, **rules)
+
+
+TABLE = """
+[origins]
+slope = "what the tests allow"
+
+[[finding]]
+claim = "Order"
+paper = "2"
+ours = "{slope:.2f}; {share!p:.0f} % late"
+figure = "Table 1"
+rules = [
+    ["within", "slope", ["{slope[x]}"], 2, 0.2, "slope"],
+    ["exactly", "steps of {name}", "{n}", 1000, { each = "steps", origin = "counted" }],
+]
+
+[[finding]]
+each = "steps"
+claim = "Steps of {name}"
+paper = "1000"
+ours = "{n:,}"
+rules = [["exactly", "steps", "{n}", 1000]]
+corrected = [["exactly", "steps", "{n}", 3]]
+"""
 
 
 def refuse(text: str) -> float:
@@ -45,12 +70,38 @@ def test_the_words_of_the_stored_findings_follow_from_their_numbers(name):
 
 def test_the_statements_of_the_case_study_follow_from_their_numbers():
     from psmr.papers.huang_tzounas.setting import settings
-    from psmr.papers.huang_tzounas.statements import statements
+    from psmr.papers.huang_tzounas.statements import statement_numbers
 
-    rules = statements(settings().paper)
-    assert len(rules) == 33
-    for name, checks in rules.items():
-        mutate(Finding(name, "stated", "", checks))
+    numbers = statement_numbers(settings().paper)
+    claims = [claim for claim in paper("huang-tzounas").claims if claim.sets]
+    assert len(claims) == 33
+    for claim in claims:
+        mutate(Finding(claim.claim, "stated", "", claim.decide(numbers)))
+
+
+def test_a_table_of_claims(tmp_path):
+    (tmp_path / "claims.toml").write_text(TABLE, encoding="utf-8")
+    numbers = {
+        "slope": {"x": 1.96, "y": 2.05},
+        "share": 0.25,
+        "steps": [{"name": "a", "n": 1000}, {"name": "b", "n": 3}],
+    }
+    order, *steps = [f for claim in read_claims(tmp_path) for f in claim.findings(numbers)]
+    assert order == Finding(
+        "Order",
+        "2",
+        "x 1.96, y 2.05; 25 % late",
+        (
+            within("slope", [1.96], 2.0, 0.2, "what the tests allow"),
+            exactly("steps of a", 1000, 1000, "counted"),
+            exactly("steps of b", 3, 1000, "counted"),
+        ),
+        figure="Table 1",
+    )
+    assert [(f.claim, f.ours, f.verdict, f.figure) for f in steps] == [
+        ("Steps of a", "1,000", "agrees", "Table 1"),
+        ("Steps of b", "3", "misprint", "Table 1"),
+    ]
 
 
 def test_a_finding_without_a_rule_is_refused():
@@ -179,9 +230,3 @@ def test_a_word_that_the_numbers_do_not_give():
     assert Finding("a", "b", "", (close,), corrected=(clear,)).verdict == "not decided"
     assert Finding("a", "b", "", (rises("x", [2.0, 1.0]),), corrected=(clear,)).verdict == "misprint"
     assert Finding("a", "b", "", (rises("x", [2.0, 1.0]),), corrected=(close,)).verdict == "differs"
-
-
-def test_findings_are_given_the_title_of_what_shows_them():
-    rule = (rises("x", [1.0, 2.0]),)
-    found = shown_in("Figure 1", Finding("a", "b", "", rule), Finding("c", "d", "", rule))
-    assert [finding.figure for finding in found] == ["Figure 1", "Figure 1"]

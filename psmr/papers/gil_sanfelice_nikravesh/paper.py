@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psmr.papers.gil_sanfelice_nikravesh import runs
 from psmr.papers.gil_sanfelice_nikravesh.figures import local_error, pendulum, stability
-from psmr.papers.gil_sanfelice_nikravesh.findings import COST, ERRORS, PENDULUM, REGIONS, findings
+from psmr.papers.gil_sanfelice_nikravesh.numbers import numbers
 from psmr.papers.reproduction import Paper
 
 PAPER = Paper(
@@ -19,12 +19,12 @@ PAPER = Paper(
     tables=lambda r: {
         "Stability limit along rays": r.limits,
         "Local error slopes": r.slopes,
-        COST: runs.pendulum_table(r.pendulum),
+        "Pendulum, h = 0.005 s, 5 s": runs.pendulum_table(r.pendulum),
     },
     figures={
-        REGIONS: ("gil-stability.svg", stability),
-        ERRORS: ("gil-local-error.svg", local_error),
-        PENDULUM: ("gil-pendulum.svg", pendulum),
+        "Stability regions (figures 1 to 3)": ("gil-stability.svg", stability),
+        "Local error (figures 4 and 5)": ("gil-local-error.svg", local_error),
+        "Pendulum with particle (figures 7 and 8)": ("gil-pendulum.svg", pendulum),
     },
-    findings=findings,
+    numbers=numbers,
 )

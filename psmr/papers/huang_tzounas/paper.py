@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from psmr.papers.huang_tzounas import pencil_figures, run_figures
-from psmr.papers.huang_tzounas.findings import CRITICAL, PARTITIONS, RINGDOWNS, SETS, findings
+from psmr.papers.huang_tzounas.numbers import numbers
 from psmr.papers.huang_tzounas.responses import (
     FINE,
     RESPONSES,
@@ -24,7 +24,7 @@ from psmr.papers.huang_tzounas.responses import (
     threshold_scheme,
 )
 from psmr.papers.huang_tzounas.setting import settings
-from psmr.papers.huang_tzounas.statements import WHATEVER, critical_step, statements, verdicts
+from psmr.papers.huang_tzounas.statements import statement_numbers, verdicts
 from psmr.papers.huang_tzounas.sweeps import (
     CONVERTER_THRESHOLDS,
     THRESHOLDS,
@@ -89,20 +89,6 @@ def _thresholds(r: Results) -> Mapping[str, Any]:
     }
 
 
-def _limits(r: Results) -> Mapping[str, Any]:
-    sets = r.settings.sets
-    limits = {name: critical_step(setting, "TM", WHATEVER) for name, setting in sets.items()}
-    return {
-        "critical": critical_steps(r.settings.paper),
-        "published_critical": published_critical_step(r.settings.paper),
-        "set_steps": {name: critical_step(setting, "FEM") for name, setting in sets.items()},
-        "set_limits": ", ".join(
-            f"{h:.4f} s ({name})" if h < WHATEVER else f"0.1 s, as far as was looked ({name})"
-            for name, h in limits.items()
-        ),
-    }
-
-
 PARTS: Mapping[str, Callable[[Results], Mapping[str, Any]]] = {
     "systems": lambda r: {"settings": settings()},
     "Table 1: factorisations of real runs": lambda r: {"table_1": table_1(r.settings.paper)},
@@ -111,7 +97,10 @@ PARTS: Mapping[str, Callable[[Results], Mapping[str, Any]]] = {
         "transducers_table_2": table_2(r.settings.transducers),
     },
     "ringdowns of the nonlinear system": lambda r: {"ringdowns": ringdowns(r.settings.paper)},
-    "critical steps": _limits,
+    "critical steps": lambda r: {
+        "critical": critical_steps(r.settings.paper),
+        "published_critical": published_critical_step(r.settings.paper),
+    },
     "figures 2 to 6: pencils": lambda r: {
         "spectra": spectra(r.settings.paper),
         "partitions": other_partitions(r.settings.paper),
@@ -126,7 +115,7 @@ PARTS: Mapping[str, Callable[[Results], Mapping[str, Any]]] = {
     "figure 12: residual of the slow subsystem": lambda r: {"residuals": slow_residuals(r.settings.paper)},
     "figure 13: thresholds": _thresholds,
     "statements on each parameter set": lambda r: {
-        "sets": {name: statements(setting) for name, setting in r.settings.sets.items()}
+        "sets": {name: statement_numbers(setting) for name, setting in r.settings.sets.items()}
     },
 }
 
@@ -155,12 +144,12 @@ def _figures() -> dict[str, tuple[str, Callable[[Results], Figure]]]:
 def _tables(r: Results) -> dict[str, pd.DataFrame]:
     """Return the tables by title; those of figures hold the figures' numbers."""
     tables = {
-        SETS: verdicts(r.sets),
+        "Statements on each parameter set": verdicts(PAPER.claims, r.sets),
         "Table 1: factorisations in a macro step of ratio 10, counted": r.table_1,
         "Table 2: relative deformation of the dominant mode": r.table_2,
-        RINGDOWNS: r.ringdowns,
-        CRITICAL: r.critical,
-        PARTITIONS: r.partitions,
+        "Ringdown of the nonlinear system beside both pencils": r.ringdowns,
+        "Critical fast step at ratio 10, exact pencil and runs": r.critical,
+        "Dominant mode on other partitions, fast step 0.005 s, ratio 10, exact pencil": r.partitions,
         "Figures 3 to 5: dominant mode at a fast step of 0.005 s": r.swing[
             r.swing["h_fast [s]"] == r.swing["h_fast [s]"].max()
         ],
@@ -183,5 +172,5 @@ PAPER = Paper(
     parts=PARTS,
     tables=_tables,
     figures=_figures(),
-    findings=findings,
+    numbers=numbers,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psmr.papers.kuznetsov_krasnikov import runs
 from psmr.papers.kuznetsov_krasnikov.figures import example_three, gain
-from psmr.papers.kuznetsov_krasnikov.findings import CLAIMS, EDSBERG, GAIN, LAYER, TABLE, findings
+from psmr.papers.kuznetsov_krasnikov.numbers import numbers
 from psmr.papers.reproduction import Paper
 
 PAPER = Paper(
@@ -28,11 +28,14 @@ PAPER = Paper(
         },
     },
     tables=lambda r: {
-        TABLE: r.table,
+        "Table 1: example 3, Euler along time (E) and along the arc (BP)": r.table,
         "Van der Pol, evaluations to t = 0.01 s": r.van_der_pol,
-        EDSBERG: r.edsberg,
-        CLAIMS: runs.claims_table(r),
+        "Edsberg, evaluations to t = 1 s": r.edsberg,
+        "Claims beyond the tables: conditions, limit points, long runs": runs.claims_table(r),
     },
-    figures={LAYER: ("kuznetsov-layer.svg", example_three), GAIN: ("kuznetsov-gain.svg", gain)},
-    findings=findings,
+    figures={
+        "Example 3: boundary layer and chatter": ("kuznetsov-layer.svg", example_three),
+        "Van der Pol: where the gain ends": ("kuznetsov-gain.svg", gain),
+    },
+    numbers=numbers,
 )
