@@ -7,6 +7,7 @@ from .dae.declare.component import Parameter as Parameter
 from .dae.declare.device import Device as Device
 from .dae.system.assemble import assemble as assemble
 from .dae.system.linear import modes as modes
+from .dae.system.state_space import StateSpace as StateSpace
 from .figures.run.oneline import one_line as one_line
 from .files.make import make_case as make_case
 from .files.pandapower import from_pandapower as from_pandapower
@@ -30,6 +31,7 @@ from .pencil.modes.choice import ModeChoice as ModeChoice
 from .pencil.modes.participation import participation as participation
 from .pencil.modes.ringdown import fit_mode as fit_mode
 from .pencil.modes.shapes import mode_shapes as mode_shapes
+from .pencil.operator.simulated_response import simulated_response as simulated_response
 from .pencil.operator.step_operator import step_operator as step_operator
 from .study.certificate.certify import certify as certify
 from .study.check import check as check

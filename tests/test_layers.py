@@ -193,13 +193,12 @@ def test_every_name_that_is_listed_is_there_and_needed():
 
 def test_every_function_that_is_asked_for_by_name_is_there():
     asked = {
-        {"draw": "figures.", "above": ""}[node.func.id] + node.args[0].value
+        {"draw": "figures.", "function_above": ""}[node.func.id] + node.args[0].value
         for file in (ROOT / "psmr").rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in ("draw", "above")
-        if isinstance(node.args[0], ast.Constant) and "." in str(node.args[0].value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if node.func.id in ("draw", "function_above") and isinstance(node.args[0], ast.Constant)
+        if isinstance(node.args[0].value, str)
     }
     assert len(asked) > 9
     for name in asked:

@@ -39,7 +39,17 @@ values = [20.0, 25.0]
 
 
 # What is no argument of a user's: results, which psmr makes, errors, and declarations without arguments.
-LEFT_OUT = {"Component", "Island", "Outcomes", "PsmrError", "Run", "errors", "Stability", "Swept"}
+LEFT_OUT = {
+    "Component",
+    "Island",
+    "Outcomes",
+    "PsmrError",
+    "Run",
+    "errors",
+    "Stability",
+    "StateSpace",
+    "Swept",
+}
 
 # Accepted beside what `may_be` says: without a limit is infinite, and a scheduler is asked for at need.
 BESIDE = {
@@ -170,6 +180,11 @@ def right_calls(it):
         "read_study": {"path": folder / "study.toml"},
         "read_sweep": {"path": folder / "sweep.toml"},
         "simulate": {"system": system, "scheme": scheme, "t_end": 0.1, "certify": False},
+        "simulated_response": {
+            "state_space": system.state_space(system.names_u[0], system.names_x[0]),
+            "scheme": scheme,
+            "f": [1.0],
+        },
         "step_operator": {"linear": linear, "scheme": scheme},
         "sweep": {
             "base": it["sweep"],

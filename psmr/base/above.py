@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def above(name: str) -> Callable[..., Any]:
+def function_above(name: str) -> Callable[..., Any]:
     """Return a function of psmr by its module and name below `psmr`: ``"figures.run.plots.trajectories"``."""
     module, _, function = name.rpartition(".")
     found: Callable[..., Any] = getattr(importlib.import_module(f"psmr.{module}"), function)

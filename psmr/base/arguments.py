@@ -58,6 +58,7 @@ _CLASSES = {
     "Case": ("a case", "read one with psmr.read_case(path)"),
     "System": ("a system", "make one with psmr.build(psmr.read_case(path))"),
     "LinearDae": ("a linearised system", "make one with psmr.build(psmr.read_case(path)).linearise()"),
+    "StateSpace": ("a system as matrices", "make one with system.state_space(inputs, outputs)"),
     "Scheme": (
         "a scheme",
         "use psmr.VariableStep, SingleRate, Multirate, Smes, SlowManifold, ArcLength or Adaptive",

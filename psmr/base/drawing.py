@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from psmr.base.above import above
+from psmr.base.above import function_above
 
 
 def draw(name: str, *arguments: Any, **options: Any) -> Any:
@@ -20,4 +20,4 @@ def draw(name: str, *arguments: Any, **options: Any) -> Any:
     name
         Its module and name below `psmr.figures`: ``"run.plots.trajectories"``.
     """
-    return above(f"figures.{name}")(*arguments, **options)
+    return function_above(f"figures.{name}")(*arguments, **options)

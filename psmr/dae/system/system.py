@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from psmr.base.above import above
+from psmr.base.above import function_above
 from psmr.base.errors import InputError, nearest
 from psmr.dae.compile.codegen import CompiledComponent
 from psmr.dae.compile.kernels import Indices, Kernels, Reals, constant_jacobian, jacobian, residual
@@ -349,7 +349,7 @@ class System:
         InputError
             For an input or output that does not exist, with the nearest one; see `linearise` as well.
         """
-        made: StateSpace = above("network.signals.state_space.state_space")(self, inputs, outputs)
+        made: StateSpace = function_above("network.signals.state_space.state_space")(self, inputs, outputs)
         return made
 
     def linearise(self, x: ArrayLike | None = None, y: ArrayLike | None = None) -> LinearDae:

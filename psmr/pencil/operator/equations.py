@@ -54,12 +54,15 @@ class Equation:
         Pairs of a block name and its matrix. A block is one of the state, or an unknown of an equation.
     what
         Words for a message when the matrix is singular.
+    inputs
+        Pairs of a time, in parts of the step after t, and the matrix on what inputs add to f and g then.
     """
 
     unknown: str
     matrix: sp.sparray
     terms: tuple[Term, ...]
     what: str
+    inputs: tuple[tuple[float, sp.sparray], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +164,8 @@ class _Writer:
     ----------
     points, rates
         Which block a name stands for at present; for a rate the point at which f is taken.
+    times
+        Time of each block and of the rates, in parts of the step after t: inputs are those of that time.
     iterated
         Whether a prediction is corrected until it agrees with the result.
     """
@@ -172,6 +177,7 @@ class _Writer:
         self.matrices = self.mass, self.rates_matrix, _ = matrices(linear)
         self.points: dict[str, str] = {NOW: STATE, OLDER[0]: KEPT[0], OLDER[1]: KEPT[1]}
         self.rates: dict[str, str] = {}
+        self.times: dict[str, float] = {STATE: 0.0, NEW: 1.0}
         self.present = STATE
         self.iterated = False
         self._equations: list[Equation] = []
@@ -232,6 +238,7 @@ class _Writer:
             read = weight * (own @ self.place if name in OLDER else own)
             terms.append((self.points[name], (own.T @ read).tocsr()))
         unknown = f"{combine.to}{label}"
+        self.times[unknown] = self.times[self.present]
         self._equations.append(Equation(unknown, identity, _merged(terms), "extrapolation"))
         self.present = self.points[combine.to] = unknown
 
@@ -242,6 +249,7 @@ class _Writer:
         if not add.anew:
             terms.append((self.points[add.to], identity))
         unknown = f"{add.to}{label}{' begun' if add.anew else ''}"
+        self.times[unknown] = self.times[self.present]
         self._equations.append(Equation(unknown, identity, _merged(terms), "sum"))
         self.points[add.to] = unknown
 
@@ -288,12 +296,25 @@ class _Writer:
             left = implicit(self.matrices, h * stage.gamma)
             self._left[key] = _on_top(left[parts.own], parts.others) if parts.others.shape[0] else left
         unknown = f"{stage.to}{label}"
+        self.times[unknown] = at = value(stage.at, i)
+        states = parts.own < self.linear.n
+        inputs = [(at, _taken(parts, np.where(states, h * stage.gamma, 1.0)))]
+        inputs += [
+            (self.times[self.rates[name]], _taken(parts, np.where(states, h * weight, 0.0)))
+            for name, weight in stage.rates
+        ]
         posed = " (is the partition well posed?)" if side != "all" else ""
         words = f"{stage.role}, step {h:g} s, f at the new point times {h * stage.gamma:g} s{posed}"
-        self._equations.append(Equation(unknown, self._left[key], _merged(terms), words))
+        self._equations.append(Equation(unknown, self._left[key], _merged(terms), words, tuple(inputs)))
         self.present = self.points[stage.to] = unknown
         if stage.rate is not None:
             self.rates[stage.rate] = unknown
+
+
+def _taken(parts: _Parts, weights: np.ndarray) -> sp.csr_array:
+    """Return what takes a side's rows out of those of f and g, with weights, above empty rows."""
+    rows = np.arange(len(parts.own))
+    return sp.csr_array((weights, (rows, parts.own)), shape=parts.mass.shape)
 
 
 def _on_top(above: sp.csr_array, below: sp.csr_array) -> sp.csr_array:

@@ -42,7 +42,11 @@ def macro_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, sp.cs
     SchemeError
         For a partition of another system.
     """
-    step = step_equations(linear, scheme)
+    return stacked(step_equations(linear, scheme))[1:]
+
+
+def stacked(step: StepEquations) -> tuple[list[Equation], sp.csc_array, sp.csc_array]:
+    """Return the equations of a step, the successors of its state last, and F and G; see `macro_pencil`."""
     ordered = [e for e in step.equations if e.unknown not in step.successors]
     ordered += [e for name in step.successors for e in step.equations if e.unknown == name]
     place = {e.unknown: k for k, e in enumerate(ordered)}
@@ -58,7 +62,7 @@ def macro_pencil(linear: LinearDae, scheme: Scheme) -> tuple[sp.csc_array, sp.cs
             else:
                 left[row, place[block]] = -term
     sizes = np.array([e.matrix.shape[0] for e in ordered])
-    return _stacked(left, sizes), _stacked(right, sizes)
+    return ordered, _stacked(left, sizes), _stacked(right, sizes)
 
 
 def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
