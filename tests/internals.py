@@ -195,6 +195,7 @@ psmr.study.record.samples: Samples sampled
 psmr.study.run.constant_power: constant_power_at_low_voltage
 psmr.study.run.serialise: Decoder Encoder
 psmr.study.run.size: size_module
+psmr.study.trace.trace: Trace
 psmr.study.tuning.candidates: candidates_module
 psmr.study.tuning.confirmation: confirm
 psmr.study.tuning.cost: cost_module kicked

@@ -16,7 +16,15 @@ from tests.files.psse.traces import HERE, TRACES, differences, trapezoidal
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 TARGET = FIGURES / "psse-traces.inc"
-UNITS = {"deg": "deg", "pu": "pu", "speed": "pu", "Efd": "pu", "MW": "MW", "Mvar": "Mvar"}
+UNITS = {
+    "deg": "deg",
+    "pu": "pu",
+    "pu of power": "pu",
+    "speed": "pu",
+    "Efd": "pu",
+    "MW": "MW",
+    "Mvar": "Mvar",
+}
 
 
 def lines(folder: Path) -> list[str]:

@@ -96,7 +96,7 @@ def compare_trace(run: Run, trace: Trace) -> AgainstTrace:
     check_arguments(compare_trace, locals())
     if run.system is None:
         raise InputError("the reference is a second run of the system, which this run does not have")
-    known = run.signals.select(None)
+    known = run.signals.everything
     unknown = [name for name in trace.values if name not in known]
     if unknown:
         raise InputError(

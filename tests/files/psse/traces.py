@@ -62,6 +62,8 @@ class Column:
     """A column of a trace: its place, what it is, psmr's signal, and the kind of quantity.
 
     With `changes` the start is subtracted on both sides: a bus angle has the error of PSS/E's own power flow.
+    `offset` is what makes a speed of a deviation; `of_run` is the signal of a run of psmr, where it has
+    another name than the column.
     """
 
     place: int
@@ -69,6 +71,8 @@ class Column:
     signal: Callable[[Any], Reals] | str
     kind: str
     changes: bool = False
+    offset: float = 0.0
+    of_run: str = ""
 
 
 def angle(place: int, machine: str) -> Column:
@@ -88,7 +92,9 @@ def bus_angle(place: int, bus: int) -> Column:
 
 def speed(place: int, machine: str, rated: float = 1.0) -> Column:
     """Return the deviation of a machine's speed from `rated` in pu; with 0 the speed itself."""
-    return Column(place, f"{machine}.omega", lambda run: _of(run, f"{machine}.omega") - rated, "speed")
+    return Column(
+        place, f"{machine}.omega", lambda run: _of(run, f"{machine}.omega") - rated, "speed", False, rated
+    )
 
 
 def field_voltage(place: int, exciter: str) -> Column:
@@ -174,10 +180,10 @@ def _three(name: str, folder: str, dyr: str, csv: str, *columns: Column, **more:
 _LOAD = (voltage(1, 102), bus_angle(2, 102), voltage(3, 103), bus_angle(4, 103))
 _FLOWS = (
     voltage(1, 102),
-    Column(2, "P 101-103", _flow(101, 103, "p"), "MW"),
-    Column(3, "Q 101-103", _flow(101, 103, "q"), "Mvar"),
-    Column(4, "P 103-101", _flow(103, 101, "p"), "MW"),
-    Column(5, "Q 103-101", _flow(103, 101, "q"), "Mvar"),
+    Column(2, "P 101-103", _flow(101, 103, "p"), "MW", of_run="line101-103.p_from"),
+    Column(3, "Q 101-103", _flow(101, 103, "q"), "Mvar", of_run="line101-103.q_from"),
+    Column(4, "P 103-101", _flow(103, 101, "p"), "MW", of_run="line101-103.p_to"),
+    Column(5, "Q 103-101", _flow(103, 101, "q"), "Mvar", of_run="line101-103.q_to"),
     field_voltage(6, "AVR102"),
 )
 _FOUR = (*(voltage(k, k) for k in (1, 2, 3, 4)), speed(5, "G2"), field_voltage(6, "AVR2"))
@@ -277,7 +283,11 @@ TRACES: tuple[Trace, ...] = (
     Trace(
         "PSS2B, SEXS",
         *("PSS2B/OMIB.raw", "PSS2B/OMIB_PSS2B.dyr", "PSS2B/results_PSSe.csv"),
-        (Column(1, "P 1-2", _across(1, 2, 0.45), "pu"), voltage(2, 1), speed(3, "G1", 0.0)),
+        (
+            Column(1, "P 1-2", _across(1, 2, 0.45), "pu of power", of_run="line1-2.p_from"),
+            voltage(2, 1),
+            speed(3, "G1", 0.0),
+        ),
         (psmr.SetPoint("AVR1", "v_ref", 1.04691, 1.0),),
     ),
     *(

@@ -1,0 +1,57 @@
+"""The tables of docs/conformance.md: written from what was computed, and read again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.conformance.lists import Published
+from tests.conformance.traces import Row
+
+FIGURES = Path(__file__).parents[2] / "docs" / "figures"
+TRACES, LISTS = FIGURES / "conformance-traces.inc", FIGURES / "conformance-lists.inc"
+
+TRACE_HEAD = (
+    *("trace", "rms", "largest", "of its range", "numerics", "mode", "model", "in its own step"),
+    *("most different", "what the model part is"),
+)
+LIST_HEAD = ("list", "numbers", "largest difference", "what it is")
+
+
+def write(rows: Sequence[Row], lists: Sequence[Published]) -> None:
+    """Write both tables."""
+    TRACES.write_text(_table(TRACE_HEAD, [trace_cells(row) for row in rows]), encoding="utf-8")
+    LISTS.write_text(_table(LIST_HEAD, [list_cells(entry) for entry in lists]), encoding="utf-8")
+
+
+def trace_cells(row: Row) -> tuple[str, ...]:
+    """Return the cells of a trace's row."""
+    return (
+        f"**{row.program}** {row.name} [{row.unit}]",
+        *(f"{row.rms:.1e}", f"{row.largest:.1e}", f"{100 * row.part:.2g} %", f"{row.numerics:.0e}"),
+        *(f"{100 * row.mode:.0e} %", f"{row.model:.1e}", _or_nothing(row.own_step), row.device, row.cause),
+    )
+
+
+def list_cells(entry: Published) -> tuple[str, ...]:
+    """Return the cells of a list's row."""
+    return (
+        f"**{entry.program}** {entry.name}",
+        *(str(entry.count), f"{entry.largest:.1e} {entry.unit}", entry.cause),
+    )
+
+
+def cells(table: Path) -> list[list[str]]:
+    """Return the cells of a table, without its head."""
+    lines = table.read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def _or_nothing(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.1e}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
