@@ -15,6 +15,8 @@ from psmr.dae.declare.device import Device
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
+from psmr.network.dynamic.dynamic_system import with_dynamics
+from psmr.network.dynamic.region import Region
 from psmr.network.equilibrium.equilibrium import ROUNDING, Reals, solve_plants
 from psmr.network.equilibrium.margins import margins, placed, settle
 from psmr.network.equilibrium.start_parameters import decide
@@ -40,6 +42,7 @@ def build(
     flow: PowerFlow | None = None,
     loads: str | Mapping[str, Sequence[float]] | LoadShares | None = None,
     start_at_limits: Annotated[str, CHOICES] = REFUSE,
+    dynamic: Region | None = None,
 ) -> System:
     """Return the system of a case at the equilibrium that belongs to its power flow.
 
@@ -59,6 +62,9 @@ def build(
         What is done where a device starts beyond a limit: ``"refuse"`` raises, ``"adjust"`` moves the limit
         to the start, ``"hold"`` keeps the limit, so that the system does not start at rest. The last two warn
         with a list of what is beyond and what was done.
+    dynamic
+        The part of the network whose elements have their own dynamics, at the same equilibrium; None: all
+        of it is phasors.
 
     Warns
     -----
@@ -94,17 +100,21 @@ def build(
     start |= solve_plants([new for new, old in zip(plants, before, strict=True) if new != old])
     plants, start = coupled(case, plants, start)
     start |= bus_start(case, flow)
-    dynamic = [device for plant in plants for device in plant.devices]
+    plant_devices = [device for plant in plants for device in plant.devices]
     network = list(network_devices(case, flow))
-    found = polish(assemble([*network, *dynamic], start, name=case.name))
-    if start_at_limits != REFUSE and any(margin.outside for margin in margins(found, dynamic)):
+    found = polish(assemble([*network, *plant_devices], start, name=case.name))
+    if start_at_limits != REFUSE and any(margin.outside for margin in margins(found, plant_devices)):
         if start_at_limits == HOLD:
-            return held(found, dynamic)
-        found, dynamic = adjusted(found, network, dynamic, start)
-    system = settle(found, dynamic)
+            system = held(found, plant_devices)
+            return system if dynamic is None else polish(with_dynamics(system, dynamic))
+        found, plant_devices = adjusted(found, network, plant_devices, start)
+    system = settle(found, plant_devices)
     if (system.x0 != found.x0).any():
         system = polish(system)
     check_residual(system)
+    if dynamic is not None:
+        system = polish(with_dynamics(system, dynamic))
+        check_residual(system)
     return system
 
 

@@ -1,0 +1,75 @@
+"""Buses at which elements with their own dynamics meet.
+
+In the frame that turns at nominal frequency a capacitance keeps the equation (b / w0) dv/dt = i - j b v, an
+inductance (x / w0) di/dt = v - j x i; at rest both are the phasor equations. Voltages and currents are per
+unit on the system base, b and x at nominal frequency. Source: P. C. Krause, O. Wasynczuk and S. D. Sudhoff,
+Analysis of Electric Machinery and Drive Systems (2002), chapter 3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from psmr.dae.declare.component import Parameter, Terms, positive
+from psmr.devices.machines.textbook import F_N
+from psmr.devices.network import Bus
+
+STORAGE = Parameter(
+    "1", "part of its stored energy that an element has; towards 0 it becomes a phasor", positive, default=1.0
+)
+
+
+def rate_of(p: Any) -> Any:
+    """Return w0 / storage in 1/s, the factor of the derivatives of an element's own states."""
+    return 2 * np.pi * p.f_n / p.storage
+
+
+class DynamicBus(Bus):
+    """A bus with the capacitance of what is connected to it: charging of lines, capacitors.
+
+    (b / w0) d(v_re + j v_im)/dt = i_re + j i_im - (g_fault + j b) (v_re + j v_im)
+
+    i is the sum of the currents into the bus, b the sum of the susceptances of what is in service. A
+    susceptance that closes is taken to have the voltage of the bus already.
+    """
+
+    states = ("v_re", "v_im")
+    algebraic = ("i_re", "i_im", "b")
+    rows = ("i_re", "i_im", "b")
+    together = (("v_re", "v_im"), ("i_re", "i_im"))
+
+    f_n = F_N
+    storage = STORAGE
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the derivatives of the voltage, and what the sums of currents and susceptances lack."""
+        w = rate_of(p)
+        i_re = v.i_re - (p.g_fault * v.v_re - p.b_fault * v.v_im)
+        i_im = v.i_im - (p.g_fault * v.v_im + p.b_fault * v.v_re)
+        return (w * (i_re / v.b + v.v_im), w * (i_im / v.b - v.v_re)), (-v.i_re, -v.i_im, -v.b), ()
+
+
+class JunctionBus(Bus):
+    """A bus without capacitance where only elements meet whose currents are states.
+
+    0 = sum of currents into the bus
+
+    One of the currents, that of a branch, is then no state of its own: it is what the others leave, and its
+    rate follows from theirs. That branch reads d_re + j d_im, the sum of di/dt / w0 of the others into the
+    bus, and its voltage equation determines the voltage of the bus: index 1, without a capacitance or a
+    relaxation. Source: S. E. Mattsson and G. Soderlind, Index reduction in differential-algebraic equations
+    using dummy derivatives, SIAM Journal on Scientific Computing 14, 1993.
+    """
+
+    algebraic = ("v_re", "v_im", "d_re", "d_im")
+    rows = ("i_im", "i_re", "d_re", "d_im")
+    together = (("v_re", "v_im"), ("d_re", "d_im"))
+
+    @staticmethod
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the bus's own part of both sums; everything else is added by the devices at the bus."""
+        (), (i_im, i_re), () = Bus.equations(m, v, p)
+        return (), (i_im, i_re, -v.d_re, -v.d_im), ()

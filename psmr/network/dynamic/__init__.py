@@ -1,0 +1,1 @@
+"""Regions of a network whose elements have their own dynamics, inside a network of phasors."""

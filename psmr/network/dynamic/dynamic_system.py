@@ -1,0 +1,279 @@
+"""From a phasor system and a region of it to the system in which that region has its own dynamics."""
+
+from __future__ import annotations
+
+import cmath
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from psmr.base.errors import InputError, PsmrWarning
+from psmr.dae.declare.component import Component, parameters_of
+from psmr.dae.declare.device import Device
+from psmr.dae.declare.structure import structure_for
+from psmr.dae.system.assemble import assemble
+from psmr.dae.system.system import System
+from psmr.devices.dynamic_network.branch import (
+    CHARGED,
+    DEPENDENT,
+    JUNCTION,
+    PHASOR,
+    DynamicLine,
+    DynamicTransformer,
+    section_values,
+    with_read_currents,
+)
+from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
+from psmr.devices.dynamic_network.rates import with_current_rates
+from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
+from psmr.devices.dynamic_network.stator import with_stator_fluxes
+from psmr.devices.loads.zip import StaticLoad, ZipLoad
+from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
+from psmr.network.dynamic.junctions import dependent_ends, reads_voltage, require_determined
+from psmr.network.dynamic.region import Region, can_be_dynamic, region_devices
+from psmr.network.topology.network import at_buses, branches, branches_in_service, buses, nominal_frequency
+
+
+def with_dynamics(system: System, region: Region) -> System:
+    """Return a phasor system with a region of it dynamic, assembled at the same equilibrium, not polished.
+
+    Warns (PsmrWarning) of loads at dynamic buses whose current is no linear function of the voltage.
+
+    Raises
+    ------
+    InputError
+        For a region that cannot be: a name that is not there, a branch without an inductance, a bus whose
+        voltage nothing determines, a system without a nominal frequency.
+    """
+    frequency = nominal_frequency(system)
+    if frequency is None:
+        raise InputError("Region: no device of the system says its nominal frequency")
+    names = region_devices(system, region)
+    conversion = _Conversion(system, region, names, frequency)
+    devices = [conversion.device(d) for d in system.devices]
+    _warn_of_loads(conversion)
+    known = {f"{d.name}.{n}" for d in devices for n in (*d.component.states, *d.component.algebraic)}
+    known |= {f"{d.name}.{n}" for d in devices for n in d.component.inputs if n not in d.connections}
+    start = conversion.values | conversion.start
+    return assemble(devices, {n: x for n, x in start.items() if n in known}, name=system.name)
+
+
+def kind_of_bus(component: type[Component]) -> str:
+    """Return what a bus is in a network with a dynamic region: ``phasor``, ``dynamic`` or ``junction``."""
+    return (
+        "dynamic" if issubclass(component, DynamicBus)
+        else "junction" if issubclass(component, JunctionBus)
+        else "phasor"
+    )  # fmt: skip
+
+
+class _Conversion:
+    """Devices of a phasor system, and starting values, as they are with some of them dynamic."""
+
+    def __init__(self, system: System, region: Region, names: frozenset[str], frequency: float) -> None:
+        self.system, self.region, self.names, self.frequency = system, region, names, frequency
+        everything = (*system.names_x, *system.names_y, *system.names_u)
+        self.values: dict[str, float] = dict(zip(everything, map(float, system.w0[:-1]), strict=True))
+        self.start: dict[str, float] = {}
+        self.charge = _charge(system)
+        self.charged = {bus for bus in buses(system) if bus in names and self.charge[bus] > 0}
+        self.junctions = self._junctions()
+        self.dependent = dependent_ends(
+            sorted(self.junctions), [b for b in branches_in_service(system) if b.name in names]
+        )
+
+    def voltage(self, bus: str) -> complex:
+        return complex(self.values[f"{bus}.v_re"], self.values[f"{bus}.v_im"])
+
+    def _junctions(self) -> set[str]:
+        found = set()
+        magnetising = {
+            d.name for d in self.system.devices
+            if issubclass(d.component, Transformer) and (d.parameters["g"] or d.parameters["b"])
+        }  # fmt: skip
+        for bus, devices in at_buses(self.system).items():
+            if bus not in self.names or bus in self.charged:
+                continue
+            static = [d for d in devices if reads_voltage(self.component(d))]
+            feeding = [b.name for b in branches(self.system) if b.ends[0] == bus and b.name in magnetising]
+            if feeding and not static:
+                raise InputError(
+                    f"Region: {feeding[0]} has a magnetising admittance at {bus}, which has no charging: its"
+                    " voltage would oscillate at the inductance of that admittance alone; set g = b = 0, or"
+                    " give the bus a capacitance (a [[shunt]] with b_mvar > 0)"
+                )
+            if static:
+                require_determined(bus, static, self.values)
+            else:
+                found.add(bus)
+        return found
+
+    def component(self, device: Device) -> type[Component]:
+        """Return the component of a load, shunt, machine or converter, dynamic where it is to be."""
+        component = device.component
+        if device.name not in self.names or not can_be_dynamic(device):
+            return component
+        if issubclass(component, ZipLoad):
+            return DynamicLoad
+        return DynamicReactor if issubclass(component, Shunt) else with_stator_fluxes(component)  # type: ignore[arg-type]  # a class is hashable
+
+    def device(self, device: Device) -> Device:
+        """Return a device of the new system and note its starting values."""
+        if issubclass(device.component, Bus):
+            return self._bus(device)
+        if "v_re_i" in device.connections and "v_re_j" in device.connections:
+            return self._branch(device) if device.name in self.names else device
+        bus = device.connections.get("i_re", "").rpartition(".")[0]
+        if not bus:
+            return device
+        if issubclass(device.component, Shunt) and bus in self.charged and device.parameters["b"] > 0:
+            wires = {**device.connections, "b": f"{bus}.b"}
+            return replace(device, component=DynamicCapacitor, connections=wires)
+        return self._at_bus(device, bus)
+
+    def _bus(self, device: Device) -> Device:
+        name = device.name
+        if name in self.charged:
+            i = 1j * self.charge[name] * self.voltage(name)
+            self.start |= _pair(name, i) | {f"{name}.b": self.charge[name]}
+            values = {**device.parameters, "f_n": self.frequency}
+            return replace(device, component=DynamicBus, parameters=values)
+        return replace(device, component=JunctionBus) if name in self.junctions else device
+
+    def _branch(self, device: Device) -> Device:
+        p, ends = device.parameters, [device.connections[f"v_re_{e}"].rpartition(".")[0] for e in "ij"]
+        line = issubclass(device.component, Line)
+        if not line and not issubclass(device.component, Transformer):
+            raise InputError(
+                f"Region: {device.name} is a {device.component.__name__}, which has no dynamic form"
+            )
+        if p["x"] < 0 and not self.junctions & set(ends):
+            raise InputError(
+                f"Region: {device.name}.x = {p['x']:g}: is a series capacitor, which has no dynamic form;"
+                " leave its buses out of the region"
+            )
+        kinds = {e: self._kind(device.name, bus) for e, bus in zip("ij", ends, strict=True)}
+        values = {"f_n": self.frequency, "status": p["status"]}
+        values |= {f"end_{e}": float(kind) for e, kind in kinds.items()}
+        v = [self.voltage(bus) for bus in ends]
+        component: type[Component]
+        if line:
+            n = self.region.sections if p["b"] > 0 else 1
+            component, own = DynamicLine, section_values(p["r"], p["x"], p["b"], p["g"], n)
+            values |= own | {"sections": float(n)}
+            self._line_start(device.name, own, n, p["status"], *v)
+        else:
+            component = DynamicTransformer
+            values |= {name: p[name] for name in ("r", "x", "tap", "shift", "g", "b")}
+            i = p["status"] * (v[0] / cmath.rect(p["tap"], p["shift"]) - v[1]) / complex(p["r"], p["x"])
+            self.start |= _pair(device.name, i)
+        wires = dict(device.connections)
+        for e, bus in zip("ij", ends, strict=True):
+            if kinds[e] in (JUNCTION, DEPENDENT):
+                wires |= {f"d_{part}_{e}": f"{bus}.d_{part}" for part in ("re", "im")}
+            elif kinds[e] == CHARGED and line:
+                wires[f"b_{e}"] = f"{bus}.b"
+        if issubclass(device.component, MonitoredLine | MonitoredTransformer):
+            component = with_read_currents(structure_for(component, values))  # type: ignore[arg-type]  # a class is hashable
+        return replace(device, component=component, parameters=values, connections=wires)
+
+    def _kind(self, branch: str, bus: str) -> int:
+        if bus in self.charged:
+            return CHARGED
+        if bus not in self.junctions:
+            return PHASOR
+        return DEPENDENT if self.dependent[bus] == branch else JUNCTION
+
+    def _line_start(
+        self, name: str, own: Mapping[str, float], n: int, status: float, v_i: complex, v_j: complex
+    ) -> None:
+        z, y = complex(own["r"], own["x"]), complex(own["g"], own["b"])
+        if n == 1 or not status:
+            for k in range(1, n + 1):
+                self.start |= _pair(name, status * (v_i - v_j) / z, "" if k == 1 else f"_{k}")
+            return
+        # The current into the first section from the transfer matrix of all n.
+        a = 1 + z * y / 2
+        m = _power(((a, z), (y * (1 + z * y / 4), a)), n)
+        v, i = v_i, (m[0][0] * v_i - v_j) / m[0][1]
+        i -= y / 2 * v
+        for k in range(1, n + 1):
+            at = "" if k == 1 else f"_{k}"
+            self.start |= _pair(name, i, at)
+            v -= z * i
+            if k < n:
+                self.start |= {f"{name}.v_re_{k + 1}": v.real, f"{name}.v_im_{k + 1}": v.imag}
+                i -= y * v
+
+    def _at_bus(self, device: Device, bus: str) -> Device:
+        component, p, v, name = self.component(device), dict(device.parameters), self.voltage(bus), device.name
+        if component is not device.component:
+            if component is DynamicLoad:
+                kept = {key: p[key] for key in parameters_of(StaticLoad)}
+                p = {**kept, "v_0": p["v_0"], "p_0": p["p"], "q_0": p["q"]}
+                self.start |= _pair(name, v * complex(p["p_0"], -p["q_0"]) / p["v_0"] ** 2)
+            elif component is DynamicReactor:
+                self.start |= _pair(name, p["status"] * 1j * p["b"] * v)
+            else:
+                self.start |= self._fluxes(device, v)
+                p["stator_speed"] = float(self.region.stator_speed)
+            if "f_n" not in p:
+                p["f_n"] = self.frequency
+        wires = dict(device.connections)
+        if bus in self.junctions:
+            component = with_current_rates(component)  # type: ignore[arg-type]  # a class is hashable
+            wires |= {f"d_{part}": f"{bus}.d_{part}" for part in ("re", "im")}
+        if component is device.component:
+            return device
+        return replace(device, component=component, parameters=p, connections=wires)
+
+    def _fluxes(self, device: Device, v: complex) -> dict[str, float]:
+        name, r = device.name, device.parameters["r_a"]
+        i_d, i_q, delta = (self.values[f"{name}.{n}"] for n in ("i_d", "i_q", "delta"))
+        u = v * cmath.exp(-1j * (delta - cmath.pi / 2)) + r * complex(i_d, i_q)
+        return {f"{name}.psi_d": u.imag, f"{name}.psi_q": -u.real}
+
+
+def _charge(system: System) -> dict[str, float]:
+    """Return the susceptance to ground that is in service at each bus: charging and capacitors, in pu."""
+    found = dict.fromkeys(buses(system), 0.0)
+    for device in system.devices:
+        p = device.parameters
+        if issubclass(device.component, Line):
+            for e in "ij":
+                found[device.connections[f"v_re_{e}"].rpartition(".")[0]] += p["status"] * p["b"] / 2
+        elif issubclass(device.component, Shunt) and p["b"] > 0:
+            found[device.connections["v_re"].rpartition(".")[0]] += p["status"] * p["b"]
+    return found
+
+
+def _warn_of_loads(conversion: _Conversion) -> None:
+    """Warn of loads at dynamic buses that keep a constant current or power at every frequency."""
+    found = [
+        d.name
+        for bus, devices in at_buses(conversion.system).items()
+        for d in devices
+        if bus in conversion.charged and issubclass(d.component, StaticLoad)
+        and not (issubclass(d.component, ZipLoad) and d.parameters["p_z"] == d.parameters["q_z"] == 1)
+    ]  # fmt: skip
+    if found:
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        warnings.warn(
+            f"Region: {', '.join(found[:5])}{more} keep constant current or power up to the fastest"
+            ' transients of their buses, which damps nothing there; loads = "impedance" makes them'
+            " resistance and inductance",
+            PsmrWarning,
+            stacklevel=4,
+        )
+
+
+def _pair(name: str, z: complex, end: str = "") -> dict[str, float]:
+    return {f"{name}.i_re{end}": z.real, f"{name}.i_im{end}": z.imag}
+
+
+def _power(m: tuple[tuple[complex, complex], ...], n: int) -> tuple[tuple[complex, complex], ...]:
+    """Return a (2, 2) matrix to a whole power, by products."""
+    found = np.linalg.matrix_power(np.array(m), n)
+    return tuple(map(tuple, found.tolist()))

@@ -1,0 +1,99 @@
+"""Buses without capacitance in a dynamic region: what they are, and which branch's current follows there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+
+from psmr.base.errors import InputError
+from psmr.dae.compile.trace import trace
+from psmr.dae.declare.component import Component, local_rows, local_variables
+from psmr.dae.declare.device import Device
+from psmr.dae.declare.mathematics import NumericMath
+from psmr.network.topology.network import Branch
+
+SMALLEST = 1e-6
+"""Smallest singular value in pu of an admittance that determines a voltage."""
+
+
+def reads_voltage(component: type[Component]) -> bool:
+    """Return whether the current or an algebraic variable of a device depends on the voltage of its bus."""
+    variables, rows = local_variables(component), local_rows(component)
+    places = {variables.index(name) for name in ("v_re", "v_im") if name in variables}
+    count = len(component.states)
+    last = len(rows) - len(component.outputs)
+    current = {last + component.outputs.index(name) for name in ("i_re", "i_im")}
+    entries = [entry[:2] for part in trace(component).jacobian() for entry in part]
+    return any(
+        column in places and (row in current or count <= row < last) for row, column in entries
+    )
+
+
+def admittance_of(device: Device, w: Mapping[str, float], bus: str) -> np.ndarray:
+    """Return the (2, 2) matrix of d(i_re, i_im into the device)/d(v_re, v_im), its algebraic part solved."""
+    component = device.component
+    names = (*component.states, *component.algebraic)
+    v0 = {n: w[f"{device.name}.{n}"] for n in names}
+    v0 |= {n: w[device.connections.get(n, f"{device.name}.{n}")] for n in component.inputs} | {"t": 0.0}
+    p = SimpleNamespace(**device.parameters)
+    k = len(component.algebraic)
+    places = [component.outputs.index(name) for name in ("i_re", "i_im")]
+    columns = []
+    for name in (*component.algebraic, "v_re", "v_im"):
+        v = {n: complex(x) for n, x in v0.items()}
+        v[name] += 1e-30j
+        _, residuals, injections = component.equations(NumericMath, SimpleNamespace(**v), p)
+        rows = [*residuals, *(injections[i] for i in places)]
+        columns.append([np.imag(complex(row)) / 1e-30 for row in rows])
+    matrix = np.array(columns).T
+    direct = matrix[k:, k:]
+    if k:
+        direct = direct - matrix[k:, :k] @ np.linalg.lstsq(matrix[:k, :k], matrix[:k, k:], rcond=None)[0]
+    return np.asarray(-direct)
+
+
+def require_determined(bus: str, at: Sequence[Device], w: Mapping[str, float]) -> None:
+    """Raise InputError where what is at a bus of dynamic branches without charging leaves its voltage open.
+
+    Admittances whose real part is not negative determine it: the branches' currents decay through them.
+    """
+    admittance = sum((admittance_of(d, w, bus) for d in at), np.zeros((2, 2)))
+    size = np.linalg.svd(admittance, compute_uv=False)
+    real = np.linalg.eigvalsh((admittance + admittance.T) / 2)
+    if size[-1] > SMALLEST and real[0] >= -1e-9 * size[0]:
+        return
+    names = ", ".join(d.name for d in at)
+    raise InputError(
+        f"Region: {bus} has no charging, and {names} there keep the form of a phasor network, which leaves"
+        " the voltage between dynamic branches undetermined; give the bus a capacitance (a [[shunt]] with"
+        ' b_mvar > 0), turn loads into impedances (loads = "impedance"), or leave the bus out of the region'
+    )
+
+
+def dependent_ends(junctions: Sequence[str], branches: Sequence[Branch]) -> dict[str, str]:
+    """Return, for each junction, the branch whose current there is what the others leave.
+
+    Raises
+    ------
+    InputError
+        Where there are not enough branches: nothing gives the current a path.
+    """
+    graph = nx.Graph()
+    places = {("bus", name) for name in junctions}
+    graph.add_nodes_from(places)
+    for branch in branches:
+        graph.add_edges_from(
+            (("bus", end), ("branch", branch.name)) for end in branch.ends if ("bus", end) in places
+        )
+    found = nx.bipartite.hopcroft_karp_matching(graph, top_nodes=places)
+    lost = sorted(name for name in junctions if ("bus", name) not in found)
+    if lost:
+        raise InputError(
+            f"Region: {', '.join(lost)}: no path for the current: every element there has its current as a"
+            " state and no branch is left whose current could be their sum; give the bus a capacitance (a"
+            " [[shunt]] with b_mvar > 0), or leave it out of the region"
+        )
+    return {name: found["bus", name][1] for name in junctions}
