@@ -134,6 +134,7 @@ def right_calls(it):
         "ClearingTime": {},
         "Damping": {},
         "Device": {f: getattr(device, f) for f in inspect.signature(psmr.Device).parameters},
+        "Region": {"buses": 5},
         "Fault": {"bus": 5, "start": 0.1, "clear": 0.2},
         "GeneratorTrip": {"generator": 1, **start},
         "GeneratorTrips": start,

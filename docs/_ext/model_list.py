@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 
 from psmr.dae.declare.component import Component, flag
-from psmr.devices.catalogue import LOAD_ROLES, NETWORK, RELAY_ROLES, ROLES, role_parameters
+from psmr.devices.catalogue import DYNAMIC, LOAD_ROLES, NETWORK, RELAY_ROLES, ROLES, role_parameters
 from psmr.files.psse.dyr_layout import ALIASES, MODELS, component_for
 from psmr.files.psse.dyr_relays import RECORDS as RELAYS
 from psmr.files.psse.load_layout import COMPONENTS as LOADS
@@ -16,7 +16,8 @@ HEADS = ("model", "what it is", "PSS/E record", "states", "switches", "limits of
 def groups() -> Mapping[str, tuple[type[Component], ...]]:
     """Return every component by what it is in a case."""
     loads = {f"load: {role}": kinds for role, kinds in LOAD_ROLES.items()}
-    return {"network and static loads": NETWORK, **ROLES, **loads, **RELAY_ROLES}
+    network = {"network and static loads": NETWORK, "network with its own dynamics": DYNAMIC}
+    return {**network, **ROLES, **loads, **RELAY_ROLES}
 
 
 def records() -> dict[type[Component], list[str]]:

@@ -63,6 +63,7 @@ _CLASSES = {
         "a scheme",
         "use psmr.VariableStep, SingleRate, Multirate, Smes, SlowManifold, ArcLength or Adaptive",
     ),
+    "Region": ("a psmr.Region", 'make one with psmr.Region(5) or psmr.Region("all")'),
     "Partition": ("a partition", "make one with partitioning.by_participation(linear, delta=...)"),
     "Run": ("a run", "psmr.simulate and psmr.load_run give one"),
     "Trace": ("a trace", "read one with psmr.read_trace(path)"),

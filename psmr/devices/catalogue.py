@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 
 from psmr.dae.declare.component import Component, Parameter, parameters_of
+from psmr.devices.dynamic_network.branch import DynamicLine, DynamicTransformer
+from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
+from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
@@ -99,6 +102,12 @@ NETWORK: tuple[type[Component], ...] = (
 )
 """Components that the tables of a case stand for."""
 
+DYNAMIC: tuple[type[Component], ...] = (
+    *(DynamicBus, JunctionBus, DynamicLine, DynamicTransformer),
+    *(DynamicCapacitor, DynamicReactor, DynamicLoad),
+)
+"""Components that the tables of a case stand for in a region with dynamics of the network."""
+
 FROM_CASE = (
     *("s_base", "f_n", "v_0", "p_0", "q_0", "mechanical_power", "speed_voltage"),
     *("p", "q", "p_rate", "q_rate", "t_ramp", "shed"),
@@ -109,7 +118,7 @@ FROM_CASE = (
 def components() -> tuple[type[Component], ...]:
     """Return every component of the library."""
     roles = (*LOAD_ROLES.values(), *ROLES.values(), *RELAY_ROLES.values())
-    return (*NETWORK, *(component for kinds in roles for component in kinds))
+    return (*NETWORK, *DYNAMIC, *(component for kinds in roles for component in kinds))
 
 
 def component_named(role: str, name: str) -> type[Component]:

@@ -9,7 +9,7 @@ User's Manual, section 3.2.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from psmr.dae.declare.component import (
     Component,
@@ -47,9 +47,9 @@ class Bus(Component):
     0 = sum of currents into the bus - (g_fault + j b_fault)(v_re + j v_im)
     """
 
-    algebraic = ("v_re", "v_im")
-    rows = ("i_im", "i_re")
-    together = (("v_re", "v_im"),)
+    algebraic: ClassVar[tuple[str, ...]] = ("v_re", "v_im")
+    rows: ClassVar[tuple[str, ...]] = ("i_im", "i_re")
+    together: ClassVar[tuple[tuple[str, ...], ...]] = (("v_re", "v_im"),)
 
     g_fault = Parameter("pu", "conductance of a fault to ground", nonnegative, default=0.0)
     b_fault = Parameter("pu", "susceptance of a fault to ground (negative for a reactance)", default=0.0)
@@ -178,7 +178,7 @@ class Shunt(Component):
     """A constant admittance to ground: a capacitor (b > 0), a reactor (b < 0), a conductance."""
 
     inputs = ("v_re", "v_im")
-    outputs = ("i_re", "i_im")
+    outputs: ClassVar[tuple[str, ...]] = ("i_re", "i_im")
 
     g = Parameter("pu", "conductance", default=0.0)
     b = Parameter("pu", "susceptance, positive for a capacitor", default=0.0)

@@ -43,6 +43,19 @@ PARAMETERS = {
     models.Line: BRANCH,
     models.Transformer: {**BRANCH, "tap": 0.95, "shift": 0.3},
     models.Shunt: {"g": 0.1, "b": 0.5},
+    models.DynamicBus: {"f_n": 60.0, "g_fault": 3.0, "b_fault": -2.0},
+    models.JunctionBus: {"g_fault": 3.0, "b_fault": -2.0},
+    models.DynamicLine: {**BRANCH, "f_n": 60.0, "end_i": 1.0, "end_j": 1.0},
+    models.DynamicTransformer: {
+        **{"f_n": 60.0, "r": 0.01, "x": 0.085, "g": 0.02, "b": -0.1, "tap": 0.95, "shift": 0.3},
+        **{"end_i": 0.0, "end_j": 0.0},
+    },
+    models.DynamicCapacitor: {"g": 0.1, "b": 0.5},
+    models.DynamicReactor: {"f_n": 60.0, "g": 0.1, "b": -0.5},
+    models.DynamicLoad: {
+        **{"f_n": 60.0, "p": 1.25, "q": 0.5, "v_0": 0.98, "p_0": 1.3, "q_0": 0.4},
+        **{"p_rate": 0.2, "q_rate": -0.1, "t_ramp": 2.0},
+    },
     models.ZipLoad: {
         **{"p": 1.25, "q": 0.5, "v_0": 0.98, "p_z": 0.2, "p_i": 0.3, "p_p": 0.5},
         **{"q_z": 0.5, "q_i": 0.1, "q_p": 0.4, "p_rate": 0.2, "q_rate": -0.1, "t_ramp": 2.0},

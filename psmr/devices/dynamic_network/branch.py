@@ -6,6 +6,9 @@ The ends of a branch are one of four kinds, by the bus there:
 - ``CHARGED``: the charging belongs to the capacitance of a `DynamicBus`;
 - ``JUNCTION``: the branch gives a `JunctionBus` the rate of its current as well;
 - ``DEPENDENT``: the same, and the current of this branch is the one that is no state.
+
+Sources: Krause and others (2002), chapter 3, for the frame; Kundur (1994), chapter 6, for pi sections and
+taps; Mattsson and Soderlind (1993) for the current that is no state.
 """
 
 from __future__ import annotations
@@ -22,9 +25,8 @@ from psmr.devices.machines.textbook import F_N
 from psmr.devices.network import MonitoredLine, in_or_out
 
 PHASOR, CHARGED, JUNCTION, DEPENDENT = range(4)
-KINDS = {"i": Parameter("1", "kind of end i: 0 phasor bus, 1 bus with capacitance, 2 junction, 3 junction that"
-         " determines the current", whole(0, 3)),
-         "j": Parameter("1", "kind of end j, as for end i", whole(0, 3))}  # fmt: skip
+_ENDS = "0 at a phasor bus, 1 at one with capacitance, 2 at a junction, 3 where a junction gives the current"
+KINDS = {end: Parameter("1", f"kind of end {end}: {_ENDS}", whole(0, 3)) for end in "ij"}
 MOST_SECTIONS = 40
 
 
@@ -61,8 +63,9 @@ class DynamicTransformer(Component):
         return _transformer(m, v, p, PHASOR, PHASOR)
 
     @staticmethod
-    def shape(end_i: int, end_j: int) -> Mapping[str, Any]:
+    def shape(*choice: int) -> Mapping[str, Any]:
         """Return variables and equations for the kinds of both ends."""
+        end_i, end_j = choice
 
         def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
             """Return the equations of a transformer between such ends."""
@@ -104,8 +107,9 @@ class DynamicLine(Component):
         return _line(v, p, CHARGED, CHARGED, 1)
 
     @staticmethod
-    def shape(end_i: int, end_j: int, sections: int) -> Mapping[str, Any]:
+    def shape(*choice: int) -> Mapping[str, Any]:
         """Return variables and equations for the kinds of both ends and a number of sections."""
+        end_i, end_j, sections = choice
 
         def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
             """Return the equations of a line between such ends."""
@@ -140,9 +144,9 @@ def section_values(r: float, x: float, b: float, g: float, sections: int) -> dic
 def _ports(end_i: int, end_j: int) -> dict[str, Any]:
     """Return the variables that a branch of one section has by the kinds of its ends."""
     ends = (("i", end_i), ("j", end_j))
-    inputs = DynamicTransformer.inputs
+    inputs: tuple[str, ...] = DynamicTransformer.inputs
     inputs += tuple(f"d_{part}_{e}" for e, kind in ends if kind == DEPENDENT for part in ("re", "im"))
-    outputs = DynamicTransformer.outputs
+    outputs: tuple[str, ...] = DynamicTransformer.outputs
     outputs += tuple(f"d_{part}_{e}" for e, kind in ends if kind == JUNCTION for part in ("re", "im"))
     # A dependent end reads what a junction adds up under the same name; it must not add to it.
     found: dict[str, Any] = {"inputs": inputs, "outputs": outputs}

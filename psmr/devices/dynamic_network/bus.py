@@ -29,10 +29,11 @@ def rate_of(p: Any) -> Any:
 class DynamicBus(Bus):
     """A bus with the capacitance of what is connected to it: charging of lines, capacitors.
 
-    (b / w0) d(v_re + j v_im)/dt = i_re + j i_im - (g_fault + j b) (v_re + j v_im)
+    (b / w0) d(v_re + j v_im)/dt = i_re + j i_im - j b (v_re + j v_im)
 
-    i is the sum of the currents into the bus, b the sum of the susceptances of what is in service. A
-    susceptance that closes is taken to have the voltage of the bus already.
+    i is the current of the capacitance, what is left of the currents into the bus and of that of a fault, b
+    the sum of the susceptances of what is in service. A susceptance that closes is taken to have the voltage
+    of the bus already.
     """
 
     states = ("v_re", "v_im")
@@ -47,9 +48,9 @@ class DynamicBus(Bus):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives of the voltage, and what the sums of currents and susceptances lack."""
         w = rate_of(p)
-        i_re = v.i_re - (p.g_fault * v.v_re - p.b_fault * v.v_im)
-        i_im = v.i_im - (p.g_fault * v.v_im + p.b_fault * v.v_re)
-        return (w * (i_re / v.b + v.v_im), w * (i_im / v.b - v.v_re)), (-v.i_re, -v.i_im, -v.b), ()
+        (), (fault_im, fault_re), () = Bus.equations(m, v, p)
+        derivatives = w * (v.i_re / v.b + v.v_im), w * (v.i_im / v.b - v.v_re)
+        return derivatives, (fault_re - v.i_re, fault_im - v.i_im, -v.b), ()
 
 
 class JunctionBus(Bus):

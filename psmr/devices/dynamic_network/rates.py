@@ -135,9 +135,7 @@ def with_current_rates(component: type[Component]) -> type[Component]:
         moving |= {name: getattr(v, f"{name}_rate") for name in component.algebraic}
         variables = {name: Rated(value, moving.get(name, 0)) for name, value in vars(v).items()}
         constants = {name: Rated(value) for name, value in vars(p).items()}
-        _, moved, flowing = inner(
-            RatedMath(m), SimpleNamespace(**variables), SimpleNamespace(**constants)
-        )
+        _, moved, flowing = inner(RatedMath(m), SimpleNamespace(**variables), SimpleNamespace(**constants))
         w0 = 2 * np.pi * p.f_n
         rates = tuple(rated(flowing[k]).rate / w0 for k in port)
         return derivatives, (*residuals, *(rated(r).rate for r in moved)), (*injections, *rates)

@@ -1,4 +1,8 @@
-"""Capacitors, reactors and loads of constant impedance at buses whose voltages are states."""
+"""Capacitors, reactors and loads of constant impedance at buses whose voltages are states.
+
+Source: P. C. Krause, O. Wasynczuk and S. D. Sudhoff, Analysis of Electric Machinery and Drive Systems (2002),
+chapter 3, resistances, inductances and capacitances in a turning frame.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +30,8 @@ class DynamicCapacitor(Shunt):
 class DynamicReactor(Shunt):
     """A reactor, b < 0, with its current i as a state: di/dt = w0 (-b v - j i)."""
 
-    states = ("i_re", "i_im")
-    together = (("i_re", "i_im"),)
+    states = ("i_l_re", "i_l_im")
+    together = (("i_l_re", "i_l_im"),)
 
     f_n = F_N
     storage = STORAGE
@@ -36,21 +40,22 @@ class DynamicReactor(Shunt):
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivative of the reactor's current and the current into the bus."""
         w, on = rate_of(p), p.status
-        derivatives = w * (-on * p.b * v.v_re + v.i_im), w * (-on * p.b * v.v_im - v.i_re)
-        return derivatives, (), (-on * (v.i_re + p.g * v.v_re), -on * (v.i_im + p.g * v.v_im))
+        derivatives = w * (-on * p.b * v.v_re + v.i_l_im), w * (-on * p.b * v.v_im - v.i_l_re)
+        return derivatives, (), (-on * (v.i_l_re + p.g * v.v_re), -on * (v.i_l_im + p.g * v.v_im))
 
 
 class DynamicLoad(StaticLoad):
-    """A load of constant impedance as a resistance and an inductance in series, r + j x = v_0^2 / (p_0 - j q_0).
+    """A load of constant impedance as a resistance and an inductance in series.
 
-    (x / w0) di/dt = v - (r + j x) i,   current into the bus: -(P - j Q) / (p_0 - j q_0) i
+    (x / w0) di/dt = v - (r + j x) i,   r + j x = v_0^2 / (p_0 - j q_0)
+    current into the bus: -(P - j Q) / (p_0 - j q_0) i
 
     A load that is shed or grows is a number of such branches in parallel, of which more or fewer are
     connected: what is disconnected has no current at once.
     """
 
-    states = ("i_re", "i_im")
-    together = (("i_re", "i_im"),)
+    states = ("i_l_re", "i_l_im")
+    together = (("i_l_re", "i_l_im"),)
 
     f_n = F_N
     v_0 = Parameter("pu", "voltage to which p_0 and q_0 belong", positive)
@@ -65,9 +70,9 @@ class DynamicLoad(StaticLoad):
         # r / x = p_0 / q_0 and 1 / x = (p_0^2 + q_0^2) / (v_0^2 q_0).
         k = square / (p.v_0**2 * p.q_0)
         derivatives = (
-            w * (k * v.v_re - p.p_0 / p.q_0 * v.i_re + v.i_im),
-            w * (k * v.v_im - p.p_0 / p.q_0 * v.i_im - v.i_re),
+            w * (k * v.v_re - p.p_0 / p.q_0 * v.i_l_re + v.i_l_im),
+            w * (k * v.v_im - p.p_0 / p.q_0 * v.i_l_im - v.i_l_re),
         )
         active, reactive = demand(v, p)
         c, s = (active * p.p_0 + reactive * p.q_0) / square, (active * p.q_0 - reactive * p.p_0) / square
-        return derivatives, (), (-(c * v.i_re - s * v.i_im), -(c * v.i_im + s * v.i_re))
+        return derivatives, (), (-(c * v.i_l_re - s * v.i_l_im), -(c * v.i_l_im + s * v.i_l_re))

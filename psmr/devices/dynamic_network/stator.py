@@ -41,9 +41,7 @@ def with_stator_fluxes(component: type[Component]) -> type[Component]:
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the machine's equations and the derivatives of the stator fluxes."""
         v_d, v_q = machine_frame(m, v.v_re, v.v_im, v.delta)
-        u_re, u_im = machine_to_network(
-            m, -v.psi_q - p.r_a * v.i_d, v.psi_d - p.r_a * v.i_q, v.delta
-        )
+        u_re, u_im = machine_to_network(m, -v.psi_q - p.r_a * v.i_d, v.psi_d - p.r_a * v.i_q, v.delta)
         behind = SimpleNamespace(**(vars(v) | {"v_re": u_re, "v_im": u_im}))
         at_rest = SimpleNamespace(**(vars(p) | {"speed_voltage": 0}))
         derivatives, residuals, injections = inner(m, behind, at_rest)

@@ -87,6 +87,9 @@ def instants_of(
         for name, _ in (*change.inputs, *change.rates):
             if system.index(name) not in held:
                 raise EventError(f"{change}: {name} is a variable, not a held input; only inputs can be set")
+        for name, _ in change.states:
+            if name not in system.names_x:
+                raise EventError(f"{change}: {name} is no state{nearest(name, system.names_x)}")
         for name, _ in change.courses:
             if name not in system.names_u:
                 _check_course(system, change, name)
@@ -148,8 +151,8 @@ def apply_changes(
 ) -> None:
     """Apply the changes of one instant and solve g = 0 after it.
 
-    States are continuous, but a state beyond a limit that was changed, or that moved with what changed, is at
-    that limit at once. `now` is brought up to date.
+    States are continuous but for those that a change sets. A state beyond a limit that was changed, or that
+    moved with what changed, is at that limit at once. `now` is brought up to date.
 
     Raises
     ------
@@ -166,6 +169,8 @@ def apply_changes(
             group, row, column = place = system.parameter_place(device, parameter)
             parameters[group][row, column] = value
             now.parameters.pop(place, None)
+        for name, value in change.states:
+            w[system.index(name)] = value
     lower, upper = system.constant_limits(parameters)
     for i in np.flatnonzero(lower > upper):
         raise EventError(

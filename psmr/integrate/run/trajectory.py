@@ -43,6 +43,8 @@ class Change:
     courses
         (full name of a held input or of a parameter with a rate, course) pairs: it follows the course from
         here on, until a change sets it.
+    states
+        (full name of a state, value) pairs: what an opened or closed switch makes of it at once.
 
     Raises
     ------
@@ -58,12 +60,14 @@ class Change:
     rates: tuple[tuple[str, float], ...] = ()
     protects: bool = False
     courses: tuple[tuple[str, Course], ...] = ()
+    states: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.t):
             raise EventError(f"{self}: t = {self.t!r}; it must be a finite time in s")
         named = [(f"{device}.{name}", value) for device, name, value in self.parameters] + [
             *self.inputs,
+            *self.states,
             *((f"rate of {name}", rate) for name, rate in self.rates),
         ]
         for name, value in named:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse.linalg import splu
 
 from psmr.base.errors import InputError, PsmrWarning
 from psmr.dae.declare.component import Component, parameters_of
@@ -37,7 +38,7 @@ from psmr.network.topology.network import at_buses, branches, branches_in_servic
 
 
 def with_dynamics(system: System, region: Region) -> System:
-    """Return a phasor system with a region of it dynamic, assembled at the same equilibrium, not polished.
+    """Return a phasor system with a region of it dynamic, at the same equilibrium.
 
     Warns (PsmrWarning) of loads at dynamic buses whose current is no linear function of the voltage.
 
@@ -57,7 +58,29 @@ def with_dynamics(system: System, region: Region) -> System:
     known = {f"{d.name}.{n}" for d in devices for n in (*d.component.states, *d.component.algebraic)}
     known |= {f"{d.name}.{n}" for d in devices for n in d.component.inputs if n not in d.connections}
     start = conversion.values | conversion.start
-    return assemble(devices, {n: x for n, x in start.items() if n in known}, name=system.name)
+    found = assemble(devices, {n: x for n, x in start.items() if n in known}, name=system.name)
+    own = [
+        found.index(f"{d.name}.{state}")
+        for d, old in zip(devices, system.devices, strict=True)
+        for state in d.component.states
+        if state not in old.component.states
+    ]
+    return _settled(found, np.array(own, dtype=np.intp))
+
+
+def _settled(system: System, states: np.ndarray) -> System:
+    """Return the system with some states, and all algebraic variables, where their equations are at rest.
+
+    Small differences of voltages give the currents of short lines no more than ten digits; a step of Newton's
+    method gives them all.
+    """
+    n = system.n
+    free = np.concatenate([states, np.arange(n, n + system.m)])
+    w = system.w0.copy()
+    for _ in range(2):
+        matrix = system.jacobian(w)[free][:, free].tocsc()
+        w[free] -= splu(matrix).solve(system.residual(w)[free])
+    return system.with_start(w[:n], w[n : n + system.m])
 
 
 def kind_of_bus(component: type[Component]) -> str:
@@ -137,7 +160,7 @@ class _Conversion:
         name = device.name
         if name in self.charged:
             i = 1j * self.charge[name] * self.voltage(name)
-            self.start |= _pair(name, i) | {f"{name}.b": self.charge[name]}
+            self.start |= _pair(f"{name}.i", i) | {f"{name}.b": self.charge[name]}
             values = {**device.parameters, "f_n": self.frequency}
             return replace(device, component=DynamicBus, parameters=values)
         return replace(device, component=JunctionBus) if name in self.junctions else device
@@ -168,7 +191,7 @@ class _Conversion:
             component = DynamicTransformer
             values |= {name: p[name] for name in ("r", "x", "tap", "shift", "g", "b")}
             i = p["status"] * (v[0] / cmath.rect(p["tap"], p["shift"]) - v[1]) / complex(p["r"], p["x"])
-            self.start |= _pair(device.name, i)
+            self.start |= _pair(f"{device.name}.i", i)
         wires = dict(device.connections)
         for e, bus in zip("ij", ends, strict=True):
             if kinds[e] in (JUNCTION, DEPENDENT):
@@ -192,7 +215,7 @@ class _Conversion:
         z, y = complex(own["r"], own["x"]), complex(own["g"], own["b"])
         if n == 1 or not status:
             for k in range(1, n + 1):
-                self.start |= _pair(name, status * (v_i - v_j) / z, "" if k == 1 else f"_{k}")
+                self.start |= _pair(f"{name}.i", status * (v_i - v_j) / z, "" if k == 1 else f"_{k}")
             return
         # The current into the first section from the transfer matrix of all n.
         a = 1 + z * y / 2
@@ -201,21 +224,26 @@ class _Conversion:
         i -= y / 2 * v
         for k in range(1, n + 1):
             at = "" if k == 1 else f"_{k}"
-            self.start |= _pair(name, i, at)
+            self.start |= _pair(f"{name}.i", i, at)
             v -= z * i
             if k < n:
-                self.start |= {f"{name}.v_re_{k + 1}": v.real, f"{name}.v_im_{k + 1}": v.imag}
+                self.start |= _pair(f"{name}.v", v, f"_{k + 1}")
                 i -= y * v
 
     def _at_bus(self, device: Device, bus: str) -> Device:
-        component, p, v, name = self.component(device), dict(device.parameters), self.voltage(bus), device.name
+        component, p, v, name = (
+            self.component(device),
+            dict(device.parameters),
+            self.voltage(bus),
+            device.name,
+        )
         if component is not device.component:
             if component is DynamicLoad:
                 kept = {key: p[key] for key in parameters_of(StaticLoad)}
                 p = {**kept, "v_0": p["v_0"], "p_0": p["p"], "q_0": p["q"]}
-                self.start |= _pair(name, v * complex(p["p_0"], -p["q_0"]) / p["v_0"] ** 2)
+                self.start |= _pair(f"{name}.i_l", v * complex(p["p_0"], -p["q_0"]) / p["v_0"] ** 2)
             elif component is DynamicReactor:
-                self.start |= _pair(name, p["status"] * 1j * p["b"] * v)
+                self.start |= _pair(f"{name}.i_l", p["status"] * 1j * p["b"] * v)
             else:
                 self.start |= self._fluxes(device, v)
                 p["stator_speed"] = float(self.region.stator_speed)
@@ -269,8 +297,8 @@ def _warn_of_loads(conversion: _Conversion) -> None:
         )
 
 
-def _pair(name: str, z: complex, end: str = "") -> dict[str, float]:
-    return {f"{name}.i_re{end}": z.real, f"{name}.i_im{end}": z.imag}
+def _pair(quantity: str, z: complex, end: str = "") -> dict[str, float]:
+    return {f"{quantity}_re{end}": z.real, f"{quantity}_im{end}": z.imag}
 
 
 def _power(m: tuple[tuple[complex, complex], ...], n: int) -> tuple[tuple[complex, complex], ...]:

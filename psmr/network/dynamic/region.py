@@ -70,7 +70,9 @@ class Region:
                 object.__setattr__(self, name, tuple(given))
         settle_fields(self)
         if not self.buses and not self.devices:
-            raise InputError('a region names no bus and no device; write psmr.Region(5) or psmr.Region("all")')
+            raise InputError(
+                'a region names no bus and no device; write psmr.Region(5) or psmr.Region("all")'
+            )
         if self.within < 0:
             raise InputError(f"Region: within = {self.within}: must be >= 0, a number of branches")
         if not 1 <= self.sections <= MOST_SECTIONS:

@@ -68,7 +68,8 @@ class Signals:
     def derived(self) -> tuple[str, ...]:
         """Names of bus voltages: magnitudes and angles."""
         own = set(self.names_x) | set(self.names_y)
-        places = [name.removesuffix(".v_re") for name in self.names_y if name.endswith(".v_re")]
+        every = (*self.names_x, *self.names_y)
+        places = [name.removesuffix(".v_re") for name in every if name.endswith(".v_re")]
         names = [f"{p}.{q}" for p in places if f"{p}.v_im" in own for q in ("v", "angle")]
         names += [name for name in self.kept or () if quantity(name) in ("v", "angle")]
         return tuple(dict.fromkeys(name for name in names if name not in own))

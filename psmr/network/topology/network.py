@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,20 @@ def voltage_places(system: System) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the positions in w of the real and of the imaginary part of each bus voltage."""
     re, im = ([system.index(f"{bus}.{part}") for bus in buses(system)] for part in ("v_re", "v_im"))
     return np.array(re, dtype=np.intp), np.array(im, dtype=np.intp)
+
+
+def bus_voltages(
+    system: System, x: NDArray[np.float64], y: NDArray[np.float64], at: Any = slice(None)
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return (..., buses) real and imaginary parts of bus voltages from (..., n) states and (..., m) others.
+
+    The voltage of a bus with its own dynamics is a state. `at` chooses some buses by their places.
+    """
+    places, n = [part[at] for part in voltage_places(system)], system.n
+    if all((part >= n).all() for part in places):
+        return y[..., places[0] - n], y[..., places[1] - n]
+    w = np.concatenate([x, y], axis=-1)
+    return w[..., places[0]], w[..., places[1]]
 
 
 @of_devices

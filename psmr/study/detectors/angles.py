@@ -27,7 +27,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from psmr.dae.system.system import System
-from psmr.network.topology.network import branches_in_service, buses, voltage_places
+from psmr.network.topology.network import branches_in_service, bus_voltages, buses
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Extreme, Finding
 from psmr.study.detectors.sources import angles_of, sources_of
@@ -132,7 +132,7 @@ class Angles:
         """Return (K, sources) angles in rad, with the turns that the network gives them."""
         angles = angles_of(self._system, self._span, self.sources, t, x, y)
         if self._groups is None or not _equal(self._groups, self._wanted):
-            self._connect(angles[0], y[0])
+            self._connect(angles[0], x[0], y[0])
         return angles + TURN * self._turns
 
     def take(self, points: Points) -> None:
@@ -180,12 +180,12 @@ class Angles:
             )
             self.spread = Extreme(float(wide[k]), f"between {ahead} and {behind}", float(t[k]))
 
-    def _connect(self, angles: Reals, y: Reals) -> None:
-        """Follow a change of the islands, from (sources,) angles in rad and (m,) algebraic variables."""
+    def _connect(self, angles: Reals, x: Reals, y: Reals) -> None:
+        """Follow a change of the islands, from (sources,) angles in rad, (n,) states and (m,) others."""
         before = {int(k): n for n, places in enumerate(self._groups or ()) for k in places}
         pairs = [inside for old in self._pairs for new in self._wanted if (inside := old.within(new))]
         for places in self._wanted:
-            by_network = self._by_network(places, angles, y)
+            by_network = self._by_network(places, angles, x, y)
             parts: dict[int, list[int]] = {}
             for k in places.tolist():  # those that come into service are parts of their own
                 parts.setdefault(before.get(k, -1 if self._groups is None else -2 - k), []).append(k)
@@ -209,14 +209,14 @@ class Angles:
                 known = np.concatenate([known, new])
         self._groups, self._pairs = self._wanted, pairs
 
-    def _by_network(self, places: Places, angles: Reals, y: Reals) -> Reals:
+    def _by_network(self, places: Places, angles: Reals, x: Reals, y: Reals) -> Reals:
         """Return (sources,) whole turns to add to the angles of some, as the voltages of the network say."""
         turns, system = np.zeros(len(self.sources)), self._system
         if len(places) < 2:
             return turns
         names = buses(system)
         at = {bus: k for k, bus in enumerate(names)}
-        re, im = (y[part - system.n] for part in voltage_places(system))
+        re, im = bus_voltages(system, x, y)
         voltage = np.where(np.hypot(re, im) < NO_VOLTAGE, np.nan, np.arctan2(im, re))
         ends = np.array([[at[b] for b in branch.ends] for branch in branches_in_service(system, self._out)])
         i, j = ends.reshape(-1, 2).T

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.devices.catalogue import FOLLOWS
-from psmr.network.topology.network import buses, voltage_places
+from psmr.network.topology.network import bus_voltages, buses
 from psmr.network.topology.plants import plants
 from psmr.network.topology.remembered import of_devices
 from psmr.study.detectors.detector import Connections, Points
@@ -61,8 +61,6 @@ class Converters:
     def __init__(self, system: System) -> None:
         self.names, self._buses, self._theta, self._at = _followers_of(system)
         self._system, self._sources = system, sources_of(system)
-        re, im = voltage_places(system)
-        self._re, self._im = re[self._at] - system.n, im[self._at] - system.n
         count = len(self.names)
         self._start: Reals | None = None
         self._error = np.zeros(count)
@@ -85,7 +83,8 @@ class Converters:
         if not self.names:
             return
         t, x, y = points.t, points.x, points.y
-        theta, bus = x[:, self._theta], np.arctan2(y[:, self._im], y[:, self._re])
+        re, im = bus_voltages(self._system, x, y, self._at)
+        theta, bus = x[:, self._theta], np.arctan2(im, re)
         mean = self._means(t, x, y, theta)
         loop, bus_moved, now = theta - mean, bus - mean, _wrapped(theta - bus)
         if self._start is None:

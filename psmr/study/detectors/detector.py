@@ -13,7 +13,7 @@ from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
 from psmr.devices.network import Bus
 from psmr.network.topology.islands import islands
-from psmr.network.topology.network import buses, voltage_places
+from psmr.network.topology.network import bus_voltages, buses
 from psmr.network.topology.remembered import of_devices
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.sources import Speeds, by_island, centre_of_inertia, sources_of
@@ -89,7 +89,7 @@ class Measurement:
     def __init__(self, system: System) -> None:
         self._sources = sources_of(system)
         self._speeds = Speeds(system, self._sources)
-        self._re, self._im = (part - system.n for part in voltage_places(system))
+        self._system = system
 
     def points(self, connections: Connections, t: Reals, x: Reals, y: Reals) -> Points:
         """Return points of a span in which this is connected."""
@@ -99,7 +99,7 @@ class Measurement:
             for island in connections.turning
         ]
         frequencies = np.column_stack(means) if means else np.empty((len(t), 0))
-        return Points(t, x, y, np.hypot(y[:, self._re], y[:, self._im]), speeds, frequencies)
+        return Points(t, x, y, np.hypot(*bus_voltages(self._system, x, y)), speeds, frequencies)
 
 
 class Detector(Protocol):

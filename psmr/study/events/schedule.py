@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
+from psmr.network.dynamic.switching import refuse_impossible_switching, with_switched_currents
 from psmr.network.topology.islands import refuse_dead_islands
 from psmr.network.topology.undetermined import refuse_undetermined_voltages
 from psmr.study.events import Event, LoadRamp, TimeSeries
@@ -54,7 +55,8 @@ def schedule(
     entries.sort(key=lambda entry: entry.change.t)
     _refuse_overlaps(entries)
     _refuse_absent(entries)
-    changes = _merged([entry.change for entry in entries])
+    changes = _merged([with_switched_currents(system, entry.change) for entry in entries])
+    refuse_impossible_switching(system, changes)
     if not dead_islands:
         refuse_dead_islands(system, changes)
     refuse_undetermined_voltages(system, changes, after)
@@ -221,6 +223,7 @@ def _merged(changes: Sequence[Change]) -> tuple[Change, ...]:
                 last.out + change.out,
                 last.rates + change.rates,
                 courses=last.courses + change.courses,
+                states=last.states + change.states,
             )
         merged.append(change)
     return tuple(merged)

@@ -57,7 +57,7 @@ def frequencies(
             for own, shift in ((now.names_x, 0), (now.names_y, system.n))
         )
         held = np.array([system.index(name) - system.n - system.m for name in now.names_u], dtype=np.intp)
-        re, im = (np.array([now.index(f"{bus}.v_{part}") - n for bus in names]) for part in ("re", "im"))
+        re, im = (np.array([now.index(f"{bus}.v_{part}") for bus in names]) for part in ("re", "im"))
         courses = _courses_in(system, span, now)
         moves = span.moves or _reads_time(now)
         for row in rows:
@@ -66,11 +66,12 @@ def frequencies(
             now = _with(now, courses, float(t[row]), 0.0)
             w = now.buffer(x[row, at_x], y[row, at_y], u, float(t[row]))
             matrix = now.jacobian(w)
-            turning = matrix[n:, :n] @ now.f(x[row, at_x], y[row, at_y], u, float(t[row]))
+            moving = now.f(x[row, at_x], y[row, at_y], u, float(t[row]))
+            turning = matrix[n:, :n] @ moving
             if moves:
                 turning = turning + _over_time(now, w, rates, courses)
-            slope = splu(matrix[n:, n:].tocsc()).solve(-turning)
-            v_re, v_im = w[n + re], w[n + im]
+            slope = np.concatenate([moving, splu(matrix[n:, n:].tocsc()).solve(-turning)])
+            v_re, v_im = w[re], w[im]
             turn = (v_re * slope[im] - v_im * slope[re]) / (v_re**2 + v_im**2)
             values[row] = f_n + turn / (2 * np.pi)
     return values

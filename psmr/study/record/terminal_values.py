@@ -31,12 +31,24 @@ def terminal_values(
     names = {terminal.device for terminal in wanted}
     currents = _injections(system, spans, names, t, x, y)
     for terminal in wanted:
-        re, im = (y[:, system.index(f"{terminal.bus}.v_{part}") - system.n] for part in ("re", "im"))
+        re, im = (_column(system, f"{terminal.bus}.v_{part}", x, y) for part in ("re", "im"))
         i_re, i_im = (currents[terminal.device, f"i_{part}{terminal.port}"] for part in ("re", "im"))
-        current = (terminal.sign * (i_re + 1j * i_im)).astype(np.complex128)
+        current = i_re + 1j * i_im
+        if (terminal.device, f"b{terminal.port}") in currents:
+            # Charging is part of the capacitance of a bus with its own dynamics, and has its part of the current.
+            whole, re_c, im_c = (
+                _column(system, f"{terminal.bus}.{name}", x, y) for name in ("b", "i_re", "i_im")
+            )
+            current = current - currents[terminal.device, f"b{terminal.port}"] / whole * (re_c + 1j * im_c)
+        current = (terminal.sign * current).astype(np.complex128)
         power = ((re + 1j * im) * np.conj(current) * base).astype(np.complex128)
         found[terminal.device, terminal.end] = power, current
     return found
+
+
+def _column(system: System, name: str, x: Reals, y: Reals) -> Reals:
+    place = system.index(name)
+    return x[:, place] if place < system.n else y[:, place - system.n]
 
 
 def _injections(

@@ -62,7 +62,9 @@ def values_of(run: Recorded, names: Sequence[str], rows: slice = slice(None), ex
         elif name in place_kept and run.kept is not None:
             out[:, column] = run.kept.values[rows, place_kept[name]]
         elif kind in ("v", "angle"):
-            v_re, v_im = y[:, place_y[f"{device}.v_re"]], y[:, place_y[f"{device}.v_im"]]
+            # A bus with its own dynamics has its voltage among the states.
+            table, place = (x, place_x) if f"{device}.v_re" in place_x else (y, place_y)
+            v_re, v_im = (table[:, place[f"{device}.v_{part}"]] for part in ("re", "im"))
             out[:, column] = np.hypot(v_re, v_im) if kind == "v" else np.unwrap(np.arctan2(v_im, v_re))
         else:
             later.append(column)

@@ -9,28 +9,27 @@ from psmr.dae.declare.device import Device
 from psmr.dae.system.system import System
 from psmr.devices.loads.exponential import ExponentialLoad
 from psmr.devices.loads.zip import ZipLoad
-from psmr.network.topology.network import at_buses, out_of_service, voltage_places
+from psmr.network.topology.network import at_buses, bus_voltages, out_of_service
 
 LOW = 0.9
 """Voltage in pu below which a load of constant power is named."""
 SHOWN = 4
 
 
-def constant_power_at_low_voltage(system: System, y: NDArray[np.float64]) -> str:
+def constant_power_at_low_voltage(system: System, x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
     """Return a sentence on loads of constant power at buses of low voltage, "" where there are none.
 
     Parameters
     ----------
-    system, y
-        The system, and its (m,) algebraic variables at the last point that was reached.
+    system, x, y
+        The system, and its (n,) states and (m,) algebraic variables at the last point that was reached.
     """
-    re, im = (places - system.n for places in voltage_places(system))
-    if len(y) != system.m:
+    if (len(x), len(y)) != (system.n, system.m):
         return ""
     out = out_of_service(system)
     found = [
         (float(v), load.name)
-        for v, devices in zip(np.hypot(y[re], y[im]), at_buses(system).values(), strict=True)
+        for v, devices in zip(np.hypot(*bus_voltages(system, x, y)), at_buses(system).values(), strict=True)
         for load in devices
         if v < LOW and load.name not in out and _constant_power(load)
     ]

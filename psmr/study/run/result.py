@@ -92,7 +92,9 @@ def explain_failure(setup: Setup, error: PsmrError, certificate: Certificate | N
     if setup.recording is None:
         changes = _in_order(setup.changes, reached.acted)
         detect(Detection(setup.system, changes, setup.detectors.all), reached.t, reached.x, reached.y)
-    loads = constant_power_at_low_voltage(setup.system, reached.y[-1]) if len(reached.y) else ""
+    loads = (
+        constant_power_at_low_voltage(setup.system, reached.x[-1], reached.y[-1]) if len(reached.y) else ""
+    )
     more = f"{loads}{_acted(reached.acted)}{_reason(setup.detectors.findings())}"
     error.args = (f"{error}.{more}" if more and not str(error).endswith(".") else f"{error}{more}",)
     error.partial = run_of(setup, reached, certificate, str(error)) if partial else None

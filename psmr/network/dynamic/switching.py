@@ -1,0 +1,124 @@
+"""What events do to elements with their own dynamics, and what they cannot do to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from psmr.base.errors import EventError
+from psmr.dae.declare.device import Device
+from psmr.devices.dynamic_network.branch import DEPENDENT, JUNCTION, DynamicLine, DynamicTransformer
+from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
+from psmr.devices.dynamic_network.shunts import DynamicReactor
+from psmr.integrate.run.trajectory import Change
+from psmr.network.topology.remembered import of_devices
+
+if TYPE_CHECKING:
+    from psmr.dae.system.system import System
+
+SWITCHED = (DynamicLine, DynamicTransformer, DynamicReactor)
+
+
+@of_devices
+def dynamic_elements(system: System) -> Mapping[str, Device]:
+    """Return the devices with dynamics of the network, by name; junctions among them."""
+    return {
+        d.name: d for d in system.devices if "storage" in d.parameters or issubclass(d.component, JunctionBus)
+    }
+
+
+def with_switched_currents(system: System, change: Change) -> Change:
+    """Return a change with the states of the elements that it opens or closes set to zero.
+
+    The current of an element that opens ends at once, and what was charged between its sections is gone; one
+    that closes starts without current.
+    """
+    elements = dynamic_elements(system)
+    switched = [
+        elements[name] for name, parameter, _ in change.parameters
+        if parameter == "status" and name in elements and issubclass(elements[name].component, SWITCHED)
+    ]  # fmt: skip
+    states = tuple((f"{d.name}.{state}", 0.0) for d in switched for state in d.component.states)
+    return replace(change, states=(*change.states, *states)) if states else change
+
+
+def refuse_impossible_switching(system: System, changes: Sequence[Change]) -> None:
+    """Raise EventError where changes ask of an element with dynamics what it cannot do.
+
+    That is a reactance to ground beside a capacitance, a fault, an opened branch or a load that changes at a
+    bus without capacitance, whose elements' currents cannot end at once, and a bus that is left without
+    capacitance.
+    """
+    elements = dynamic_elements(system)
+    if not elements:
+        return
+    capacitance = _Capacitances(system)
+    for change in changes:
+        for name, parameter, value in change.parameters:
+            if name in elements:
+                _refuse(system, change, elements[name], parameter, value)
+        capacitance.after(change)
+
+
+def _refuse(system: System, change: Change, device: Device, parameter: str, value: float) -> None:
+    name, component = device.name, device.component
+    at = f"{change.label or change} at t = {change.t:g} s"
+    if issubclass(component, DynamicBus) and parameter == "b_fault" and value:
+        raise EventError(
+            f"{at}: the reactance of the fault, {-1 / value:g} pu, beside the capacitance of {name} would"
+            " oscillate without damping and the voltage would not fall; give the fault a resistance, for"
+            " instance r = 0.001, x = 0"
+        )
+    if issubclass(component, JunctionBus) and parameter in ("g_fault", "b_fault") and value:
+        raise EventError(
+            f"{at}: {name} has no capacitance and only currents that are states, which a fault there would"
+            f" have to end at once; {_remedy(name)}, put the fault at a neighbouring bus, or leave {name} out"
+            " of the region"
+        )
+    if parameter not in ("status", "p", "q", "p_rate", "q_rate", "shed"):
+        return
+    kinds = {e: device.parameters.get(f"end_{e}") for e in "ij"}
+    junctions = [
+        device.connections[f"v_re_{e}"].rpartition(".")[0]
+        for e, kind in kinds.items() if kind in (JUNCTION, DEPENDENT)
+    ]  # fmt: skip
+    if "d_re" in component.outputs:
+        junctions.append(device.connections["d_re"].rpartition(".")[0])
+    if junctions:
+        raise EventError(
+            f"{at}: {name} is at {junctions[0]}, which has no capacitance: the currents of the other elements"
+            f" there, which are states, would have to change at once; {_remedy(junctions[0])}, or leave"
+            f" {junctions[0]} out of the region"
+        )
+
+
+def _remedy(bus: str) -> str:
+    return f"give {bus} a capacitance (a [[shunt]] with b_mvar > 0)"
+
+
+class _Capacitances:
+    """The susceptance to ground of each dynamic bus, as changes leave it."""
+
+    def __init__(self, system: System) -> None:
+        self.shares: dict[str, dict[str, float]] = {}
+        self.status: dict[str, float] = {}
+        elements = dynamic_elements(system)
+        for device in system.devices:
+            for port, target in device.connections.items():
+                bus, _, row = target.rpartition(".")
+                if row == "b" and port in device.component.outputs and bus in elements:
+                    part = device.parameters["b"] / (2 if issubclass(device.component, DynamicLine) else 1)
+                    self.shares.setdefault(bus, {})[device.name] = part
+                    self.status[device.name] = system.parameter(device.name, "status")
+
+    def after(self, change: Change) -> None:
+        """Take a change; raise EventError where it leaves a bus without capacitance."""
+        switched = {n: value for n, p, value in change.parameters if p == "status" and n in self.status}
+        self.status |= switched
+        for bus, shares in self.shares.items():
+            if switched.keys() & shares.keys() and not any(b * self.status[n] for n, b in shares.items()):
+                raise EventError(
+                    f"{change.label or change} at t = {change.t:g} s leaves {bus}, which has its own"
+                    f" dynamics, without capacitance; {_remedy(bus)}, or leave it out of the region"
+                )

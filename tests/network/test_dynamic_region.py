@@ -1,0 +1,221 @@
+"""Regions with dynamics of the network: equilibrium, modes, limits, and what is refused."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.errors import EventError, InputError
+
+STEADY = ("bus5.v", "line4-5.p_from", "line4-5.q_from", "transformer1-4.p_to", "L5.p", "G1.q", "C3.p")
+
+
+@pytest.fixture(scope="module")
+def case():
+    return psmr.case("wscc9-emt")
+
+
+@pytest.fixture(scope="module")
+def phasors(case):
+    return psmr.build(case, loads="impedance")
+
+
+@pytest.fixture(scope="module")
+def full(case):
+    return psmr.build(case, loads="impedance", dynamic=psmr.Region("all"))
+
+
+def spectrum(system):
+    return np.linalg.eigvals(system.linearise().state_matrix())
+
+
+def nearest(values, wanted):
+    return values[abs(values - wanted).argmin()]
+
+
+def stored(system, storage, devices=None):
+    """Return a system whose network elements have a part of their storage."""
+    parameters = [matrix.copy() for matrix in system.parameters]
+    for device in system.devices:
+        if "storage" in device.parameters and (devices is None or device.name in devices):
+            group, row, column = system.parameter_place(device.name, "storage")
+            parameters[group][row, column] = storage
+    return dataclasses.replace(system, parameters=tuple(parameters))
+
+
+REGIONS = (
+    psmr.Region("all"),
+    psmr.Region("all", stator_speed=False, sections=3),
+    psmr.Region((3, 9)),
+    psmr.Region(3, within=2),
+    psmr.Region(4, loads=False, stators=False, sections=2),
+    psmr.Region(devices=("G1", "load5", "line4-5")),
+)
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=str)
+def test_equilibrium_and_flows_are_those_of_the_phasors(case, phasors, region):
+    system = psmr.build(case, loads="impedance", dynamic=region)
+    assert np.abs(np.r_[system.f(system.x0, system.y0), system.g(system.x0, system.y0)]).max() < 1e-9
+    runs = [psmr.simulate(s, psmr.VariableStep(1e-6), 0.02, certify=False) for s in (phasors, system)]
+    names = [name for name in STEADY if name in runs[0].signals]
+    assert len(names) > 4
+    before, after = (run.at(np.array([0.0, 0.01]), names).to_numpy() for run in runs)
+    assert np.allclose(before, after, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=str)
+def test_jacobian_of_a_region_is_the_difference_of_residuals(case, region):
+    system = psmr.build(case, loads="impedance", dynamic=region)
+    rng = np.random.default_rng(3)
+    n = system.n + system.m
+    w = system.w0.copy()
+    w[:n] += 0.02 * rng.standard_normal(n)
+    step = 1e-6
+    columns = []
+    for k in range(n):
+        up, down = w.copy(), w.copy()
+        up[k] += step
+        down[k] -= step
+        columns.append((system.residual(up) - system.residual(down)) / (2 * step))
+    jacobian = system.jacobian(w).toarray()
+    # Central differences with 1e-6: 1e-12 of third derivatives, and 1e-10 of the values by rounding.
+    scale = np.maximum(1.0, np.abs(jacobian).max(axis=1))[:, None]
+    assert (np.abs(jacobian - np.array(columns).T) < 1e-6 * scale).all()
+
+
+def test_modes_of_the_whole_network_are_those_of_equations_written_otherwise(full):
+    """From a prototype with relaxed junctions (sum of di/dt / w0 + kappa i = 0) in place of exact ones."""
+    found = spectrum(full)
+    for wanted in (-0.231 + 8.601j, -0.241 + 1.234j, -18.57 + 2.29j):
+        assert abs(nearest(found, wanted) - wanted) < 0.01  # two or three decimals are known
+    for wanted in (-38.2 + 16.7j, -233, -232 + 511j, -351 + 1036j, -2584 + 6890j, -2504 + 7245j):
+        assert abs(nearest(found, wanted) - wanted) < 2e-3 * abs(wanted)
+    # No mode of a relaxation or of a capacitance that is not there: 966 Hz is the fastest of the lines.
+    own = found[(abs(found) > 3000) & (found.real > -1000)]
+    assert abs(own).max() < 2 * np.pi * 970
+    assert found.real.max() < 1e-6
+
+
+def test_without_storage_the_network_is_the_one_of_phasors(case, phasors):
+    full = psmr.build(case, loads="impedance", dynamic=psmr.Region("all", stator_speed=False))
+    slow = spectrum(phasors)
+    found = spectrum(stored(full, 1e-5))
+    # What is left of the network's own storage, and rounding beside eigenvalues of 1e9 1/s.
+    for mode in slow[abs(slow) > 0.1]:
+        assert abs(nearest(found, mode) - mode) < 5e-5 * max(abs(mode), 1.0), mode
+
+
+def test_sections_move_resonances_and_leave_what_is_slow(case, full):
+    five = psmr.build(case, loads="impedance", dynamic=psmr.Region("all", sections=5))
+    one, several = spectrum(full), spectrum(five)
+    slow = one[(abs(one) < 300) & (abs(one) > 1e-2)]
+    assert all(abs(nearest(several, mode) - mode) < 2e-3 * abs(mode) for mode in slow)
+    assert np.abs(several.imag).max() > 3 * np.abs(one.imag).max()
+
+
+def test_a_line_of_many_sections_has_the_frequencies_of_a_wave():
+    """Quarter-wave resonance of an open line: half the sections' error falls with their square."""
+    w_0 = 2 * np.pi * 60
+    line = {"from": 1, "to": 2, "x": 0.3, "b": 0.6, "r": 0.0}
+    machine = {"type": "ClassicalMachine", "s_n": 1e6, "h": 1e6, "d": 0.0, "x_d1": 1e-3}
+    found = []
+    for sections in (5, 10, 20):
+        made = psmr.make_case(
+            "open line",
+            base_mva=100.0,
+            frequency_hz=60.0,
+            buses=[{"number": 1}, {"number": 2}],
+            lines=[line],
+            generators=[{"name": "G", "bus": 1, "control": "slack", "v": 1.0, "machine": machine}],
+        )
+        system = psmr.build(made, dynamic=psmr.Region(devices=("line1-2", "bus2"), sections=sections))
+        e = spectrum(system)
+        e = e[e.imag > w_0]
+        found.append(e[abs(e).argmin()].imag + w_0)
+    # The equivalent sections keep 60 Hz exactly; the line is sqrt(x b) = 0.424 rad long at 60 Hz.
+    x, b = 0.3, 0.6
+    theta = np.arccos(1 - x * b / 2)
+    exact = w_0 * (np.pi / 2 / theta)
+    errors = [abs(value - exact) for value in found]
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)
+    assert errors[2] < 2e-3 * exact
+
+
+def test_fault_and_trip_run_and_end_where_phasors_end(full, phasors):
+    events = [psmr.Fault(5, 0.1, 0.15, r=0.01, x=0.0)]
+    runs = [psmr.simulate(s, psmr.VariableStep(1e-5), 0.4, events, certify=False) for s in (full, phasors)]
+    speeds = [run.at(np.array([0.4]), ["G1.omega", "G2.omega"]).to_numpy() for run in runs]
+    assert np.abs(speeds[0] - speeds[1]).max() < 1.5e-3
+    during = runs[0].at(np.array([0.14]), ["bus5.v"]).to_numpy()[0, 0]
+    assert during < 0.1
+
+
+def test_an_opened_line_has_no_current_and_starts_without_when_it_closes(full):
+    run = psmr.simulate(full, psmr.VariableStep(1e-6), 0.3, [psmr.LineTrip("4-5", 0.1, 0.2)], certify=False)
+    names = ["line4-5.i_re", "line4-5.i_im", "bus4.b", "bus5.b"]
+    before, open_, end = run.at(np.array([0.05, 0.15, 0.29]), names).to_numpy()
+    assert np.hypot(*open_[:2]) < 1e-12
+    assert before[2] - open_[2] == pytest.approx(0.176 / 2)  # half the line's charging leaves each bus
+    assert before[3] - open_[3] == pytest.approx(0.176 / 2)
+    assert np.allclose(end[2:], before[2:])
+    again = run.frame(names[:2])
+    just = again[(again.index >= 0.2)].iloc[1]
+    assert np.hypot(*just) < 0.01
+    assert np.hypot(*end[:2]) > 0.1
+
+
+def test_a_generator_trip_at_a_junction_ends_the_transformers_current(full):
+    run = psmr.simulate(full, psmr.VariableStep(1e-5), 0.2, [psmr.GeneratorTrip("G2", 0.1)], certify=False)
+    i = run.at(np.array([0.05, 0.15]), ["transformer2-7.i_from"]).to_numpy().ravel()
+    assert i[0] > 1
+    assert i[1] < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (psmr.Fault(5, 0.1, 0.2), "r = 0.001, x = 0"),
+        (psmr.Fault(3, 0.1, 0.2, r=0.01, x=0.0), "bus3 has no capacitance"),
+        (psmr.LineTrip("3-9", 0.1), "transformer3-9 is at bus3"),
+    ],
+)
+def test_what_an_element_with_dynamics_cannot_do_is_refused_before_the_run(full, event, words):
+    with pytest.raises(EventError, match=words):
+        psmr.simulate(full, psmr.VariableStep(1e-4), 0.4, [event])
+
+
+@pytest.mark.parametrize(
+    ("region", "words"),
+    [
+        ({"buses": (33,)}, "no bus 33"),
+        ({"devices": ("line4-55",)}, "line4-5"),
+        ({"devices": ("C3",)}, "FilteredConverter has no dynamics that a phasor network leaves out"),
+        ({}, "names no bus and no device"),
+        ({"buses": 3, "within": -1}, "within = -1"),
+        ({"buses": 3, "sections": 0}, "sections = 0"),
+    ],
+)
+def test_a_region_that_cannot_be_is_refused_by_name(case, region, words):
+    with pytest.raises(InputError, match=words):
+        psmr.build(case, dynamic=psmr.Region(**region))
+
+
+def test_a_constant_power_between_dynamic_branches_without_charging_is_refused(case):
+    lines = case.tables["lines"]
+    bare = case.edit(lines=lines.assign(b=0.0))
+    with pytest.raises(InputError, match=r"bus5 has no charging, and load5 .* undetermined"):
+        psmr.build(bare, loads="power", dynamic=psmr.Region(5))
+
+
+def test_loads_of_constant_power_at_buses_with_capacitance_are_named(case):
+    with pytest.warns(psmr.errors.PsmrWarning, match="load5"):
+        psmr.build(case, loads="power", dynamic=psmr.Region(5))
+
+
+def test_a_system_with_a_region_can_be_pickled(full):
+    import pickle
+
+    again = pickle.loads(pickle.dumps(full))
+    assert np.array_equal(again.residual(again.w0), full.residual(full.w0))
