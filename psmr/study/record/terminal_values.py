@@ -35,7 +35,7 @@ def terminal_values(
         i_re, i_im = (currents[terminal.device, f"i_{part}{terminal.port}"] for part in ("re", "im"))
         current = i_re + 1j * i_im
         if (terminal.device, f"b{terminal.port}") in currents:
-            # Charging is part of the capacitance of a bus with its own dynamics, and has its part of the current.
+            # Charging at a bus with its own dynamics has its part of the current of the bus's capacitance.
             whole, re_c, im_c = (
                 _column(system, f"{terminal.bus}.{name}", x, y) for name in ("b", "i_re", "i_im")
             )
