@@ -14,6 +14,7 @@ MODULES = """
 partitioning.matching: WORST_CONDITION condition scaled
 partitioning.participation: modes
 partitioning.repair: Wish
+partitioning.storage: StoragePencil
 psmr.base.arguments: check_arguments settle_fields
 psmr.base.errors: Mistakes SHOWN
 psmr.base.files: OutputTransaction abridged atomic unreadable write_texts

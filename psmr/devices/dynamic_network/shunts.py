@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from psmr.dae.declare.component import Parameter, Terms, positive
+from psmr.dae.declare.component import Parameter, Terms, nonzero, positive
 from psmr.devices.dynamic_network.bus import STORAGE, rate_of
 from psmr.devices.loads.zip import StaticLoad, demand
 from psmr.devices.machines.textbook import F_N
@@ -60,7 +60,7 @@ class DynamicLoad(StaticLoad):
     f_n = F_N
     v_0 = Parameter("pu", "voltage to which p_0 and q_0 belong", positive)
     p_0 = Parameter("pu", "active power of the branches at the voltage v_0")
-    q_0 = Parameter("pu", "reactive power of the branches at the voltage v_0", positive)
+    q_0 = Parameter("pu", "reactive power of the branches at the voltage v_0", nonzero)
     storage = STORAGE
 
     @staticmethod

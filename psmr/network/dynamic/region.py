@@ -135,7 +135,8 @@ def can_be_dynamic(device: Device) -> bool:
     """Return whether a load, shunt or machine of a phasor system has a form with dynamics of the network."""
     component, p = device.component, device.parameters
     if issubclass(component, ZipLoad):
-        return bool(p["p_z"] == 1 and p["q_z"] == 1 and p["q"] > 0)
+        # Resistance and inductance of one sign: their current decays. Netted generation has both below zero.
+        return bool(p["p_z"] == 1 and p["q_z"] == 1 and p["q"] != 0 and p["p"] / p["q"] >= 0)
     if issubclass(component, Shunt):
         return bool(p["b"] < 0)
     return has_algebraic_stator(component)
