@@ -9,7 +9,7 @@ from .dae.system.assemble import assemble as assemble
 from .dae.system.linear import modes as modes
 from .dae.system.state_space import StateSpace as StateSpace
 from .figures.run.oneline import one_line as one_line
-from .files.make import make_case as make_case
+from .files.case_from_tables import make_case as make_case
 from .files.pandapower import from_pandapower as from_pandapower
 from .files.read import read_case as read_case
 from .files.shipped import case as case

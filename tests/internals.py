@@ -189,7 +189,7 @@ psmr.study.outcome.outcome: Outcome
 psmr.study.output.csv_floats: csv_floats_module
 psmr.study.output.files: check_writable write_text
 psmr.study.output.tables: csv_table
-psmr.study.record.dense: dense_points
+psmr.study.record.dense_output: dense_points
 psmr.study.record.equilibrium_after: equilibrium_near
 psmr.study.record.reintegrate: judged_error reintegrate_module
 psmr.study.record.samples: Samples sampled

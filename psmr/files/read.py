@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from psmr.base.arguments import check_arguments
 from psmr.base.errors import CaseError, PsmrWarning
-from psmr.files.own import Own, own_of
 from psmr.files.text import STANDARD_INPUT
+from psmr.files.user_components import UserComponents, load_user_components
 from psmr.network.case.case import Case
 from psmr.network.case.checks import unlikely
 from psmr.network.case.tables import AS_STORED, MECHANICAL, REACTIVE, STATOR
@@ -202,7 +202,7 @@ def _read(
     stator: str | None = None,
 ) -> Case:
     beside = (Path(folder),) if folder else tuple(Path(file).parent for file in (path, dynamics) if file)
-    own = own_of(modules, (*beside, Path()), str(path))
+    own = load_user_components(modules, (*beside, Path()), str(path))
     case = _of_format(
         path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format, own
     )
@@ -220,7 +220,7 @@ def _of_format(
     net_unmodelled: bool,
     mechanical: str | None,
     format: str | None,
-    own: Own,
+    own: UserComponents,
 ) -> Case:
     for given in (path, *(() if dynamics is None else (dynamics,))):
         if not os.fspath(given):

@@ -54,7 +54,7 @@ class Swept:
     @property
     def headline(self) -> str:
         """What came of it, in a sentence or two."""
-        from psmr.sweep.words import headline
+        from psmr.sweep.terminal_text import headline
 
         return headline(self.table, self.sweep.measure.kind)
 
@@ -91,7 +91,7 @@ class Swept:
         return found.to_pandas().drop(columns="run").set_index("t").dropna(axis=1, how="all")
 
     def __str__(self) -> str:
-        from psmr.sweep.words import cut
+        from psmr.sweep.terminal_text import cut
 
         again = f" {self.resumed} were done before." if self.resumed else ""
         head = f"{self.sweep.name}: {self.headline}{again} Took {self.seconds:.1f} s."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psmr.figures.chart import BLUE, COLOURS, FAINT, Area, Axis, Drawing, Mark, Panel, Words
-from psmr.figures.sweep.laid_out import HIGH, LETTER, WIDTH, Layout
+from psmr.figures.sweep.layout import HIGH, LETTER, WIDTH, Layout
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from psmr.figures.chart import BLUE, FAINT, RED, Axis, Dots, Drawing, Line, Mark, Panel, across
 from psmr.figures.scales import LINEAR, Log
-from psmr.figures.sweep.laid_out import WIDTH, Layout
+from psmr.figures.sweep.layout import WIDTH, Layout
 from psmr.study.criteria import Criteria
 
 if TYPE_CHECKING:

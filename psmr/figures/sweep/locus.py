@@ -8,7 +8,7 @@ import numpy as np
 
 from psmr.figures.chart import FAINT, GRID, Axis, Dots, Drawing, Line, Mark, Panel, Words
 from psmr.figures.scales import LINEAR
-from psmr.figures.sweep.laid_out import WIDTH, Layout
+from psmr.figures.sweep.layout import WIDTH, Layout
 from psmr.figures.sweep.shades import BLUE_TO_VIOLET, parts_of, shades, strip
 
 # Lines of constant damping ratio.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from psmr.figures.chart import FAINT, INK, PANEL, RED, Axis, Cells, Drawing, Line, Mark, Panel, Reals, Words
 from psmr.figures.scales import LINEAR, Linear, Log
-from psmr.figures.sweep.laid_out import HIGH, LETTER, WIDTH, Layout
+from psmr.figures.sweep.layout import HIGH, LETTER, WIDTH, Layout
 from psmr.figures.sweep.shades import PALE_TO_DARK, parts_of, shades, strip
 from psmr.study.criteria import Criteria
 

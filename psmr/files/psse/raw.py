@@ -25,7 +25,6 @@ from typing import Any
 from psmr.base.errors import CaseError, Mistakes, PsmrWarning
 from psmr.files.energised import energised
 from psmr.files.held_voltages import agreed
-from psmr.files.own import NONE, Own
 from psmr.files.psse.branches import Lines
 from psmr.files.psse.converters import Converters, stored_voltage
 from psmr.files.psse.duplicates import last_of_each
@@ -39,6 +38,7 @@ from psmr.files.psse.places import Places, suffix
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.files.psse.sections import UNMODELLED, RawFile, is_unmodelled, read_sections
 from psmr.files.psse.transformer import Transformers
+from psmr.files.user_components import NONE, UserComponents
 from psmr.network.case.case import Case
 from psmr.network.case.checks import HIGHEST_HZ, LOWEST_HZ
 from psmr.network.case.tables import (
@@ -65,7 +65,7 @@ def read_raw(
     net_unmodelled: bool = False,
     mechanical: str | None = None,
     rawx: bool = False,
-    own: Own = NONE,
+    own: UserComponents = NONE,
 ) -> Case:
     """Return the case in a RAW file, with the plants of a DYR file if one is given.
 

@@ -77,10 +77,10 @@ from typing import Any
 from psmr.base.errors import CaseError, Mistakes, nearest, shown
 from psmr.dae.declare.component import Component
 from psmr.devices.catalogue import LOAD_ROLES, RELAY_ROLES, ROLES, no_role
-from psmr.files.own import NONE, Own, own_of
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import Field, Spec, specification
 from psmr.files.toml.lines import Path as TablePath
+from psmr.files.user_components import NONE, UserComponents, load_user_components
 from psmr.network.case.case import Case
 from psmr.network.case.frames import CALLED
 from psmr.network.case.tables import (
@@ -137,7 +137,7 @@ _LOAD_MODELS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def read_toml(path: str | Path, mechanical: str | None = None, own: Own = NONE) -> Case:
+def read_toml(path: str | Path, mechanical: str | None = None, own: UserComponents = NONE) -> Case:
     """Return the case in a TOML file; `mechanical` stands in for what its head says.
 
     Components of the user's own are `own` and those of the modules that the head names, beside the file.
@@ -152,12 +152,16 @@ def read_toml(path: str | Path, mechanical: str | None = None, own: Own = NONE) 
     return case_of(read_document(path, CaseError, finite=False), mechanical, str(path), own)
 
 
-def case_of(document: Document, mechanical: str | None = None, source: str = "", own: Own = NONE) -> Case:
+def case_of(
+    document: Document, mechanical: str | None = None, source: str = "", own: UserComponents = NONE
+) -> Case:
     """Return the case in a document; see `read_toml`."""
     head = document.head(FORMAT, VERSION, _HEAD, ROWS)
     if mechanical:
         head["mechanical"] = mechanical
-    named = own_of(head.get("modules", ()), (document.path.parent,), document.where((), "modules"))
+    named = load_user_components(
+        head.get("modules", ()), (document.path.parent,), document.where((), "modules")
+    )
     head["modules"] = tuple(dict.fromkeys((*named.modules, *own.modules)))
     document = replace(document, own={**named.kinds, **own.kinds})
     mistakes = Mistakes()

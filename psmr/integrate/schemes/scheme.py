@@ -45,7 +45,7 @@ class Scheme:
         Whether the times of its points are found in the run.
     dense_output
         Whether its steps are as long as the error allows, so that between two points of a run its dense
-        output is wanted (`psmr.study.record.dense`), and no straight line.
+        output is wanted (`psmr.study.record.dense_output`), and no straight line.
     follows_error
         Whether its steps follow an estimated error and Newton's accuracy its tolerance, so that the algebraic
         variables are solved anew where they are shown.

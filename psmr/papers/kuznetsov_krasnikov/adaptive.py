@@ -94,10 +94,10 @@ class Adaptive(Scheme):
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: it finds its points as it goes."""
-        from psmr.papers.kuznetsov_krasnikov.flow_engine import Flow, Following
+        from psmr.papers.kuznetsov_krasnikov.explicit_engine import ExplicitChoices, ExplicitEngine
 
         chosen = (self.rtol, self.atol), self.longest, self.most_steps, self.newton, self.tolerance
-        return Following(system, Flow(self.method, None, *chosen, str(self)), parameters, w)
+        return ExplicitEngine(system, ExplicitChoices(self.method, None, *chosen, str(self)), parameters, w)
 
     def operator(self, linear: LinearDae) -> NoReturn:
         """See `Scheme`: there is none."""

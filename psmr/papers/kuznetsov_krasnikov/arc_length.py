@@ -149,15 +149,15 @@ class ArcLength(Scheme):
 
     def engine(self, system: System, parameters: Sequence[Any], w: Any, every: bool) -> Any:
         """See `Scheme`: it finds its points as it goes."""
-        from psmr.papers.kuznetsov_krasnikov.flow_engine import Flow, Following
+        from psmr.papers.kuznetsov_krasnikov.explicit_engine import ExplicitChoices, ExplicitEngine
 
         method, tolerances, chosen = self.method, None, (self.newton, self.tolerance)
         if isinstance(method, Adaptive):
             tolerances, chosen = (method.rtol, method.atol), (method.newton, method.tolerance)
             method = method.method
         weights = self.vector(system.names_x)
-        flow = Flow(method, weights, tolerances, self.h, self.most_steps, *chosen, str(self))
-        return Following(system, flow, parameters, w)
+        choices = ExplicitChoices(method, weights, tolerances, self.h, self.most_steps, *chosen, str(self))
+        return ExplicitEngine(system, choices, parameters, w)
 
     def operator(self, linear: LinearDae) -> np.ndarray:
         """See `Scheme`: that of the base method with a step of h / w_t."""

@@ -9,8 +9,7 @@ import numpy as np
 from psmr.dae.compile.decorators import lean
 from psmr.integrate.solve.status import DONE, NO_ROOM
 from psmr.integrate.solve.vector_kernels import copy
-from psmr.papers.kuznetsov_krasnikov.attempt import go_back
-from psmr.papers.kuznetsov_krasnikov.flow import (
+from psmr.papers.kuznetsov_krasnikov.explicit_rates import (
     ALGEBRAIC,
     EVALUATED,
     WHOLE,
@@ -18,6 +17,7 @@ from psmr.papers.kuznetsov_krasnikov.flow import (
     follow,
     put,
 )
+from psmr.papers.kuznetsov_krasnikov.trial_step import go_back
 
 # Step-size control (Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, section II.4): aim
 # at this part of the step that would just do, and change it by no more than these factors at a time.

@@ -14,13 +14,13 @@ from psmr.papers.kuznetsov_krasnikov.adams import (
     choose_order_after_refused,
     estimates,
 )
-from psmr.papers.kuznetsov_krasnikov.attempt import arrive, exhausted, go_back, passed, proposed, retried
 from psmr.papers.kuznetsov_krasnikov.embedded import (
     choose_step_after_accepted,
     choose_step_after_refused,
     runge_kutta_step,
 )
-from psmr.papers.kuznetsov_krasnikov.flow import ALGEBRAIC, EVALUATED, REJECTED, WHOLE, follow
+from psmr.papers.kuznetsov_krasnikov.explicit_rates import ALGEBRAIC, EVALUATED, REJECTED, WHOLE, follow
+from psmr.papers.kuznetsov_krasnikov.trial_step import arrive, exhausted, go_back, passed, proposed, retried
 
 
 @lean

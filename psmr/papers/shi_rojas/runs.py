@@ -15,7 +15,7 @@ from psmr.integrate.run.trajectory import Trajectory
 from psmr.integrate.schemes.single_rate import SingleRate
 from psmr.integrate.tableaux.runge_kutta import EXPLICIT
 from psmr.papers.shi_rojas.adaptive_control import adaptive_control, reduced_control
-from psmr.papers.shi_rojas.search import smallest_micro
+from psmr.papers.shi_rojas.micro_steps import smallest_micro
 from psmr.papers.shi_rojas.smes import Smes
 
 Reals = NDArray[np.float64]

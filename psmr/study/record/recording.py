@@ -15,10 +15,10 @@ from psmr.network.signals.signals import Signals, quantity
 from psmr.study.detectors.detection import Detection
 from psmr.study.events.spans import Span
 from psmr.study.outcome.outcome import Outcome
+from psmr.study.record.algebraic_points import AlgebraicPoints, warn_of
 from psmr.study.record.record import Record
 from psmr.study.record.reduced_record import ReducedRecord
 from psmr.study.record.samples import Samples
-from psmr.study.record.settled import Settled, warn_of
 from psmr.study.record.values import values_of_devices
 
 Reals = NDArray[np.float64]
@@ -88,7 +88,7 @@ class Recording:
         self._flush()
         span = self._detection.span
         self._columns.begin(span)
-        self._settled = Settled(self.system, span, self._left)
+        self._algebraic = AlgebraicPoints(self.system, span, self._left)
         self._count = 0
 
     def change(self, change: Change) -> bool:
@@ -134,7 +134,7 @@ class Recording:
         if not len(t):
             return
         if self._exact:
-            points = self._settled.points(t, points)
+            points = self._algebraic.points(t, points)
         values = self._columns.values(t, points, angles)
         self._table.append(t, values[:, self._own])
         for write in self.writers:

@@ -22,8 +22,8 @@ from psmr.study.detectors.finding import Stop
 from psmr.study.events import Event
 from psmr.study.events.spans import Span, spans_of
 from psmr.study.outcome.outcome import Outcome
+from psmr.study.record.algebraic_points import with_algebraic_solved
 from psmr.study.record.reduced_record import ReducedRecord
-from psmr.study.record.settled import settled
 from psmr.study.record.stats import Stats
 from psmr.study.record.values import PIECE
 
@@ -134,13 +134,13 @@ class RunData:
             return self.y[rows]
         if self.y.nbytes > LARGE:
             assert self.system is not None
-            return settled(self.system, self.spans, self.t, self.x, self.y, rows)
+            return with_algebraic_solved(self.system, self.spans, self.t, self.x, self.y, rows)
         return self._settled[rows]
 
     @functools.cached_property
     def _settled(self) -> NDArray[np.float64]:
         assert self.system is not None
-        return settled(self.system, self.spans, self.t, self.x, self.y, slice(None))
+        return with_algebraic_solved(self.system, self.spans, self.t, self.x, self.y, slice(None))
 
     @functools.cached_property
     def spans(self) -> tuple[Span, ...]:

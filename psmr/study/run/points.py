@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.errors import InputError, shown
-from psmr.study.record.dense import dense_points
+from psmr.study.record.dense_output import dense_points
 from psmr.study.record.recorded import Recorded
 
 Reals = NDArray[np.float64]
@@ -77,8 +77,8 @@ def between(t: Reals, values: Reals, times: ArrayLike, side: Side = "after") -> 
 def refined(run: Recorded, times: ArrayLike) -> tuple[Reals, Reals, Reals]:
     """Return t, x and y of a run with further points at (L,) times in s, in the order of time.
 
-    The points are those of the dense output of the method (`psmr.study.record.dense`); times at which a point
-    is recorded, or outside the run, add none.
+    The points are those of the dense output of the method (`psmr.study.record.dense_output`); times at which
+    a point is recorded, or outside the run, add none.
     """
     t = run.t
     wanted = np.unique(np.asarray(times, dtype=float))

@@ -27,7 +27,7 @@ from psmr.study.output.tables import Write, csv_table, parquet_table, table_writ
 from psmr.study.record.certificate_after import certificate_after
 from psmr.study.record.reintegrate import estimated_error, judged_error
 from psmr.study.record.values import values_in_pieces, values_of
-from psmr.study.run.compared import Comparison, compare
+from psmr.study.run.comparison import Comparison, compare
 from psmr.study.run.data import RunData
 from psmr.study.run.points import Side, apart, between, refined, sides, with_dense_output, within_run
 from psmr.study.run.save import save_run
@@ -201,7 +201,7 @@ class Run(RunData):
         return self if t is self.t else replace(self, t=t, x=x, y=y)
 
     def compare(self, other: Run, names: str | Iterable[str] | None = None) -> Comparison:
-        """Return how far another run is from this one; see `psmr.study.run.compared.compare`."""
+        """Return how far another run is from this one; see `psmr.study.run.comparison.compare`."""
         check_arguments(Run.compare, locals())
         return compare(self, other, names)
 
@@ -281,7 +281,7 @@ class Run(RunData):
             For a name that means nothing, with the nearest known one.
         """
         check_arguments(Run.to_xarray, locals())
-        from psmr.study.run.labelled import dataset
+        from psmr.study.run.xarray_dataset import dataset
 
         chosen = self.signals.select(names)
         rows, times = self._rows(instants)

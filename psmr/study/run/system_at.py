@@ -11,9 +11,9 @@ from psmr.base.errors import InputError, shown
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
 from psmr.study.events.spans import Span, system_in
+from psmr.study.record.algebraic_points import AlgebraicPoints
 from psmr.study.record.equilibrium_after import equilibrium_after, in_turning_frame
 from psmr.study.record.recorded import Recorded
-from psmr.study.record.settled import Settled
 from psmr.study.run.points import between, with_dense_output, within_run
 
 Reals = NDArray[np.float64]
@@ -64,7 +64,7 @@ def _system_in(run: Recorded, span: Span, t: float) -> System:
     assert run.system is not None
     point = _point(run, t)
     left: list[float] = []
-    point = Settled(run.system, span, left).points(np.array([t]), point[None])[0]
+    point = AlgebraicPoints(run.system, span, left).points(np.array([t]), point[None])[0]
     if left:
         raise InputError(
             f"t = {t:g} s: no solution of the algebraic equations was found near the point of the run; take "

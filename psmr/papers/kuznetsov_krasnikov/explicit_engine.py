@@ -20,7 +20,7 @@ from psmr.integrate.tableaux.runge_kutta import EXPLICIT, PAIRS
 from psmr.papers.kuznetsov_krasnikov.adams import empty_history, restart
 from psmr.papers.kuznetsov_krasnikov.embedded import RungeKutta, first_step
 from psmr.papers.kuznetsov_krasnikov.explicit_loop import run_explicit
-from psmr.papers.kuznetsov_krasnikov.flow import (
+from psmr.papers.kuznetsov_krasnikov.explicit_rates import (
     ACCEPTED,
     ALGEBRAIC,
     EVALUATED,
@@ -46,7 +46,7 @@ def _blocks(system: System, parameters: Sequence[Reals], w: Reals) -> dict[int, 
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
+class ExplicitChoices:
     """Settings of such a method.
 
     Attributes
@@ -77,7 +77,7 @@ class Flow:
     words: str
 
 
-class Following:
+class ExplicitEngine:
     """A method that finds its points as it goes: along time, or along the arc.
 
     Raises
@@ -89,27 +89,29 @@ class Following:
 
     ends_at_stops = False
 
-    def __init__(self, system: System, flow: Flow, parameters: Sequence[Reals], w: Reals) -> None:
+    def __init__(
+        self, system: System, choices: ExplicitChoices, parameters: Sequence[Reals], w: Reals
+    ) -> None:
         self.blocks = _blocks(system, parameters, w)
-        size, self.name = system.n + 1, flow.method
+        size, self.name = system.n + 1, choices.method
         self._size = system.n + system.m
-        self.adaptive = flow.tolerances is not None
+        self.adaptive = choices.tolerances is not None
         if self.adaptive and system.limits_move.any():
             name = system.names_x[int(np.argmax(system.limits_move))]
             raise SchemeError(
-                f"{name} has a limit that moves with a variable, and {flow.words} has no error estimate for "
-                "the instant at which the state leaves it; take a fixed-step scheme (TM, RK4, Multirate)"
+                f"{name} has a limit that moves with a variable, and {choices.words} has no error estimate "
+                "for the instant at which the state leaves it; take a fixed-step scheme (TM, RK4, Multirate)"
             )
-        relative, absolute = flow.tolerances or (0.0, 0.0)
+        relative, absolute = choices.tolerances or (0.0, 0.0)
         self.rules = Rules(
-            arc=flow.weights is not None,
-            weights=np.ones(size) if flow.weights is None else flow.weights,
+            arc=choices.weights is not None,
+            weights=np.ones(size) if choices.weights is None else choices.weights,
             relative=relative,
             absolute=absolute,
-            longest=float(flow.longest),
-            most=int(flow.most),
-            policy=POLICIES[flow.newton],
-            tolerance=float(flow.tolerance),
+            longest=float(choices.longest),
+            most=int(choices.most),
+            policy=POLICIES[choices.newton],
+            tolerance=float(choices.tolerance),
         )
         self.progress = Progress(
             z=np.zeros(size),

@@ -21,12 +21,12 @@ from psmr.integrate.solve.newton import ALL, VERY_DISHONEST
 from psmr.integrate.solve.records import VALID
 from psmr.integrate.solve.status import DONE, NO_ROOM
 from psmr.study.events.spans import Span
-from psmr.study.record.dense import TOLERANCE, block_of
+from psmr.study.record.dense_output import TOLERANCE, block_of
 
 Reals = NDArray[np.float64]
 
 
-class Settled:
+class AlgebraicPoints:
     """Solves 0 = g(x, y) at the points of one span.
 
     Parameters
@@ -74,7 +74,9 @@ class Settled:
             block.make_room()
 
 
-def settled(system: System, spans: Sequence[Span], t: Reals, x: Reals, y: Reals, rows: slice) -> Reals:
+def with_algebraic_solved(
+    system: System, spans: Sequence[Span], t: Reals, x: Reals, y: Reals, rows: slice
+) -> Reals:
     """Return the algebraic variables of some rows of a run's points, solved from their states."""
     first, last, _ = rows.indices(len(t))
     found, left = [y[first:first]], list[float]()
@@ -82,7 +84,7 @@ def settled(system: System, spans: Sequence[Span], t: Reals, x: Reals, y: Reals,
         own = slice(max(first, span.rows.start), min(last, span.rows.stop))
         if own.start < own.stop:
             points = np.hstack([x[own], y[own]])
-            found.append(Settled(system, span, left).points(t[own], points)[:, x.shape[1] :])
+            found.append(AlgebraicPoints(system, span, left).points(t[own], points)[:, x.shape[1] :])
     warn_of(left)
     return np.concatenate(found)
 

@@ -6,8 +6,8 @@ from psmr.dae.compile.decorators import lean
 from psmr.integrate.solve.records import VALID, newton_state_of
 from psmr.integrate.solve.status import DONE, FULL, SPENT
 from psmr.integrate.solve.vector_kernels import copy
-from psmr.papers.kuznetsov_krasnikov.flow import ACCEPTED, ALGEBRAIC, REJECTED, WHOLE, accept
-from psmr.papers.kuznetsov_krasnikov.landing import LANDED, TRIES, again, bracket, narrow
+from psmr.papers.kuznetsov_krasnikov.explicit_rates import ACCEPTED, ALGEBRAIC, REJECTED, WHOLE, accept
+from psmr.papers.kuznetsov_krasnikov.false_position import LANDED, TRIES, again, bracket, narrow
 
 
 @lean

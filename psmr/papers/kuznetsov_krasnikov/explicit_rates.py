@@ -76,7 +76,7 @@ class Progress(NamedTuple):
     before
         Every variable at the last accepted point, while a step is tried.
     landing
-        The bracket of `psmr.papers.kuznetsov_krasnikov.landing`.
+        The bracket of `psmr.papers.kuznetsov_krasnikov.false_position`.
     """
 
     z: np.ndarray

@@ -17,17 +17,17 @@ from psmr.devices.catalogue import components, own_components
 
 
 @dataclass(frozen=True)
-class Own:
+class UserComponents:
     """The names of modules, and the components in them by name."""
 
     modules: tuple[str, ...] = ()
     kinds: Mapping[str, type[Component]] = field(default_factory=dict)
 
 
-NONE = Own()
+NONE = UserComponents()
 
 
-def own_of(modules: Iterable[str], folders: Iterable[Path], where: str) -> Own:
+def load_user_components(modules: Iterable[str], folders: Iterable[Path], where: str) -> UserComponents:
     """Return the components in modules, which are imported; see `psmr.base.modules.load_modules`.
 
     Raises
@@ -56,7 +56,7 @@ def own_of(modules: Iterable[str], folders: Iterable[Path], where: str) -> Own:
             PsmrWarning,
             stacklevel=2,
         )
-    return Own(names, kinds)
+    return UserComponents(names, kinds)
 
 
 def _check(kind: type[Component]) -> None:
