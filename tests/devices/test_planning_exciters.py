@@ -1,4 +1,4 @@
-"""AC7C with AC7B, ST5B, IEEET3 and the turbine TGOV3: their diagrams, and records of PSS/E."""
+"""AC7C with AC7B, ST5B, IEEET3, OEX12T and the turbine TGOV3: their diagrams, and records of PSS/E."""
 
 import numpy as np
 import pytest
@@ -228,6 +228,9 @@ RECORDS = {
     "ST5B": "0.0 0.8 6.0 0.08 0.01 200.0 5.0 -4.0 0.001 0.004 2.0 10.0 0.1 0.05 0.1 2.0 0.08 0.08",
     "URST5T": "0.025 0.1 0.2 1.0 1.0 1.0 10.0 -10.0 0.58 0.3",
     "IEEET3": "0.0 120.0 0.15 1.2 -1.2 0.5 0.02 0.53 1.19 1.86 2.82 1.0",
+    # A record of InterPSS' test case of 200 buses.
+    "OEX12T": "0.02 99.9 -99.9 1.0 10.0 300. 0.02 4.58 -3.67 0.0 0.010 0.2 0.1 0 0 0 0 1 99.9 -99.9 0 0 0 0"
+    " 0 0 0 0",
     # The order of PowerWorld and InterPSS, with values of their tests.
     "AC7C": "1 1 1 1 1 .01 4.06 4.06 0 0 5.41 -5.41 47.56 25.16 1.0 -0.95 12.31 10.0 0.203 0.0 0.0 10.0 0.10"
     " 0.49 1.0 1.89 5.9 0.0 4.37 0.134 5.82 0.342 0 0 0 0 99 0",

@@ -21,11 +21,11 @@ PITCH = {
     **{"k_iw": 25.0, "k_pw": 150.0, "k_ic": 30.0, "k_pc": 3.0, "k_cc": 0.4, "t_pi": 0.3, "theta_max": 27.0},
     **{"theta_min": -1.0, "rate_max": 10.0, "rate_min": -8.0, "t_flag": 1.0},
 }
-TRAIN = {"masses": 2.0, "h": 5.0, "ht_frac": 0.8, "freq_1": 1.5, "d_shaft": 1.5}
+TRAIN = {"masses": 2.0, "damp": 0.3, "h": 5.0, "ht_frac": 0.8, "freq_1": 1.5, "d_shaft": 1.5}
 PARAMETERS = {
     WTTQA1: TORQUE,
     WTPTA1: PITCH | {"theta_max": 1.2, "theta_min": -0.9, "rate_max": 0.7, "rate_min": -0.6, "k_pw": 1.5},
-    WTARA1: {"s_n": 64.0, "s_base": 100.0, "p_0": 0.4, "k_a": 0.007, "theta_0": 0.5},
+    WTARA1: {"p_m0": 0.4, "k_a": 0.007, "theta_0": 0.5},
     WTDTA1: TRAIN,
 }
 VARIANTS = {WTTQA1: ({"t_flag": 0.0, "t_rate": 0.0},)}
@@ -101,17 +101,17 @@ def test_pitch_control_is_its_block_diagram():
 
 def test_the_shaft_has_its_frequency():
     """Without damping and load: turbine against generator at freq_1, and a common speed."""
-    device = psmr.Device("d", WTDTA1, TRAIN | {"d_shaft": 0.0})
+    device = psmr.Device("d", WTDTA1, TRAIN | {"d_shaft": 0.0, "damp": 0.0})
     system = psmr.assemble([device], {"d.omega_t": 1.0, "d.omega_g": 1.0})
     values = psmr.modes(system.linearise())
     assert values["frequency_hz"].max() == pytest.approx(1.5, abs=1e-9)
 
 
 def test_one_mass_has_the_whole_inertia():
-    device = psmr.Device("d", WTDTA1, {"masses": 1.0, "h": 5.0})
-    start = {"d.omega_g": 1.0, "d.omega_t": 1.0, "d.p_mech": 0.8, "d.p_e": 0.6}
+    device = psmr.Device("d", WTDTA1, {"masses": 1.0, "h": 5.0, "damp": 0.5})
+    start = {"d.omega_g": 1.25, "d.omega_t": 1.25, "d.p_mech": 0.8, "d.p_e": 0.6}
     system = psmr.assemble([device], start)
-    assert system.f(system.x0, system.y0)[0] == pytest.approx(0.2 / 10.0)
+    assert system.f(system.x0, system.y0)[0] == pytest.approx((0.2 / 1.25 - 0.5 * 0.25) / 10.0)
 
 
 TABLES = {

@@ -278,7 +278,7 @@ ZERO = {
     models.EXDC2: ("t_r", "t_a", "t_b", "t_c"),
     models.ESDC2A: ("t_r", "t_a", "t_b", "t_c"),
     models.AC8B: ("t_r", "t_a", "t_dr", "k_dr", "k_ir"),
-    models.EXST1: ("t_r", "t_a", "t_b", "t_c"),
+    **dict.fromkeys((models.EXST1, models.OEX12T), ("t_r", "t_a", "t_b", "t_c")),
     models.StaticExciter: ("t_r", "t_a", "t_b", "t_c"),
     models.EXAC1: ("t_r", "t_a", "t_b", "t_c"),
     models.ESST3A: ("t_r", "t_a", "t_b", "t_c", "t_m"),
@@ -312,6 +312,7 @@ VARIANTS = {
 }
 
 PARAMETERS |= {
+    models.OEX12T: PARAMETERS[models.EXST1],
     models.MonitoredLine: PARAMETERS[models.Line],
     models.MonitoredTransformer: PARAMETERS[models.Transformer],
 }

@@ -52,6 +52,14 @@ ALSO |= {
 ALSO |= {"STAB1": {"h_lim": 99.0}}
 ALSO |= {"ESAC6A": {"v_fe_lim": 99.0}, "ESST1A": {"i_lr": 99.0}, "ST6B": {"i_lr": 99.0}}
 """Limits with other names."""
+ALSO |= {
+    "WT4G1": {"brkpt": 0.5, "lvpl1": 9.0, "rrpwr": 99.0, "v_olim": 9.0, "t_g": 0.02, "iqrmin": -99.0},
+    "WT4E1": {"i_td": 99.0, "ip_hl": 9.0, "iq_hl": 9.0, "i_p_max": 9.0, "q_max": 9.0},
+    "WT3G1": {"p_llmax": 9.0},
+    "WT3E1": {"rp_max": 9.0, "rp_min": -9.0, "i_p_max": 9.0, "p_min": 0.1, "p_full": 0.74},
+    "WT3P1": {"rate_max": 99.0, "theta_max": 99.0, "k_pp": 1.5, "p_set": 0.2},
+    "OEX12T": {"v_i_max": 9.0, "v_i_min": -9.0},
+}
 TURBINE = ("WTTQA1", "WTPTA1", "WTARA1", "WTDTA1")
 BESIDE = {
     "machine": (),
@@ -68,7 +76,15 @@ BESIDE = {
         for role, name in zip(("pitch_control", "aerodynamics", "drive_train"), TURBINE[1:], strict=True)
     },
 }
-"""What a component needs in its plant, by its role."""
+OTHERS = {
+    "WT4G1": ("WT4E1",),
+    "WT4E1": ("WT4G1",),
+    "WT3G1": ("WT3E1",),
+    "WT3E1": ("WT3G1",),
+    "WT3T1": ("WT3G1", "WT3E1", "WT3P1"),
+    "WT3P1": ("WT3G1", "WT3E1", "WT3T1"),
+}
+"""What a component needs in its plant by its role, and where its name says more by that."""
 
 
 def role_of(name: str) -> tuple[str, type[Component]]:
@@ -87,7 +103,7 @@ def device(name: str) -> DeviceRow:
 def plant(name: str) -> System:
     """Return the component in a plant of 60 MW with an impedance load, behind a line from a strong bus."""
     role, _ = role_of(name)
-    rows = tuple(device(part) for part in (*BESIDE[role], name))
+    rows = tuple(device(part) for part in (*OTHERS.get(name, BESIDE[role]), name))
     strong = {"s_n": 1e5, "h": 10.0, "d": 2.0, "x_d1": 0.2}
     source = DeviceRow("strong", "machine", "ClassicalMachine", strong)
     case = Case(

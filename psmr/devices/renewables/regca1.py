@@ -92,34 +92,7 @@ class REGCA1(Component):
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
         """Return the derivatives, the residuals of limit and powers, and the current into the bus."""
-        voltage = m.sqrt(v.v_re**2 + v.v_im**2)
-        kept = through_points(m, voltage, ((p.lvpnt0, 0), (p.lvpnt1, 1)))
-        active = kept * v.i_p
-        reactive = m.max(v.i_q - m.max(p.k_hv * (voltage - p.v_olim), 0), p.i_olim)
-        ceiling = through_points(m, v.v_lv, ((p.zerox, 0), (p.brkpt, p.lvpl1)))
-        lvpl = m.where(m.ge(p.lvplsw, 1), ceiling, NONE)
-
-        generating = m.ge(v.i_p, 0)
-        fastest_p = m.where(generating, -NONE / p.t_g, -p.rrpwr), m.where(generating, p.rrpwr, NONE / p.t_g)
-        fastest_q = (
-            m.where(m.ge(p.q_0, 0), -NONE / p.t_g, p.iqrmin),
-            m.where(m.le(p.q_0, 0), NONE / p.t_g, p.iqrmax),
-        )
-        derivatives = (
-            m.clip(lag(v.ip_cmd, v.i_p, p.t_g), *fastest_p),
-            m.clip(lag(v.iq_cmd, v.i_q, p.t_g), *fastest_q),
-            lag(voltage, v.v_lv, p.t_fltr),
-        )
-        floored = m.max(voltage, V_FLOOR)
-        c, s = v.v_re / floored, v.v_im / floored
-        base = p.s_n / p.s_base
-        power = voltage**2 / floored
-        residuals = (lvpl - v.lvpl, power * active - v.p_e, power * reactive - v.q_e)
-        return (
-            derivatives,
-            residuals,
-            (base * (active * c + reactive * s), base * (active * s - reactive * c)),
-        )
+        return current_source(m, v, p, p.t_g)
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -134,3 +107,35 @@ class REGCA1(Component):
             **{"p_e": voltage * i.real, "q_e": voltage * i_q},
             "lvpl": np.where(p.lvplsw > 0, ceiling, NONE),
         }
+
+
+def current_source(m: Any, v: Any, p: Any, t_q: Any) -> tuple[Terms, Terms, Terms]:
+    """Return the equations of REGCA1 with a lag of t_q of the reactive current."""
+    voltage = m.sqrt(v.v_re**2 + v.v_im**2)
+    kept = through_points(m, voltage, ((p.lvpnt0, 0), (p.lvpnt1, 1)))
+    active = kept * v.i_p
+    reactive = m.max(v.i_q - m.max(p.k_hv * (voltage - p.v_olim), 0), p.i_olim)
+    ceiling = through_points(m, v.v_lv, ((p.zerox, 0), (p.brkpt, p.lvpl1)))
+    lvpl = m.where(m.ge(p.lvplsw, 1), ceiling, NONE)
+
+    generating = m.ge(v.i_p, 0)
+    fastest_p = m.where(generating, -NONE / p.t_g, -p.rrpwr), m.where(generating, p.rrpwr, NONE / p.t_g)
+    fastest_q = (
+        m.where(m.ge(p.q_0, 0), -NONE / t_q, p.iqrmin),
+        m.where(m.le(p.q_0, 0), NONE / t_q, p.iqrmax),
+    )
+    derivatives = (
+        m.clip(lag(v.ip_cmd, v.i_p, p.t_g), *fastest_p),
+        m.clip(lag(v.iq_cmd, v.i_q, t_q), *fastest_q),
+        lag(voltage, v.v_lv, p.t_fltr),
+    )
+    floored = m.max(voltage, V_FLOOR)
+    c, s = v.v_re / floored, v.v_im / floored
+    base = p.s_n / p.s_base
+    power = voltage**2 / floored
+    residuals = (lvpl - v.lvpl, power * active - v.p_e, power * reactive - v.q_e)
+    return (
+        derivatives,
+        residuals,
+        (base * (active * c + reactive * s), base * (active * s - reactive * c)),
+    )

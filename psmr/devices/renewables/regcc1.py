@@ -21,11 +21,11 @@ class REGCC1(REGCB1):
 
         |v|, ip_cmd, iq_cmd -> rates, lags and limit of the current as in REGCB1 -> p, q
 
-        v_d + j v_q = v exp(-j theta)     i_d + j i_q = (e_d + j e_q - v_d - j v_q)/(r_e + j x_e)
-        v_q -> k_ppll + k_ipll/s, limits [w_min, w_max] -> 1/s -> theta
+        v_d + j v_q = v exp(-j theta_pll)     i_d + j i_q = (e_d + j e_q - v_d - j v_q)/(r_e + j x_e)
+        v_q -> k_ppll + k_ipll/s, limits [w_min, w_max] -> 1/s -> theta_pll
         p - i_d -> k_ip + k_ii/s -> c_d      -q - i_q -> k_ip + k_ii/s -> c_q
         v_d + j v_q + (r_e + j x_e)(c_d + j c_q) -> 1/(1 + s t_e) -> e_d + j e_q
-        i_re + j i_im = (i_d + j i_q) exp(j theta)
+        i_re + j i_im = (i_d + j i_q) exp(j theta_pll)
 
     The limits of the phase-locked loop hold for its integral part, without windup, and for its output, the
     deviation of its speed. A positive iq_cmd gives reactive power. The impedance is that of the generator in
@@ -39,10 +39,10 @@ class REGCC1(REGCB1):
         "REGCC1 rate_flag pq_flag t_g t_fltr iqrmax iqrmin rrpwr t_e i_max k_ip k_ii k_ppll k_ipll w_max "
         "w_min",
     )
-    states = ("x_p", "i_q", "v_m", "x_d", "x_q", "e_d", "e_q", "x_pll", "theta")
+    states = ("x_p", "i_q", "v_m", "x_d", "x_q", "e_d", "e_q", "x_pll", "theta_pll")
     limits = {"x_pll": ("w_min", "w_max")}
     together = (("x_p", "i_q", "x_d", "x_q", "e_d", "e_q"),)
-    units = {"x_pll": ANGULAR, "theta": "rad"}
+    units = {"x_pll": ANGULAR, "theta_pll": "rad"}
 
     k_ip = Parameter("1", "proportional gain of the current control", nonnegative)
     k_ii = Parameter("1/s", "integral gain of the current control", positive)
@@ -61,7 +61,7 @@ class REGCC1(REGCB1):
         """Return the derivatives, the residuals of the powers, and the current into the bus."""
         voltage = m.sqrt(v.v_re**2 + v.v_im**2)
         active, reactive, references = limited_currents(m, v, p, voltage)
-        v_d, v_q = rotate(m, v.v_re, v.v_im, v.theta)
+        v_d, v_q = rotate(m, v.v_re, v.v_im, v.theta_pll)
         square = p.r_e**2 + p.x_e**2
         u_d, u_q = v.e_d - v_d, v.e_q - v_q
         i_d, i_q = (p.r_e * u_d + p.x_e * u_q) / square, (p.r_e * u_q - p.x_e * u_d) / square
@@ -77,7 +77,7 @@ class REGCC1(REGCB1):
             m.clip(p.k_ppll * v_q + v.x_pll, p.w_min, p.w_max),
         )
         residuals = (v_d * i_d + v_q * i_q - v.p_e, v_q * i_d - v_d * i_q - v.q_e)
-        i_re, i_im = rotate(m, i_d, i_q, -v.theta)
+        i_re, i_im = rotate(m, i_d, i_q, -v.theta_pll)
         base = p.s_n / p.s_base
         return derivatives, residuals, (base * i_re, base * i_im)
 
@@ -85,4 +85,9 @@ class REGCC1(REGCB1):
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
         """Return the equilibrium without limits."""
         found = REGCB1.guess(terminal, p)
-        return {**found, "x_d": found["ip_cmd"], "x_q": -found["iq_cmd"], "theta": np.angle(terminal.voltage)}
+        return {
+            **found,
+            "x_d": found["ip_cmd"],
+            "x_q": -found["iq_cmd"],
+            "theta_pll": np.angle(terminal.voltage),
+        }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative, positive, whole
 
@@ -14,25 +14,27 @@ class WTDTA1(Component):
 
     ::
 
-        masses = 2:   2 h_t omega_t' = p_mech/omega_t - shaft,  2 h_g omega_g' = shaft - p_e/omega_g
+        masses = 2:   2 h_t omega_t' = p_mech/omega_t - shaft
+                      2 h_g omega_g' = shaft - p_e/omega_g - damp (omega_g - 1)
                       twist' = omega_t - omega_g,  shaft = stiffness twist + d_shaft (omega_t - omega_g)
                       h_t = h ht_frac, h_g = h - h_t, stiffness = 2 (2 pi freq_1)^2 h_t h_g/h
-        masses = 1:   2 h omega_g' = p_mech/omega_g - p_e/omega_g,  omega_t = omega_g
+        masses = 1:   2 h omega_g' = (p_mech - p_e)/omega_g - damp (omega_g - 1),  omega_t = omega_g
 
     A record with ht_frac = 0 or freq_1 = 0 is one of one mass. It starts at the speed reference of the torque
     control. Source: WECC, Second Generation of Wind Turbine Models (2014), WTGT_A; PSS/E Model Library,
-    WTDTA1, whose damping DAMP has to be 0: no public text says of which speed it is.
+    WTDTA1; for the damping, which is of the generator's speed, GridPACK.
     """
 
     role = "drive_train"
-    records = ("WTDTA1 h damp=0 ht_frac freq_1 d_shaft",)
+    records: ClassVar[tuple[str, ...]] = ("WTDTA1 h damp ht_frac freq_1 d_shaft",)
     structural = ("masses",)
     states = ("omega_t", "omega_g", "twist")
-    inputs = ("p_mech", "p_e")
+    inputs: ClassVar[tuple[str, ...]] = ("p_mech", "p_e")
     units = {"twist": "pu s"}
 
     masses = Parameter("1", "masses on the shaft, 1 or 2", whole(1, 2), 2.0)
     h = Parameter("s", "inertia constant of turbine and generator", positive)
+    damp = Parameter("pu", "damping of the generator's speed", nonnegative, 0.0)
     ht_frac = Parameter("1", "part of the turbine in it", nonnegative, 0.0)
     freq_1 = Parameter("Hz", "frequency of the first torsional mode", nonnegative, 0.0)
     d_shaft = Parameter("pu", "damping of the shaft", nonnegative, 0.0)
@@ -56,7 +58,7 @@ class WTDTA1(Component):
         """Return the variables of one mass; two are the class's own."""
         if choice == (2,):
             return {}
-        return {"states": ("omega_g",), "algebraic": ("omega_t",), "equations": staticmethod(_one_mass)}
+        return {"states": ("omega_g",), "algebraic": ("omega_t",), "equations": staticmethod(one_mass)}
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
@@ -67,7 +69,8 @@ class WTDTA1(Component):
         slip = v.omega_t - v.omega_g
         shaft = stiffness * v.twist + p.d_shaft * slip
         turbine = (v.p_mech / v.omega_t - shaft) / (2 * h_t)
-        return (turbine, (shaft - v.p_e / v.omega_g) / (2 * h_g), slip), (), ()
+        generator = (shaft - v.p_e / v.omega_g - p.damp * (v.omega_g - 1)) / (2 * h_g)
+        return (turbine, generator, slip), (), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:
@@ -75,6 +78,7 @@ class WTDTA1(Component):
         return {"omega_t": 1.0, "omega_g": 1.0}
 
 
-def _one_mass(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+def one_mass(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
     """Return the derivative of the speed, and that of the turbine, which is the same."""
-    return ((v.p_mech - v.p_e) / v.omega_g / (2 * p.h),), (v.omega_g - v.omega_t,), ()
+    torque = (v.p_mech - v.p_e) / v.omega_g - p.damp * (v.omega_g - 1)
+    return (torque / (2 * p.h),), (v.omega_g - v.omega_t,), ()
