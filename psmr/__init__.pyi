@@ -46,6 +46,7 @@ from .study.events import GeneratorTrip as GeneratorTrip
 from .study.events import LineTrip as LineTrip
 from .study.events import LoadRamp as LoadRamp
 from .study.events import LoadTrip as LoadTrip
+from .study.events import OpenPhases as OpenPhases
 from .study.events import ParameterStep as ParameterStep
 from .study.events import SetPoint as SetPoint
 from .study.events import ShuntSwitch as ShuntSwitch

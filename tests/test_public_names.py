@@ -139,6 +139,7 @@ def right_calls(it):
         "GeneratorTrip": {"generator": 1, **start},
         "GeneratorTrips": start,
         "LineTrip": {"line": "5-7", **start},
+        "OpenPhases": {"line": "5-7", **start},
         "ListedEvents": {"file": "x.csv"},
         "LoadRamp": {"bus": 5, "start": 0.1, "end": 0.2, "factor": 1.1},
         "LoadTrip": {"bus": 5, "start": 0.1, "fraction": 0.5},

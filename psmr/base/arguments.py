@@ -83,7 +83,7 @@ _CLASSES = {
     "Device": ("a psmr.Device", "make one with psmr.Device(name, component, parameters)"),
     **{
         f"{kind}Row": (f"a {kind}Row", "psmr.make_case makes rows of dictionaries")
-        for kind in ("Bus", "Line", "Transformer", "Shunt", "Load", "Generator", "Relay")
+        for kind in ("Bus", "Line", "Transformer", "Shunt", "Load", "Generator", "Relay", "Sequence")
     },
 }
 """Classes in words, and how one comes by an instance."""

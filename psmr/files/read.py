@@ -36,7 +36,7 @@ class CaseFile:
     Attributes
     ----------
     path, dynamics, skip_unknown_models, frequency_hz, loads, net_unmodelled, mechanical, format, reactive,
-    modules, adjust, stator, netted
+    modules, adjust, stator, netted, sequence
         See `read_case`.
     reactive_limits
         Whether generators keep to q_min_mvar and q_max_mvar, see `power_flow`; None: as in the solution that
@@ -66,6 +66,7 @@ class CaseFile:
     adjust: tuple[str, ...] = ()
     stator: Annotated[str, STATOR] | None = None
     netted: Annotated[str, NETTED] | None = None
+    sequence: str | Path | None = None
 
     def read(self) -> Case:
         """Return the case."""
@@ -81,6 +82,7 @@ class CaseFile:
             self.modules,
             self.folder,
             self.stator,
+            self.sequence,
         )
         _warn(case)
         return _prepared(case, self.loads, self.net_unmodelled, self.adjust, self.solve, self.netted)
@@ -112,6 +114,7 @@ def read_case(
     adjust: Iterable[str] = (),
     stator: Annotated[str, STATOR] | None = None,
     netted: Annotated[str, NETTED] | None = None,
+    sequence: str | Path | None = None,
 ) -> Case:
     """Return the checked case in a file; the suffix says the format.
 
@@ -156,6 +159,8 @@ def read_case(
     netted
         What netted generators become and stay, whatever `loads` says: ``"impedance"``, ``"current"``
         (PowerWorld's) or ``"power"``; None: a power, which `loads` converts.
+    sequence
+        SEQ file with negative- and zero-sequence data for a RAW file.
 
     Raises
     ------
@@ -183,6 +188,7 @@ def read_case(
         reactive,
         tuple(modules),
         stator=stator,
+        sequence=sequence,
     )
     _warn(case)
     return _prepared(case, loads, net_unmodelled, tuple(adjust), netted=netted)
@@ -200,12 +206,21 @@ def _read(
     modules: tuple[str, ...],
     folder: str | Path | None = None,
     stator: str | None = None,
+    sequence: str | Path | None = None,
 ) -> Case:
     beside = (Path(folder),) if folder else tuple(Path(file).parent for file in (path, dynamics) if file)
     own = load_user_components(modules, (*beside, Path()), str(path))
     case = _of_format(
         path, dynamics, skip_unknown_models, frequency_hz, net_unmodelled, mechanical, format, own
     )
+    if sequence is not None:
+        if (format or Path(path).suffix.lower().lstrip(".")) not in ("raw", "rawx"):
+            raise CaseError(
+                f"{sequence}: a SEQ file belongs to a .raw file; {path} has [[sequence]] of its own"
+            )
+        from psmr.files.psse.seq import with_seq
+
+        case = with_seq(case, sequence)
     if reactive == AS_STORED and stator is None:
         return case
     shared = case.reactive if reactive == AS_STORED else reactive

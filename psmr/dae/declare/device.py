@@ -31,6 +31,8 @@ class Device:
         out are held.
     acts_on
         Name of the device that a run changes when this one acts; empty where it acts by its equations alone.
+    data
+        What else is known of it, which its equations do not read.
 
     Raises
     ------
@@ -44,6 +46,7 @@ class Device:
     parameters: Mapping[str, float]
     connections: Mapping[str, str] = field(default_factory=dict)
     acts_on: str = ""
+    data: Mapping[str, float | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         settle_fields(self)

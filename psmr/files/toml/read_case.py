@@ -90,6 +90,7 @@ from psmr.network.case.tables import (
     LineRow,
     LoadRow,
     RelayRow,
+    SequenceRow,
     ShuntRow,
     TransformerRow,
     device_name,
@@ -105,6 +106,7 @@ ROWS: Mapping[str, tuple[str, type]] = {
     "load": ("loads", LoadRow),
     "generator": ("generators", GeneratorRow),
     "relay": ("relays", RelayRow),
+    "sequence": ("sequence", SequenceRow),
 }
 """The tables, the part of the case that each fills, and its record."""
 

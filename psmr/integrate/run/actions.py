@@ -7,7 +7,8 @@ then are parameters and devices in service, as by an event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +21,7 @@ from psmr.integrate.run.trajectory import Change
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Values = tuple[tuple[str, str, float], ...]
 
 MOST_AT_ONCE = 100
 """Actions at one instant after which devices are taken to switch each other to and fro."""
@@ -34,6 +36,9 @@ class Actions:
         The DAE.
     lost_with
         Returns the names of the devices that go out of service with one that trips.
+    following
+        Returns the parameters, (device, parameter, value), that follow from the others of a system without
+        the devices that are out, where they do not yet; None where none do.
 
     Attributes
     ----------
@@ -43,8 +48,15 @@ class Actions:
         Where a condition is to be looked at next to find its zero, inf for nowhere.
     """
 
-    def __init__(self, system: System, lost_with: Callable[[str], tuple[str, ...]]) -> None:
-        self.system, self.lost_with = system, lost_with
+    def __init__(
+        self,
+        system: System,
+        lost_with: Callable[[str], tuple[str, ...]],
+        following: Callable[[System, Collection[str]], Values] | None = None,
+    ) -> None:
+        self.system, self.lost_with, self.following = system, lost_with, following
+        self.out: set[str] = set()
+        self.follows: Values = ()
         self.acted: list[Change] = []
         self.parameters: Sequence[Reals] = system.parameters
         self.watched = [
@@ -60,7 +72,7 @@ class Actions:
         self.sought = np.inf
 
     def __bool__(self) -> bool:
-        return bool(self.watched)
+        return bool(self.watched) or self.following is not None
 
     def start(self, parameters: Sequence[Reals], small: float) -> None:
         """Take the matrices of parameters as they change, and a time in s below which instants are one."""
@@ -69,13 +81,17 @@ class Actions:
     @property
     def due(self) -> float:
         """When the next action is due, or a point is needed, in s; inf for never."""
-        return min(self.sought, *(float(w.due.min()) for w in self.watched), np.inf)
+        at_once = self.t if self.follows else np.inf
+        return min(self.sought, at_once, *(float(w.due.min()) for w in self.watched), np.inf)
 
     def begin(self, t: float, w: Reals) -> None:
         """Take note of the point w, at which a span begins: conditions change at once."""
         self.t, self.tail = t, w[self.system.n + self.system.m :].copy()
         for timers in self.watched:
             timers.begin(t, w[None, :], self.parameters)
+        if self.following is not None:
+            matrices = tuple(matrix.copy() for matrix in self.parameters)
+            self.follows = self.following(replace(self.system, parameters=matrices), self.out)
 
     def look(self, t: Reals, points: Reals) -> int | None:
         """Return how many of (K,) times and (K, n + m) points come before an action, None for all.
@@ -125,7 +141,7 @@ class Actions:
 
     def act(self, t: float, w: Reals) -> Change:
         """Return what the devices change that are due at t in s, at the point w."""
-        parameters: dict[tuple[str, str], float] = {}
+        parameters: dict[tuple[str, str], float] = {entry[:2]: entry[2] for entry in self.follows}
         out: list[str] = []
         words: list[str] = []
         protects = False
@@ -149,12 +165,14 @@ class Actions:
         values = tuple((owner, parameter, value) for (owner, parameter), value in parameters.items())
         gone = tuple(dict.fromkeys(out))
         change = Change(t, values, label="; ".join(words), out=gone, protects=protects)
+        self.follows = ()
         self.acted.append(change)
         self.lose(out)
         return change
 
     def lose(self, out: Sequence[str]) -> None:
         """Take note of devices that go out of service: they do not act any more, nor what acts on them."""
+        self.out |= set(out)
         for timers in self.watched if out else ():
             gone = np.isin(timers.names, out) | np.isin(timers.acts_on, out)
             timers.out |= gone

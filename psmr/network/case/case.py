@@ -13,7 +13,7 @@ from psmr.base.errors import CaseError, shown
 from psmr.network.case.checks import check_case
 from psmr.network.case.edit import edited
 from psmr.network.case.frames import CaseTables
-from psmr.network.case.tables import BusRow, Tables
+from psmr.network.case.tables import BusRow, SequenceRow, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +42,11 @@ class Case(Tables):
     def buses_by_name(self) -> Mapping[str, BusRow]:
         """The buses by name."""
         return {bus.name: bus for bus in self.buses}
+
+    @functools.cached_property
+    def sequence_of(self) -> Mapping[str, SequenceRow]:
+        """The rows of sequence data by the element's name."""
+        return {row.element: row for row in self.sequence}
 
     def bus(self, number: int) -> BusRow:
         """Return the bus with a number.

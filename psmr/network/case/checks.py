@@ -43,6 +43,7 @@ def check_case(case: Tables) -> None:
     check_unique(case)
     check_references(case)
     check_relays(case)
+    check_sequence(case)
     check_plants(case)
     check_islands(case)
 
@@ -173,6 +174,37 @@ def check_relays(case: Tables) -> None:
                 f"{row.place}: acts_on = {row.acts_on!r}: {row.device.type} acts on a {what}, and there is"
                 f" none with this name{hint}"
             )
+
+
+def check_sequence(case: Tables) -> None:
+    """Raise CaseError for sequence data of nothing, of one element twice, or of another kind of element."""
+    takes = {
+        **{row.name: ("line", ("r0", "x0", "g0", "b0")) for row in case.lines},
+        **{row.name: ("transformer", ("r0", "x0")) for row in case.transformers},
+        **{row.name: ("generator", ("r2", "x2", "r0", "x0")) for row in case.generators},
+        **{row.name: ("shunt", ("g0", "b0")) for row in case.shunts},
+        **{row.name: ("load", ("g0", "b0")) for row in case.loads},
+    }
+    windings = {"line": 0, "transformer": 2}
+    seen: set[str] = set()
+    for row in case.sequence:
+        if row.element not in takes:
+            hint = nearest(row.element, sorted(takes))
+            raise CaseError(f"{row.place}: element = {row.element!r}: there is none of this name{hint}")
+        row.require(row.element not in seen, "element", "has a row of sequence data already; keep one")
+        seen.add(row.element)
+        kind, fields = takes[row.element]
+        for name in ("r2", "x2", "r0", "x0", "g0", "b0"):
+            right = f"is no data of a {kind}, which takes {', '.join(fields)}"
+            row.require(name in fields or getattr(row, name) is None, name, right)
+        ends = windings.get(kind, 1)
+        if row.connection and len(row.windings) != ends:
+            right = ("a line has none", "must be YN, Y or D", "must name two windings, as YNd")[ends]
+            row.require(False, "connection", right)
+        for end, names in enumerate((("r_ground", "x_ground"), ("r_ground_to", "x_ground_to"))):
+            for name in names:
+                grounded = kind in ("transformer", "generator") and end < ends
+                row.require(grounded or not getattr(row, name), name, f"a {kind} has no neutral there")
 
 
 def check_plants(case: Tables) -> None:

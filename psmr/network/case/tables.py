@@ -17,6 +17,7 @@ from psmr.network.case.load_row import LoadRow as LoadRow
 from psmr.network.case.row import LARGEST as LARGEST
 from psmr.network.case.row import Row as Row
 from psmr.network.case.row import check_name
+from psmr.network.case.sequence_row import SequenceRow as SequenceRow
 
 CONTROLS = ("slack", "pv", "pq")
 
@@ -234,8 +235,8 @@ class Tables:
         What it is called, and the file it was read from (empty where there is none).
     base_mva, frequency_hz
         Base of the per-unit system and nominal frequency.
-    buses, lines, transformers, shunts, loads, generators, relays
-        The tables.
+    buses, lines, transformers, shunts, loads, generators, relays, sequence
+        The tables; `sequence` has negative- and zero-sequence data of elements of the others.
     mechanical
         What drives the machines GENROU, GENSAL, GENROE and GENSAE: ``"torque"``, or a ``"power"`` (PSS/E's
         convention), whose torque falls as the speed rises. Other machines are driven by a torque.
@@ -260,6 +261,7 @@ class Tables:
     loads: tuple[LoadRow, ...] = ()
     generators: tuple[GeneratorRow, ...] = ()
     relays: tuple[RelayRow, ...] = ()
+    sequence: tuple[SequenceRow, ...] = ()
     source: str = field(default="", compare=False)
     mechanical: str = TORQUE
     stator: str = FLUX

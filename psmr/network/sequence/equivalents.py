@@ -6,16 +6,19 @@ from these and from the networks of the other sequences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 
+from psmr.base.errors import EventError
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
-from psmr.devices.network import Line
-from psmr.network.sequence.two_port import Complexes, Sections, with_fault
+from psmr.devices.network import FAULTS, OPEN, Bus
+from psmr.network.sequence.interconnection import fault_admittance, gap_admittance
+from psmr.network.sequence.networks import Place, SequenceNetworks, place_of, sequence_networks
+from psmr.network.sequence.two_port import Complexes, Sections, with_fault, with_gap
 
 Values = tuple[tuple[str, str, float], ...]
 
@@ -35,35 +38,89 @@ def with_parameters(system: System, values: Iterable[tuple[str, str, float]]) ->
     return replace(system, parameters=tuple(parameters))
 
 
-def following(system: System, device: str) -> Values:
-    """Return the admittances of a bus or line that follow from the fault or the open phases on it."""
+def unbalance(system: System, out: Collection[str] = ()) -> tuple[Place, SequenceNetworks] | None:
+    """Return where a system is unbalanced and the networks that the place sees; None where it is balanced.
+
+    Raises
+    ------
+    EventError
+        For two places at once, whose networks are joined with each other.
+    """
+    places = place_of(system)
+    if not places:
+        return None
+    if len(places) > 1:
+        names = " and ".join(place.device for place in places)
+        raise EventError(
+            f"unbalanced at {names} at one time: each is an admittance of its own only while the rest is "
+            "balanced; let one end before the other begins, or make one of them balanced"
+        )
+    return places[0], sequence_networks(system, places[0], out)
+
+
+def following(system: System, out: Collection[str] = (), devices: Iterable[str] | None = None) -> Values:
+    """Return the admittances of buses and lines that follow from the faults and open phases on them.
+
+    Only those that are not so already are returned.
+
+    Parameters
+    ----------
+    system
+        The system with its parameters as they are.
+    out
+        Devices that were taken out.
+    devices
+        Those whose admittances are asked for; None: all on which there is an unbalance.
+    """
+    unbalanced = unbalance(system, out)
+    place, networks = unbalanced or (None, None)
+    wanted = [place.device] if devices is None and place else devices or ()
+    found: list[tuple[str, str, float]] = []
+    for device in wanted:
+        own = networks if place is not None and place.device == device else None
+        found += _following(system, device, own)
+    return tuple(entry for entry in found if system.parameter(*entry[:2]) != entry[2])
+
+
+def _following(
+    system: System, device: str, networks: SequenceNetworks | None
+) -> Iterator[tuple[str, str, float]]:
     group, row, _ = system.parameter_place(device, "fault")
     component = system.groups[group].compiled.component
     names = tuple(parameters_of(component))
     p = SimpleNamespace(**dict(zip(names, map(float, system.parameters[group][row]), strict=True)))
-    if not issubclass(component, Line):
-        y = _to_ground(p) if p.fault else 0j
-        return (device, "g_fault", y.real), (device, "b_fault", y.imag)
-    change = _on_line(p) - _without(p)
+    z2, z0 = (networks.negative.impedance, networks.zero.impedance) if networks else (0j, 0j)
+    if issubclass(component, Bus):
+        y = to_ground(p, z2, z0)
+        yield from ((device, "g_fault", y.real), (device, "b_fault", y.imag))
+        return
+    change = on_line(p, z2, z0) - without_fault(p)
     entries = [part for y in (change[0, 0], change[0, 1], change[1, 1]) for part in (y.real, y.imag)]
-    return tuple((device, name, float(value)) for name, value in zip(CHANGED, entries, strict=True))
+    yield from ((device, name, float(value)) for name, value in zip(CHANGED, entries, strict=True))
 
 
-def _without(p: SimpleNamespace) -> Complexes:
+def without_fault(p: SimpleNamespace) -> Complexes:
     """Return the (2, 2) admittance matrix of a line with nothing on it, zero where it is out of service."""
     series, shunt = 1.0 / complex(p.r, p.x), complex(p.g, p.b) / 2
-    return p.status * np.array([[series + shunt, -series], [-series, series + shunt]])
+    return np.asarray(p.status * np.array([[series + shunt, -series], [-series, series + shunt]]))
 
 
-def _on_line(p: SimpleNamespace) -> Complexes:
+def on_line(p: SimpleNamespace, z2: complex, z0: complex) -> Complexes:
     """Return the (2, 2) admittance matrix of a line with what is on it."""
     if not any(getattr(p, name) for name in CAUSES):
-        return _without(p)
-    z, y = complex(p.r, p.x), complex(p.g, p.b)
-    sections = Sections(z, y, p.at, bool(p.open_i), bool(p.open_j))
-    return with_fault(sections, _to_ground(p) if p.fault else 0j)
+        return without_fault(p)
+    if p.open_phases:
+        return with_gap(sections_of(p), gap_admittance(OPEN[int(p.open_phases)], z2, z0))
+    return with_fault(sections_of(p), to_ground(p, z2, z0))
 
 
-def _to_ground(p: SimpleNamespace) -> complex:
-    """Return the admittance of a fault."""
-    return 1.0 / complex(p.r_fault, p.x_fault)
+def sections_of(p: SimpleNamespace) -> Sections:
+    """Return a line as it is cut at what is on it."""
+    return Sections(complex(p.r, p.x), complex(p.g, p.b), p.at, bool(p.open_i), bool(p.open_j))
+
+
+def to_ground(p: SimpleNamespace, z2: complex, z0: complex) -> complex:
+    """Return the admittance to ground of the fault at a bus or on a line, zero where there is none."""
+    if not p.fault:
+        return 0j
+    return fault_admittance(FAULTS[int(p.fault)], complex(p.r_fault, p.x_fault), z2, z0)

@@ -19,7 +19,7 @@ class Sections:
     z, y
         Series impedance and total shunt admittance of the whole line in pu.
     at
-        Part of the length from bus i at which it is cut; 0: at the bus.
+        Part of the length from bus i at which it is cut; 0 and 1: at the buses.
     open_i, open_j
         Whether the breakers of either end are open.
     """
@@ -33,7 +33,7 @@ class Sections:
     def nodes(self) -> Complexes:
         """Return the (4, 4) admittance matrix of bus i, bus j and the two sides of the cut, not joined.
 
-        An open end is eliminated. Of a cut at bus i the section to it is none, and nothing stands for it.
+        An open end is eliminated. Where the cut is at a bus, that side of it is the bus and has no node.
         """
         found = np.zeros((4, 4), dtype=complex)
         for bus, cut, part, opened in (
@@ -63,7 +63,9 @@ def with_gap(sections: Sections, admittance: complex) -> Complexes:
     """Return the (2, 2) admittance matrix of a line whose sections are joined by an admittance in pu."""
     nodes = sections.nodes()
     nodes[2:, 2:] += admittance * np.array([[1, -1], [-1, 1]])
-    return eliminated(nodes if sections.at else joined(nodes, 0, 2), 2)
+    if sections.at in (0.0, 1.0):
+        nodes = joined(nodes, 0, 2) if sections.at == 0 else joined(nodes, 1, 3)
+    return eliminated(nodes, 2)
 
 
 def eliminated(nodes: Complexes, keep: int) -> Complexes:

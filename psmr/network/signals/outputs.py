@@ -44,8 +44,13 @@ class OutputRows:
         Raises
         ------
         InputError
-            For the magnitude of a current that is zero, which has no derivative.
+            For the magnitude of a current that is zero, which has no derivative, and for phases and
+            sequences, which are the positive sequence where a system is balanced.
         """
+        for name in set(names) & set(self._signals.unbalanced):
+            device, _, kind = name.rpartition(".")
+            balanced = {"v": "v", "i": "i_from"}[kind[0]]
+            raise InputError(f"{name} is a quantity of one phase or sequence; take {device}.{balanced}")
         rows = [self._row(name) for name in names]
         return sparse.csr_array(sparse.vstack(rows, format="csr"))
 

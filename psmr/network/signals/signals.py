@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 from psmr.base.errors import InputError, nearest, shown
 from psmr.dae.system.system import System
+from psmr.network.sequence.solution import PHASES, SEQUENCES
 from psmr.network.signals.terminals import QUANTITIES, Terminal, terminals
 from psmr.network.topology.network import buses, nominal_frequency
 from psmr.network.topology.remembered import of_devices
@@ -37,8 +38,9 @@ class Signals:
     Wherever a device has ``v_re`` and ``v_im``, the magnitude ``v`` (pu) and the ``angle`` (rad) are signals
     as well. Sources, loads and shunts have ``p`` (MW), ``q`` (Mvar) and ``i`` (pu on the system base), of
     what sources give and of what loads and shunts take; branches have them at both ends, ``p_from`` ...
-    ``i_to``, of what flows into the branch; buses have a ``frequency`` (Hz). A device's own variable of such
-    a name goes first.
+    ``i_to``, of what flows into the branch; buses have a ``frequency`` (Hz). Voltages of buses and currents
+    into branches at their from bus are also there by phase and sequence, ``v_a`` ... ``v_0``, ``i_a`` ...
+    ``i_0``. A device's own variable of such a name goes first.
 
     Attributes
     ----------
@@ -80,8 +82,16 @@ class Signals:
         own = set(self.names_x) | set(self.names_y)
         names = [name for terminal in self.terminals for name in terminal.names]
         names += [f"{bus}.frequency" for bus in self.frequency_of]
+        names += self.unbalanced
         names += [name for name in self.kept or () if quantity(name) not in ("v", "angle")]
         return tuple(name for name in names if name not in own)
+
+    @property
+    def unbalanced(self) -> tuple[str, ...]:
+        """Names of the sequence and phase quantities of buses, and of branches at their from bus."""
+        ends = [terminal.device for terminal in self.terminals if terminal.end == "_from"]
+        places = [*((bus, "v") for bus in self.frequency_of), *((branch, "i") for branch in ends)]
+        return tuple(f"{place}.{letter}_{part}" for place, letter in places for part in (*PHASES, *SEQUENCES))
 
     @property
     def names(self) -> tuple[str, ...]:

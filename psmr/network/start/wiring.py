@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 
 from psmr.base.errors import CaseError
 from psmr.dae.declare.component import Component, parameters_of
@@ -38,11 +39,11 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
             f"{q}_{end}": f"{bus}.{q}" for end, bus in ends.items() for q in ("v_re", "v_im", "i_re", "i_im")
         }
         component = branch_component(branch, branch.name in monitored)
-        yield Device(branch.name, component, branch_parameters(branch), wires)
+        data = sequence_data(case, branch.name)
+        yield Device(branch.name, component, branch_parameters(branch), wires, data=data)
     for shunt in case.shunts:
-        yield Device(
-            shunt.name, Shunt, shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus])
-        )
+        values, wires = shunt_parameters(shunt, case.base_mva), terminal_wires(names[shunt.bus])
+        yield Device(shunt.name, Shunt, values, wires, data=sequence_data(case, shunt.name))
     for load in case.loads:
         yield load_device(case, load, voltage[load.bus], names[load.bus])
     for relay in case.relays:
@@ -55,7 +56,23 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
 def load_device(case: Case, row: LoadRow, voltage: complex, bus: str | None = None) -> Device:
     """Return the device of a load at the power flow's voltage, wired to its bus."""
     values = load_parameters(row, case, abs(voltage))
-    return Device(row.name, load_component(row), values, terminal_wires(bus or case.bus(row.bus).name))
+    wires = terminal_wires(bus or case.bus(row.bus).name)
+    return Device(row.name, load_component(row), values, wires, data=sequence_data(case, row.name))
+
+
+def sequence_data(case: Case, element: str, part: float = 1.0) -> dict[str, float | str]:
+    """Return what is given of an element's negative- and zero-sequence data, impedances times `part`."""
+    row = case.sequence_of.get(element)
+    if row is None:
+        return {}
+    given = {
+        item.name: getattr(row, item.name) for item in fields(row) if item.name not in ("where", "element")
+    }
+    return {
+        name: value * part if name[0] in "rx" else value
+        for name, value in given.items()
+        if value is not None and value != ""
+    }
 
 
 def terminal_wires(bus: str, component: type[Component] | None = None) -> dict[str, str]:
@@ -107,7 +124,10 @@ def plant_devices(case: Case, generator: GeneratorRow, voltage: complex, power: 
         values |= _shared(generator, row, component)
         if not takes_power and "mechanical_power" in values:
             values["mechanical_power"] = 0.0
-        devices.append(Device(row.name, component, values, wires))
+        data: dict[str, float | str] = {}
+        if row.role in SOURCES and generator.rating_mva:
+            data = sequence_data(case, generator.name, case.base_mva / generator.rating_mva)
+        devices.append(Device(row.name, component, values, wires, data=data))
     _check_used(generator, kinds)
     return devices
 

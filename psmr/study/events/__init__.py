@@ -10,6 +10,7 @@ from psmr.study.events.event import Event
 from psmr.study.events.fault import Fault
 from psmr.study.events.generator import GeneratorTrip
 from psmr.study.events.load import LoadRamp, LoadTrip
+from psmr.study.events.open_phases import OpenPhases
 from psmr.study.events.series import TimeSeries
 from psmr.study.events.shunt import ShuntSwitch
 from psmr.study.events.value import ParameterStep, SetPoint
@@ -21,6 +22,7 @@ __all__ = [
     "LineTrip",
     "LoadRamp",
     "LoadTrip",
+    "OpenPhases",
     "ParameterStep",
     "SetPoint",
     "ShuntSwitch",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
 from psmr.base.slips import explains_slips
+from psmr.devices.network import Line
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.network import Branch, find_branch
 from psmr.study.events.event import check_after, check_time
@@ -74,6 +75,24 @@ class LineTrip:
 def line_words(line: str) -> str:
     """Return how a message calls a line given as ``"5-7"`` or ``"line5-7"``."""
     return f"line {str(line).removeprefix('line')}"
+
+
+def find_line(system: System, line: str, what: str) -> str:
+    """Return the name of a line in service.
+
+    Raises
+    ------
+    EventError
+        When it is not there, out of service already, or no line with a length.
+    """
+    branch = in_service(system, find_branch(system, line, what), what)
+    component = next(d.component for d in system.devices if d.name == branch.name)
+    if not issubclass(component, Line):
+        raise EventError(
+            f"{what}: {branch.name} is a {branch.kind}, not a line with a length; take one of its buses, "
+            f"{' or '.join(branch.ends)}"
+        )
+    return branch.name
 
 
 def in_service(system: System, branch: Branch, what: str) -> Branch:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from psmr.base.errors import EventError, shown
+from psmr.base.errors import EventError, nearest, shown
 from psmr.integrate.run.trajectory import Change
 
 if TYPE_CHECKING:
@@ -68,3 +69,20 @@ def check_after(event: object, field: str, value: float, start: float, what: str
     check_finite(event, field, value)
     if value <= start:
         raise EventError(f"{event}: {field} = {value:g} s; must be after {what} {start:g} s")
+
+
+def check_fraction(event: object, field: str, value: object, remedy: str) -> None:
+    """Raise EventError for a value that is no part of a length, both ends left out."""
+    check_finite(event, field, value)
+    if not 0.0 < value < 1.0:  # type: ignore[operator]  # a finite number
+        raise EventError(
+            f"{event}: {field} = {value:g}; must be between 0 and 1, a part of the line's length; {remedy}"
+        )
+
+
+def check_choice(event: object, field: str, value: object, choices: Sequence[str], remedy: str = "") -> None:
+    """Raise EventError for a value that is none of a few texts."""
+    if not isinstance(value, str) or value not in choices:
+        hint = nearest(value, choices) if isinstance(value, str) else ""
+        known = ", ".join(choices)
+        raise EventError(f"{event}: {field} = {shown(value)}: must be one of {known}{hint}{remedy}")

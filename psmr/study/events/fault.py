@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, Mistakes
 from psmr.base.slips import explains_slips
-from psmr.devices.network import FAULTS, Line
+from psmr.devices.network import FAULTS
 from psmr.integrate.run.trajectory import Change
 from psmr.network.sequence.equivalents import following, with_parameters
 from psmr.network.topology.network import Branch, find_branch, find_bus, reversed_ends
-from psmr.study.events.branch import in_service, line_words
-from psmr.study.events.event import bus_words, check_after, check_finite, check_given, check_time
+from psmr.study.events.branch import find_line, in_service, line_words
+from psmr.study.events.event import (
+    bus_words,
+    check_after,
+    check_choice,
+    check_finite,
+    check_fraction,
+    check_given,
+    check_time,
+)
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -55,6 +63,10 @@ class Fault:
         Whether the fault is still there then.
     clear_again
         Time in s at which such a line is taken out for good.
+    phases
+        The phases that are joined, g the ground: ``"abc"``, ``"ag"`` and so on for one phase to ground,
+        ``"bc"`` for two phases, ``"bcg"`` for two phases to ground. The impedance is to ground, or between
+        the two phases. See `psmr.network.sequence`.
 
     Raises
     ------
@@ -78,9 +90,11 @@ class Fault:
     reclose: float | None = None
     permanent: bool = False
     clear_again: float | None = None
+    phases: Annotated[str, FAULTS[1:]] = "abc"
 
     def __post_init__(self) -> None:
         settle_fields(self, EventError)
+        check_choice("fault", "phases", self.phases, FAULTS[1:])
         self._check_place()
         check_given(self, "start", self.start)
         check_time(self, "start", self.start)
@@ -110,12 +124,7 @@ class Fault:
             return
         if self.at is None:
             raise EventError(f"{self}: at is missing; give the part of the line's length, between 0 and 1")
-        check_finite(self, "at", self.at)
-        if not 0.0 < self.at < 1.0:
-            raise EventError(
-                f"{self}: at = {self.at:g}; must be between 0 and 1, a part of the line's length; a fault at "
-                "an end is one at the bus"
-            )
+        check_fraction(self, "at", self.at, "a fault at an end is one at the bus")
 
     def _check_clearing(self) -> None:
         ends = {"clear_from": self.clear_from, "clear_to": self.clear_to}
@@ -178,14 +187,14 @@ class Fault:
         if self.line is None:
             place = mistakes.attempt(find_bus, system, self.bus or "", str(self))
         else:
-            place = mistakes.attempt(self._faulted, system, self.line)
+            place = mistakes.attempt(find_line, system, self.line, str(self))
         trip = None if self.trip is None else mistakes.attempt(self._tripped, system, self.trip)
         mistakes.finish()
         assert place is not None
         changes: list[Change] = []
         for t, label, values in self._stages(system, place, None if trip is None else trip.name):
             system = with_parameters(system, values)
-            values = (*values, *following(system, place))
+            values = (*values, *following(system, devices=[place]))
             system = with_parameters(system, values)
             changes.append(Change(t, parameters=values, label=label))
         return tuple(changes)
@@ -193,17 +202,18 @@ class Fault:
     def _stages(self, system: System, place: str, trip: str | None) -> Iterator[tuple[float, str, Values]]:
         """Yield time, words and values of parameters of all that happens, in order of time."""
         on: Values = (
-            (place, "fault", float(FAULTS.index("abc"))),
+            (place, "fault", float(FAULTS.index(self.phases))),
             (place, "r_fault", self.r),
             (place, "x_fault", self.x),
         )
         off: Values = ((place, "fault", 0.0), (place, "r_fault", 0.0), (place, "x_fault", 0.0))
-        where = f"fault at {place}"
+        what = "fault" if self.phases == "abc" else f"{self.phases} fault"
+        where = f"{what} at {place}"
         if self.line is not None:
             assert self.at is not None
             at = 1.0 - self.at if reversed_ends(system, self.line, place) else self.at
             on, off = (*on, (place, "at", at)), (*off, (place, "at", 0.0))
-            where = f"fault on {place} at {100 * self.at:g} %"
+            where = f"{what} on {place} at {100 * self.at:g} %"
         yield self.start, where, on
         if self.clear_from is not None and self.clear_to is not None:
             trip = place
@@ -230,16 +240,6 @@ class Fault:
         ends = find_branch(system, line, str(self)).ends
         label = f"{line} opened at {ends[0 if i else 1]}"
         return min(t_from, t_to), label, ((line, "status", 0.0), (line, "open_i" if i else "open_j", 1.0))
-
-    def _faulted(self, system: System, line: str) -> str:
-        branch = in_service(system, find_branch(system, line, str(self)), str(self))
-        component = next(d.component for d in system.devices if d.name == branch.name)
-        if not issubclass(component, Line):
-            raise EventError(
-                f"{self}: {branch.name} is a {branch.kind}, not a line with a length; place the fault at one "
-                f"of its buses, {' or '.join(branch.ends)}"
-            )
-        return branch.name
 
     def _tripped(self, system: System, trip: str) -> Branch:
         return in_service(system, find_branch(system, trip, str(self)), str(self))

@@ -253,7 +253,7 @@ def _head(document: Document, format: str, version: int, beside: tuple[str, ...]
     if "path" in head and not os.path.exists(head["path"]):
         # The name of a case that ships with psmr, where no such file is beside the study.
         head["path"] = shipped_cases().get(document.content["case"], head["path"])
-    for key, name in (("case", "path"), ("dynamics", "dynamics")):
+    for key, name in (("case", "path"), ("dynamics", "dynamics"), ("sequence", "sequence")):
         if name in head and not os.path.isfile(head[name]):
             if os.path.isdir(head[name]):
                 words = f"{key} = {shown(document.content[key])}: is a folder; name the file in it"

@@ -12,6 +12,7 @@ from psmr.network.signals.signals import Signals, quantity
 from psmr.study.events.spans import Span
 from psmr.study.record.frequency import frequencies
 from psmr.study.record.recorded import Recorded
+from psmr.study.record.sequence_values import sequence_values
 from psmr.study.record.terminal_values import terminal_values
 
 Reals = NDArray[np.float64]
@@ -91,7 +92,11 @@ def values_of_devices(
 
     `systems` as in `psmr.study.record.frequency.frequencies`.
     """
-    wanted = {name.rpartition(".")[0] for name in names}
+    unbalanced = set(signals.unbalanced)
+    by_sequence = sequence_values(
+        system, spans, [name for name in names if name in unbalanced], signals.terminals, t, x, y
+    )
+    wanted = {name.rpartition(".")[0] for name in names if name not in unbalanced}
     chosen = [terminal for terminal in signals.terminals if terminal.device in wanted]
     found = terminal_values(system, spans, chosen, t, x, y)
     turning = [name.rpartition(".")[0] for name in names if quantity(name) == "frequency"]
@@ -102,6 +107,9 @@ def values_of_devices(
         device, _, kind = name.rpartition(".")
         if kind == "frequency":
             values.append(bus_values[device])
+            continue
+        if name in by_sequence:
+            values.append(by_sequence[name])
             continue
         what, mark, end = kind.partition("_")
         power, current = found[device, mark + end]

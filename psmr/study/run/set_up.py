@@ -15,6 +15,8 @@ from psmr.base.files import OutputTransaction
 from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Change, Follower
+from psmr.network.sequence.assumptions import warn_of_assumptions
+from psmr.network.sequence.equivalents import following
 from psmr.network.topology.plants import plants
 from psmr.study.certificate.certificate import Scheme
 from psmr.study.criteria import USUAL, Criteria
@@ -137,7 +139,11 @@ def set_up(
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
-    actions = Actions(system, lambda name: _lost_with(system, name)) or None
+    respond = None
+    if any(map(_unbalances, changes)):
+        warn_of_assumptions(system)
+        respond = following
+    actions = Actions(system, lambda name: _lost_with(system, name), respond) or None
     wanted = Record.of(record, every)
     criteria = USUAL if criteria is None else criteria
     detectors = Detectors.of(system, criteria, end)
@@ -168,6 +174,11 @@ def set_up(
 def _lost_with(system: System, name: str) -> tuple[str, ...]:
     """Return the devices of the plant that a device is part of; the device alone where it is of none."""
     return next((plant.devices for plant in plants(system).values() if name in plant.devices), (name,))
+
+
+def _unbalances(change: Change) -> bool:
+    """Return whether a change makes the system unbalanced."""
+    return any(name in ("fault", "open_phases") and value > 1 for _, name, value in change.parameters)
 
 
 def _refuse_stop_at_start(stop: Stop | None) -> None:

@@ -56,7 +56,7 @@ def simulate(
     t_end
         Length of the run in s; it must be given.
     events
-        `Fault`, `LoadTrip`, `LoadRamp`, `LineTrip`, `GeneratorTrip`, `ShuntSwitch`, `SetPoint`,
+        `Fault`, `LoadTrip`, `LoadRamp`, `LineTrip`, `OpenPhases`, `GeneratorTrip`, `ShuntSwitch`, `SetPoint`,
         `ParameterStep`, `TimeSeries`; checked together before the run.
     start
         (x, y), (n,) states and (m,) algebraic variables, instead of the equilibrium; y is made consistent

@@ -1,0 +1,175 @@
+"""PSS/E SEQ files: negative- and zero-sequence data of the elements of a RAW file.
+
+Eight sections, each ended by a record that begins with 0: positive-, negative- and zero-sequence impedances
+of generators, negative- and zero-sequence shunts, zero-sequence data of lines, their mutual impedances, and
+zero-sequence data of transformers. Sources: the readers of GridPACK (PSSE_seq_parser.hpp) and of the IEEE
+ODM adapters (PSSEXfrZeroSeqDataMapper.java), which quote the records of versions up to 32.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from psmr.base.errors import Mistakes, PsmrWarning
+from psmr.files.psse.places import suffix
+from psmr.files.psse.record import PsseRecord, name_part, split
+from psmr.files.text import WINDOWS, read_text
+from psmr.network.case.case import Case
+from psmr.network.case.tables import SequenceRow
+
+_IMPEDANCE = ("I", "ID", "R", "X")
+_SHUNT = ("I", "G", "B")
+SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("positive-sequence generator", _IMPEDANCE),
+    ("negative-sequence generator", _IMPEDANCE),
+    ("zero-sequence generator", _IMPEDANCE),
+    ("negative-sequence shunt", _SHUNT),
+    ("zero-sequence shunt", _SHUNT),
+    ("zero-sequence line", ("I", "J", "CKT", "RLINZ", "XLINZ", "BCHZ", "GI", "BI", "GJ", "BJ")),
+    ("zero-sequence mutual", ()),
+    ("zero-sequence transformer", ("I", "J", "K", "CKT", "CC", "RG", "XG", "R1", "X1")),
+)
+"""The sections and the fields of their records, up to version 32."""
+
+NEWEST = 32
+
+CONNECTIONS: Mapping[int, str] = {1: "YNyn", 2: "YNd", 3: "Dyn", 4: "Dd"}
+"""Windings by the code CC of a transformer with two of them."""
+
+REVERSED: Mapping[str, str] = {"YNd": "Dyn", "Dyn": "YNd"}
+
+
+@dataclass
+class _Found:
+    """What a file says, by element."""
+
+    case: Case
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    where: dict[str, str] = field(default_factory=dict)
+
+    def add(self, record: PsseRecord, names: tuple[str, ...], **values: Any) -> None:
+        """Take values of the first element of these names that the case has; warn where it has none."""
+        known = _names(self.case)
+        name = next((name for name in names if name in known), None)
+        if name is None:
+            what = f"{names[0]} is not in the case, or out of service: its sequence data are left out"
+            warnings.warn(f"{record.where}: {what}", PsmrWarning, stacklevel=2)
+            return
+        self.values.setdefault(name, {}).update(values)
+        self.where.setdefault(name, record.where)
+
+
+def _names(case: Case) -> set[str]:
+    return {row.name for row in case.branches} | {row.name for row in case.generators}
+
+
+def with_seq(case: Case, path: str | Path) -> Case:
+    """Return a case with the sequence data in a SEQ file.
+
+    Raises
+    ------
+    CaseError
+        For a file that cannot be read, a newer version, and data that cannot be; names file and line.
+
+    Warns
+    -----
+    PsmrWarning
+        Of data of what the case does not have, and of sections that psmr has no use for.
+    """
+    mistakes = Mistakes()
+    found = _Found(case)
+    for section, record in _records(path):
+        mistakes.attempt(_take, found, section, record)
+    rows = []
+    for name, values in found.values.items():
+        row = mistakes.attempt(_row, name, found.where[name], values)
+        rows += [] if row is None else [row]
+    mistakes.finish()
+    given = {row.element for row in rows}
+    return replace(case, sequence=(*rows, *(row for row in case.sequence if row.element not in given)))
+
+
+def _row(name: str, where: str, values: Mapping[str, Any]) -> SequenceRow:
+    return SequenceRow(name, **values, where=where)
+
+
+def _records(path: str | Path) -> Iterator[tuple[str, PsseRecord]]:
+    lines = read_text(path, WINDOWS)
+    place = str(path)
+    if lines:
+        head = PsseRecord(place, 1, "head", ("IC", "REV"), split(lines[0], f"{place}:1"))
+        if head.whole("REV", NEWEST) > NEWEST:
+            raise head.error("REV", f"psmr reads SEQ files up to version {NEWEST}; save it as one of those")
+    current = 0
+    for number, line in enumerate(lines[1:], 2):
+        fields = split(line, f"{place}:{number}")
+        if not fields:
+            continue
+        if fields[0] == "Q":
+            return
+        if fields[0] == "0":
+            current += 1
+            continue
+        if current >= len(SECTIONS):
+            return
+        section, names = SECTIONS[current]
+        yield section, PsseRecord(place, number, section, names, fields)
+
+
+def _take(found: _Found, section: str, record: PsseRecord) -> None:
+    if section in ("negative-sequence generator", "zero-sequence generator"):
+        _generator(found, section, record)
+    elif section == "zero-sequence line":
+        _line(found, record)
+    elif section == "zero-sequence transformer":
+        _transformer(found, record)
+    elif section != "positive-sequence generator":
+        warnings.warn(
+            f"{record.where}: psmr has no use for this section; left out", PsmrWarning, stacklevel=2
+        )
+
+
+def _generator(found: _Found, section: str, record: PsseRecord) -> None:
+    ident = name_part(record.text("ID", "1"))
+    key = "2" if section.startswith("negative") else "0"
+    values = {f"r{key}": record.real("R", 0.0), f"x{key}": record.real("X")}
+    found.add(record, (f"G{record.bus('I')}{suffix(ident)}",), **values)
+
+
+def _ends(record: PsseRecord, kind: str) -> tuple[str, str]:
+    """Return the names of a branch, as it stands and from its other end."""
+    i, j, ident = abs(record.whole("I")), abs(record.whole("J")), name_part(record.text("CKT", "1"))
+    return f"{kind}{i}-{j}{suffix(ident)}", f"{kind}{j}-{i}{suffix(ident)}"
+
+
+def _line(found: _Found, record: PsseRecord) -> None:
+    for name in ("GI", "BI", "GJ", "BJ"):
+        record.require(record.real(name, 0.0) == 0, name, "line shunts of the zero sequence are not read")
+    values = {"r0": record.real("RLINZ", 0.0), "x0": record.real("XLINZ"), "b0": record.real("BCHZ", 0.0)}
+    found.add(record, _ends(record, "line"), **values)
+
+
+def _transformer(found: _Found, record: PsseRecord) -> None:
+    if record.whole("K", 0):
+        raise record.error(
+            "K", "zero-sequence data of three windings are not read; give a [[sequence]] of each"
+        )
+    code = record.whole("CC")
+    right = "must be 1 to 4; give other connections as a [[sequence]] of the case"
+    record.require(code in CONNECTIONS, "CC", right)
+    names, connection = _ends(record, "transformer"), CONNECTIONS[code]
+    name = next((name for name in names if name in _names(found.case)), names[0])
+    backwards = name != names[0]
+    connection = REVERSED.get(connection, connection) if backwards else connection
+    values: dict[str, Any] = {"connection": connection}
+    if code != 4 and (record.has("R1") or record.has("X1")):
+        values |= {"r0": record.real("R1", 0.0), "x0": record.real("X1")}
+    neutral = {"r_ground": record.real("RG", 0.0), "x_ground": record.real("XG", 0.0)}
+    end = "_to" if (code == 3) != backwards else ""
+    if code != 4:
+        values |= {f"{key}{end}": value for key, value in neutral.items()}
+    found.add(record, (name,), **values)

@@ -1,0 +1,33 @@
+"""What is assumed of a system whose sequence data are not complete."""
+
+from __future__ import annotations
+
+import warnings
+
+from psmr.base.errors import PsmrWarning
+from psmr.dae.system.system import System
+from psmr.network.sequence.impedances import NEGATIVE, ZERO, Impedances
+
+FEW = 8
+"""Devices that a message names one by one."""
+
+
+def warn_of_assumptions(system: System) -> None:
+    """Warn of each usual ratio that is taken in place of sequence data, with the devices."""
+    impedances = Impedances(system)
+    for sequence in (NEGATIVE, ZERO):
+        for _ in impedances.elements(sequence, ()):
+            pass
+    if impedances.assumed:
+        parts = [f"{words} ({_listed(names)})" for words, names in impedances.assumed.items()]
+        warnings.warn(
+            "unbalanced faults need sequence data that the case does not have; assumed are "
+            f"{'; '.join(parts)}; give them as [[sequence]] or in a SEQ file",
+            PsmrWarning,
+            stacklevel=2,
+        )
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return ", ".join(names[:FEW]) + more
