@@ -20,6 +20,8 @@ from .integrate.schemes.single_rate import SingleRate as SingleRate
 from .integrate.schemes.variable_step import VariableStep as VariableStep
 from .network.case.case import Case as Case
 from .network.dynamic.region import Region as Region
+from .network.impedance.scan import ImpedanceScan as ImpedanceScan
+from .network.impedance.scan import impedance_scan as impedance_scan
 from .network.start.initialise import build as build
 from .network.synthetic.dynamics import add_dynamics as add_dynamics
 from .papers.gil_sanfelice_nikravesh.slow_manifold import SlowManifold as SlowManifold

@@ -41,6 +41,7 @@ values = [20.0, 25.0]
 # What is no argument of a user's: results, which psmr makes, errors, and declarations without arguments.
 LEFT_OUT = {
     "Component",
+    "ImpedanceScan",
     "Island",
     "Outcomes",
     "PsmrError",
@@ -182,6 +183,7 @@ def right_calls(it):
         "read_study": {"path": folder / "study.toml"},
         "read_sweep": {"path": folder / "sweep.toml"},
         "simulate": {"system": system, "scheme": scheme, "t_end": 0.1, "certify": False},
+        "impedance_scan": {"system": system, "bus": 5, "f": [1.0]},
         "simulated_response": {
             "state_space": system.state_space(system.names_u[0], system.names_x[0]),
             "scheme": scheme,

@@ -118,20 +118,21 @@ def checked_frequencies(f: ArrayLike | None) -> Reals:
     return hertz
 
 
-def responses(form: Any, f: Reals) -> Complexes:
-    """Return (K, p, q) gains of a descriptor form E, A, B, C, D, D_rate at (K,) frequencies in Hz.
+def gains(form: Any, s: NDArray[np.complexfloating]) -> Complexes:
+    """Return (K, p, q) gains of a descriptor form E, A, B, C, D, D_rate at (K,) complex frequencies in 1/s.
 
     Raises
     ------
     InputError
-        Where a frequency is a pole.
+        Where one is a pole.
     """
     columns = form.B.toarray().astype(complex)
     direct, with_rate = form.D.toarray(), form.D_rate.toarray()
-    found = np.empty((len(f), form.C.shape[0], form.B.shape[1]), dtype=complex)
-    for k, s in enumerate(2j * np.pi * f):
-        matrix = sparse.csc_matrix(s * form.E - form.A)
-        found[k] = form.C @ solved(matrix, columns, f"f = {f[k]:g} Hz") + direct + s * with_rate
+    found = np.empty((len(s), form.C.shape[0], form.B.shape[1]), dtype=complex)
+    for k, at in enumerate(s):
+        matrix = sparse.csc_matrix(at * form.E - form.A)
+        where = f"f = {at.imag / (2 * np.pi):g} Hz"
+        found[k] = form.C @ solved(matrix, columns, where) + direct + at * with_rate
     return found
 
 

@@ -24,7 +24,7 @@ from psmr.base.errors import InputError, SingularError, nearest
 from psmr.base.files import atomic, require_suffix
 from psmr.base.optional import optional
 from psmr.dae.system.eigenvalues import Eigen, eigen
-from psmr.dae.system.frequency_response import FrequencyResponse, checked_frequencies, responses
+from psmr.dae.system.frequency_response import FrequencyResponse, checked_frequencies, gains
 from psmr.dae.system.linear import LinearDae, read_only
 
 if TYPE_CHECKING:
@@ -152,9 +152,14 @@ class StateSpace:
             For frequencies that are none, and where one is a pole of the system.
         """
         hertz = checked_frequencies(f)
-        values = responses(self.descriptor, hertz)
+        values = gains(self.descriptor, 2j * np.pi * hertz)
         names = (self.inputs, self.outputs, self.input_units, self.output_units)
         return FrequencyResponse(hertz, values, *names, name=self.name)
+
+    @property
+    def eigenvalues(self) -> NDArray[np.complex128]:
+        """(n,) eigenvalues of A in 1/s; those that are zero by structure are exactly 0."""
+        return self._eigen.values
 
     @functools.cached_property
     def _eigen(self) -> Eigen:

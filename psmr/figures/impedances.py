@@ -1,0 +1,95 @@
+"""The figure of an impedance scan: grid and plant, the plant's passivity index, the loci beside -1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psmr.figures.chart import (
+    BLUE,
+    COLOURS,
+    DASHED,
+    FAINT,
+    RED,
+    Area,
+    Axis,
+    Dots,
+    Drawing,
+    Line,
+    Mark,
+    Panel,
+    Words,
+    across,
+)
+from psmr.figures.scales import Log
+from psmr.figures.with_matplotlib import to_matplotlib
+from psmr.network.impedance.scan import ImpedanceScan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# What is shown of the plane of the loop gain: some way around -1.
+REAL, IMAG = (-3.0, 2.0), (-2.5, 2.5)
+
+
+def scan_figure(scan: ImpedanceScan) -> Figure:
+    """Draw the impedance of the grid and of the plant; with a plant also its passivity index and the loci.
+
+    Parameters
+    ----------
+    scan
+        In the axes d and q, or of the two sequences.
+    """
+    title = f"{scan.name}, {scan.bus}"
+    if scan.plant_admittance is None:
+        return to_matplotlib(Drawing((_magnitudes(scan),), 7.0, 4.2, title, legend=True))
+    panels = (_magnitudes(scan), _passivity(scan), _loci(scan))
+    return to_matplotlib(Drawing(panels, 12.5, 4.6, title, across=True, legend=True))
+
+
+def _frequency(scan: ImpedanceScan) -> Axis:
+    return Axis("frequency [Hz]", (float(scan.f[0]), float(scan.f[-1])), Log())
+
+
+def _magnitudes(scan: ImpedanceScan) -> Panel:
+    marks: list[Mark] = []
+    parts: dict[str, Any] = {"grid": scan.grid}
+    if scan.plant_admittance is not None:
+        parts["plant"] = np.linalg.inv(scan.plant_admittance)
+    for k, (name, matrix) in enumerate(parts.items()):
+        for axis, dashes in ((0, ()), (1, DASHED)):
+            entry = scan.axes[axis]
+            size, label = np.abs(matrix[:, axis, axis]), f"{name}, {entry}{entry}"
+            marks.append(Line(scan.f, size, (BLUE, RED)[k], dashes=dashes, label=label))
+    return Panel(marks, _frequency(scan), Axis("impedance [pu]", scale=Log()), "Impedance")
+
+
+def _passivity(scan: ImpedanceScan) -> Panel:
+    assert scan.passivity is not None
+    below = np.minimum(scan.passivity, 0.0)
+    shade = Area([*scan.f, *scan.f[::-1]], [*below, *np.zeros(len(below))], RED, 0.18)
+    marks = [shade, across("y", 0.0), Line(scan.f, scan.passivity, RED)]
+    return Panel(marks, _frequency(scan), Axis("passivity index [pu]"), "Plant: passive above 0")
+
+
+def _loci(scan: ImpedanceScan) -> Panel:
+    turn = np.linspace(0.0, 2 * np.pi, 181)
+    marks: list[Mark] = [Line(np.cos(turn), np.sin(turn), FAINT, 0.7, DASHED)]
+    for k, locus in enumerate(scan.loci.T):
+        colour = COLOURS[2 + k]
+        shown = (np.abs(locus.real) < 20) & (np.abs(locus.imag) < 20)
+        curve = np.where(shown, locus, np.nan)
+        marks += [Line(curve.real, sign * curve.imag, colour, z=2.0 if sign > 0 else 1.5) for sign in (1, -1)]
+    marks += [
+        Dots([-1.0], [0.0], "x", 7.0, edge=RED, width=1.6),
+        Words("-1", (-1.0, 0.0), shift=(0, -14), ha="center"),
+    ]
+    verdict = "stable" if scan.stable else "unstable"
+    return Panel(
+        marks,
+        Axis("real part", REAL),
+        Axis("imaginary part", IMAG),
+        f"Loci of the loop gain: {verdict}",
+        equal=True,
+    )
