@@ -172,6 +172,7 @@ psmr.pencil.operator.step_map: step_map
 psmr.study.certificate.certify: certify_module
 psmr.study.detectors.angles: LostSynchronism
 psmr.study.detectors.detection: Detection Detectors detection_module
+psmr.study.detectors.islands: dead_part
 psmr.study.detectors.finding: Finding beside
 psmr.study.events.schedule: after schedule
 psmr.study.events.series: read_points

@@ -13,7 +13,7 @@ from psmr import (
     ShuntSwitch,
 )
 from psmr.errors import EventError
-from tests.internals import schedule
+from tests.internals import dead_part, schedule
 
 
 def test_fault_closes_an_admittance_and_opens_it_with_the_line(system):
@@ -140,10 +140,9 @@ def test_an_event_that_does_not_fit_the_system_is_named(system, event, message):
 
 def test_two_trips_together_may_cut_a_bus_off(system):
     events = [LineTrip("4-5", 0.5), Fault(7, 1.0, 1.1, trip="5-7")]
-    with pytest.raises(EventError, match=r"bus7 cleared, line5-7 tripped at t = 1.1 s leaves bus5 without a"):
-        schedule(system, events, 2.0)
+    assert dead_part(system, schedule(system, events, 2.0)).t == 1.1
     # With the first line back in service nothing is cut off.
-    schedule(system, [LineTrip("4-5", 0.5, reclose=0.9), events[1]], 2.0)
+    assert dead_part(system, schedule(system, [LineTrip("4-5", 0.5, reclose=0.9), events[1]], 2.0)) is None
 
 
 def test_overlapping_events_on_one_thing_are_refused(system):
@@ -198,14 +197,6 @@ def test_an_event_finds_what_those_before_it_have_left(system):
             r"step of AVR2.v_ref .*: AVR2 is out of service since t = 1 s \(trip of generator G2\); drop one",
         ),
         ([GeneratorTrip("G2", 1.0), GeneratorTrip(2, 1.5)], r"trip of generator 2 .*: G2 is out of service"),
-        (
-            [GeneratorTrip(g, 1.0 + 0.1 * g) for g in (1, 2, 3)],
-            r"G3 tripped at t = 1.3 s leaves bus1, bus2, bus3, bus4, bus5 and 4 more buses without a machine",
-        ),
-        (
-            [LineTrip("1-4", 1.0), GeneratorTrip("G1", 1.2)],
-            r"G1 tripped at t = 1.2 s leaves bus1 without a machine or converter that holds the voltage",
-        ),
     ],
 )
 def test_events_that_contradict_each_other_are_refused(system, events, message):

@@ -157,7 +157,8 @@ def test_an_island_without_a_source_ends_the_run(plain):
             for k in (1, 2, 3)
         ),
     )
-    run = run_of(only, [psmr.Fault(bus=5, start=0.2, clear=0.3)], t_end=0.6)
+    fault = [psmr.Fault(bus=5, start=0.2, clear=0.3)]
+    run = psmr.simulate(psmr.build(only), t_end=0.6, events=fault, monitors=[psmr.Island()])
     assert run.stopped is not None
     assert "leaves" in str(run.stopped)
     assert run.t[-1] == pytest.approx(0.2)

@@ -55,7 +55,6 @@ class Actions:
         following: Callable[[System, Collection[str]], Values] | None = None,
     ) -> None:
         self.system, self.lost_with, self.following = system, lost_with, following
-        self.out: set[str] = set()
         self.follows: Values = ()
         self.acted: list[Change] = []
         self.parameters: Sequence[Reals] = system.parameters
@@ -70,6 +69,7 @@ class Actions:
         self.before: Reals = system.w0[None, :]
         self.small = 0.0
         self.sought = np.inf
+        self.out = frozenset[str]()
 
     def __bool__(self) -> bool:
         return bool(self.watched) or self.following is not None
@@ -167,16 +167,14 @@ class Actions:
         change = Change(t, values, label="; ".join(words), out=gone, protects=protects)
         self.follows = ()
         self.acted.append(change)
-        self.lose(out)
         return change
 
-    def lose(self, out: Sequence[str]) -> None:
-        """Take note of devices that go out of service: they do not act any more, nor what acts on them."""
-        self.out |= set(out)
-        for timers in self.watched if out else ():
-            gone = np.isin(timers.names, out) | np.isin(timers.acts_on, out)
-            timers.out |= gone
-            timers.due[gone] = np.inf
+    def without(self, out: frozenset[str]) -> None:
+        """Take note of the devices out of service: they do not act, nor does what acts on them."""
+        for timers in self.watched if out != self.out else ():
+            timers.out = np.isin(timers.names, list(out)) | np.isin(timers.acts_on, list(out))
+            timers.due[timers.out] = np.inf
+        self.out = out
 
     def _parameters_of(self, name: str, made: Mapping[tuple[str, str], float]) -> SimpleNamespace:
         """Return the parameters of a device by name, with those that are `made` at this instant already."""

@@ -13,6 +13,7 @@ from psmr.dae.declare.algebraic_form import form_for
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
+from psmr.integrate.run.service import AsTripped, OutOfService, Service
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.schemes.scheme import Engine
 from psmr.integrate.solve.algebraic_solve import algebraic_solve
@@ -28,13 +29,16 @@ class Now:
 
     Attributes
     ----------
-    out
-        Devices out of service.
+    service
+        What says which devices are in service.
+    devices
+        Those that are not.
     inputs, parameters
         What follows a course: held inputs by their position in w, parameters by their places.
     """
 
-    out: set[str] = field(default_factory=set)
+    service: Service = field(default_factory=AsTripped)
+    devices: OutOfService = field(default_factory=OutOfService)
     inputs: dict[int, Course] = field(default_factory=dict)
     parameters: dict[Place, Course] = field(default_factory=dict)
 
@@ -162,7 +166,7 @@ def apply_changes(
         When the algebraic equations have no solution after the change.
     """
     what = ", ".join(map(str, changes))
-    before = system.constant_limits(parameters)
+    limits_before = system.constant_limits(parameters)
     now.put(w, parameters)
     for change in changes:
         for device, parameter, value in change.parameters:
@@ -176,20 +180,21 @@ def apply_changes(
         raise EventError(
             f"{what}: the lower limit {lower[i]:g} of {system.names_x[i]} is above the upper one {upper[i]:g}"
         )
-    moved = np.flatnonzero((lower != before[0]) | (upper != before[1]))
+    moved = np.flatnonzero((lower != limits_before[0]) | (upper != limits_before[1]))
     w[moved] = np.clip(w[moved], lower[moved], upper[moved])
     _set_courses(system, changes, w, now)
     now.put(w, parameters)
     following = Following(now.inputs, now.parameters)
-    leaving = {name for change in changes for name in change.out} - now.out
-    if leaving:
-        now.out |= leaving
-        engine.take_out(system, parameters, w, now.out)
-        event.take_out(system, parameters, w, now.out)
+    before = now.devices
+    now.devices = now.service.after(parameters, before.gone.union(*(change.out for change in changes)))
+    if now.devices != before:
+        now.service.put(w, before, now.devices)
+        engine.take_out(system, parameters, w, now.devices.out)
+        event.take_out(system, parameters, w, now.devices.out)
     for block in (*engine.blocks.values(), event):
         block.load(parameters, lower, upper, following, w)
     engine.forget(autonomous(system, parameters) and not now.moves)
-    solve_within_limits(system, event, w, what, (lower, upper), now.out)
+    solve_within_limits(system, event, w, what, (lower, upper), now.devices.out)
 
 
 def solve_within_limits(

@@ -19,6 +19,7 @@ from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.changes import Now, apply_changes, autonomous, instants_of
 from psmr.integrate.run.counters import Counters
 from psmr.integrate.run.recorder import Recorder
+from psmr.integrate.run.service import Service
 from psmr.integrate.run.span import integrate_span
 from psmr.integrate.run.trajectory import Change, Follower, Trajectory
 from psmr.integrate.schemes.scheme import Engine, Scheme
@@ -42,6 +43,7 @@ def integrate(
     keep: bool = True,
     acting: Actions | None = None,
     stops: Reals | None = None,
+    service: Service | None = None,
 ) -> Trajectory:
     """Integrate a system from its starting time to t_end.
 
@@ -74,6 +76,8 @@ def integrate(
         The devices that act by themselves; None where none does.
     stops
         Times in s, in ascending order, at which a step ends, of a scheme that chooses its steps.
+    service
+        What says which devices are in service; None: all but those that changes take out.
 
     Raises
     ------
@@ -105,7 +109,7 @@ def integrate(
     engine.forget(autonomous(system, parameters))
     blocks = [*engine.blocks.values(), event]
     began, compiling = time.perf_counter(), seconds_compiling()
-    now = Now()
+    now = Now() if service is None else Now(service)
     expected = 0
     if not scheme.chooses_steps:
         per_step = _points(scheme, every)
@@ -140,6 +144,13 @@ def integrate(
             rows = missed(float(w[-1]), rows, scheme.step / scheme.ratio)
         integrate_span(engine, event, end, w, rows, recorder, progress)
 
+    def switch(t: float, changes: list[Change]) -> None:
+        """Apply the changes of one instant, at t in s, and begin a span."""
+        apply_changes(system, changes, parameters, engine, event, w, now)
+        if acting is not None:
+            acting.without(now.devices.out)
+        recorder.begin(t, w)
+
     def act() -> None:
         """Let devices act that are due here, and those that act on what they changed."""
         while acting is not None and acting.due <= w[-1] + same and not recorder.stopped():
@@ -150,8 +161,7 @@ def integrate(
             recorder.change(change)
             if recorder.stopped():
                 return
-            apply_changes(system, [change], parameters, engine, event, w, now)
-            recorder.begin(at, w)
+            switch(at, [change])
 
     def back() -> None:
         """Go back to the last point before an action."""
@@ -164,10 +174,7 @@ def integrate(
         for begin, end in zip(ends, [*ends[1:], None], strict=True):
             w[-1] = begin
             if begin in instants:
-                if acting is not None:
-                    acting.lose([name for change in instants[begin] for name in change.out])
-                apply_changes(system, instants[begin], parameters, engine, event, w, now)
-                recorder.begin(recorder.instant(begin, same), w)
+                switch(recorder.instant(begin, same), instants[begin])
             if end is None or recorder.stopped():
                 break
             act()

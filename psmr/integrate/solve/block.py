@@ -91,6 +91,8 @@ class Block:
         What compiled code opens; replaced as a whole when an array changes its size.
     first
         Buffer at the first solution of the block's equations without limits; None before it.
+    whole
+        Positions of its rows and variables while every device is in service.
     address
         Where compiled code opens it; changes with `records`.
     """
@@ -101,10 +103,12 @@ class Block:
     rows: tuple[str, ...]
     records: Records
     first: Reals | None = None
+    whole: tuple[NDArray[Any], NDArray[Any]] = field(init=False, repr=False)
     address: int = field(init=False)
     _row: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.whole = self.kernels.row_indices, self.kernels.variables
         self._keep(self.records)
 
     def _keep(self, records: Records) -> None:
@@ -160,12 +164,12 @@ class Block:
         out: Collection[str],
         places: tuple[NDArray[Any], NDArray[Any]] | None = None,
     ) -> None:
-        """Make the block anew without the devices in `out`, with other rows and variables where given.
+        """Make the block anew without the devices in `out` alone, with other rows and variables where given.
 
         Their algebraic variables leave the block and keep their values, as their states do. What was counted
         stays; pivots are chosen at the next solve.
         """
-        rows, variables = places or (self.kernels.row_indices, self.kernels.variables)
+        rows, variables = places or self.whole
         new = make_block(system, self.role, parameters, w, rows, variables, out)
         new.records.newton.counts[:] = self.records.newton.counts
         self.kernels, self.columns, self.rows = new.kernels, new.columns, new.rows

@@ -127,9 +127,9 @@ def _with_status(system: System) -> tuple[tuple[int, int], ...]:
     )
 
 
-def branches_in_service(system: System, out: Iterable[str] = ()) -> list[Branch]:
-    """Return the branches without those in `out` and those out of service."""
-    left_out = out_of_service(system) | set(out)
+def branches_in_service(system: System, out: Iterable[str] | None = None) -> list[Branch]:
+    """Return the branches without those in `out`; None: without those out of service in the system itself."""
+    left_out = out_of_service(system) if out is None else set(out)
     return [branch for branch in branches(system) if branch.name not in left_out]
 
 

@@ -95,8 +95,8 @@ class Detection:
         What looks at every point that counts.
     monitors
         What ends the run.
-    acts
-        Whether devices act by themselves: the run then ends where one leaves buses without a source.
+    islanding
+        Whether the run ends where a device that acts by itself leaves buses without a source.
 
     Attributes
     ----------
@@ -112,9 +112,9 @@ class Detection:
         changes: Sequence[Change],
         detectors: Iterable[Detector] = (),
         monitors: Iterable[Monitor] = (),
-        acts: bool = False,
+        islanding: bool = False,
     ) -> None:
-        self.system, self.acts = system, acts
+        self.system, self.islanding = system, islanding
         self.spans = Spans(system, changes)
         self.span: Span
         self.stop: Stop | None = None
@@ -125,7 +125,7 @@ class Detection:
     @property
     def ends(self) -> bool:
         """See `Follower`."""
-        return bool(self._monitors) or self.acts
+        return bool(self._monitors) or self.islanding
 
     def begin(self, t: float) -> None:
         """See `Follower`."""
@@ -137,7 +137,7 @@ class Detection:
     def change(self, change: Change) -> bool:
         """See `Follower`."""
         self.spans.add(change)
-        if self.acts and self.stop is None:
+        if self.islanding and self.stop is None:
             self.stop = dead_part(self.system, [known for known in self.spans.changes if known.t <= change.t])
         return self.stop is not None
 

@@ -34,6 +34,8 @@ class Connections:
         The buses of each connected part.
     faulted
         (buses,) whether a fault is on at each bus.
+    dead
+        (buses,) whether each bus is in a part that nothing supplies.
     members
         Places of the sources in service of each island that has any.
     turning
@@ -43,8 +45,14 @@ class Connections:
     out: frozenset[str]
     islands: list[frozenset[str]]
     faulted: NDArray[np.bool_]
+    dead: NDArray[np.bool_]
     members: list[list[int]]
     turning: tuple[TurningIsland, ...]
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """(buses,) whether the voltage of each bus says anything: neither faulted nor dead."""
+        return ~(self.faulted | self.dead)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +137,8 @@ def connections_in(system: System, span: Span) -> Connections:
             own = [k for k in places if sources[k].machine] or places
             where = f"in the island of {sources[own[0]].bus}" if len(members) > 1 else ""
             turning.append(TurningIsland(own, where))
-    return Connections(out, parts, faulted, members, tuple(turning))
+    dead = np.array([bus in span.devices.dead for bus in buses(system)], dtype=bool)
+    return Connections(out, parts, faulted, dead, members, tuple(turning))
 
 
 @of_devices

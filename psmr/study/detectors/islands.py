@@ -7,15 +7,29 @@ infinite bus. That follows from what is in service and not from points of a run:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
-from psmr.network.topology.islands import first_dead_island
 from psmr.study.detectors.finding import Stop
+from psmr.study.events.spans import Spans
+
+
+def shown(buses: Iterable[str]) -> str:
+    """Return the names of buses as a message has them."""
+    names = sorted(buses)
+    more = f" and {len(names) - 5} more buses" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
 
 
 def dead_part(system: System, changes: Sequence[Change]) -> Stop | None:
     """Return where the changes, in order of time, first leave a part without a source; None for nowhere."""
-    dead = first_dead_island(system, changes)
-    return None if dead is None else Stop(dead.t, "island", f"{dead.label} leaves {dead} without a source")
+    spans, dead = Spans(system, changes), frozenset[str]()
+    spans.begin(0.0)
+    for t in sorted({change.t for change in changes}):
+        now = spans.begin(t).devices.dead
+        if now - dead:
+            labels = "; ".join(change.label for change in changes if change.t == t and change.label)
+            return Stop(t, "island", f"{labels} leaves {shown(now - dead)} without a source")
+        dead = now
+    return None

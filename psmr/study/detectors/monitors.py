@@ -147,7 +147,7 @@ class Island:
     """End the run where an event leaves part of the network without a source.
 
     A source is a machine, or a converter that does not follow the voltage of others. Without this monitor
-    such an event is refused before the run. The run ends at the instant of the event, before it.
+    that part is dead and the rest runs on. The run ends at the instant of the event, before it.
     """
 
     def detector(self, system: System) -> None:

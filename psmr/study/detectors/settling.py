@@ -105,8 +105,8 @@ class EndOfRun:
         self._moves, self._quarter = driven(self._system, span), 0.25 * (self._t_end - span.t)
         self._edges = self._t_end - np.array([2.0, 1.0]) * self._quarter
         self._frequencies = Ranges(len(self._islands) + sum(len(i.places) for i in self._islands))
-        self._voltages = Ranges(len(connections.faulted))
-        self._counted, self._ended = ~connections.faulted, False
+        self._counted, self._ended = connections.counted, False
+        self._voltages = Ranges(len(self._counted))
         self._before: tuple[float, list[Reals]] | None = None
 
     def take(self, points: Points) -> None:

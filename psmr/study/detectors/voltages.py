@@ -1,7 +1,7 @@
 """The voltages of the buses, in pu.
 
-A bus counts while no fault is on at it. Between points the magnitude is a straight line, but for a jump to or
-from where it does not count.
+A bus counts while no fault is on at it and its part of the network is not dead. Between points the magnitude
+is a straight line, but for a jump to or from where it does not count.
 
 **Lowest and highest voltage** of the run, and at its end.
 
@@ -74,7 +74,7 @@ class Voltages:
     lowest, highest
         Of all points.
     end
-        The lowest of the last point; None where a fault is on at each bus. Says where one is on.
+        The lowest of the last point; None where no bus counts. Says where a fault is on.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Voltages:
 
     def begin(self, span: Span, connections: Connections) -> None:
         """See `Detector`."""
-        self._counted = ~connections.faulted
+        self._counted, self._connections = connections.counted, connections
 
     def take(self, points: Points) -> None:
         """See `Detector`."""
@@ -121,7 +121,9 @@ class Voltages:
         self.end = None
         if self._counted.any():
             low = self._extreme(t, v, (len(t) - 1, int(np.nanargmin(self._ended))))
-            faulted = ", ".join(self._places[k] for k in np.flatnonzero(~self._counted))
+            faulted = ", ".join(
+                self._places[k] for k in np.flatnonzero(self._connections.faulted & ~self._connections.dead)
+            )
             self.end = replace(low, where=f"{low.where} (a fault is on at {faulted})") if faulted else low
 
     def _extreme(self, t: Reals, v: Reals, at: tuple[int, int]) -> Extreme:

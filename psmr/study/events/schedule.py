@@ -10,8 +10,6 @@ from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.network.dynamic.switching import refuse_impossible_switching, with_switched_currents
-from psmr.network.topology.islands import refuse_dead_islands
-from psmr.network.topology.undetermined import refuse_undetermined_voltages
 from psmr.study.events import Event, LoadRamp, TimeSeries
 
 
@@ -23,9 +21,7 @@ class Entry:
     event: Event
 
 
-def schedule(
-    system: System, events: Iterable[Event], t_end: float, dead_islands: bool = False
-) -> tuple[Change, ...]:
+def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Change, ...]:
     """Return the changes of all events in order of time, those of one instant merged into one.
 
     An event finds the system as the events before it have left it: a load trip after a ramp takes its part of
@@ -35,15 +31,12 @@ def schedule(
     ----------
     system, events, t_end
         As in `psmr.study.run.simulate.simulate`.
-    dead_islands
-        Whether the events may leave a part of the network without a source (the run then ends there).
 
     Raises
     ------
     EventError
-        For an event that names something that is not there, lies at or after the end of the run, contradicts
-        another event, leaves part of the network without a source, or leaves a converter without anything
-        that draws current.
+        For an event that names something that is not there, lies at or after the end of the run, or
+        contradicts another event.
     """
     entries: list[Entry] = []
     given = list(map(_event, events))
@@ -57,9 +50,6 @@ def schedule(
     _refuse_absent(entries)
     changes = _merged([with_switched_currents(system, entry.change) for entry in entries])
     refuse_impossible_switching(system, changes)
-    if not dead_islands:
-        refuse_dead_islands(system, changes)
-    refuse_undetermined_voltages(system, changes, after)
     return changes
 
 

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.assemble import assemble
 from psmr.dae.system.system import System
+from psmr.integrate.run.service import OutOfService
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.solve.ramps import Course, Following, Place
-from psmr.network.topology.network import out_of_service
+from psmr.network.topology.dead_parts import DeadParts
+from psmr.network.topology.network import branches, out_of_service
 
 Reals = NDArray[np.float64]
 
@@ -35,8 +37,8 @@ class Span:
         A (count, parameters) matrix for each group of the system.
     inputs, rates
         (k,) held inputs at `t`, and how fast they grow in 1/s.
-    out
-        Devices that an event took out of service: they inject nothing and their variables stand still.
+    devices
+        What is out of service.
     inputs_over, parameters_over
         Courses of held inputs, by their place in `inputs`, and of parameters, by their places.
     """
@@ -46,9 +48,14 @@ class Span:
     parameters: tuple[Reals, ...]
     inputs: Reals
     rates: Reals
-    out: frozenset[str]
+    devices: OutOfService
     inputs_over: Mapping[int, Course] = field(default_factory=dict)
     parameters_over: Mapping[Place, Course] = field(default_factory=dict)
+
+    @property
+    def out(self) -> frozenset[str]:
+        """Devices that were taken out of service: they inject nothing and their variables stand still."""
+        return self.devices.out
 
     def held(self, t: Reals) -> Reals:
         """Return (K, k) held inputs at (K,) times in s."""
@@ -82,7 +89,7 @@ class Span:
             parameters = tuple(matrix.copy() for matrix in parameters)
         for (group, row, column), course in self.parameters_over.items():
             parameters[group][row, column] = course.at(t)
-        return Span(self.rows, t, parameters, inputs, rates, self.out)
+        return Span(self.rows, t, parameters, inputs, rates, self.devices)
 
     def parameters_of(self, group: int, devices: Sequence[int], t: Reals) -> Reals:
         """Return (K, count, parameters) values of devices of a group at (K,) times in s.
@@ -119,7 +126,7 @@ class Spans:
 
     def __init__(self, system: System, changes: Sequence[Change]) -> None:
         self.system, self.changes = system, changes
-        self._parameters, self._out = system.parameters, frozenset[str]()
+        self._parameters, self._devices, self._service = system.parameters, OutOfService(), DeadParts(system)
         self._inputs, self._rates = system.u0, np.zeros(system.k)
         self._inputs_over: dict[int, Course] = {}
         self._parameters_over: dict[Place, Course] = {}
@@ -160,7 +167,9 @@ class Spans:
                 else:
                     device, _, parameter = name.rpartition(".")
                     self._parameters_over[system.parameter_place(device, parameter)] = course
-            self._out |= set(change.out)
+        if until > self._done:
+            gone = self._devices.gone.union(*(change.out for change in self.changes[self._done : until]))
+            self._devices = self._service.after(self._parameters, gone)
         self._since, self._done = t, until
         for k, course in self._inputs_over.items():
             self._inputs[k] = course.at(t)
@@ -170,7 +179,7 @@ class Spans:
             self._parameters,
             self._inputs,
             self._rates,
-            self._out,
+            self._devices,
             self._inputs_over,
             self._parameters_over,
         )
@@ -215,7 +224,9 @@ def driven(system: System, span: Span) -> bool:
 
 
 def system_in(system: System, span: Span, x: Reals, y: Reals, t: float | None = None) -> System:
-    """Return the system as a span has it, without the devices that were taken out.
+    """Return the system as a span has it, without the devices that are out of service.
+
+    What reads a variable of one of them has the value at which that stands still as a held input.
 
     Parameters
     ----------
@@ -225,28 +236,33 @@ def system_in(system: System, span: Span, x: Reals, y: Reals, t: float | None = 
         (n,) states and (m,) algebraic variables of the whole system, from which it starts.
     t
         Time in s of that point; the beginning of the span where left out.
-
-    Raises
-    ------
-    InputError
-        When a device that stays reads a variable of one that was taken out.
     """
     span = span.at(span.t if t is None else t)
+    names = (*system.names_x, *system.names_y, *system.names_u)
+    now = dict(zip(names, map(float, np.concatenate([x, y, span.inputs])), strict=True))
+    out = _left_out(system, span)
+    start = {name: value for name, value in now.items() if _owner(name) not in out}
     devices = []
     for device in system.devices:
-        names = tuple(parameters_of(device.component))
-        if device.name not in span.out and names:
+        if device.name in out:
+            continue
+        stands = {port: of for port, of in device.connections.items() if _owner(of) in out}
+        start |= {f"{device.name}.{port}": now[of] for port, of in stands.items()}
+        connections = {port: of for port, of in device.connections.items() if port not in stands}
+        values = device.parameters
+        if names := tuple(parameters_of(device.component)):
             group, row, _ = system.parameter_place(device.name, names[0])
             values = dict(zip(names, map(float, span.parameters[group][row]), strict=True))
-            devices.append(replace(device, parameters=values))
-        elif device.name not in span.out:
-            devices.append(device)
-    names = (*system.names_x, *system.names_y, *system.names_u)
-    values_now = np.concatenate([x, y, span.inputs])
-    start = {
-        name: float(value)
-        for name, value in zip(names, values_now, strict=True)
-        if name.rpartition(".")[0] not in span.out
-    }
+        devices.append(replace(device, parameters=values, connections=connections))
     left = assemble(devices, start, name=system.name)
     return replace(left, w0=left.buffer(t=span.t))
+
+
+def _left_out(system: System, span: Span) -> frozenset[str]:
+    """Return the devices out of service, and the branches of dead parts, which end at buses that are out."""
+    dead = span.devices.dead
+    return span.out.union(branch.name for branch in branches(system) if dead.intersection(branch.ends))
+
+
+def _owner(name: str) -> str:
+    return name.rpartition(".")[0]

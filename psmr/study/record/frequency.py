@@ -36,14 +36,16 @@ def frequencies(
     `systems` has the systems of spans that were looked at before, and takes those of new ones.
 
     f = f_n + (1/2 pi) d(angle)/dt with the derivative of the voltage from the differentiated algebraic
-    equations, g_y y' = -g_x f - g_t: no filter and no difference of recorded points.
+    equations, g_y y' = -g_x f - g_t: no filter and no difference of recorded points. NaN where the
+    bus is in a part of the network that nothing supplies: without a voltage there is no frequency.
     """
     f_n = nominal_frequency(system)
     assert f_n is not None
-    values = np.empty((len(t), len(names)))
+    values = np.full((len(t), len(names)), np.nan)
     for span in spans:
         rows = range(len(t))[span.rows]
-        if not rows:
+        alive = [bus for bus in names if bus not in span.devices.dead]
+        if not rows or not alive:
             continue
         if systems is None or span not in systems:
             now = system_in(system, span, x[rows[0]], y[rows[0]])
@@ -56,13 +58,22 @@ def frequencies(
             np.array([system.index(name) - shift for name in own], dtype=np.intp)
             for own, shift in ((now.names_x, 0), (now.names_y, system.n))
         )
-        held = np.array([system.index(name) - system.n - system.m for name in now.names_u], dtype=np.intp)
-        re, im = (np.array([now.index(f"{bus}.v_{part}") for bus in names]) for part in ("re", "im"))
+        # What reads a variable that stands still has it as an input that the whole system does not have.
+        own = np.array([name in system.names_u for name in now.names_u], dtype=bool)
+        held = np.array(
+            [system.names_u.index(name) for name in now.names_u if name in system.names_u], dtype=np.intp
+        )
+        live = np.array([bus not in span.devices.dead for bus in names], dtype=bool)
+        re, im = (
+            np.array([now.index(f"{bus}.v_{part}") for bus in alive], dtype=np.intp)
+            for part in ("re", "im")
+        )
         courses = _courses_in(system, span, now)
         moves = span.moves or _reads_time(now)
         for row in rows:
             here = span.at(float(t[row]))
-            u, rates = here.inputs[held], here.rates[held]
+            u, rates = now.u0.copy(), np.zeros(now.k)
+            u[own], rates[own] = here.inputs[held], here.rates[held]
             now = _with(now, courses, float(t[row]), 0.0)
             w = now.buffer(x[row, at_x], y[row, at_y], u, float(t[row]))
             matrix = now.jacobian(w)
@@ -73,7 +84,7 @@ def frequencies(
             slope = np.concatenate([moving, splu(matrix[n:, n:].tocsc()).solve(-turning)])
             v_re, v_im = w[re], w[im]
             turn = (v_re * slope[im] - v_im * slope[re]) / (v_re**2 + v_im**2)
-            values[row] = f_n + turn / (2 * np.pi)
+            values[row, live] = f_n + turn / (2 * np.pi)
     return values
 
 

@@ -16,6 +16,7 @@ from psmr.study.detectors.detection import Detection
 from psmr.study.events.spans import Span
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.algebraic_points import AlgebraicPoints, warn_of
+from psmr.study.record.phase import continuous, phases
 from psmr.study.record.record import Record
 from psmr.study.record.reduced_record import ReducedRecord
 from psmr.study.record.samples import Samples
@@ -193,10 +194,10 @@ class _Columns:
         _, re, im = self._angles
         if not len(re):
             return np.empty((len(points), 0))
-        raw = np.arctan2(points[:, im], points[:, re])
-        before = raw[:1] if self._turned is None else self._turned[None]
-        angles = np.unwrap(np.vstack([before, raw]), axis=0)[1:]
-        self._turned = angles[-1]
+        raw = phases(points[:, re], points[:, im])
+        before = raw[0] if self._turned is None else self._turned
+        angles = continuous(np.vstack([before, raw]))[1:]
+        self._turned = np.where(np.isnan(angles[-1]), before, angles[-1])
         return angles
 
     def values(self, t: Reals, points: Reals, angles: Reals) -> Reals:

@@ -34,6 +34,7 @@ from psmr.integrate.run.integrate import integrate
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.integrate.schemes.variable_step import AUTO, VariableStep
+from psmr.network.topology.dead_parts import DeadParts
 from psmr.study.detectors.detection import Detection
 from psmr.study.outcome.global_error import GlobalError
 from psmr.study.record.recorded import Recorded
@@ -164,6 +165,7 @@ def difference(run: Recorded, reference: Scheme, most: float = math.inf) -> Glob
         followers=[Detection(run.system, changes, [samples]), counted],
         keep=False,
         stops=times if reference.chooses_steps else None,
+        service=DeadParts(run.system),
     )
     if counted.passed:
         raise SimulationError(f"a second run, {reference}, takes more than {most:g} steps")

@@ -2,8 +2,8 @@
 
 What counts are the voltages of buses, their magnitudes in pu, and the speeds of sources: machines, and
 converters that form the voltage, whose droop makes a speed of their measured power. A bus counts while no
-fault is on at it, a source while it is in service. A system without buses has its variables instead, those
-of one name together.
+fault is on at it and its part of the network is not dead, a source while it is in service. A system without
+buses has its variables instead, those of one name together.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Samples:
                 self._values.pop()
         self._began = self._last = span.t
         in_service = np.array([source not in connections.out for source in self._sources], bool)
-        self._counted = np.concatenate([~connections.faulted, in_service])
+        self._counted = np.concatenate([connections.counted, in_service])
 
     def take(self, points: Points) -> None:
         """See `Detector`."""

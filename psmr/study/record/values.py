@@ -11,6 +11,7 @@ from psmr.dae.system.system import System
 from psmr.network.signals.signals import Signals, quantity
 from psmr.study.events.spans import Span
 from psmr.study.record.frequency import frequencies
+from psmr.study.record.phase import continuous, phases
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.sequence_values import sequence_values
 from psmr.study.record.terminal_values import terminal_values
@@ -34,8 +35,9 @@ def values_in_pieces(run: Recorded, names: Sequence[str]) -> Iterator[tuple[slic
         rows = slice(first, min(first + PIECE, len(run.t)))
         values = values_of(run, names, rows)
         if before is not None:
-            values[:, angles] = np.unwrap(np.vstack([before, values[:, angles]]), axis=0)[1:]
-        before = values[-1:, angles]
+            values[:, angles] = continuous(np.vstack([before, values[:, angles]]))[1:]
+        last = values[-1:, angles]
+        before = last if before is None else np.where(np.isnan(last), before, last)
         yield rows, values
 
 
@@ -66,7 +68,7 @@ def values_of(run: Recorded, names: Sequence[str], rows: slice = slice(None), ex
             # A bus with its own dynamics has its voltage among the states.
             table, place = (x, place_x) if f"{device}.v_re" in place_x else (y, place_y)
             v_re, v_im = (table[:, place[f"{device}.v_{part}"]] for part in ("re", "im"))
-            out[:, column] = np.hypot(v_re, v_im) if kind == "v" else np.unwrap(np.arctan2(v_im, v_re))
+            out[:, column] = np.hypot(v_re, v_im) if kind == "v" else continuous(phases(v_re, v_im))
         else:
             later.append(column)
     if later:

@@ -98,12 +98,18 @@ class RunData:
         tables = [(self.x, self.names_x), (self.y, self.names_y)]
         if self.kept is not None:
             tables.append((self.kept.values, self.kept.names))
+        own = {*self.names_x, *self.names_y}
         for table, names in tables:
+            undefined = [
+                k for k, n in enumerate(names) if n not in own and n.endswith((".angle", ".frequency"))
+            ]
             for first in range(0, len(table), PIECE):
                 values = table[first : first + PIECE]
                 if np.isfinite(values.sum()):
                     continue
                 bad = ~np.isfinite(values)
+                # A bus without a voltage has neither an angle nor a frequency.
+                bad[:, undefined] &= ~np.isnan(values[:, undefined])
                 if bad.any():
                     row, column = np.argwhere(bad)[0]
                     raise PsmrError(

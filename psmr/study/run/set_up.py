@@ -133,9 +133,8 @@ def set_up(
     events = tuple(events)
     monitors = checked_monitors(monitors, t_end)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
-    changes = schedule(system, events, t_end, dead_islands=islanding)
+    changes = schedule(system, events, t_end)
     end, cut_off = t_end, None
-    # Without the monitor `schedule` has refused events that leave a part without a source.
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
@@ -149,7 +148,7 @@ def set_up(
     detectors = Detectors.of(system, criteria, end)
     samples = Samples(system)
     while_it_goes = () if wanted is None else (*detectors.all, samples)
-    detection = Detection(system, changes, while_it_goes, monitors, acts=actions is not None)
+    detection = Detection(system, changes, while_it_goes, monitors, islanding and actions is not None)
     recording = None
     if wanted is not None:
         recording = Recording(system, wanted, detection, samples, scheme.follows_error)

@@ -13,6 +13,7 @@ from psmr.base.files import OutputTransaction
 from psmr.dae.system.system import System
 from psmr.integrate.run.integrate import integrate
 from psmr.integrate.schemes.variable_step import VariableStep
+from psmr.network.topology.dead_parts import DeadParts
 from psmr.study.certificate.certificate import Scheme
 from psmr.study.certificate.certify import certify as _certify
 from psmr.study.criteria import Criteria
@@ -133,6 +134,7 @@ def simulate(
                 followers=setup.followers,
                 keep=setup.recording is None,
                 acting=setup.actions,
+                service=DeadParts(system),
             )
     except PsmrError as error:
         explain_failure(setup, error, certificate, partial)

@@ -74,7 +74,7 @@ class ListedEvents:
         together = [*base.study.events, *events] if self.beside else events
         t_end = math.inf if base.study.t_end is None else base.study.t_end
         try:
-            schedule(base.system, together, t_end, dead_islands=True)
+            schedule(base.system, together, t_end)
         except EventError as error:
             where = places.get(id(error.event), places[id(events[0])])
             raise StudyError(f"{where}: {error}") from error

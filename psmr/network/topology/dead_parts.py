@@ -1,0 +1,124 @@
+"""Parts of the network without a source, and the devices that are out of service with them.
+
+A part that is left without anything that holds the voltage is dead: its buses have no voltage and its devices
+are out of service. What holds it is a machine, an infinite bus, or a converter that forms the voltage and has
+something to supply (`psmr.network.topology.undetermined`). When a branch joins a dead part to one that is
+supplied, its loads and shunts return as they are by then. Plants and motors do not: a plant has to be
+synchronised, and the contactors of motors open without voltage and are closed again by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.system.system import System
+from psmr.integrate.run.service import OutOfService
+from psmr.network.topology.islands import islands
+from psmr.network.topology.network import branches, buses, is_motor, out_of_service
+from psmr.network.topology.plants import plants
+from psmr.network.topology.remembered import of_devices
+from psmr.network.topology.undetermined import undetermined
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _AtBus:
+    """The devices that are out of service with a bus.
+
+    Attributes
+    ----------
+    lost
+        Plants and motors, which do not return with it.
+    others
+        Loads, shunts, and relays that measure there.
+    """
+
+    lost: frozenset[str]
+    others: frozenset[str]
+
+
+class DeadParts:
+    """Says which devices of a system are in service; see `psmr.integrate.run.service.Service`.
+
+    Parts that have no source of psmr's at the start are supplied by something else, and never dead.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._sources = [plant for plant in plants(system).values() if plant.holds]
+        self._by_others = frozenset[str]()
+        self._by_others = self._unsupplied(system.parameters, frozenset())
+
+    def after(self, parameters: Sequence[Reals], gone: frozenset[str]) -> OutOfService:
+        """See `Service`."""
+        dead = self._unsupplied(parameters, gone)
+        if not dead:
+            return OutOfService(gone, dead, gone)
+        with_bus = _devices_at(self.system)
+        gone = gone.union(*(with_bus[bus].lost for bus in dead))
+        return OutOfService(gone, dead, gone.union(dead, *(with_bus[bus].others for bus in dead)))
+
+    def put(self, w: Reals, before: OutOfService, now: OutOfService) -> None:
+        """See `Service`: a dead bus has no voltage; one that returns begins with that of its neighbour."""
+        for bus in now.dead - before.dead:
+            for place in self._places(bus):
+                w[place] = 0.0
+        returned = before.dead - now.dead
+        live = set(buses(self.system)) - now.dead - returned
+        neighbours = _neighbours(self.system)
+        reached = sorted(bus for bus in live if neighbours[bus] & returned)
+        while reached:
+            bus = reached.pop()
+            for other in sorted(neighbours[bus] & returned - live):
+                w[list(self._places(other))] = w[list(self._places(bus))]
+                live.add(other)
+                reached.append(other)
+
+    def _places(self, bus: str) -> tuple[int, int]:
+        return self.system.index(f"{bus}.v_re"), self.system.index(f"{bus}.v_im")
+
+    def _unsupplied(self, parameters: Sequence[Reals], gone: frozenset[str]) -> frozenset[str]:
+        """Return the buses of the parts that nothing supplies."""
+        out = gone | out_of_service(self.system, parameters)
+        sources = [plant for plant in self._sources if plant.name not in out]
+        machines = {plant.bus for plant in sources if plant.machine}
+        converters = {plant.bus for plant in sources} - machines
+        found = frozenset[str]()
+        for part in islands(self.system, out):
+            if part & machines or part & self._by_others:
+                continue
+            if not part & converters or undetermined(self.system, parameters, part, gone):
+                found |= part
+        return found
+
+
+@of_devices
+def _devices_at(system: System) -> Mapping[str, _AtBus]:
+    """Return the devices that are out of service with each bus; branches carry no current by themselves."""
+    lost: dict[str, set[str]] = {bus: set() for bus in buses(system)}
+    others: dict[str, set[str]] = {bus: set() for bus in buses(system)}
+    in_plants = {name for plant in plants(system).values() for name in plant.devices}
+    joins = {branch.name for branch in branches(system)}
+    for plant in plants(system).values():
+        lost[plant.bus] |= set(plant.devices)
+    for device in system.devices:
+        if device.name in in_plants or device.name in joins or device.name in lost:
+            continue
+        for target in device.connections.values():
+            if (bus := target.rpartition(".")[0]) in lost:
+                (lost if is_motor(device) else others)[bus].add(device.name)
+    return {bus: _AtBus(frozenset(lost[bus]), frozenset(others[bus])) for bus in lost}
+
+
+@of_devices
+def _neighbours(system: System) -> Mapping[str, set[str]]:
+    found: dict[str, set[str]] = {bus: set() for bus in buses(system)}
+    for branch in branches(system):
+        for bus, other in (branch.ends, branch.ends[::-1]):
+            found[bus].add(other)
+    return found

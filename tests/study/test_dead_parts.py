@@ -1,0 +1,134 @@
+"""Parts of the network that are left without a source: dead from then on, and back when a line closes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import partitioning
+import psmr
+from tests.internals import DeviceRow, RelayRow
+
+TM = psmr.SingleRate("TM", h=0.005, tolerance=1e-12)
+LOST = [psmr.Fault(5, 0.1, 0.2, trip="5-7"), psmr.LineTrip("4-5", 0.2)]
+BACK = [LOST[0], psmr.LineTrip("4-5", 0.2, reclose=0.5)]
+
+
+def without(system, run, row, devices):
+    """The system without some devices, at a row of a run: what remains, built by itself."""
+    names = (*system.names_x, *system.names_y, *system.names_u)
+    values = np.concatenate([run.x[row], run.y[row], system.u0])
+    start = {n: v for n, v in zip(names, values, strict=True) if n.rpartition(".")[0] not in devices}
+    return psmr.assemble([d for d in system.devices if d.name not in devices], start=start)
+
+
+def rest_alone(system, events, dead, t_end=1.0):
+    """Largest difference of states and voltages that remain, and of the energy, from the rest by itself."""
+    run = psmr.simulate(system, TM, t_end, events, certify=False)
+    row = int(np.flatnonzero(np.diff(run.t) == 0.0)[-1]) + 1
+    left = without(system, run, row, dead)
+    alone = psmr.simulate(left, TM, t_end - run.t[row], certify=False)
+    pairs = [(run.values(name)[row:], alone.values(name)) for name in (*left.names_x, *left.names_y)]
+    energies = [
+        sum(
+            part.parameter(plant, "h") * part.parameter(plant, "s_n") * found.values(f"{plant}.omega") ** 2
+            for plant in (d.name for d in part.devices if f"{d.name}.omega" in part.names_x)
+        )
+        for part, found in ((left, alone), (left, run))
+    ]
+    assert len(energies[1][row:]) == len(energies[0])
+    return max(np.abs(a - b).max() for a, b in [*pairs, (energies[1][row:], energies[0])])
+
+
+def test_the_rest_runs_on_as_if_built_without_the_dead_part(system):
+    """Equal but for rounding: 1e-8 was asked for."""
+    assert rest_alone(system, LOST, {"bus5", "load5", "line4-5", "line5-7"}) < 1e-9
+
+
+def test_a_bus_bar_that_is_dead_has_no_voltage_and_takes_nothing(system):
+    run = psmr.simulate(system, psmr.VariableStep(1e-6), 1.0, LOST, certify=False)
+    after = np.arange(len(run.t)) > np.flatnonzero(np.diff(run.t) == 0.0)[-1]
+    for name in ("bus5.v", "bus5.v_re", "load5.p", "load5.q", "line4-5.p_from", "line5-7.i_to"):
+        assert not run.values(name)[after].any()
+    # What has no voltage has no angle and no frequency.
+    for name in ("bus5.angle", "bus5.frequency"):
+        assert (np.isnan(run[name].to_numpy()) == after).all()
+    table = run.frame()
+    assert list(table.columns[table.isna().any()]) == ["bus5.angle"]
+
+
+SCHEMES = {
+    "TM": psmr.SingleRate("TM", h=0.005),
+    "RK4": psmr.SingleRate("RK4", h=0.002),
+    "SDIRK2": psmr.SingleRate("SDIRK2", h=0.005),
+    "held": lambda split: psmr.Multirate(split, h_slow=0.01, ratio=5, corrections=2),
+    "schur": lambda split: psmr.Multirate(split, h_slow=0.01, ratio=5, interface="schur"),
+    "manifold": lambda split: psmr.SlowManifold(split, 0.005),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("events", [LOST, BACK])
+def test_every_scheme_goes_on_without_the_part_and_with_it_again(system, name, events):
+    scheme = SCHEMES[name]
+    if callable(scheme):
+        scheme = scheme(
+            partitioning.by_participation(system.linearise(), delta=20.0, algebraic="participation")
+        )
+    exact = psmr.simulate(system, psmr.VariableStep(1e-7), 1.0, events, certify=False)
+    run = psmr.simulate(system, scheme, 1.0, events, certify=False)
+    least = 2e-4 if name in ("held", "schur") else 5e-5
+    assert np.abs(run.x[-1] - exact.x[-1]).max() < 50 * least
+    assert run.values("bus5.v")[-1] == pytest.approx(exact.values("bus5.v")[-1], abs=least)
+
+
+def test_what_returns_takes_what_its_data_say(system):
+    """A constant admittance: p / v^2 is what it was."""
+    run = psmr.simulate(system, psmr.VariableStep(1e-6), 1.0, BACK, certify=False)
+    p, v = run.values("load5.p"), run.values("bus5.v")
+    assert v[-1] > 0.8
+    assert p[-1] / v[-1] ** 2 == pytest.approx(p[0] / v[0] ** 2, rel=1e-9)
+
+
+def test_a_part_dies_with_the_machine_that_its_relay_trips(system):
+    """G3 is alone with its transformer open, and turns ever faster until its relay trips it."""
+    case = psmr.case("wscc9")
+    settings = {"low": 55.0, "high": 61.0, "pickup": 0.02, "breaker": 0.05}
+    fast = RelayRow("of", 3, "G3", DeviceRow("of", "relay", "FrequencyTrip", settings))
+    alone = [psmr.LineTrip("3-9", 0.1)]
+    scheme = psmr.VariableStep(1e-6)
+    run = psmr.simulate(psmr.build(replace(case, relays=(fast,))), scheme, 1.0, alone, certify=False)
+    ((t, words),) = run.acted
+    assert "G3" in words
+    assert 61.0 < 60.0 * run.values("G3.omega")[run.t == t][0] < 62.0
+    assert not run.values("bus3.v")[run.t > t].any()
+    asked = psmr.simulate(system, scheme, 1.0, [*alone, psmr.GeneratorTrip("G3", t)], certify=False)
+    assert not asked.values("bus3.v")[asked.t > t].any()
+    for name in ("G1.omega", "G2.delta", "bus9.v"):
+        assert run.values(name)[-1] == pytest.approx(asked.values(name)[-1], abs=1e-5)
+
+
+def test_the_whole_network_may_die(system):
+    events = [psmr.GeneratorTrip(name, 0.1 * k) for k, name in enumerate(("G1", "G2", "G3"), start=1)]
+    run = psmr.simulate(system, t_end=1.0, events=events, certify=False)
+    assert not run.y[-1, [k for k, name in enumerate(run.names_y) if ".v_" in name and "bus" in name]].any()
+
+
+def test_modes_and_certificate_are_those_of_the_rest(system):
+    run = psmr.simulate(system, TM, 1.0, LOST)
+    row = int(np.flatnonzero(np.diff(run.t) == 0.0)[-1]) + 1
+    rest = without(system, run, row, {"bus5", "load5", "line4-5", "line5-7"})
+    found, alone = run.modes(float(run.t[row])), psmr.modes(rest.linearise())
+    assert found["real"].to_numpy() == pytest.approx(alone["real"].to_numpy(), abs=1e-7)
+    assert run.certificate_after.stable
+
+
+def test_a_saved_run_and_one_with_a_record_say_the_same(system, tmp_path):
+    run = psmr.simulate(system, TM, 1.0, BACK, certify=False)
+    some = psmr.simulate(system, TM, 1.0, BACK, certify=False, record=["bus5.*", "load5.p"])
+    for other in (run, some):
+        other.save(tmp_path / "run.psmr")
+        again = psmr.load_run(tmp_path / "run.psmr")
+        assert again.outcome == run.outcome
+        for name in ("bus5.v", "bus5.angle", "bus5.frequency", "load5.p"):
+            assert again.values(name) == pytest.approx(run.values(name), nan_ok=True, abs=1e-9)
