@@ -132,3 +132,10 @@ def test_a_saved_run_and_one_with_a_record_say_the_same(system, tmp_path):
         assert again.outcome == run.outcome
         for name in ("bus5.v", "bus5.angle", "bus5.frequency", "load5.p"):
             assert again.values(name) == pytest.approx(run.values(name), nan_ok=True, abs=1e-9)
+
+
+def test_an_open_end_joins_nothing(system):
+    """The end of a faulted line at bus 5 opens first: with its other line open the bus is then dead."""
+    fault = psmr.Fault(line="5-7", at=0.3, start=0.1, clear_from=0.18, clear_to=0.24)
+    run = psmr.simulate(system, t_end=0.5, events=[psmr.LineTrip("4-5", 0.05), fault], certify=False)
+    assert (run["bus5.v"].to_numpy() == 0.0).sum() == (run.t > 0.18).sum() + 1

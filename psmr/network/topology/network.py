@@ -13,11 +13,15 @@ from psmr.base.errors import EventError, nearest
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.declare.device import Device
 from psmr.devices.loads.zip import StaticLoad
-from psmr.devices.network import Bus, Shunt
+from psmr.devices.network import OPEN, Bus, Shunt
 from psmr.network.topology.remembered import of_devices
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
+
+
+OFF = {"status": 0.0, "open_i": 1.0, "open_j": 1.0, "open_phases": float(OPEN.index("abc"))}
+"""By which a device is out of service, or a branch does not join its buses: parameters and their values."""
 
 
 @dataclass(frozen=True)
@@ -109,21 +113,27 @@ def shunts(system: System) -> tuple[str, ...]:
 
 
 def out_of_service(system: System, parameters: Sequence[NDArray[np.float64]] | None = None) -> frozenset[str]:
-    """Return the names of the devices whose status is 0, by a system's own parameter matrices or others."""
+    """Return the names of the devices whose status is 0 and of the branches of which an end is open.
+
+    By a system's own parameter matrices or others.
+    """
     found: list[str] = []
-    for number, column in _with_status(system):
-        status = (system.parameters if parameters is None else parameters)[number][:, column]
-        if np.count_nonzero(status) < len(status):
-            found += [system.groups[number].names[row] for row in np.flatnonzero(status == 0)]
+    for number, column, value in _switches(system):
+        off = (system.parameters if parameters is None else parameters)[number][:, column] == value
+        if off.any():
+            found += [system.groups[number].names[row] for row in np.flatnonzero(off)]
     return frozenset(found)
 
 
 @of_devices
-def _with_status(system: System) -> tuple[tuple[int, int], ...]:
-    """Return the groups of devices with a status, and the column of it in their parameters."""
+def _switches(system: System) -> tuple[tuple[int, int, float], ...]:
+    """Return each group with a parameter that takes out of service, its column there, and the value."""
     declared = [tuple(parameters_of(group.compiled.component)) for group in system.groups]
     return tuple(
-        (number, names.index("status")) for number, names in enumerate(declared) if "status" in names
+        (number, names.index(name), value)
+        for number, names in enumerate(declared)
+        for name, value in OFF.items()
+        if name in names
     )
 
 
