@@ -75,7 +75,9 @@ class DeadParts:
         while reached:
             bus = reached.pop()
             for other in sorted(neighbours[bus] & returned - live):
-                w[list(self._places(other))] = w[list(self._places(bus))]
+                guessed = list(self._places(other))
+                if min(guessed) >= self.system.n:  # the voltage of a capacitance begins at zero
+                    w[guessed] = w[list(self._places(bus))]
                 live.add(other)
                 reached.append(other)
 

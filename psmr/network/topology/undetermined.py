@@ -37,6 +37,8 @@ def undetermined(
     out
         Names of the devices out of service.
     """
+    if any(f"{bus}.v_re" in system.names_x for bus in island):
+        return False  # a capacitance holds the voltage
     rows = [system.n + system.names_g.index(f"{bus}.i_{part}") for bus in island for part in ("re", "im")]
     columns = [system.index(f"{bus}.v_{part}") for bus in island for part in ("re", "im")]
     places = np.sort(rows), np.sort(columns)

@@ -65,8 +65,7 @@ def frequencies(
         )
         live = np.array([bus not in span.devices.dead for bus in names], dtype=bool)
         re, im = (
-            np.array([now.index(f"{bus}.v_{part}") for bus in alive], dtype=np.intp)
-            for part in ("re", "im")
+            np.array([now.index(f"{bus}.v_{part}") for bus in alive], dtype=np.intp) for part in ("re", "im")
         )
         courses = _courses_in(system, span, now)
         moves = span.moves or _reads_time(now)
