@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from psmr.base.errors import InputError, nearest, shown
 from psmr.dae.system.system import System
 from psmr.network.sequence.solution import PHASES, SEQUENCES
+from psmr.network.signals.sums import Expansion, is_sum, terms_of, written_in
 from psmr.network.signals.terminals import QUANTITIES, Terminal, terminals
 from psmr.network.topology.network import buses, nominal_frequency
 from psmr.network.topology.remembered import of_devices
@@ -122,7 +123,8 @@ class Signals:
         """Return the signals that the patterns mean, in the order of the patterns, each once.
 
         A pattern is a name or has wildcards: ``"G1.omega"``, ``"*.omega"``, ``"bus[5-8].v"``, ``"G*.p"``.
-        None means `names`.
+        None means `names`. A sum of names is a signal as well (``"G1.delta - G2.delta"``, with spaces around
+        the signs, ``"0.5 * bus5.v + 0.5 * bus6.v"``), ``"sum(L*.p)"`` the sum of all that a pattern means.
 
         Raises
         ------
@@ -142,6 +144,11 @@ class Signals:
             if not isinstance(pattern, str):
                 raise InputError(f"{shown(pattern)} is no name of a signal; a name is 'device.variable'")
             found = [name for name in known if name == pattern or fnmatchcase(name, pattern)]
+            if not found and is_sum(pattern):
+                _, missing = terms_of(pattern, known)
+                if missing:
+                    raise InputError(f"{pattern}: there is no signal {missing!r}{_meant(missing, known)}")
+                found = [pattern.strip()]
             if not found:
                 few = "" if self.kept is None else "; this run kept only what record= asked for"
                 raise InputError(
@@ -150,6 +157,14 @@ class Signals:
                 )
             chosen.update(dict.fromkeys(found))
         return tuple(chosen)
+
+    def expansion(self, names: Iterable[str]) -> Expansion:
+        """Return signals that `select` gave by those that they are sums of."""
+        wanted = tuple(names)
+        written = [name for name in wanted if is_sum(name)]
+        known = dict.fromkeys(self.everything) if written else {}
+        sums = {name: terms_of(name, known)[0] for name in written if name not in known}
+        return Expansion.of(wanted, sums)
 
     def computed(self, name: str) -> bool:
         """Return whether a signal is computed from the recorded variables and not one of them."""
@@ -180,8 +195,11 @@ def quantity(name: str) -> str:
 
 def unit_of(signals: Signals, units: Mapping[str, str], name: str) -> str:
     """Return the unit of a signal; `units` has those of the recorded variables that are not in pu."""
+    if is_sum(name) and signals.computed(name):
+        found = {unit_of(signals, units, own) for own in written_in(name)}
+        return found.pop() if len(found) == 1 else ""
     if signals.computed(name):
-        return UNITS[quantity(name).partition("_")[0]]
+        return UNITS.get(quantity(name).partition("_")[0]) or units.get(name, "pu")
     return units.get(name, "pu")
 
 

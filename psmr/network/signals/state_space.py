@@ -35,7 +35,9 @@ def state_space(
     w, size = system.w0, system.n + system.m
     linear = system.linearise() if linear is None else linear
     signals = Signals.of(system)
-    names = signals.select(outputs)
+    chosen = signals.select(outputs)
+    expansion = signals.expansion(chosen)
+    names = expansion.names
     given = chosen_inputs(system, w, inputs)
     b = sparse.csc_array(given.columns)
     b.data[system.held_at_limits(w)[b.indices]] = 0.0
@@ -56,16 +58,16 @@ def state_space(
         c = c.tolil()
         c[turning] = hertz[0]
         c, direct[turning], with_rate[turning] = sparse.csr_array(c), hertz[1], hertz[2]
-    units = units_of(system)
+    units, factors = units_of(system), expansion.matrix()
     return StateSpace(
         linear=linear,
         b=b,
-        c=c,
-        d=direct,
-        d_rate=with_rate,
+        c=sparse.csr_array(sparse.csr_array(factors) @ c),
+        d=factors @ direct,
+        d_rate=factors @ with_rate,
         inputs=given.names,
-        outputs=names,
+        outputs=chosen,
         input_units=given.units,
-        output_units=tuple(unit_of(signals, units, name) for name in names),
+        output_units=tuple(unit_of(signals, units, name) for name in chosen),
         name=system.name,
     )

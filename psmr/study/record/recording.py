@@ -165,12 +165,13 @@ class _Columns:
 
     def __init__(self, system: System, signals: Signals, names: Iterable[str]) -> None:
         self.system, self.signals, self.names = system, signals, tuple(names)
+        self._expansion = signals.expansion(self.names)
         place = {name: k for k, name in enumerate((*system.names_x, *system.names_y))}
         direct: list[tuple[int, int]] = []
         voltages: list[tuple[int, int, int]] = []
         angles: list[tuple[int, int, int]] = []
         others: list[int] = []
-        for column, name in enumerate(self.names):
+        for column, name in enumerate(self._expansion.names):
             if name in place:
                 direct.append((column, place[name]))
             elif quantity(name) in ("v", "angle"):
@@ -202,7 +203,7 @@ class _Columns:
 
     def values(self, t: Reals, points: Reals, angles: Reals) -> Reals:
         """Return (K, len(names)) values; `angles` are those of `angles`, which sees every point."""
-        out = np.empty((len(t), len(self.names)))
+        out = np.empty((len(t), len(self._expansion.names)))
         column, place = self._direct
         out[:, column] = points[:, place]
         column, re, im = self._voltages
@@ -216,7 +217,7 @@ class _Columns:
                 self.system,
                 self.signals,
                 [span],
-                [self.names[k] for k in self._others],
+                [self._expansion.names[k] for k in self._others],
                 t,
                 points[:, :n],
                 points[:, n:],
@@ -224,4 +225,4 @@ class _Columns:
             )
             self._system = known.get(span)
             out[:, self._others] = np.column_stack(found)
-        return out
+        return self._expansion.combined(out)

@@ -25,6 +25,11 @@ PIECE = 4096
 
 def values_in_pieces(run: Recorded, names: Sequence[str]) -> Iterator[tuple[slice, Reals]]:
     """Yield the values of `values_of` some rows at a time, all at once where devices' equations are asked."""
+    expansion = run.signals.expansion(names)
+    if expansion.names != tuple(names):
+        for rows, parts in values_in_pieces(run, expansion.names):
+            yield rows, expansion.combined(parts)
+        return
     own = {*run.names_x, *run.names_y, *(run.kept.names if run.kept is not None else ())}
     angles = [k for k, name in enumerate(names) if name not in own and quantity(name) == "angle"]
     if any(name not in own and quantity(name) not in ("v", "angle") for name in names):
@@ -48,6 +53,9 @@ def values_of(run: Recorded, names: Sequence[str], rows: slice = slice(None), ex
     come of the network solved at each point (see `psmr.study.run.run.Run.algebraic`); a drawing needs no more
     than what the scheme left.
     """
+    expansion = run.signals.expansion(names)
+    if expansion.names != tuple(names):
+        return expansion.combined(values_of(run, expansion.names, rows, exact))
     states = set(run.names_x)
     x = run.x[rows]
     y = run.algebraic(rows) if exact and any(name not in states for name in names) else run.y[rows]
