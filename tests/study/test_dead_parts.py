@@ -139,3 +139,24 @@ def test_an_open_end_joins_nothing(system):
     fault = psmr.Fault(line="5-7", at=0.3, start=0.1, clear_from=0.18, clear_to=0.24)
     run = psmr.simulate(system, t_end=0.5, events=[psmr.LineTrip("4-5", 0.05), fault], certify=False)
     assert (run["bus5.v"].to_numpy() == 0.0).sum() == (run.t > 0.18).sum() + 1
+
+
+def test_what_was_lost_stands_among_the_events_and_in_the_outcome(system):
+    """The load of bus 5 is 125 MW (Anderson and Fouad)."""
+    run = psmr.simulate(system, psmr.VariableStep(1e-4), 1.0, BACK)
+    (part,) = run.outcome.interruptions
+    assert (part.t, part.until, part.buses, part.lost, part.every) == (0.2, 0.5, ("bus5",), (), False)
+    assert part.p_mw == pytest.approx(125.0)
+    words = ("bus5 dead, 125 MW of load lost", "line4-5 reclosed", "bus5 supplied again")
+    assert tuple(label for _, label in run.instants[2:]) == words
+    assert f"Without supply: {words[0]} (t = 0.2 s to 0.5 s)." in run.outcome.headline
+    assert any(words[0] in reason for reason in run.judgement.reasons)
+
+
+def test_a_blackout_is_red(system):
+    events = [psmr.GeneratorTrip(name, 0.1 * k) for k, name in enumerate(("G1", "G2", "G3"), start=1)]
+    run = psmr.simulate(system, t_end=1.0, events=events)
+    assert run.judgement.colour == "red"
+    assert run.judgement.headline == "Blackout at t = 0.3 s: nothing is left that holds the voltage."
+    with pytest.raises(psmr.errors.InputError, match=r"no part of the network has supply"):
+        run.modes(0.5)

@@ -37,11 +37,12 @@ class Judgement:
     """A colour and the reasons for it.
 
     Red: synchronism was lost (of machines, or of a converter and its bus), the run failed or a monitor
-    stopped it, a finding of the outcome is red, or the scheme is unstable on a system that is not. Amber: the
-    scheme hides an instability of the system, before the events or after the last one, changes the damping
-    ratio of an oscillation by more than a limit in either direction, or has an explicit prediction that
-    breaks down; the estimated error of the run is larger than a limit; the system itself is unstable; there
-    is no certificate; a finding is amber; protection acted.
+    stopped it, a finding of the outcome is red, the whole network is dead at the end, or the scheme is
+    unstable on a system that is not. Amber: the scheme hides an instability of the system, before the events
+    or after the last one, changes the damping ratio of an oscillation by more than a limit in either
+    direction, or has an explicit prediction that breaks down; the estimated error of the run is larger than a
+    limit; the system itself is unstable; there is no certificate; a finding is amber; protection acted; a
+    part of the network was dead.
     Limits are those of `psmr.Criteria`. Green otherwise.
 
     Attributes
@@ -85,6 +86,7 @@ def judge_run(
     out_of_step = outcome.lost is not None or bool(outcome.slips)
     found = [finding for finding in outcome.findings if finding.what not in HEADLINES]
     red = [finding.sentence for finding in found if finding.colour == "red"]
+    red += [outcome.headline] if outcome.blackout else []
     red += [
         f"The scheme is unstable on {certificate.subject}: {certificate.verdict}"
         for certificate in certificates
@@ -101,6 +103,7 @@ def judge_run(
     if before is None:
         amber.append("There is no certificate: none was requested.")
     amber += [finding.sentence for finding in found if finding.colour == "amber"]
+    amber += [f"A part of the network lost its supply: {part}." for part in outcome.interruptions[:3]]
     if outcome.acted:
         listed = "; ".join(f"{words} at t = {t:.4g} s" for t, words in outcome.acted[:3])
         more = f" and {len(outcome.acted) - 3} more" if len(outcome.acted) > 3 else ""

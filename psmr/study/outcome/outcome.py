@@ -12,6 +12,7 @@ from psmr.study.detectors.detection import Detectors
 from psmr.study.detectors.finding import Extreme, Finding, Stop
 from psmr.study.detectors.limits import Limit
 from psmr.study.detectors.settling import Settling
+from psmr.study.outcome.interruption import Interruption
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Outcome:
         (time in s, words) of what devices did by themselves: load shed, generators tripped.
     t_end
         Time in s at which the run ended.
+    interruptions
+        Parts of the network that were dead, in order of time.
     """
 
     machines: int
@@ -77,6 +80,7 @@ class Outcome:
     failed: str = ""
     slips: tuple[Slip, ...] = ()
     acted: tuple[tuple[float, str], ...] = ()
+    interruptions: tuple[Interruption, ...] = ()
 
     @classmethod
     def of(
@@ -87,6 +91,7 @@ class Outcome:
         stopped: Stop | None,
         acted: tuple[tuple[float, str], ...],
         failed: str = "",
+        interruptions: tuple[Interruption, ...] = (),
     ) -> Outcome:
         """Return what the detectors have seen of a run that ended at t_end in s."""
         complete = stopped is None and not failed
@@ -111,6 +116,7 @@ class Outcome:
             slips=detectors.converters.slips(),
             acted=acted,
             failed=failed,
+            interruptions=interruptions,
         )
 
     @property
@@ -120,6 +126,11 @@ class Outcome:
         if self.lost is None or first is None:
             return self.lost or first
         return first if first.t < self.lost.t else self.lost
+
+    @property
+    def blackout(self) -> Interruption | None:
+        """Since when no part of the network has supply; None where one has at the end."""
+        return next((part for part in self.interruptions if part.every and part.until is None), None)
 
     @property
     def headline(self) -> str:
@@ -133,6 +144,11 @@ class Outcome:
             words = f"Ran to t = {self.t_end:g} s." if self.stopped is None else ""
         else:
             words = f"Kept synchronism to t = {self.t_end:g} s."
+        if self.blackout is not None:
+            words = f"Blackout at t = {self.blackout.t:g} s: nothing is left that holds the voltage."
+        elif self.interruptions:
+            more = f" and {len(self.interruptions) - 1} more" if len(self.interruptions) > 1 else ""
+            words = f"{words} Without supply: {self.interruptions[0]}{more}."
         if self.failed:
             words = f"Failed: {self.failed.rstrip('.')}. Partial: {words[:1].lower()}{words[1:]}"
         if self.stopped is not None:
@@ -178,6 +194,8 @@ class Outcome:
             shown = "; ".join(map(str, self.slips[:6]))
             more = f" and {len(self.slips) - 6} more" if len(self.slips) > 6 else ""
             found.append(("converters that slipped", shown + more))
+        if self.interruptions:
+            found.append(("dead parts", "; ".join(map(str, self.interruptions[:6]))))
         if self.acted:
             found.append(("protection that acted", self._protection()))
         return tuple(found)

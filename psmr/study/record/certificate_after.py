@@ -27,7 +27,7 @@ def certificate_after(run: Recorded) -> Certificate | None:
     fails too, at the last point. A system that turns as a whole at another than nominal frequency is at rest
     here: its equations are the same at every common angle.
 
-    None where the run has no system, or no event altered it.
+    None where the run has no system, no event altered it, or nothing of it is left.
     """
     if run.system is None or not altered(run.system, run.spans[-1]):
         return None
@@ -39,6 +39,8 @@ def certificate_after(run: Recorded) -> Certificate | None:
         scheme = _restricted(run.scheme, last) if span.out else run.scheme
     except (InputError, PartitionError) as error:
         return Certificate(str(run.scheme), "", note=str(error), subject=what)
+    if not last.n + last.m:  # no part of the network has supply
+        return None
     if last.n + last.m > LARGEST:  # nothing is computed there, so that there is no point to look for
         return certify(last, scheme, what, warn=False, any_size=False)
     steps = judged_steps(run.t[span.rows]) if scheme.chooses_steps and run.whole else None

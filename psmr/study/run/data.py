@@ -23,6 +23,7 @@ from psmr.study.events import Event
 from psmr.study.events.spans import Span, spans_of
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.algebraic_points import with_algebraic_solved
+from psmr.study.record.interruptions import interruptions
 from psmr.study.record.reduced_record import ReducedRecord
 from psmr.study.record.stats import Stats
 from psmr.study.record.values import PIECE
@@ -165,7 +166,8 @@ class RunData:
             )
         detectors = Detectors.of(self.system, self.criteria, t_end)
         detect(Detection(self.system, self.changes, detectors.all), self.t, self.x, self.y)
-        return Outcome.of(detectors, self.criteria, t_end, self.stopped, self.acted, self.failure)
+        parts = interruptions(self.system, self.changes, self.ends[0], t_end)
+        return Outcome.of(detectors, self.criteria, t_end, self.stopped, self.acted, self.failure, parts)
 
     @property
     def ends(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:

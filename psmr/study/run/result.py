@@ -18,7 +18,9 @@ from psmr.study.certificate.certify import certify
 from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.finding import Finding
+from psmr.study.outcome.interruption import Interruption, names_of
 from psmr.study.outcome.outcome import Outcome
+from psmr.study.record.interruptions import interruptions
 from psmr.study.record.stats import Stats
 from psmr.study.run.constant_power import constant_power_at_low_voltage
 from psmr.study.run.run import Run
@@ -42,13 +44,13 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
     t, x, y, kept = trajectory.t, trajectory.x, trajectory.y, None
     names_x, names_y = system.names_x, system.names_y
     acted = tuple((change.t, change.label) for change in trajectory.acted if change.protects)
+    made = _in_order(setup.changes, trajectory.acted)
+    first, end = (x[0], y[0]), float(t[-1]) if recording is None else recording.last_time
+    parts = interruptions(system, made, first, end)
     if recording is not None:
-        outcome = Outcome.of(
-            setup.detectors, setup.criteria, recording.last_time, setup.stopped, acted, failure
-        )
+        outcome = Outcome.of(setup.detectors, setup.criteria, end, setup.stopped, acted, failure, parts)
         t, x, y, kept = recording.result(outcome)
         names_x, names_y = recording.names_x, recording.names_y
-    made = _in_order(setup.changes, trajectory.acted)
     if setup.certify and setup.scheme.chooses_steps:
         certificate = _certificate_of_steps(setup, t, made)
     return Run(
@@ -60,7 +62,7 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
         name=system.name,
         scheme=setup.scheme,
         events=setup.events,
-        instants=tuple((change.t, change.label) for change in made if change.label and change.t <= t[-1]),
+        instants=_instants(made, parts, end),
         stopped=setup.stopped,
         stats=Stats.of(trajectory.counters, setup.scheme, system.n + system.m),
         certificate=certificate,
@@ -118,6 +120,18 @@ def warn_of_counters(counters: Counters, scheme: Scheme) -> None:
             PsmrWarning,
             stacklevel=3,
         )
+
+
+def _instants(
+    changes: Sequence[Change], parts: Sequence[Interruption], end: float
+) -> tuple[tuple[float, str], ...]:
+    """Return (time in s, words) of what happened up to the end: changes, and what they left without supply."""
+    found = [(change.t, change.label) for change in changes if change.label and change.t <= end]
+    found += [(part.t, part.what) for part in parts]
+    found += [
+        (part.until, f"{names_of(part.buses)} supplied again") for part in parts if part.until is not None
+    ]
+    return tuple(sorted(found, key=lambda instant: instant[0]))
 
 
 def _in_order(*changes: Iterable[Change]) -> tuple[Change, ...]:

@@ -70,7 +70,10 @@ def _system_in(run: Recorded, span: Span, t: float) -> System:
             f"t = {t:g} s: no solution of the algebraic equations was found near the point of the run; take "
             "another time"
         )
-    return system_in(run.system, span, point[: run.system.n], point[run.system.n :], t)
+    found = system_in(run.system, span, point[: run.system.n], point[run.system.n :], t)
+    if not found.devices:
+        raise InputError(f"t = {t:g} s: no part of the network has supply, so that no system is left")
+    return found
 
 
 def _point(run: Recorded, t: float) -> Reals:

@@ -1,0 +1,95 @@
+"""The parts of the network that were dead in a run; see `psmr.network.topology.dead_parts`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psmr.dae.declare.component import parameters_of
+from psmr.dae.declare.device import Device
+from psmr.dae.system.system import System
+from psmr.devices.loads.zip import demand
+from psmr.integrate.run.trajectory import Change
+from psmr.network.signals.terminals import terminals
+from psmr.network.topology.network import at_buses, buses, is_load, is_motor, power_base
+from psmr.study.events.spans import Span, Spans
+from psmr.study.outcome.interruption import Interruption
+from psmr.study.record.terminal_values import terminal_values
+
+Reals = NDArray[np.float64]
+
+
+def interruptions(
+    system: System, changes: Sequence[Change], first: tuple[Reals, Reals], t_end: float
+) -> tuple[Interruption, ...]:
+    """Return the interruptions of supply of a run up to t_end in s, in order of time.
+
+    Parameters
+    ----------
+    system, changes
+        The system of the run at its start, and what events and devices did.
+    first
+        (x, y) at the first point.
+    """
+    spans = Spans(system, changes)
+    before = spans.begin(0.0)
+    began: dict[str, tuple[Span, Span]] = {}
+    found: dict[tuple[Span, Span, float | None], list[str]] = {}
+    for t in sorted({change.t for change in changes if change.t <= t_end}):
+        now = spans.begin(t)
+        for bus in before.devices.dead - now.devices.dead:
+            found.setdefault((*began.pop(bus), t), []).append(bus)
+        began |= dict.fromkeys(now.devices.dead - before.devices.dead, (before, now))
+        before = now
+    for bus, (last, dead) in began.items():
+        found.setdefault((last, dead, None), []).append(bus)
+    parts = [_interruption(system, *when, there, first) for when, there in found.items()]
+    return tuple(sorted(parts, key=lambda part: (part.t, part.buses)))
+
+
+def _interruption(
+    system: System,
+    last: Span,
+    dead: Span,
+    until: float | None,
+    there: Sequence[str],
+    first: tuple[Reals, Reals],
+) -> Interruption:
+    """Return the interruption of some buses, from the last span before it and the first one in it."""
+    devices = [device for bus in there for device in at_buses(system)[bus]]
+    loads = [device for device in devices if is_load(device) and device.name not in last.devices.gone]
+    lost = {device.name for device in devices if device.name in dead.devices.gone - last.devices.gone}
+    return Interruption(
+        t=dead.t,
+        until=until,
+        buses=tuple(sorted(there)),
+        p_mw=_drawn(system, dead, loads, first),
+        lost=tuple(sorted(lost)),
+        every=dead.devices.dead == frozenset(buses(system)),
+    )
+
+
+def _drawn(system: System, span: Span, loads: Sequence[Device], first: tuple[Reals, Reals]) -> float:
+    """Return what loads draw in MW: static ones by their data, others as they did at the first point."""
+    base, power = power_base(system), 0.0
+    moving = [terminal for terminal in terminals(system) if terminal.device in {d.name for d in loads}]
+    moving = [terminal for terminal in moving if is_motor(_named(loads, terminal.device))]
+    start = Spans(system, ()).begin(0.0, slice(0, 1))
+    x, y = (part[None] for part in first)
+    for found, _ in terminal_values(system, [start], moving, np.zeros(1), x, y).values() if moving else ():
+        power += float(found[0].real)
+    for load in loads:
+        if not is_motor(load) and base is not None:
+            names = parameters_of(load.component)
+            group, row, _ = system.parameter_place(load.name, "p")
+            values = span.at(span.t).parameters[group][row]
+            given = SimpleNamespace(**dict(zip(names, values, strict=True)))
+            power += base * float(demand(SimpleNamespace(t=span.t), given)[0])
+    return power
+
+
+def _named(devices: Sequence[Device], name: str) -> Device:
+    return next(device for device in devices if device.name == name)
