@@ -230,7 +230,7 @@ def test_slips_get_a_sentence(system, scheme, split, fault_run, wscc9):
         (lambda: psmr.Multirate(split, h_slow=0.05, h_fast=0.005), SchemeError, "write ratio=10$"),
         (lambda: psmr.SingleRate("TM", dt=0.01), SchemeError, r"no keyword 'dt'; write h=0\.01$"),
         (lambda: psmr.LoadTrip(5, 1.0), EventError, "LoadTrip needs fraction; it has bus, start, fraction"),
-        (lambda: psmr.Fault(5, clear=1.1), EventError, "Fault needs start; it has bus, start, clear"),
+        (lambda: psmr.Fault(5, clear=1.1), EventError, "fault at bus5: start is missing; give the time in s"),
         (lambda: psmr.Trapezoidal(0.01), AttributeError, r"no 'Trapezoidal'; write psmr.SingleRate\("),
         (lambda: psmr.load_case("x"), AttributeError, r"no 'load_case'; write psmr.read_case$"),
         (lambda: psmr.simulat(system), AttributeError, "did you mean 'simulate'"),
