@@ -193,30 +193,30 @@ def refused(place):
     return about[0].removeprefix(f"psmr: {place} cannot keep compiled code: ").partition("; make it")[0]
 
 
-def test_a_folder_that_is_none_is_refused(tmp_path):
-    taken = tmp_path / "a file, not a folder"
-    taken.write_text("")
-    assert refused(taken) == "it is a file, no folder"
+ROOT_ONLY = pytest.mark.skipif(
+    getattr(os, "getuid", lambda: 1)() != 0, reason="only root gives a folder away"
+)
 
 
-def test_a_folder_that_others_may_write_is_refused(tmp_path):
-    place = tmp_path / "open"
-    place.mkdir()
-    place.chmod(0o777)
-    assert refused(place) == "others may write it (mode 777; 'chmod go-w' makes it safe)"
-
-
-def test_a_folder_behind_a_link_is_refused(tmp_path):
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    assert refused(tmp_path / "link") == "it is a symbolic link"
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
-def test_a_folder_of_another_user_is_refused(tmp_path):
-    (tmp_path / "theirs").mkdir()
-    os.chown(tmp_path / "theirs", 12345, 12345)
-    assert refused(tmp_path / "theirs") == "it belongs to another user (number 12345)"
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda place: place.write_text(""), "it is a file, no folder"),
+        (
+            lambda place: (place.mkdir(), place.chmod(0o777)),
+            "others may write it (mode 777; 'chmod go-w' makes it safe)",
+        ),
+        (lambda place: place.symlink_to(place.parent), "it is a symbolic link"),
+        pytest.param(
+            lambda place: (place.mkdir(), os.chown(place, 12345, 12345)),
+            "it belongs to another user (number 12345)",
+            marks=ROOT_ONLY,
+        ),
+    ],
+)
+def test_a_folder_that_is_not_ones_own_is_refused(tmp_path, make, reason):
+    make(tmp_path / "a place")
+    assert refused(tmp_path / "a place") == reason
 
 
 def test_a_full_disk_means_running_without_and_is_said_once(tmp_path):

@@ -14,19 +14,33 @@ STEPS = np.array([0.1, 0.05, 0.025, 0.0125, 0.00625])
 NEWTON = ("honest", "dishonest", "very dishonest")
 # Below the error of RK4 at the smallest step, 1e-10, and above the rounding of the Newton updates.
 TOLERANCE = 1e-13
-
-
-# Methods of which the first error term all but vanishes at usual steps, or whose error soon is rounding, are
-# looked at where they are seen; see `test_esdirk`.
+# Of the others the first error term all but vanishes at usual steps, or the error soon is rounding: they are
+# looked at where it is seen.
 METHODS = [method for method in TABLEAUX if not method.startswith("ESDIRK")]
+ESDIRK = [("ESDIRK32", 0.25), ("ESDIRK43", 1.0)]
+FACTORS = Change(0.7, (("D", "a", 3.0), ("D", "b", 2.0)))
 
 
-def slope(steps, errors):
-    return np.polyfit(np.log(steps), np.log(errors), 1)[0]
+def assert_order(order, steps, error):
+    errors = [error(h) for h in steps]
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(order, abs=0.2)
 
 
 def final_error(trajectory, exact):
     return np.abs(np.r_[trajectory.x[-1], trajectory.y[-1]] - exact).max()
+
+
+def largest_error(problem, scheme):
+    trajectory = integrate(problem.system, scheme, problem.t_end)
+    exact = np.array([problem.exact(t) for t in trajectory.t])
+    return np.abs(np.hstack([trajectory.x, trajectory.y]) - exact).max()
+
+
+def error_across_a_change(scheme):
+    """Solve x' = -a b x^2 with a b from 1 to 6 at t = 0.7; its exact solution is 1 / (1.7 + 6 (t - 0.7))."""
+    x = 1 / (1.7 + 6 * (2.0 - 0.7))
+    run = integrate(systems.quadratic().system, scheme, 2.0, [FACTORS])
+    return final_error(run, np.array([x, 2 * x**2]))
 
 
 @pytest.mark.parametrize("newton", NEWTON)
@@ -34,53 +48,42 @@ def final_error(trajectory, exact):
 @pytest.mark.parametrize("method", METHODS)
 def test_single_rate(method, problem, newton):
     p = problem()
-    errors = []
-    for h in STEPS:
-        trajectory = integrate(p.system, SingleRate(method, h, newton=newton, tolerance=TOLERANCE), p.t_end)
-        exact = np.array([p.exact(t) for t in trajectory.t])
-        errors.append(np.abs(np.hstack([trajectory.x, trajectory.y]) - exact).max())
-    assert slope(STEPS, errors) == pytest.approx(TABLEAUX[method].order, abs=0.2)
-
-
-def jump(t):
-    """Solve x' = -a b x^2 exactly, with a b from 1 to 6 at t = 0.7."""
-    x = 1 / (1 + t) if t <= 0.7 else 1 / (1.7 + 6 * (t - 0.7))
-    return np.array([x, (1 if t <= 0.7 else 2) * x**2])
+    scheme = functools.partial(SingleRate, method, newton=newton, tolerance=TOLERANCE)
+    assert_order(TABLEAUX[method].order, STEPS, lambda h: largest_error(p, scheme(h)))
 
 
 @pytest.mark.parametrize("newton", NEWTON)
 @pytest.mark.parametrize("method", METHODS)
 def test_single_rate_across_a_change(method, newton):
-    change = Change(0.7, (("D", "a", 3.0), ("D", "b", 2.0)))
-    steps = 0.99 * STEPS  # 0.7 is then between the points, and so is the end
-    errors = []
-    for h in steps:
-        system = systems.quadratic().system
-        scheme = SingleRate(method, h, newton=newton, tolerance=TOLERANCE)
-        errors.append(final_error(integrate(system, scheme, 2.0, [change]), jump(2.0)))
-    assert slope(steps, errors) == pytest.approx(TABLEAUX[method].order, abs=0.2)
+    scheme = functools.partial(SingleRate, method, newton=newton, tolerance=TOLERANCE)
+    # 0.7 is between the points, and so is the end.
+    assert_order(TABLEAUX[method].order, 0.99 * STEPS, lambda h: error_across_a_change(scheme(h)))
 
 
-@pytest.mark.parametrize(("method", "part"), [("ESDIRK32", 0.25), ("ESDIRK43", 1.0)])
+@pytest.mark.parametrize(("method", "part"), ESDIRK)
 @pytest.mark.parametrize("problem", [systems.forced, systems.quadratic, systems.kaps])
 def test_esdirk(method, part, problem):
-    p, steps = problem(), part * STEPS
-    errors = []
-    for h in steps:
-        trajectory = integrate(p.system, SingleRate(method, h, newton="honest", tolerance=1e-14), p.t_end)
-        exact = np.array([p.exact(t) for t in trajectory.t])
-        errors.append(np.abs(np.hstack([trajectory.x, trajectory.y]) - exact).max())
-    assert slope(steps, errors) == pytest.approx(TABLEAUX[method].order, abs=0.2)
+    p, scheme = problem(), functools.partial(SingleRate, method, newton="honest", tolerance=1e-14)
+    assert_order(TABLEAUX[method].order, part * STEPS, lambda h: largest_error(p, scheme(h)))
 
 
-@pytest.mark.parametrize(("method", "part"), [("ESDIRK32", 0.25), ("ESDIRK43", 1.0)])
+@pytest.mark.parametrize(("method", "part"), ESDIRK)
 def test_esdirk_across_a_change(method, part):
-    change = Change(0.7, (("D", "a", 3.0), ("D", "b", 2.0)))
-    steps, errors = 0.99 * part * STEPS, []
-    for h in steps:
-        scheme = SingleRate(method, h, newton="honest", tolerance=1e-14)
-        errors.append(final_error(integrate(systems.quadratic().system, scheme, 2.0, [change]), jump(2.0)))
-    assert slope(steps, errors) == pytest.approx(TABLEAUX[method].order, abs=0.2)
+    scheme = functools.partial(SingleRate, method, newton="honest", tolerance=1e-14)
+    assert_order(TABLEAUX[method].order, 0.99 * part * STEPS, lambda h: error_across_a_change(scheme(h)))
+
+
+def assert_order_of_multirate(order, change=(), **choices):
+    """Smooth two-rate problem against a fine single-rate solution, itself second order: error 1e-9."""
+    system = systems.two_rates(tau=0.05)
+    # The torque's equation is slow: it answers the current.
+    split = partitioning.by_hand(system.linearise(), ["D.current", "D.voltage"])
+    scheme = functools.partial(Multirate, split, ratio=4, tolerance=1e-12, **choices)
+    exact = _reference(change)
+    assert_order(order, 0.4 * STEPS, lambda h: final_error(integrate(system, scheme(h), 1.0, change), exact))
+
+
+REFERENCE_STEP = (Change(0.37, inputs=(("D.v_ref", 0.6),)),)
 
 
 @pytest.mark.parametrize("corrections", [0, 1, "converge"])
@@ -89,42 +92,15 @@ def test_esdirk_across_a_change(method, part):
 @pytest.mark.parametrize("solution", ["TM", "BEM"])
 @pytest.mark.parametrize("predictor", ["FEM", "TM", "BEM", "extrapolation"])
 def test_multirate(predictor, solution, predict, interpolation, corrections):
-    # Smooth two-rate problem against a fine single-rate solution, itself second order: error 1e-9.
-    system = systems.two_rates(tau=0.05)
-    split = partitioning.by_hand(system.linearise(), ["D.current", "D.voltage"])
-    exact = _reference()
-    steps = 0.4 * STEPS
-    errors = []
-    for h in steps:
-        scheme = Multirate(
-            split,
-            h,
-            4,
-            predictor=predictor,
-            solution=solution,
-            predict=predict,
-            interpolation=interpolation,
-            corrections=corrections,
-            epsilon=1e-12,
-            tolerance=1e-12,
-        )
-        errors.append(final_error(integrate(system, scheme, 1.0), exact))
-    assert slope(steps, errors) == pytest.approx(TABLEAUX[solution].order, abs=0.2)
+    choices = {"predictor": predictor, "solution": solution, "predict": predict, "epsilon": 1e-12}
+    choices |= {"interpolation": interpolation, "corrections": corrections}
+    assert_order_of_multirate(TABLEAUX[solution].order, **choices)
 
 
 @pytest.mark.parametrize("predictor", ["TM", "extrapolation"])
 @pytest.mark.parametrize("interpolation", ["linear", "spline"])
 def test_multirate_across_a_change(interpolation, predictor):
-    system = systems.two_rates(tau=0.05)
-    split = partitioning.by_hand(system.linearise(), ["D.current", "D.voltage"])
-    change = Change(0.37, inputs=(("D.v_ref", 0.6),))
-    exact = _reference((change,))
-    steps = 0.4 * STEPS
-    errors = []
-    for h in steps:
-        scheme = Multirate(split, h, 4, predictor, interpolation=interpolation, tolerance=1e-12)
-        errors.append(final_error(integrate(system, scheme, 1.0, [change]), exact))
-    assert slope(steps, errors) == pytest.approx(2, abs=0.2)
+    assert_order_of_multirate(2, REFERENCE_STEP, predictor=predictor, interpolation=interpolation)
 
 
 @pytest.mark.parametrize("interface", ["held", "schur"])
@@ -132,20 +108,9 @@ def test_multirate_across_a_change(interpolation, predictor):
 @pytest.mark.parametrize("solution", ["TM", "BEM"])
 @pytest.mark.parametrize("predictor", ["TM", "extrapolation"])
 def test_multirate_couplings(predictor, solution, coupling, interface):
-    system = systems.two_rates(tau=0.05)
-    # The torque's equation is slow: it answers the current.
-    split = partitioning.by_hand(system.linearise(), ["D.current", "D.voltage"])
-    change = Change(0.37, inputs=(("D.v_ref", 0.6),))
-    exact = _reference((change,))
-    steps = 0.4 * STEPS
-    errors = []
-    for h in steps:
-        scheme = Multirate(
-            split, h, 4, predictor, solution, predict="slow", coupling=coupling, interface=interface,
-            tolerance=1e-12,
-        )  # fmt: skip
-        errors.append(final_error(integrate(system, scheme, 1.0, [change]), exact))
-    assert slope(steps, errors) == pytest.approx(TABLEAUX[solution].order, abs=0.2)
+    choices = {"predictor": predictor, "solution": solution, "predict": "slow"}
+    choices |= {"coupling": coupling, "interface": interface}
+    assert_order_of_multirate(TABLEAUX[solution].order, REFERENCE_STEP, **choices)
 
 
 @functools.cache

@@ -13,7 +13,16 @@ from tests.components import DEGOV, DEGOV1, GGOV1, IEEEG3, WSIEG1
 from tests.internals import DeviceRow
 from tests.network.diagram import Block, clip, device_response, step
 from tests.network.library import PARAMETERS
-from tests.network.test_responses import SPEED, TOLERANCE, compare, lag, lead_lag, numbers
+from tests.network.test_responses import (
+    SPEED,
+    TOLERANCE,
+    compare,
+    lag,
+    lead_lag,
+    numbers,
+    staged,
+    stages,
+)
 
 # A machine whose d axis lies on the bus voltage: its power is i_d.
 POWER = {"v_re": step(1.0), "v_im": step(0.0), "delta": step(np.pi / 2), "i_q": step(0.0)}
@@ -90,19 +99,14 @@ def wsieg1(p):
     blocks = {
         "governor": Block([p["k"] * p["t_2"], p["k"]], [p["t_1"], 1]),
         "valve": integrator(p["valve_start"], (p["p_min"], p["p_max"])),
-        **{f"stage_{i}": lag(p[f"t_{i}"]) for i in (4, 5, 6, 7)},
+        **stages(p),
     }
 
     def wiring(b, u):
         valve = b.valve.out
         error = (u.p_ref - b.governor(beyond(u.omega - 1, p["db1"])) - valve) / p["t_3"]
         valve = b.valve(clip(error, p["u_c"], p["u_o"]))
-        x = np.interp(valve, xs[:used], ys[:used]) if used else valve
-        torque = 0.0
-        for stage, fraction in ((4, "k_1"), (5, "k_3"), (6, "k_5"), (7, "k_7")):
-            x = getattr(b, f"stage_{stage}")(x)
-            torque += p[fraction] * x
-        return torque
+        return staged(b, p, np.interp(valve, xs[:used], ys[:used]) if used else valve)
 
     return blocks, wiring
 

@@ -8,7 +8,16 @@ from psmr.errors import InputError
 from tests.components import PSS2B, STAB1
 from tests.network.diagram import Block, clip
 from tests.network.library import PARAMETERS
-from tests.network.test_stabilisers import INPUTS, compare, lead_lag, numbers, pss2a, sensor, signal
+from tests.network.test_stabilisers import (
+    INPUTS,
+    TWO_INPUTS,
+    compare,
+    lead_lag,
+    numbers,
+    pss2a,
+    sensor,
+    signal,
+)
 
 
 def pss2b(p):
@@ -41,15 +50,7 @@ def stab1(p):
     return blocks, wiring
 
 
-@pytest.mark.parametrize(
-    ("codes", "orders", "form"),
-    [
-        ((1, 3), (5, 1), "whole"),
-        ((2, 3), (2, 4), "whole"),
-        ((1, 3), (0, 0), "whole"),
-        ((1, 0), (5, 1), "algebraic"),
-    ],
-)
+@TWO_INPUTS
 def test_pss2b(codes, orders, form):
     code = {"input_1": codes[0], "input_2": codes[1], "m": orders[0], "n": orders[1]}
     # Both inputs pass their limits on both sides; a signal that is none is 0, within its limits.

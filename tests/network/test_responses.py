@@ -33,22 +33,31 @@ def tgov1(p):
     return blocks, wiring
 
 
+def stages(p):
+    """The four volumes of a steam turbine."""
+    return {f"stage_{i}": lag(p[f"t_{i}"]) for i in (4, 5, 6, 7)}
+
+
+def staged(b, p, x):
+    """The torque of the four stages behind a valve."""
+    torque = 0.0
+    for stage, fraction in ((4, "k_1"), (5, "k_3"), (6, "k_5"), (7, "k_7")):
+        x = getattr(b, f"stage_{stage}")(x)
+        torque += p[fraction] * x
+    return torque
+
+
 def ieeeg1(p):
     start = 0.5 / (p["k_1"] + p["k_3"] + p["k_5"] + p["k_7"])
     blocks = {
         "governor": Block([p["k"] * p["t_2"], p["k"]], [p["t_1"], 1]),
         "valve": Block([1], [1, 0], (p["p_min"], p["p_max"]), start),
-        **{f"stage_{i}": lag(p[f"t_{i}"]) for i in (4, 5, 6, 7)},
+        **stages(p),
     }
 
     def wiring(b, u):
         error = (u.p_ref - b.governor(u.omega - 1) - b.valve.out) / p["t_3"]
-        x = b.valve(clip(error, p["u_c"], p["u_o"]))
-        torque = 0.0
-        for stage, fraction in ((4, "k_1"), (5, "k_3"), (6, "k_5"), (7, "k_7")):
-            x = getattr(b, f"stage_{stage}")(x)
-            torque += p[fraction] * x
-        return torque
+        return staged(b, p, b.valve(clip(error, p["u_c"], p["u_o"])))
 
     return blocks, wiring
 

@@ -197,7 +197,7 @@ def test_two_signals(component, codes, form):
     assert found.min() == pytest.approx(-0.05, abs=1e-15)
 
 
-@pytest.mark.parametrize(
+TWO_INPUTS = pytest.mark.parametrize(
     ("codes", "orders", "form"),
     [
         ((1, 3), (5, 1), "whole"),
@@ -206,6 +206,9 @@ def test_two_signals(component, codes, form):
         ((1, 0), (5, 1), "algebraic"),
     ],
 )
+
+
+@TWO_INPUTS
 def test_pss2a(codes, orders, form):
     code = {"input_1": codes[0], "input_2": codes[1], "m": orders[0], "n": orders[1]}
     gain = 2.0 if form == "algebraic" else 0.5
