@@ -149,3 +149,12 @@ def test_a_step_on_a_linear_dae_is_its_stability_function(method, newton):
         end = integrate(system, SingleRate(method, h, newton=newton), h, start=(x, np.zeros(linear.m)))
         np.testing.assert_allclose(end.x[-1], R @ x, atol=1e-12)
         np.testing.assert_allclose(end.y[-1], -np.linalg.solve(gy, gx @ R @ x), atol=1e-12)
+
+
+@pytest.mark.parametrize("t_end", [0.3, 0.6, 0.7])
+def test_a_whole_number_of_steps_has_no_shortened_one(t_end):
+    """0.3 / 0.1 is 2.9999999999999996: a last step that is shorter by rounding had a matrix of its own."""
+    scheme = SingleRate("TM", 0.1, newton="very dishonest")
+    run = integrate(systems.two_rates(tau=0.05), scheme, t_end)
+    assert run.t[-1] == t_end
+    assert run.counters.factorisations_by_role["step"] == 1
