@@ -15,11 +15,11 @@ from psmr.study.detectors.finding import Stop
 from psmr.study.events.spans import Spans
 
 
-def shown(buses: Iterable[str]) -> str:
-    """Return the names of buses as a message has them."""
-    names = sorted(buses)
-    more = f" and {len(names) - 5} more buses" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more
+def names_of(names: Iterable[str], most: int = 5) -> str:
+    """Return names as a message has them, the first few of many."""
+    ordered = sorted(names)
+    more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
+    return ", ".join(ordered[:most]) + more
 
 
 def dead_part(system: System, changes: Sequence[Change]) -> Stop | None:
@@ -30,6 +30,6 @@ def dead_part(system: System, changes: Sequence[Change]) -> Stop | None:
         now = spans.begin(t).devices.dead
         if now - dead:
             labels = "; ".join(change.label for change in changes if change.t == t and change.label)
-            return Stop(t, "island", f"{labels} leaves {shown(now - dead)} without a source")
+            return Stop(t, "island", f"{labels} leaves {names_of(now - dead)} without a source")
         dead = now
     return None

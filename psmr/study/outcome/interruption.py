@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+
+from psmr.study.detectors.islands import names_of
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,3 @@ class Interruption:
     def __str__(self) -> str:
         until = "" if self.until is None else f" to {self.until:.4g} s"
         return f"{self.what} (t = {self.t:.4g} s{until})"
-
-
-def names_of(names: Iterable[str], most: int = 5) -> str:
-    """Return names as a message has them, the first few of many."""
-    ordered = sorted(names)
-    more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
-    return ", ".join(ordered[:most]) + more

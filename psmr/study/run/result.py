@@ -18,7 +18,8 @@ from psmr.study.certificate.certify import certify
 from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.finding import Finding
-from psmr.study.outcome.interruption import Interruption, names_of
+from psmr.study.detectors.islands import names_of
+from psmr.study.outcome.interruption import Interruption
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.interruptions import interruptions
 from psmr.study.record.stats import Stats
@@ -125,12 +126,11 @@ def warn_of_counters(counters: Counters, scheme: Scheme) -> None:
 def _instants(
     changes: Sequence[Change], parts: Sequence[Interruption], end: float
 ) -> tuple[tuple[float, str], ...]:
-    """Return (time in s, words) of what happened up to the end: changes, and what they left without supply."""
+    """Return (time in s, words) of what happened up to the end: changes, and parts that died of them."""
     found = [(change.t, change.label) for change in changes if change.label and change.t <= end]
     found += [(part.t, part.what) for part in parts]
-    found += [
-        (part.until, f"{names_of(part.buses)} supplied again") for part in parts if part.until is not None
-    ]
+    ended = [(part.until, part.buses) for part in parts if part.until is not None]
+    found += [(until, f"{names_of(there)} supplied again") for until, there in ended]
     return tuple(sorted(found, key=lambda instant: instant[0]))
 
 
