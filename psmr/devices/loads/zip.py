@@ -56,8 +56,9 @@ class ZipLoad(StaticLoad):
     `v_min` the constant power with its square, x = V / v_min. Both leave the constant value with its slope
     and end as an impedance at zero volts, as PSS/E's characteristics below 0.5 pu and PQBRAK = 0.7 pu do;
     their formula is not public. Per unit on the system base. Sources: Kundur (1994), section 7.1, static load
-    models; OpenIPSL's fit of PSS/E's curves (Electrical.Loads.PSSE), from which these differ by at most 0.03
-    of the power and 0.09 of the current.
+    models; OpenIPSL's fit of PSS/E's curves (Electrical.Loads.PSSE, characteristic 2), from which these
+    differ by at most 0.03 of the power and 0.09 of the current. Its characteristic 1, of power alone, is made
+    of two parabolas, 2 x^2 up to x = 1/2 and 1 - 2 (1 - x)^2 from there: at most 0.09 below this one.
     """
 
     v_0 = Parameter("pu", "voltage to which p and q belong, from the power flow", positive)

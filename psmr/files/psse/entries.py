@@ -28,12 +28,19 @@ _KIND = 4
 
 _ROLES = {
     **{"1": "machine", "2": "compensator", "3": "stabiliser", "4": "exciter", "5": "governor"},
-    **{"101": "machine", "102": "electrical control", "103": "drive train", "104": "pitch control"},
-    **{"105": "aerodynamics", "107": "plant control"},
+    **{"9": "underexcitation limiter", "101": "machine", "102": "electrical control", "103": "drive train"},
+    **{"104": "pitch control", "105": "aerodynamics", "106": "wind", "107": "plant control"},
 }
-"""Kinds of user-written models of plants. Source: PSS/E, Program Application Guide."""
+"""Kinds of user-written models of plants.
+
+Source: PSS/E, Program Application Guide. Public records (InterPSS' test cases, PNNL's GENQEC) have models of
+the kinds 1, 4, 5, 9, 101, 103, 105 and 106, whose names say the same; none of the others.
+"""
 
 _LOADS = ("USRLOD", "USRBUS")
+
+_OF_BRANCHES = ("DISTR1", "TIOCR1")
+"""Relays that open a branch: a distance relay, and one of overcurrent against time."""
 
 _TOKEN = re.compile(r"'([^']*)'|\"([^\"]*)\"|(/)|([^\s,'\"/]+)|[\s,]+")
 
@@ -72,6 +79,8 @@ class Entry:
         what = f"at bus {head.text('bus')}"
         if self.model in _LOADS:
             return f"the load {what} keeps its static characteristic"
+        if self.model in _OF_BRANCHES:
+            return f"no relay opens the branch from bus {head.text('bus')} to bus {head.text('id')}"
         what = f"generator {head.text('id', '1')!r} {what}"
         if self.model != "USRMDL":
             return f"{what} runs without it"

@@ -1,9 +1,10 @@
 """Values of planning data that stand for none: zero time constants, rates that are no limit, signs.
 
 Sources: for the lead-lag of IEEEG1 and WSIEG1 GridPACK's model of WSIEG1 and GridKit's of IEEEG1, which pass
-over it where T1 is zero; for Tiq and Tpord PowerWorld's pages on REEC_A and REEC_D, which have zero as a
-value of its own; for rates and dead bands EPRI 3002027129, Model User Guide for Generic Renewable Energy
-System Models (2023): Iqrmax limits where it is given, and a dead band contains its reference.
+over it where T1 is zero; for Tiq and Tpord PowerWorld's pages on REEC_A and REEC_D, which set what is below
+half the shortest step to zero, no lag; for rates and dead bands EPRI 3002027129, Model User Guide for
+Generic Renewable Energy System Models (2023): Iqrmax limits where it is given, and a dead band contains its
+reference.
 """
 
 from __future__ import annotations
