@@ -1,4 +1,7 @@
-"""The WSCC 9-bus case: the paper's Table 2, the exact figures, the ringdown of the nonlinear simulation."""
+"""The WSCC 9-bus cases: the ringdown of the nonlinear simulation, the double zero, the spline.
+
+The paper's tables and figures on them are in tests/papers/test_huang_tzounas.py.
+"""
 
 import numpy as np
 import pytest
@@ -7,16 +10,6 @@ import partitioning
 from psmr import Multirate, SingleRate, build, deformation, fit_mode, read_case
 from tests.internals import integrate, modes_of
 
-# h_fast [s], h_slow [s], Table 2 of Huang and Tzounas (PF-based x and y) [%], exact pencil [%]. The exact
-# figures were measured with another implementation on a case of the same dominant mode.
-TABLE_2 = [
-    (0.001, 0.005, 0.42, 0.015),
-    (0.001, 0.01, 0.42, 0.059),
-    (0.001, 0.05, 0.42, 1.44),
-    (0.002, 0.1, 0.84, 5.34),
-    (0.004, 0.1, 1.68, 5.34),
-    (0.005, 0.1, 2.10, 5.34),
-]
 PAIRS = [("FEM", "TM"), ("TM", "TM"), ("BEM", "TM"), ("BEM", "BEM"), ("TM", "BEM")]
 
 
@@ -28,36 +21,6 @@ def system(wscc9):
 @pytest.fixture(scope="module")
 def linear(system):
     return system.linearise()
-
-
-@pytest.fixture(scope="module")
-def split(linear):
-    return partitioning.by_participation(linear, delta=20.0)
-
-
-def test_dominant_mode_is_the_papers(linear):
-    """33 states, -0.19561 + j8.37291 (Huang and Tzounas, section 4)."""
-    row = deformation(linear, SingleRate("TM", 0.001)).dominant
-    assert linear.n == 33
-    assert complex(row["real"], row["imag"]) == pytest.approx(-0.19561 + 8.37291j, rel=5e-3)
-
-
-@pytest.mark.parametrize(("h_fast", "h_slow", "printed", "_"), TABLE_2)
-def test_table_2(linear, split, h_fast, h_slow, printed, _):
-    scheme = Multirate.from_steps(split, h_slow, h_fast, predictor="FEM", solution="TM")
-    report = deformation(linear, scheme, pencil="published")
-    assert 100.0 * report.dominant["relative_deformation"] == pytest.approx(printed, abs=0.01)
-
-
-@pytest.mark.parametrize(("h_fast", "h_slow", "_", "percent"), TABLE_2)
-def test_exact_pencil_beside_it(linear, split, h_fast, h_slow, _, percent):
-    scheme = Multirate.from_steps(split, h_slow, h_fast, predictor="FEM", solution="TM")
-    report = deformation(linear, scheme)
-    # Within half a digit of what was written down.
-    assert 100.0 * report.dominant["relative_deformation"] == pytest.approx(
-        percent, rel=0.04 if percent < 0.1 else 0.005
-    )
-    assert report.stable
 
 
 @pytest.fixture(scope="module")
@@ -83,16 +46,6 @@ def test_ringdown_of_the_nonlinear_run(system, linear, kick, pair, interpolation
     first, second = (system.names_x.index(f"G{k}.omega") for k in (1, 2))
     fitted = fit_mode(run.t, run.x[:, first] - run.x[:, second], near=complex(row["real"], row["imag"]))
     assert fitted == pytest.approx(predicted, rel=1e-5)
-
-
-def test_tm_underdamps_and_bem_overdamps(linear, split):
-    """At h_slow = 0.05 s, h_fast = 0.005 s (figures 7 to 10 of the paper)."""
-    for predictor, solution in PAIRS:
-        row = deformation(linear, Multirate(split, 0.05, 10, predictor, solution)).dominant
-        if solution == "TM":
-            assert 0.0 < row["real_deformation"] < 0.01
-        else:
-            assert row["real_deformation"] < -0.1
 
 
 def test_double_zero_of_the_textbook_case(wscc9):
