@@ -1,4 +1,8 @@
-"""Machines with the fluxes of their stators as states, made of those that have an algebraic stator."""
+"""Sources with the energy of their stators as states, made of those whose stator is algebraic.
+
+Sources: Sauer and Pai (1998), chapter 3, stators of generators; Kundur (1994), chapter 13, a voltage
+behind a reactance.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from typing import Any
 from psmr.dae.declare.component import Component, Parameter, Terms, flag, parameters_of
 from psmr.devices.blocks import machine_frame, machine_to_network
 from psmr.devices.dynamic_network.bus import STORAGE, rate_of
+from psmr.devices.machines.infinite import InfiniteBus
+from psmr.devices.machines.textbook import F_N, ClassicalMachine
 
 SPEED = Parameter(
     "1", "1 where the speed voltages of the stator are flux times speed, 0 where they are the flux", flag,
@@ -16,8 +22,16 @@ SPEED = Parameter(
 )  # fmt: skip
 
 
-def has_algebraic_stator(component: type[Component]) -> bool:
-    """Return whether a machine's stator is two algebraic equations that `with_stator_fluxes` can open."""
+def with_stator(component: type[Component]) -> type[Component] | None:
+    """Return a source with the energy of its stator as states, None where it has no such form."""
+    if issubclass(component, ClassicalMachine | InfiniteBus):
+        return with_series_current(component)  # type: ignore[arg-type]  # a class is hashable
+    if _has_algebraic_stator(component):
+        return with_stator_fluxes(component)  # type: ignore[arg-type]  # a class is hashable
+    return None
+
+
+def _has_algebraic_stator(component: type[Component]) -> bool:
     return (
         component.role == "machine"
         and {"i_d", "i_q"} <= set(component.algebraic)
@@ -62,6 +76,52 @@ def with_stator_fluxes(component: type[Component]) -> type[Component]:
             "states": (*component.states, "psi_d", "psi_q"),
             "together": (*component.together, ("psi_d", "psi_q")),
             "equations": staticmethod(equations),
+            "stator_speed": SPEED,
+            "storage": STORAGE,
+        },
+    )
+
+
+@functools.cache
+def with_series_current(component: type[Component]) -> type[Component]:
+    """Return a voltage behind an impedance with the current through its reactance as a state.
+
+    (x_d1 / w0) di/dt = w e exp(j delta) - v - (r_a + j x_d1) i
+
+    w is the speed of a machine, or 1 where `stator_speed` is 0 and for an infinite bus; i is per unit on the
+    machine base, in the frame of the network.
+    """
+    turning = "omega" in component.states
+
+    def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:
+        """Return the source's equations, the derivatives of its current and the current into the bus."""
+        # The terminal voltage with which the algebraic stator carries this current.
+        e_re, e_im = v.e * m.cos(v.delta), v.e * m.sin(v.delta)
+        behind = {
+            "v_re": e_re - (p.r_a * v.i_l_re - p.x_d1 * v.i_l_im),
+            "v_im": e_im - (p.r_a * v.i_l_im + p.x_d1 * v.i_l_re),
+        }
+        derivatives, _, _ = component.equations(m, SimpleNamespace(**(vars(v) | behind)), p)
+        speed = 1 + p.stator_speed * (v.omega - 1) if turning else 1
+        k = rate_of(p) / p.x_d1
+        current = (
+            k * (behind["v_re"] + (speed - 1) * e_re - v.v_re),
+            k * (behind["v_im"] + (speed - 1) * e_im - v.v_im),
+        )
+        base = p.s_n / p.s_base
+        return (*derivatives, *current), (), (base * v.i_l_re, base * v.i_l_im)
+
+    return type(
+        f"{component.__name__}_stator",
+        (component,),
+        {
+            "__doc__": f"{component.__name__} with the current of its stator as a state. {component.__doc__}",
+            "__module__": component.__module__,
+            "made_by": (with_series_current, component),
+            "states": (*component.states, "i_l_re", "i_l_im"),
+            "together": (*component.together, ("i_l_re", "i_l_im")),
+            "equations": staticmethod(equations),
+            "f_n": F_N,
             "stator_speed": SPEED,
             "storage": STORAGE,
         },

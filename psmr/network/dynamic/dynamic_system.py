@@ -29,16 +29,16 @@ from psmr.devices.dynamic_network.branch import (
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
 from psmr.devices.dynamic_network.rates import with_current_rates
 from psmr.devices.dynamic_network.shunts import DynamicCapacitor, DynamicLoad, DynamicReactor
-from psmr.devices.dynamic_network.stator import with_stator_fluxes
+from psmr.devices.dynamic_network.stator import with_stator
 from psmr.devices.loads.zip import StaticLoad, ZipLoad
 from psmr.devices.network import Bus, Line, MonitoredLine, MonitoredTransformer, Shunt, Transformer
 from psmr.network.dynamic.junctions import dependent_ends, reads_voltage, require_determined
 from psmr.network.dynamic.region import Region, can_be_dynamic, region_devices
-from psmr.network.topology.network import at_buses, branches, branches_in_service, buses, nominal_frequency
+from psmr.network.topology.network import at_buses, branches, branches_in_service, buses
 
 
-def with_dynamics(system: System, region: Region) -> System:
-    """Return a phasor system with a region of it dynamic, at the same equilibrium.
+def with_dynamics(system: System, region: Region, frequency: float) -> System:
+    """Return a phasor system with a region of it dynamic, at the same equilibrium; `frequency` in Hz.
 
     Warns (PsmrWarning) of loads at dynamic buses whose current is no linear function of the voltage.
 
@@ -46,11 +46,8 @@ def with_dynamics(system: System, region: Region) -> System:
     ------
     InputError
         For a region that cannot be: a name that is not there, a branch without an inductance, a bus whose
-        voltage nothing determines, a system without a nominal frequency.
+        voltage nothing determines.
     """
-    frequency = nominal_frequency(system)
-    if frequency is None:
-        raise InputError("Region: no device of the system says its nominal frequency")
     names = region_devices(system, region)
     conversion = _Conversion(system, region, names, frequency)
     devices = [conversion.device(d) for d in system.devices]
@@ -140,7 +137,7 @@ class _Conversion:
             return component
         if issubclass(component, ZipLoad):
             return DynamicLoad
-        return DynamicReactor if issubclass(component, Shunt) else with_stator_fluxes(component)  # type: ignore[arg-type]  # a class is hashable
+        return DynamicReactor if issubclass(component, Shunt) else with_stator(component) or component
 
     def device(self, device: Device) -> Device:
         """Return a device of the new system and note its starting values."""
@@ -245,7 +242,7 @@ class _Conversion:
             elif component is DynamicReactor:
                 self.start |= _pair(f"{name}.i_l", p["status"] * 1j * p["b"] * v)
             else:
-                self.start |= self._fluxes(device, v)
+                self.start |= self._stator(device, component, v)
                 p["stator_speed"] = float(self.region.stator_speed)
             if "f_n" not in p:
                 p["f_n"] = self.frequency
@@ -257,11 +254,17 @@ class _Conversion:
             return device
         return replace(device, component=component, parameters=p, connections=wires)
 
-    def _fluxes(self, device: Device, v: complex) -> dict[str, float]:
+    def _stator(self, device: Device, component: type[Component], v: complex) -> dict[str, float]:
         name, r = device.name, device.parameters["r_a"]
+        if "i_l_re" in component.states:
+            e = cmath.rect(self._read(device, "e"), self._read(device, "delta"))
+            return _pair(f"{name}.i_l", (e - v) / complex(r, device.parameters["x_d1"]))
         i_d, i_q, delta = (self.values[f"{name}.{n}"] for n in ("i_d", "i_q", "delta"))
         u = v * cmath.exp(-1j * (delta - cmath.pi / 2)) + r * complex(i_d, i_q)
         return {f"{name}.psi_d": u.imag, f"{name}.psi_q": -u.real}
+
+    def _read(self, device: Device, variable: str) -> float:
+        return self.values[device.connections.get(variable, f"{device.name}.{variable}")]
 
 
 def _charge(system: System) -> dict[str, float]:

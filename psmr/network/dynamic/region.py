@@ -10,7 +10,7 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, InputError, nearest, shown
 from psmr.dae.declare.device import Device
 from psmr.devices.dynamic_network.branch import MOST_SECTIONS
-from psmr.devices.dynamic_network.stator import has_algebraic_stator
+from psmr.devices.dynamic_network.stator import with_stator
 from psmr.devices.loads.zip import ZipLoad
 from psmr.devices.network import Shunt
 from psmr.network.topology.network import at_buses, branches_in_service, buses, find_bus
@@ -139,7 +139,7 @@ def can_be_dynamic(device: Device) -> bool:
         return bool(p["p_z"] == 1 and p["q_z"] == 1 and p["q"] != 0 and p["p"] / p["q"] >= 0)
     if issubclass(component, Shunt):
         return bool(p["b"] < 0)
-    return has_algebraic_stator(component)
+    return with_stator(component) is not None
 
 
 def _comes_with_its_bus(device: Device, region: Region) -> bool:

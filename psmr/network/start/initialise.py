@@ -106,14 +106,14 @@ def build(
     if start_at_limits != REFUSE and any(margin.outside for margin in margins(found, plant_devices)):
         if start_at_limits == HOLD:
             system = held(found, plant_devices)
-            return system if dynamic is None else with_dynamics(system, dynamic)
+            return system if dynamic is None else with_dynamics(system, dynamic, case.frequency_hz)
         found, plant_devices = adjusted(found, network, plant_devices, start)
     system = settle(found, plant_devices)
     if (system.x0 != found.x0).any():
         system = polish(system)
     check_residual(system)
     if dynamic is not None:
-        system = with_dynamics(system, dynamic)
+        system = with_dynamics(system, dynamic, case.frequency_hz)
         check_residual(system)
     return system
 
