@@ -16,6 +16,7 @@ from psmr.files.user_components import UserComponents, load_user_components
 from psmr.network.case.case import Case
 from psmr.network.case.checks import unlikely
 from psmr.network.case.tables import AS_STORED, MECHANICAL, REACTIVE, STATOR
+from psmr.network.dynamic.region import Region
 from psmr.network.powerflow.starting_voltages import STARTS
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class CaseFile:
         What a start beyond a limit does, see `build`.
     folder
         Where `modules` are; None: beside the case file.
+    dynamic
+        The part of the network with its own dynamics, see `build`.
     """
 
     path: str | Path
@@ -67,6 +70,7 @@ class CaseFile:
     stator: Annotated[str, STATOR] | None = None
     netted: Annotated[str, NETTED] | None = None
     sequence: str | Path | None = None
+    dynamic: Region | None = None
 
     def read(self) -> Case:
         """Return the case."""

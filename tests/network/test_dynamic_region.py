@@ -219,3 +219,73 @@ def test_a_system_with_a_region_can_be_pickled(full):
 
     again = pickle.loads(pickle.dumps(full))
     assert np.array_equal(again.residual(again.w0), full.residual(full.w0))
+
+
+def test_an_event_outside_the_region_is_warned_of(case):
+    system = psmr.build(case, loads="impedance", dynamic=psmr.Region((3, 9)))
+    with pytest.warns(psmr.errors.PsmrWarning, match="fault at bus5 .* outside the region"):
+        psmr.simulate(system, psmr.VariableStep(1e-4), 0.2, [psmr.Fault(5, 0.1, 0.15)], certify=False)
+
+
+STUDY = """
+format = "psmr-study"
+version = 1
+case = "wscc9-emt"
+loads = "impedance"
+
+[dynamic]
+{region}
+
+[simulation]
+t_end = 0.01
+"""
+
+
+def test_a_study_file_names_a_region(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(region='buses = [3, 9]\ndevices = ["G1"]\nstator_speed = false'))
+    study = psmr.read_study(path)
+    assert study.case.dynamic == psmr.Region((3, 9), devices=("G1",), stator_speed=False)
+    run = study.run()
+    assert "bus9.b" in run.signals
+    assert "G1.psi_d" in run.signals
+    assert "bus4.b" not in run.signals
+
+
+@pytest.mark.parametrize(
+    ("region", "words"),
+    [
+        ("within = 2", r"study.toml:7 .*names no bus"),
+        ("buses = 3\nwithin = -2", r"study.toml:7 .*within = -2"),
+        ("bus = 3", r"study.toml:8 .*no field 'bus'"),
+        ("buses = 3\nsections = 1.5", r"study.toml:9 .*sections = 1.5"),
+    ],
+)
+def test_a_wrong_region_in_a_study_is_named_with_its_line(tmp_path, region, words):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(region=region))
+    with pytest.raises(psmr.errors.StudyError, match=words):
+        psmr.read_study(path)
+
+
+def test_sources_behind_an_impedance_carry_its_current():
+    """Short circuit of a machine at no load: E / z, with a DC offset that decays with r and x."""
+    machine = {"type": "ClassicalMachine", "s_n": 100.0, "h": 1e6, "d": 0.0, "x_d1": 0.2, "r_a": 0.01}
+    made = psmr.make_case(
+        "short circuit",
+        base_mva=100.0,
+        frequency_hz=60.0,
+        buses=[{"number": 1}],
+        shunts=[{"bus": 1, "b_mvar": 1e-3}],
+        generators=[{"name": "G", "bus": 1, "control": "slack", "v": 1.0, "machine": machine}],
+    )
+    system = psmr.build(made, dynamic=psmr.Region("all"))
+    run = psmr.simulate(
+        system, psmr.VariableStep(1e-8), 0.05, [psmr.Fault(1, 0.01, 0.04, r=1e-4, x=0.0)], certify=False
+    )
+    t = np.linspace(0.011, 0.039, 60)
+    found = run.at(t, ["G.i_l_re", "G.i_l_im"]).to_numpy() @ [1, 1j]
+    w, z = 2 * np.pi * 60, 0.0101 + 0.2j
+    since = t - 0.01
+    exact = 1 / z * (1 - np.exp(-(z.real / z.imag + 1j) * w * since))
+    assert np.abs(found - exact).max() < 1e-4

@@ -23,6 +23,7 @@ WORDS: Mapping[Any, str] = {
     dict: "a table",
     Path: "the path of a file, relative to this one, in quotes",
     list[str]: 'a list of texts, for instance ["*.omega"]',
+    list[int]: "a list of whole numbers",
     list[float]: "a list of numbers",
 }
 """The types that a file knows, in words."""

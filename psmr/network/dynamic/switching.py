@@ -12,10 +12,14 @@ from psmr.devices.dynamic_network.branch import DEPENDENT, JUNCTION, DynamicLine
 from psmr.devices.dynamic_network.bus import DynamicBus, JunctionBus
 from psmr.devices.dynamic_network.shunts import DynamicReactor
 from psmr.integrate.run.trajectory import Change
+from psmr.network.topology.network import branches, buses
 from psmr.network.topology.remembered import of_devices
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
+
+FAULTS = ("g_fault", "b_fault", "status")
+"""Parameters of buses and branches that a fault and a switch set."""
 
 SWITCHED = (DynamicLine, DynamicTransformer, DynamicReactor)
 
@@ -59,6 +63,28 @@ def refuse_impossible_switching(system: System, changes: Sequence[Change]) -> No
             if name in elements:
                 _refuse(system, change, elements[name], parameter, value)
         capacitance.after(change)
+
+
+def events_outside(system: System, changes: Sequence[Change]) -> str:
+    """Return a sentence on faults and switched branches outside the region with dynamics, "" without any."""
+    elements = dynamic_elements(system)
+    if not elements:
+        return ""
+    places = {*buses(system), *(branch.name for branch in branches(system))} - elements.keys()
+    outside = [
+        f"{change.label or change} (t = {change.t:g} s)"
+        for change in changes
+        if any(name in places and parameter in FAULTS for name, parameter, _ in change.parameters)
+    ]
+    if not outside:
+        return ""
+    more = f" and {len(outside) - 2} more" if len(outside) > 2 else ""
+    return (
+        f"{'; '.join(outside[:2])}{more}: outside the region with dynamics of the network. The offsets of the"
+        " currents that such an event leaves live in all lines and stators between it and the sources; what"
+        " is a phasor answers at once and without them, so that a region chosen by modes does not make this"
+        " event right. Let the region reach from the event to the sources near it for the first cycles"
+    )
 
 
 def _refuse(system: System, change: Change, device: Device, parameter: str, value: float) -> None:

@@ -29,4 +29,4 @@ def load_system(file: CaseFile) -> System:
     if stored is not None and stored.largest > FAR:
         words = f"{case.source or case.name}: the power flow is {stored}"
         warnings.warn(words, PsmrWarning, stacklevel=2)
-    return build(case, flow, start_at_limits=file.start_at_limits)
+    return build(case, flow, start_at_limits=file.start_at_limits, dynamic=file.dynamic)

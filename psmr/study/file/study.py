@@ -45,6 +45,7 @@ from psmr.files.text import STANDARD_INPUT
 from psmr.files.toml.document import Document, read_document
 from psmr.files.toml.fields import specification
 from psmr.integrate.schemes.scheme import Scheme
+from psmr.network.dynamic.region import Region
 from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import USUAL as USUAL_CRITERIA
 from psmr.study.criteria import Criteria
@@ -53,13 +54,13 @@ from psmr.study.events import Event
 from psmr.study.file.recipe import Recipe
 from psmr.study.file.schemes import HOMES, SPLIT, fields_of, own_schemes, scheme_fields
 from psmr.study.file.split import Split
-from psmr.study.file.tables import CRITERIA, EVENTS, HEAD, MONITORS, RECORD, SIMULATION
+from psmr.study.file.tables import CRITERIA, DYNAMIC, EVENTS, HEAD, MONITORS, RECORD, SIMULATION
 from psmr.study.record.record import Record
 
 Row = TypeVar("Row")
 
 FORMAT, VERSION = "psmr-study", 1
-TABLES = ("scheme", "simulation", "event", "monitor", "criteria", "output")
+TABLES = ("scheme", "dynamic", "simulation", "event", "monitor", "criteria", "output")
 # The type of a scheme that is not named.
 USUAL = "variable"
 FIGURES = ("png", "svg", "pdf", "none")
@@ -195,6 +196,7 @@ def study_of(
         schemes = (
             mistakes.attempt(_own_schemes, head["modules"], folders, document.where((), "modules")) or {}
         )
+    region = mistakes.attempt(_region, document)
     recipe = mistakes.attempt(_recipe, document, schemes)
     criteria = mistakes.attempt(_criteria, document)
     output = None if "output" in without else mistakes.attempt(_output, document)
@@ -206,7 +208,7 @@ def study_of(
     name = head.pop("name", _stem(document.path))
     return Study(
         name,
-        CaseFile(**head),
+        CaseFile(**head, dynamic=region),
         recipe,
         events=events,
         monitors=monitors,
@@ -309,6 +311,19 @@ def _recipe(document: Document, own: Mapping[str, type[Scheme]]) -> Recipe:
         field = str(error).partition(" = ")[0]
         raise StudyError(f"{document.where(place, field if field in given else None)}: {error}") from error
     return recipe
+
+
+def _region(document: Document) -> Region | None:
+    place = ("dynamic",)
+    given = document.table("dynamic")
+    if given is None:
+        return None
+    try:
+        return Region(**document.values(place, given, DYNAMIC))
+    except StudyError:
+        raise
+    except InputError as error:
+        raise placed(error, StudyError, document.where(place)) from error
 
 
 def _criteria(document: Document) -> Criteria:

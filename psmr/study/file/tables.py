@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 import psmr.study.events
 from psmr.files.read import CaseFile
 from psmr.files.toml.fields import Field, Spec, specification
+from psmr.network.dynamic.region import Region
 from psmr.network.equilibrium.widen_limits import CHOICES
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
@@ -18,7 +19,7 @@ from psmr.study.record.record import Record
 
 HEAD: Spec = {
     "name": Field((str,)),
-    **specification(CaseFile, without=("format", "folder"), called={"path": "case"}),
+    **specification(CaseFile, without=("format", "folder", "dynamic"), called={"path": "case"}),
     # Its choices come with the engine, which reading a case does not need.
     "start_at_limits": Field((str,), among=CHOICES),
 }
@@ -26,6 +27,11 @@ HEAD: Spec = {
 RECORD: Spec = specification(Record, without=("files",), called={"signals": "record"})
 
 CRITERIA: Spec = specification(Criteria)
+
+DYNAMIC: Spec = {
+    "buses": Field((str, int, list[int], list[str]), fills="buses"),
+    **specification(Region, without=("buses",)),
+}
 
 SIMULATION: Spec = {"t_end": Field((float,), needed=True), "fast_points": Field((bool,)), **RECORD}
 

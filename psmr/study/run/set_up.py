@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -10,11 +11,12 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from psmr.base.arguments import positive_number
-from psmr.base.errors import InputError
+from psmr.base.errors import InputError, PsmrWarning
 from psmr.base.files import OutputTransaction
 from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Change, Follower
+from psmr.network.dynamic.switching import events_outside
 from psmr.network.sequence.assumptions import warn_of_assumptions
 from psmr.network.sequence.equivalents import following
 from psmr.network.topology.plants import plants
@@ -134,6 +136,8 @@ def set_up(
     monitors = checked_monitors(monitors, t_end)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
     changes = schedule(system, events, t_end)
+    if words := events_outside(system, changes):
+        warnings.warn(words, PsmrWarning, stacklevel=3)
     end, cut_off = t_end, None
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
