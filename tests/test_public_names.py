@@ -59,6 +59,7 @@ BESIDE = {
     ("Adaptive", "longest", "10**5000"),
     ("sweep", "scheduler", "None"),
     ("sweep", "scheduler", "x"),
+    ("Region", "buses", "['x']"),
 }
 
 # What sentences say of some arguments in place of their names.

@@ -66,9 +66,7 @@ class Region:
             given = getattr(self, name)
             if isinstance(given, str | int) and not isinstance(given, bool):
                 object.__setattr__(self, name, (given,))
-            elif not isinstance(given, str) and isinstance(given, Iterable):
-                object.__setattr__(self, name, tuple(given))
-        settle_fields(self)
+        settle_fields(self, numbers=True)
         if not self.buses and not self.devices:
             raise InputError(
                 'a region names no bus and no device; write psmr.Region(5) or psmr.Region("all")'
