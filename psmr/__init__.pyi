@@ -53,6 +53,7 @@ from .study.events import ParameterStep as ParameterStep
 from .study.events import SetPoint as SetPoint
 from .study.events import ShuntSwitch as ShuntSwitch
 from .study.events import TimeSeries as TimeSeries
+from .study.events import When as When
 from .study.explain import explain as explain
 from .study.file.study import read_study as read_study
 from .study.record.record import Record as Record

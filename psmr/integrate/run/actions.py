@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
-from psmr.integrate.run.timers import Timers
+from psmr.integrate.run.timers import ActionTimers, ConditionalEvent, EventTimer, Timers
 from psmr.integrate.run.trajectory import Change
 
 Reals = NDArray[np.float64]
@@ -39,6 +39,8 @@ class Actions:
     following
         Returns the parameters, (device, parameter, value), that follow from the others of a system without
         the devices that are out, where they do not yet; None where none do.
+    events
+        Events that happen when a condition has held for a time.
 
     Attributes
     ----------
@@ -53,17 +55,21 @@ class Actions:
         system: System,
         lost_with: Callable[[str], tuple[str, ...]],
         following: Callable[[System, Collection[str]], Values] | None = None,
+        events: Sequence[ConditionalEvent] = (),
     ) -> None:
         self.system, self.lost_with, self.following = system, lost_with, following
         self.follows: Values = ()
         self.acted: list[Change] = []
         self.parameters: Sequence[Reals] = system.parameters
-        self.watched = [
+        self.devices = [
             timers
             for place, group in enumerate(system.groups)
             for action in group.compiled.component.actions
-            if (timers := Timers(system, place, action)).used(system.parameters).any()
+            if (timers := ActionTimers(system, place, action)).used(system.parameters).any()
         ]
+        self.events = [EventTimer(event) for event in events]
+        self.watched: list[Timers] = [*self.devices, *self.events]
+        self.ahead: list[Change] = []
         self.t = 0.0
         self.tail: Reals = np.empty(0)
         self.before: Reals = system.w0[None, :]
@@ -82,7 +88,8 @@ class Actions:
     def due(self) -> float:
         """When the next action is due, or a point is needed, in s; inf for never."""
         at_once = self.t if self.follows else np.inf
-        return min(self.sought, at_once, *(float(w.due.min()) for w in self.watched), np.inf)
+        ahead = min((change.t for change in self.ahead), default=np.inf)
+        return min(self.sought, at_once, ahead, *(float(w.due.min()) for w in self.watched), np.inf)
 
     def begin(self, t: float, w: Reals) -> None:
         """Take note of the point w, at which a span begins: conditions change at once."""
@@ -145,7 +152,7 @@ class Actions:
         out: list[str] = []
         words: list[str] = []
         protects = False
-        for timers in self.watched:
+        for timers in self.devices:
             for device in map(int, np.flatnonzero(timers.due <= t + self.small)):
                 name, action = timers.names[device], timers.action
                 timers.due[device] = np.inf
@@ -165,15 +172,29 @@ class Actions:
         values = tuple((owner, parameter, value) for (owner, parameter), value in parameters.items())
         gone = tuple(dict.fromkeys(out))
         change = Change(t, values, label="; ".join(words), out=gone, protects=protects)
+        for event in self._due_events(t, w):
+            change = change.followed_by(event)
         self.follows = ()
         self.acted.append(change)
         return change
 
+    def _due_events(self, t: float, w: Reals) -> list[Change]:
+        """Return what events change at t in s, at the point w; what they change later is kept."""
+        for timer in self.events:
+            if timer.due[0] <= t + self.small:
+                timer.due[0], timer.out[0] = np.inf, True
+                self.ahead += timer.event.changes(w, self.parameters)
+        now = [change for change in self.ahead if change.t <= t + self.small]
+        self.ahead = [change for change in self.ahead if change.t > t + self.small]
+        return now
+
     def without(self, out: frozenset[str]) -> None:
         """Take note of the devices out of service: they do not act, nor does what acts on them."""
-        for timers in self.watched if out != self.out else ():
+        for timers in self.devices if out != self.out else ():
             timers.out = np.isin(timers.names, list(out)) | np.isin(timers.acts_on, list(out))
             timers.due[timers.out] = np.inf
+        for timer in self.events:
+            timer.gone = out
         self.out = out
 
     def _parameters_of(self, name: str, made: Mapping[tuple[str, str], float]) -> SimpleNamespace:

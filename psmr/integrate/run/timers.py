@@ -10,7 +10,7 @@ when its timer has run out is said in `psmr.integrate.run.actions`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from psmr.dae.declare.action import Action
 from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.dae.system.system import System
+from psmr.integrate.run.trajectory import Change
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -43,51 +44,45 @@ class _Named:
         return self._take(place)
 
 
+class ConditionalEvent(Protocol):
+    """What happens when a condition has held for a time."""
+
+    @property
+    def delay(self) -> float:
+        """Time in s for which it has to hold."""
+
+    def condition(self, rows: Reals, parameters: Sequence[Reals], out: frozenset[str]) -> Reals:
+        """Return (K,) values at (K, n + m + k + 1) rows, without the devices in `out`; above 0 it holds."""
+
+    def changes(self, w: Reals, parameters: Sequence[Reals]) -> tuple[Change, ...]:
+        """Return what happens from the point w on, in order of time."""
+
+
 class Timers:
-    """One action of all devices of a group: where its condition is read, and a timer for each.
+    """Conditions of one kind, and a timer for each.
 
     Attributes
     ----------
     running, due
-        (D,) whether the condition holds; when the device acts, inf for never.
+        (D,) whether the condition holds; when the timer has run out, inf for never.
     since
         (D,) from when on the condition holds, which may be ahead of the last point that counts.
     """
 
-    def __init__(self, system: System, place: int, action: Action) -> None:
-        group = system.groups[place]
-        self.place, self.action, self.names = place, action, group.names
-        acts_on = {device.name: device.acts_on for device in system.devices}
-        self.acts_on = tuple(acts_on[name] for name in group.names)
-        component = group.compiled.component
-        self.index = group.index
-        self.variables = {name: k for k, name in enumerate(local_variables(component))}
-        self.parameters = {name: k for k, name in enumerate(parameters_of(component))}
-        count = len(group.names)
+    def __init__(self, count: int) -> None:
         self.running: Bools = np.zeros(count, dtype=bool)
         self.out: Bools = np.zeros(count, dtype=bool)
         self.due: Reals = np.full(count, np.inf)
         self.since: Reals = np.full(count, -np.inf)
         self.last: Reals = np.zeros(count)
 
-    def given(self, parameters: Sequence[Reals], device: int | slice = slice(None)) -> Any:
-        """Return the parameters by name."""
-        matrix = parameters[self.place]
-        return _Named(self.parameters, lambda k: matrix[device, k])
-
-    def read(self, rows: Reals, device: int | slice = slice(None)) -> Any:
-        """Return the variables by name in (K, n + m + k + 1) rows."""
-        return _Named(self.variables, lambda k: rows[:, self.index[device, k]])
-
-    def used(self, parameters: Sequence[Reals]) -> Bools:
-        """Return (D,) whether each device has the action."""
-        return np.broadcast_to(self.action.used(self.given(parameters)), (len(self.names),))
-
     def condition(self, rows: Reals, parameters: Sequence[Reals]) -> Reals:
-        """Return (K, D) values of the condition."""
-        value = self.action.condition(NumericMath, self.read(rows), self.given(parameters))
-        asleep = self.out | ~self.used(parameters)
-        return np.where(asleep, -1.0, np.broadcast_to(value, (len(rows), len(self.names))))
+        """Return (K, D) values of the conditions at (K, n + m + k + 1) rows: above zero where they hold."""
+        raise NotImplementedError
+
+    def delays(self, parameters: Sequence[Reals]) -> Reals:
+        """Return (D,) times in s for which the conditions have to hold."""
+        raise NotImplementedError
 
     def turn(self, device: int, holds: bool, t: float, delay: float) -> None:
         """Start or stop a timer at t in s."""
@@ -102,7 +97,7 @@ class Timers:
         changed = np.flatnonzero(holds != self.running)
         if not changed.size:
             return
-        delay = self._delays(parameters)
+        delay = self.delays(parameters)
         for device in map(int, changed):
             self.turn(device, bool(holds[device]), t, float(delay[device]))
 
@@ -148,11 +143,65 @@ class Timers:
             if holds[device] and far:
                 sought = min(sought, t)
                 continue
-            delay = float(self._delays(parameters)[device])
+            delay = float(self.delays(parameters)[device])
             # What acts at once acts where its condition holds, on the far side of the line's zero.
             late = PAST * (now - before) if delay <= small else 0.0
             self.turn(device, bool(holds[device]), min(t + late, now), delay)
         return sought
 
-    def _delays(self, parameters: Sequence[Reals]) -> Reals:
+
+class ActionTimers(Timers):
+    """The timers of one action of all devices of a group, and where its condition is read."""
+
+    def __init__(self, system: System, place: int, action: Action) -> None:
+        group = system.groups[place]
+        super().__init__(len(group.names))
+        self.place, self.action, self.names = place, action, group.names
+        acts_on = {device.name: device.acts_on for device in system.devices}
+        self.acts_on = tuple(acts_on[name] for name in group.names)
+        component = group.compiled.component
+        self.index = group.index
+        self.variables = {name: k for k, name in enumerate(local_variables(component))}
+        self.parameters = {name: k for k, name in enumerate(parameters_of(component))}
+
+    def given(self, parameters: Sequence[Reals], device: int | slice = slice(None)) -> Any:
+        """Return the parameters by name."""
+        matrix = parameters[self.place]
+        return _Named(self.parameters, lambda k: matrix[device, k])
+
+    def read(self, rows: Reals, device: int | slice = slice(None)) -> Any:
+        """Return the variables by name in (K, n + m + k + 1) rows."""
+        return _Named(self.variables, lambda k: rows[:, self.index[device, k]])
+
+    def used(self, parameters: Sequence[Reals]) -> Bools:
+        """Return (D,) whether each device has the action."""
+        return np.broadcast_to(self.action.used(self.given(parameters)), (len(self.names),))
+
+    def condition(self, rows: Reals, parameters: Sequence[Reals]) -> Reals:
+        """See `Timers`."""
+        value = self.action.condition(NumericMath, self.read(rows), self.given(parameters))
+        asleep = self.out | ~self.used(parameters)
+        return np.where(asleep, -1.0, np.broadcast_to(value, (len(rows), len(self.names))))
+
+    def delays(self, parameters: Sequence[Reals]) -> Reals:
+        """See `Timers`."""
         return np.broadcast_to(self.action.delay(self.given(parameters)), self.running.shape)
+
+
+class EventTimer(Timers):
+    """The timer of an event that happens when a condition has held for a time."""
+
+    def __init__(self, event: ConditionalEvent) -> None:
+        super().__init__(1)
+        self.event = event
+        self.gone = frozenset[str]()
+
+    def condition(self, rows: Reals, parameters: Sequence[Reals]) -> Reals:
+        """See `Timers`; one that has happened does not again."""
+        if self.out[0]:
+            return np.full((len(rows), 1), -1.0)
+        return self.event.condition(rows, parameters, self.gone)[:, None]
+
+    def delays(self, parameters: Sequence[Reals]) -> Reals:
+        """See `Timers`."""
+        return np.array([self.event.delay])

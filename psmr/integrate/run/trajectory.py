@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -83,6 +83,20 @@ class Change:
     def until(self) -> float:
         """Time in s at which the last of its courses ends; its own without any."""
         return max([self.t, *(course.end for _, course in self.courses)])
+
+    def followed_by(self, other: Change) -> Change:
+        """Return this change and another one at the same instant as one."""
+        return replace(
+            self,
+            parameters=self.parameters + other.parameters,
+            inputs=self.inputs + other.inputs,
+            label="; ".join(filter(None, (self.label, other.label))),
+            out=self.out + other.out,
+            rates=self.rates + other.rates,
+            protects=self.protects or other.protects,
+            courses=self.courses + other.courses,
+            states=self.states + other.states,
+        )
 
     def __str__(self) -> str:
         return self.label or f"change at t = {self.t:g} s"

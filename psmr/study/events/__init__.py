@@ -14,6 +14,7 @@ from psmr.study.events.open_phases import OpenPhases
 from psmr.study.events.series import TimeSeries
 from psmr.study.events.shunt import ShuntSwitch
 from psmr.study.events.value import ParameterStep, SetPoint
+from psmr.study.events.when import When
 
 __all__ = [
     "Event",
@@ -27,4 +28,5 @@ __all__ = [
     "SetPoint",
     "ShuntSwitch",
     "TimeSeries",
+    "When",
 ]

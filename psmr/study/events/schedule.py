@@ -204,16 +204,6 @@ def _merged(changes: Sequence[Change]) -> tuple[Change, ...]:
     merged: list[Change] = []
     for change in changes:
         if merged and merged[-1].t == change.t:
-            last = merged.pop()
-            change = Change(
-                change.t,
-                last.parameters + change.parameters,
-                last.inputs + change.inputs,
-                "; ".join(filter(None, (last.label, change.label))),
-                last.out + change.out,
-                last.rates + change.rates,
-                courses=last.courses + change.courses,
-                states=last.states + change.states,
-            )
+            change = merged.pop().followed_by(change)
         merged.append(change)
     return tuple(merged)

@@ -43,14 +43,14 @@ from psmr.files.read import CaseFile
 from psmr.files.shipped import shipped_cases
 from psmr.files.text import STANDARD_INPUT
 from psmr.files.toml.document import Document, read_document
-from psmr.files.toml.fields import specification
+from psmr.files.toml.fields import Field, specification
 from psmr.integrate.schemes.scheme import Scheme
 from psmr.network.dynamic.region import Region
 from psmr.network.start.conversion import load_shares
 from psmr.study.criteria import USUAL as USUAL_CRITERIA
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detection import Monitor
-from psmr.study.events import Event
+from psmr.study.events import Event, When
 from psmr.study.file.recipe import Recipe
 from psmr.study.file.schemes import HOMES, SPLIT, fields_of, own_schemes, scheme_fields
 from psmr.study.file.split import Split
@@ -352,9 +352,16 @@ def _row(
     known: Mapping[str, Callable[..., Row]],
 ) -> Row:
     make = known[document.choice(place, given, known)]
-    values = document.values(place, _beside_type(given), specification(make))
+    fields = specification(make)
+    if place[0] == "event":
+        fields["when"] = Field((str,))
+        if "when" in given:
+            given = {"start": 0.0, **given} if "start" in fields else given
+    values = document.values(place, _beside_type(given), fields)
+    condition = values.pop("when", None)
     try:
-        return make(**values)
+        row = make(**values)
+        return row if condition is None else When(condition, row)  # type: ignore[return-value, arg-type]
     except InputError as error:
         raise placed(error, StudyError, document.where(place)) from error
 

@@ -28,11 +28,13 @@ from psmr.study.detectors.islands import dead_part
 from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
 from psmr.study.events.schedule import schedule
+from psmr.study.events.when import When
 from psmr.study.output.tables import table_writer
 from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
 from psmr.study.record.samples import Samples
 from psmr.study.run.arguments import checked_monitors, checked_start
+from psmr.study.run.conditional import waiting
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +137,9 @@ def set_up(
     events = tuple(events)
     monitors = checked_monitors(monitors, t_end)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
-    changes = schedule(system, events, t_end)
+    conditional = waiting(system, events)
+    timed = [event for event in events if not isinstance(event, When)]
+    changes = schedule(system, timed, t_end)
     if words := events_outside(system, changes):
         warnings.warn(words, PsmrWarning, stacklevel=3)
     end, cut_off = t_end, None
@@ -143,10 +147,11 @@ def set_up(
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
     respond = None
-    if any(map(_unbalances, changes)):
+    possible = [change for event in conditional for change in event.when.at(0.0).changes(system)]
+    if any(map(_unbalances, (*changes, *possible))):
         warn_of_assumptions(system)
         respond = following
-    actions = Actions(system, lambda name: _lost_with(system, name), respond) or None
+    actions = Actions(system, lambda name: _lost_with(system, name), respond, conditional) or None
     wanted = Record.of(record, every)
     criteria = USUAL if criteria is None else criteria
     detectors = Detectors.of(system, criteria, end)

@@ -58,7 +58,7 @@ def simulate(
         Length of the run in s; it must be given.
     events
         `Fault`, `LoadTrip`, `LoadRamp`, `LineTrip`, `OpenPhases`, `GeneratorTrip`, `ShuntSwitch`, `SetPoint`,
-        `ParameterStep`, `TimeSeries`; checked together before the run.
+        `ParameterStep`, `TimeSeries`, `When`; checked together before the run.
     start
         (x, y), (n,) states and (m,) algebraic variables, instead of the equilibrium; y is made consistent
         with x.

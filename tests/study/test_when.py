@@ -1,0 +1,138 @@
+"""Events that wait for a condition: when they happen, once, and conditions that cannot be."""
+
+import numpy as np
+import pytest
+
+import psmr
+from psmr.errors import EventError, StudyError
+
+FAULT = psmr.Fault(bus=5, start=0.1, clear=0.2, r=0.05)
+TRIP = psmr.LineTrip("5-7", start=0.0)
+
+
+@pytest.fixture(scope="module")
+def system():
+    return psmr.build(psmr.case("wscc9"))
+
+
+def run(system, *events, scheme=None, t_end=0.5):
+    scheme = scheme or psmr.SingleRate("TM", h=0.005)
+    return psmr.simulate(system, scheme, t_end, events=events, certify=False)
+
+
+def happened(run, words):
+    """The instants of changes with these words."""
+    return [change.t for change in run.changes if words in change.label]
+
+
+def test_an_event_happens_when_its_condition_has_held(system):
+    # The voltage is low from the fault at 0.1 s to its end at 0.2 s: 50 ms later than its start.
+    found = run(system, FAULT, psmr.When("bus5.v < 0.7 for 0.05 s", psmr.LineTrip("5-7", 0.0, reclose=0.1)))
+    assert happened(found, "line5-7 tripped") == pytest.approx([0.15], abs=1e-12)
+    assert happened(found, "line5-7 reclosed") == pytest.approx([0.25], abs=1e-12)
+    assert not happened(run(system, FAULT, psmr.When("bus5.v < 0.7 for 0.15 s", TRIP)), "tripped")
+
+
+@pytest.mark.parametrize("scheme", [psmr.SingleRate("TM", h=0.001), psmr.VariableStep(1e-6)], ids=str)
+def test_the_instant_is_where_the_signal_crosses(system, scheme):
+    fine = run(system, FAULT, scheme=psmr.SingleRate("TM", h=1e-4))
+    omega = fine["G2.omega"].to_numpy()
+    level = round(1 + 0.6 * (omega.max() - 1), 6)
+    k = int(np.argmax(omega > level))
+    expected = np.interp(level, omega[k - 1 : k + 1], fine.t[k - 1 : k + 1])
+    found = run(system, FAULT, psmr.When(f"G2.omega > {level}", TRIP), scheme=scheme)
+    # The second-order method is 1.6e-5 s off with steps of 5 ms, a 25th of it with these; what acts at once
+    # comes 1e-3 of a step later.
+    assert happened(found, "tripped") == pytest.approx([expected], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("signal", "above"),
+    [("line4-5.p_from", 60.0), ("G1.q", 100.0), ("line4-5.i_from", 1.0), ("load5.p", 1.0), ("bus5.v_a", 0.9)],
+)
+def test_powers_and_currents_may_be_conditions(system, signal, above):
+    found = run(
+        system, FAULT, psmr.When(f"{signal} > {above}", psmr.SetPoint("GOV1", "p_ref", 0.8, start=0.02))
+    )
+    values = found[signal].to_numpy()
+    first = found.t[int(np.argmax(values > above))]
+    assert happened(found, "GOV1.p_ref = 0.8") == pytest.approx([first + 0.02], abs=1e-4)
+
+
+def test_an_event_happens_once_and_a_ramp_counts_from_there(system):
+    ramp = psmr.LoadRamp(bus=8, start=0.05, end=0.1, factor=0.5)
+    found = run(system, FAULT, psmr.When("bus5.v < 0.7 for 0.02 s", ramp))
+    (begins,) = happened(found, "load at bus8 ramps")
+    assert begins == pytest.approx(0.17)
+    p = found["load8.p"]
+    # Half way down after half of the 50 ms.
+    k = int(np.flatnonzero(np.isclose(found.t, 0.195))[0])
+    v = found["bus8.v"].to_numpy()
+    assert p.iloc[k] / v[k] ** 2 == pytest.approx(0.75 * p.iloc[0] / v[0] ** 2, rel=1e-6)
+
+
+def test_what_is_not_possible_any_more_is_listed(system):
+    found = run(system, FAULT, psmr.LineTrip("5-7", start=0.12), psmr.When("bus5.v < 0.7 for 0.05 s", TRIP))
+    (words,) = [change.label for change in found.changes if "not done" in change.label]
+    assert "line5-7 is out of service already" in words
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("bus5.vv < 0.7", "there is no signal 'bus5.vv'; did you mean 'bus5.v'"),
+        ("bus5.v < -0.7", "can never hold, bus5.v is a magnitude"),
+        ("line5-7.i_0 < 0", "can never hold"),
+        ("bus5.v", "is no condition; write a signal, < or >"),
+        ("bus5.v < 0.7 for 3", "is no condition"),
+        ("bus5.v < 1e999", "is no condition"),
+        ("bus5.v < 0.7 for -1 s", "for -1 s; must be >= 0"),
+        ("bus*.v < 0.7", "is a pattern; name one signal"),
+        ("bus5.frequency < 59", "take the omega of a machine"),
+    ],
+)
+def test_conditions_that_cannot_be(system, condition, words):
+    with pytest.raises(EventError, match=words):
+        run(system, psmr.When(condition, TRIP))
+
+
+def test_an_event_that_cannot_be_is_refused_before_the_run(system):
+    with pytest.raises(EventError, match="there is no line or transformer '5-77'"):
+        run(system, psmr.When("bus5.v < 0.7", psmr.LineTrip("5-77", start=0.0)))
+
+
+STUDY = """
+format = "psmr-study"
+version = 1
+case = "wscc9"
+
+[simulation]
+t_end = 0.4
+
+[[event]]
+type = "fault"
+bus = 5
+start = 0.1
+clear = 0.2
+
+[[event]]
+type = "line-trip"
+line = "5-7"
+when = "bus5.v < 0.7 for 0.05 s"
+"""
+
+
+def test_a_study_says_when(tmp_path, system):
+    path = tmp_path / "when.toml"
+    path.write_text(STUDY)
+    study = psmr.read_study(path)
+    assert study.events[1] == psmr.When("bus5.v < 0.7 for 0.05 s", TRIP)
+    path.write_text(STUDY.replace("bus5.v < 0.7", "bus5.v < -0.7"))
+    with pytest.raises(StudyError, match=r"when\.toml:15 .*can never hold"):
+        psmr.read_study(path)
+
+
+def test_a_run_with_a_condition_is_saved(tmp_path, system):
+    found = run(system, FAULT, psmr.When("bus5.v < 0.7 for 0.05 s", TRIP))
+    found.save(tmp_path / "when.psmr")
+    assert psmr.load_run(tmp_path / "when.psmr").events == found.events
