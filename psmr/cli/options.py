@@ -49,8 +49,9 @@ def case_options(
     )
     group.add_argument(
         "--net-unmodelled",
-        action="store_true",
-        help="make generators without a dynamic model loads of their power, with a warning for each",
+        action=argparse.BooleanOptionalAction,
+        help="make generators without a dynamic model loads of their power, with a warning for each, or"
+        " refuse them; by default those that a DYR file has no machine of are loads",
     )
     group.add_argument(
         "--mechanical",
@@ -100,8 +101,8 @@ def case_options(
         group.add_argument(
             "--start-at-limits",
             choices=("adjust", "hold", "refuse"),
-            help="what a start beyond a limit does: moves the limit, stays at it, or ends with an error"
-            " (default)",
+            help="what a start beyond a limit does: moves the limit (default), stays at it, or ends with an"
+            " error",
         )
 
 
@@ -243,7 +244,7 @@ def case_file(arguments: argparse.Namespace) -> CaseFile:
         loads=arguments.loads,
         net_unmodelled=arguments.net_unmodelled,
         mechanical=arguments.mechanical,
-        start_at_limits=getattr(arguments, "start_at_limits", None) or "refuse",
+        start_at_limits=getattr(arguments, "start_at_limits", None) or "adjust",
         format=arguments.format,
         reactive=arguments.reactive or "file",
         adjust=tuple(part.strip() for part in (arguments.adjust or "").split(",") if part.strip()),

@@ -58,9 +58,9 @@ class CaseFile:
     frequency_hz: float | None = None
     reactive_limits: bool | None = None
     loads: str | None = None
-    net_unmodelled: bool = False
+    net_unmodelled: bool | None = None
     mechanical: Annotated[str, MECHANICAL] | None = None
-    start_at_limits: str = "refuse"
+    start_at_limits: str = "adjust"
     format: str | None = None
     reactive: Annotated[str, REACTIVE] = AS_STORED
     power_flow_start: Annotated[str, STARTS] | None = None
@@ -89,7 +89,8 @@ class CaseFile:
             self.sequence,
         )
         _warn(case)
-        return _prepared(case, self.loads, self.net_unmodelled, self.adjust, self.solve, self.netted)
+        netting = _netting(self.net_unmodelled, self.netted, self.dynamics)
+        return _prepared(case, self.loads, netting, self.adjust, self.solve)
 
     def solve(self, case: Case, start: PowerFlow | None = None) -> PowerFlow:
         """Return the power flow of the case, or of one made of it, as the options say."""
@@ -110,7 +111,7 @@ def read_case(
     skip_unknown_models: bool = False,
     frequency_hz: float | None = None,
     loads: str | Mapping[str, Sequence[float]] | LoadShares | None = None,
-    net_unmodelled: bool = False,
+    net_unmodelled: bool | None = None,
     mechanical: str | None = None,
     format: str | None = None,
     reactive: Annotated[str, REACTIVE] = AS_STORED,
@@ -139,7 +140,7 @@ def read_case(
         ``"p=0.5,0.3,0.2 q=1,0,0"``; None: as the file says.
     net_unmodelled
         Make generators without a dynamic model loads of their power in the solved power flow, with a warning
-        for each.
+        for each; None: those that a DYR file has no machine of become currents; False: refuse them.
     mechanical
         What drives GENROU and its family, ``"torque"`` or ``"power"``; None: as the TOML file says, and for a
         RAW file with a DYR file ``"power"``, the convention of PSS/E.
@@ -195,7 +196,7 @@ def read_case(
         sequence=sequence,
     )
     _warn(case)
-    return _prepared(case, loads, net_unmodelled, tuple(adjust), netted=netted)
+    return _prepared(case, loads, _netting(net_unmodelled, netted, dynamics), tuple(adjust))
 
 
 def _read(
@@ -203,7 +204,7 @@ def _read(
     dynamics: str | Path | None,
     skip_unknown_models: bool,
     frequency_hz: float | None,
-    net_unmodelled: bool,
+    net_unmodelled: bool | None,
     mechanical: str | None,
     format: str | None,
     reactive: str,
@@ -236,7 +237,7 @@ def _of_format(
     dynamics: str | Path | None,
     skip_unknown_models: bool,
     frequency_hz: float | None,
-    net_unmodelled: bool,
+    net_unmodelled: bool | None,
     mechanical: str | None,
     format: str | None,
     own: UserComponents,
@@ -266,7 +267,8 @@ def _of_format(
         from psmr.files.psse.raw import read_raw
 
         return read_raw(
-            *(path, dynamics, skip_unknown_models, net_unmodelled, mechanical, suffix == ".rawx", own)
+            *(path, dynamics, skip_unknown_models, net_unmodelled is not False, mechanical),
+            *(suffix == ".rawx", own),
         )
     if suffix == ".m":
         from psmr.files.matpower.read import read_matpower
@@ -284,18 +286,32 @@ def _of_format(
         raise refusal from error
 
 
+def _netting(
+    net_unmodelled: bool | None, netted: str | None, dynamics: str | Path | None
+) -> tuple[bool, str | None]:
+    """Return whether generators without a model are netted, and as what.
+
+    Unless asked, those that a DYR file has no machine of, as currents: a generator of constant power draws
+    the more current the lower its voltage is, so that a fault beside it has no solution.
+    """
+    if net_unmodelled is not None:
+        return net_unmodelled, netted
+    return dynamics is not None, netted or ("current" if dynamics is not None else None)
+
+
 def _prepared(
     case: Case,
     loads: str | Mapping[str, Sequence[float]] | LoadShares | None,
-    net_unmodelled: bool,
+    netting: tuple[bool, str | None],
     adjust: Sequence[str] = (),
     solve: Callable[..., PowerFlow] | None = None,
-    netted: str | None = None,
 ) -> Case:
     """Return the case with controls moved, generators netted and loads converted."""
+    net_unmodelled, netted = netting
+    dynamic = any(row.devices for row in case.generators)
     if netted is not None and not net_unmodelled:
         raise CaseError(f"netted = {netted!r}: says what net_unmodelled makes of generators; give that, too")
-    dynamic = any(row.devices for row in case.generators)
+    net_unmodelled = net_unmodelled and not all(row.devices for row in case.generators)
     lines = dynamic and any(row.held and not row.devices for row in case.generators)
     if loads is None and not net_unmodelled and not lines and not adjust:
         return case

@@ -12,7 +12,7 @@ from psmr.base.errors import InputError, PsmrError
 from psmr.dae.system.eigenvalues import eigenvalues
 from psmr.dae.system.system import System
 from psmr.network.case.case import Case
-from psmr.network.equilibrium.widen_limits import CHOICES, REFUSE
+from psmr.network.equilibrium.widen_limits import ADJUST, CHOICES
 from psmr.network.powerflow.starting_voltages import STARTS
 from psmr.network.start.diagnosis import diagnose
 from psmr.network.start.findings import Modes
@@ -37,7 +37,7 @@ def check(
     case: Case,
     reactive_limits: bool | None = None,
     modes: bool | None = None,
-    start_at_limits: Annotated[str, CHOICES] = REFUSE,
+    start_at_limits: Annotated[str, CHOICES] = ADJUST,
     power_flow_start: Annotated[str, STARTS] | None = None,
 ) -> Report:
     """Return a report on the start of a case.

@@ -75,14 +75,6 @@ def test_names_are_parameters(model):
 
 WRONG = {
     "unknown": ("'GENROU'", "'GENRO'", 2, "psmr has no model 'GENRO'; did you mean 'GENROU'?"),
-    "no such bus": ("1 'TGOV1 '", "9 'TGOV1 '", 6, "there is no generator '1' at bus 9"),
-    "isolated": ("1 'TGOV1 '", "5 'TGOV1 '", 6, "there is no generator '1' at bus 5"),
-    "no such id": (
-        "'TGOV1 ' 1",
-        "'TGOV1 ' 2",
-        6,
-        "no generator '2' at bus 1 in the RAW file (at this bus: '1')",
-    ),
     "few": ("6.5 0.0 1.8", "6.5 0.0", 2, "GENROU: has 13 values; must have 14"),
     "none at all": ("2 'GENCLS' 'G1' 4.0", "2 'GENCLS' 'G1' / 4.0", 4, "GENCLS: has 0 values; must have 2"),
     "many": ("6.5 0.0 1.8", "6.5 0.0 1.8 1.8", 2, "GENROU: has 15 values; must have 14"),
@@ -102,19 +94,34 @@ def test_what_is_wrong_is_named_with_its_line(read, name):
         read(GOOD.replace(old, new, 1))
 
 
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        ("9 'TGOV1 ' 1", "there is no generator '1' at bus 9"),
+        ("5 'TGOV1 ' 1", "there is no generator '1' at bus 5"),
+        ("1 'TGOV1 ' 2", "no generator '2' at bus 1 in the RAW file (at this bus: '1'); left out"),
+    ],
+    ids=["no such bus", "isolated", "no such id"],
+)
+def test_a_record_of_no_generator_is_left_out(read, new, words):
+    with pytest.warns(PsmrWarning, match=rf"case\.dyr:6: TGOV1: .*{re.escape(words)}"):
+        case = read(GOOD.replace("1 'TGOV1 ' 1", new, 1))
+    assert "TGOV1" not in {row.type for row in case.generators[0].devices}
+
+
 def test_generator_without_machine(read):
     without = GOOD.replace("2 'GENCLS' 'G1' 4.0, 0.0", "")
     with pytest.raises(CaseError, match=r"case\.raw:19 .*has no machine for generator 'G1' at bus 2"):
-        read(without)
+        read(without, net_unmodelled=False)
     with pytest.warns(PsmrWarning, match="'G1' at bus 2"):
-        case = read(without, skip_unknown_models=True)
+        case = read(without, skip_unknown_models=True, net_unmodelled=False)
     assert case.generators[1].devices == ()
 
 
 def test_each_model_that_is_skipped_is_listed(read):
     unknown = GOOD.replace("'GENROU'", "'GENXYZ'").replace("'TGOV1 '", "'GOVXYZ'")
     with pytest.warns(PsmrWarning) as warned:
-        case = read(unknown, skip_unknown_models=True)
+        case = read(unknown, skip_unknown_models=True, net_unmodelled=False)
     text = "\n".join(str(w.message) for w in warned)
     for what in ("dyr:2: .*'GENXYZ'", "dyr:6: .*'GOVXYZ'", "no machine for generator '1'", "dyr:7: SEXS"):
         assert re.search(what, text)
@@ -195,7 +202,7 @@ def test_stabiliser_whose_exciter_is_left_out(read):
         case = read(text, skip_unknown_models=True)
     assert re.search(r"case\.dyr:9: IEEEST: its generator has no exciter", str(warned[-1].message))
     assert [d.role for d in case.generators[0].devices] == ["machine", "governor"]
-    with pytest.raises(CaseError, match=r"case\.dyr:8: IEEEST: its generator has no exciter; add one"):
+    with pytest.warns(PsmrWarning, match=r"case\.dyr:8: IEEEST: its generator has no exciter; left out"):
         read(GOOD.replace("1 'sexs' 1 0.1 10.0 100.0 0.1 0.0 5.0 /\n", "") + record)
 
 

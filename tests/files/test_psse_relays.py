@@ -108,7 +108,6 @@ def test_no_stage_at_all_is_left_out(read):
             f"103 'LDS3BL' 1 102 '1' 0 {' '.join(['0'] * 21)} /",
             r"GBUS = 102: psmr has this relay only without a transfer trip",
         ),
-        ("1 'VTGTPAT' 102 104 1 0.7 1.3 0.1 0.05 /", "there is no generator '1' at bus 104"),
         ("1 'VTGTPAT' 102 102 1 1.7 1.3 0.1 0.05 /", "low = 1.7: must be below high = 1.3"),
         ("1 'VTGTPAT' 105 102 1 0.7 1.3 0.1 0.05 /", "bus = 105: there is no bus with this number"),
         ("1 'FRQTPAT' 102 102 1 0.7 /", r"case.dyr:\d+: FRQTPAT: has 4 values; must have 7: BUS GENBUS"),
@@ -125,8 +124,6 @@ def test_what_is_wrong_is_refused(read, records, message):
     [
         ("1 'VTGDCAT' 102 102 '1' 0.5 1.2 1 0.05 /", "psmr has no model 'VTGDCAT': it disconnects a bus"),
         ("102 'COMPCC' 1 1 2 3 4 /", "no model 'COMPCC': it compensates for a second machine as well"),
-        ("102 'USRMDL' 1 'MYGOV' 5 0 0 2 1 1 0.5 0.1 /", "no model 'USRMDL' 'MYGOV'; take it out"),
-        ("0 'USRMSC' 'MYREL' 512 0 1 1 0 0 7 0.1 /", "no model 'USRMSC' 'MYREL'; take it out"),
     ],
 )
 def test_what_is_not_there_is_named(read, record, message):
@@ -134,3 +131,16 @@ def test_what_is_not_there_is_named(read, record, message):
         read(record)
     with pytest.warns(PsmrWarning, match="psmr has no model .*; left out"):
         read(record, skip_unknown_models=True)
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ("1 'VTGTPAT' 102 104 1 0.7 1.3 0.1 0.05 /", "there is no generator '1' at bus 104"),
+        ("102 'USRMDL' 1 'MYGOV' 5 0 0 2 1 1 0.5 0.1 /", "no model 'USRMDL' 'MYGOV'; generator '1' at bus"),
+        ("0 'USRMSC' 'MYREL' 512 0 1 1 0 0 7 0.1 /", "no model 'USRMSC' 'MYREL'"),
+    ],
+)
+def test_what_is_of_no_generator_or_user_written_is_left_out(read, record, said):
+    with pytest.warns(PsmrWarning, match=f"{said}.*; left out"):
+        read(record)

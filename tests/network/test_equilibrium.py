@@ -194,7 +194,7 @@ def with_device(case, role, **changes):
 )
 def test_exceeded_limit_is_named(wscc9, role, changes, message):
     with pytest.raises(InitialisationError, match="a limit is exceeded at the start: " + message):
-        build(with_device(read_case(wscc9 / "wscc9.toml"), role, **changes))
+        build(with_device(read_case(wscc9 / "wscc9.toml"), role, **changes), start_at_limits="refuse")
 
 
 def test_every_exceeded_limit_is_named(wscc9):
@@ -202,7 +202,7 @@ def test_every_exceeded_limit_is_named(wscc9):
     case = with_device(case, "governor", p_max=1.5)
     message = r"2 limits are exceeded at the start: AVR2\.v_r = .*; GOV2: input .*\. Widen the limits, change"
     with pytest.raises(InitialisationError, match=message):
-        build(case)
+        build(case, start_at_limits="refuse")
 
 
 @pytest.mark.parametrize("side", [0, -1, 1], ids=["at", "rounded out", "rounded in"])
@@ -257,7 +257,7 @@ def test_converter_above_its_current_limit_is_named(wscc9):
     low = replace(c1.devices[0], parameters={**c1.devices[0].parameters, "i_max": 0.5})
     case = replace(case, generators=(*case.generators[:2], replace(c1, devices=(low,)), case.generators[3]))
     with pytest.raises(InitialisationError, match=r"C1: input of a limiter = 0\.64\d+ is 0\.1\d+ above"):
-        build(case)
+        build(case, start_at_limits="refuse")
 
 
 def test_stabiliser_with_an_output_changes_the_set_point(wscc9):

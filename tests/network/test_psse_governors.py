@@ -254,12 +254,12 @@ def test_a_dispatch_beyond_the_load_limiter_is_an_error(beyond_the_load_limiter)
     with pytest.raises(
         InitialisationError, match=r"GOV102.valve = 1\.1 is 0\.1 above load_max = 1; GOV102.temp"
     ):
-        psmr.build(beyond_the_load_limiter)
+        psmr.build(beyond_the_load_limiter, start_at_limits="refuse")
 
 
 def test_a_dispatch_beyond_the_load_limiter_can_be_adjusted(beyond_the_load_limiter):
     with pytest.warns(PsmrWarning, match=r"load_max = 1 set to 1\.1; .*l_dref = 0\.8 set to 1"):
-        system = psmr.build(beyond_the_load_limiter, start_at_limits="adjust")
+        system = psmr.build(beyond_the_load_limiter)
     assert np.abs(system.f(system.x0, system.y0)).max() < 1e-9
 
 
@@ -268,7 +268,7 @@ def test_a_dispatch_beyond_the_load_limit_of_gast():
     given = {"r": 0.05, "t_1": 0.2, "t_2": 0.2, "t_3": 2.0, "a_t": 0.9, "k_t": 2.5}
     case = with_governor("GAST", given | {"v_max": 1.1, "v_min": 0.0, "d_turb": 0.0})
     with pytest.raises(InitialisationError, match=r"GOV102\.temperature = 1 is 0\.1 above a_t = 0\.9"):
-        psmr.build(case)
+        psmr.build(case, start_at_limits="refuse")
     with pytest.warns(PsmrWarning, match=r"above a_t = 0\.9: a_t = 0\.9 set to 1"):
         system = psmr.build(case, start_at_limits="adjust")
     assert np.abs(system.f(system.x0, system.y0)).max() < 1e-9

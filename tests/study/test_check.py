@@ -228,7 +228,7 @@ def test_growing_modes_are_counted(case):
 def test_many_findings_are_cut(case):
     """A chain of 12: a finding a copy, of which ten are shown, and no table of plants."""
     hot = with_device(case, "governor", p_max=1.5)
-    report = check(chain(hot, 12, LineRow(6, 5, 0.1, 0.01), 0.1))
+    report = check(chain(hot, 12, LineRow(6, 5, 0.1, 0.01), 0.1), start_at_limits="refuse")
     text = str(report)
     assert len(messages(report, "limit")) == 12
     assert text.count("above p_max = 1.5") == 10
@@ -289,7 +289,7 @@ def test_command_says_by_its_code_what_it_found(wscc9, capsys, tmp_path):
     text = (wscc9 / "wscc9.toml").read_text()
     bad = tmp_path / "bad.toml"
     bad.write_text(text.replace("p_max = 1.92", "p_max = 1.5"))
-    code, out, err = call(capsys, bad, "--json")
+    code, out, err = call(capsys, bad, "--json", "--start-at-limits", "refuse")
     record = json.loads(out)
     assert (code, err, record["good"]) == (1, "", False)
     assert record["findings"][0]["topic"] == "limit"

@@ -65,15 +65,16 @@ class SubtransientMachine(Component):
 def ordered(p: Mapping[str, float], *names: str) -> str | None:
     """Return the objection to reactances that rise, or to a transient one that is not above the leakage.
 
-    Two neighbours may be equal: then one winding has no effect, or no leakage of its own.
+    Two neighbours may be equal: then one winding has no effect, or no leakage of its own. A subtransient
+    reactance below the leakage is no winding's, but PSS/E's planning data have it, and the equations hold.
     """
-    for large, small in pairwise(names):
+    for large, small in pairwise(name for name in names if name != "x_l"):
         if p[large] < p[small]:
             return f"{large} = {p[large]:g} and {small} = {p[small]:g}: {large} must be at least {small}"
     for transient in ("x_d1", "x_q1"):
-        if transient in names and "x_l" in names and p[transient] == p["x_l"]:
-            value = p["x_l"]
-            return f"{transient} = {value:g} and x_l = {value:g}: {transient} must be above x_l"
+        if transient in names and "x_l" in names and p[transient] <= p["x_l"]:
+            given = f"{transient} = {p[transient]:g} and x_l = {p['x_l']:g}"
+            return f"{given}: {transient} must be above x_l"
     return None
 
 

@@ -80,13 +80,13 @@ def read_dyr(
     units
         The generators of the RAW file by bus and identifier.
     mistakes
-        Collects what is wrong with records: an unknown model, a generator that the RAW file does not have,
-        too few or too many values, a value that its parameter forbids, a generator without a machine,
-        a stabiliser without an exciter; with file and line.
+        Collects what is wrong with records: an unknown model, too few or too many values, a value that its
+        parameter forbids, a generator without a machine;
+        with file and line.
     skip_unknown_models
-        Leave out devices whose model psmr does not know, and those of generators that the RAW file does not
-        have, with a warning for each. A plant whose machine is
-        left out keeps no controllers either, one whose exciter is left out no stabiliser.
+        Leave out devices whose model psmr does not know, and records that name none, with a warning for each,
+        as user-written ones are in any case. A plant whose machine is left out keeps no controllers either,
+        one whose exciter is left out no stabiliser.
     net_unmodelled
         Leave a generator without a machine as it is, without devices.
     others
@@ -149,8 +149,8 @@ def read_dyr(
             plant = {"machine": plant["machine"]}
         elif "stabiliser" in plant and "exciter" not in plant:
             lone = plant.pop("stabiliser")
-            what = f"{lone.where}: {lone.type}: its generator has no exciter"
-            mistakes.attempt(skip, what, "add one, or take the record out")
+            what = f"{lone.where}: {lone.type}: its generator has no exciter; left out"
+            warnings.warn(what, PsmrWarning, stacklevel=2)
         for role in ("pitch_control", "aerodynamics"):
             if role in plant and "drive_train" not in plant:
                 lone = plant.pop(role)
@@ -196,24 +196,26 @@ def _device(
     head = entry.head()
     model = entry.model
     if not model:
-        raise CaseError(f"{entry.where}: must be a record: bus 'MODEL' id values /")
+        skip(f"{entry.where}: must be a record: bus 'MODEL' id values /", _LEAVE)
+        return None
     if model in NO_MODELS:
         warnings.warn(f"{entry.where}: {model}: {NO_MODELS[model]}; left out", PsmrWarning, stacklevel=3)
         return None
     known = None if model in ALIASES else records.component_for(model)
-    if known is None and not skip.allowed:
+    if known is None and not skip.allowed and not model.startswith("USR"):
         first, count = skip.unknown.get(entry.name, (entry, 0))
         skip.unknown[entry.name] = first, count + 1
         return None
     if known is None:
-        skip(f"{entry.where}: psmr has no model {entry.name}; {entry.consequence}", "")
+        what = f"psmr has no model {entry.name}; {entry.consequence}"
+        warnings.warn(f"{entry.where}: {what}; left out", PsmrWarning, stacklevel=3)
         return None
     bus, ident = head.bus("bus"), name_part(head.text("id", "1"))
     unit = units.get((bus, ident))
     if unit is None:
         there = ", ".join(repr(i) for b, i in units if b == bus) or "none"
         what = f"there is no generator {ident!r} at bus {bus} in the RAW file (at this bus: {there})"
-        skip(f"{entry.where}: {model}: {what}", f"correct the record, take it out, or {_LEAVE}")
+        warnings.warn(f"{entry.where}: {model}: {what}; left out", PsmrWarning, stacklevel=3)
         return None
     own = model in records.own
     if (

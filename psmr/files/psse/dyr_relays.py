@@ -159,10 +159,13 @@ class RelayRecords:
         key = record.bus("GENBUS"), name_part(record.text("GENID", "1"))
         if key not in self.units:
             there = ", ".join(repr(i) for b, i in self.units if b == key[0]) or "none"
-            raise CaseError(
+            warnings.warn(
                 f"{entry.where}: {entry.model}: there is no generator {key[1]!r} at bus {key[0]} in the RAW"
-                f" file (at this bus: {there})"
+                f" file (at this bus: {there}); left out",
+                PsmrWarning,
+                stacklevel=3,
             )
+            return
         unit = self.units[key]
         if unit.row is None:
             return

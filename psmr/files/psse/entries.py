@@ -37,6 +37,10 @@ Source: PSS/E, Program Application Guide. Public records (InterPSS' test cases, 
 the kinds 1, 4, 5, 9, 101, 103, 105 and 106, whose names say the same; none of the others.
 """
 
+_AFTER_NAMES = 5
+"""Words of a record among which a name may be its own: bus, model, identifier, the name of a user-written
+model, and a bus of its own before the next record's name."""
+
 _LOADS = ("USRLOD", "USRBUS")
 
 _OF_BRANCHES = ("DISTR1", "TIOCR1")
@@ -131,6 +135,14 @@ def as_load(entry: Entry) -> Entry:
     return replace(entry, words=(entry.words[0], entry.words[3], entry.words[2], *given))
 
 
+def _begins_another(words: list[tuple[int, str]]) -> bool:
+    """Say whether the last two words of a record are the bus and the model of another one."""
+    if len(words) <= _AFTER_NAMES or not words[-2][1].isdecimal():
+        return False
+    name = words[-1][1].upper()
+    return name in KINDS or component_for(name) is not None
+
+
 def entries(path: str, lines: list[str]) -> Iterator[Entry]:
     """Yield the records of a file; a line that begins with ``@!`` is a comment, as in RAW files."""
     held: list[tuple[int, str]] = []
@@ -158,5 +170,11 @@ def entries(path: str, lines: list[str]) -> Iterator[Entry]:
             word = next((part for part in (match[1], match[2], match[4]) if part is not None), None)
             if word is not None:
                 held.append((number, word.strip()))
+            if _begins_another(held):
+                *held, bus, model = held
+                what = f"its record has no slash before {bus[1]} {model[1]!r}, where the next begins"
+                warnings.warn(f"{path}:{held[0][0]}: {what}", PsmrWarning, stacklevel=3)
+                yield Entry(path, held[0][0], tuple(held))
+                held = [bus, model]
     if held:
         raise CaseError(f"{path}:{held[0][0]}: the record does not end with a slash; is the file whole?")

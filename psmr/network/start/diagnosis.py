@@ -20,11 +20,10 @@ from psmr.network.case.connected_parts import connected_parts
 from psmr.network.equilibrium.equilibrium import Plant, attempt_plants
 from psmr.network.equilibrium.margins import Margin, margins, placed
 from psmr.network.equilibrium.start_parameters import decide
-from psmr.network.equilibrium.widen_limits import HOLD, REFUSE
+from psmr.network.equilibrium.widen_limits import ADJUST, REFUSE
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.findings import ERROR, NOTE, WARNING, Finding, ordered
-from psmr.network.start.initialise import adjusted, allowed_residual, polish
-from psmr.network.start.initialise import held as held_at_limits
+from psmr.network.start.initialise import allowed_residual, beyond_limits, polish
 from psmr.network.start.plants import bus_start, check_load, generator_plant, motor_plant
 from psmr.network.start.report import Report
 from psmr.network.start.second_machines import coupled
@@ -66,7 +65,7 @@ class _Findings:
 def diagnose(
     case: Case,
     reactive_limits: bool | None = None,
-    start_at_limits: str = REFUSE,
+    start_at_limits: str = ADJUST,
     power_flow_start: str | None = None,
 ) -> Report:
     """Return a report on the start of a case: power flow, equilibrium of every plant, limits, residuals.
@@ -193,7 +192,7 @@ def _plants(case: Case, flow: PowerFlow, findings: _Findings) -> list[Plant]:
 def _beyond(
     system: System,
     network: Sequence[Device],
-    devices: Sequence[Device],
+    devices: list[Device],
     start: Mapping[str, float],
     how: str,
     findings: _Findings,
@@ -205,16 +204,13 @@ def _beyond(
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            if how == HOLD:
-                result = held_at_limits(system, devices), list(devices), True
-            else:
-                result = *adjusted(system, network, devices, start), False
+            system, devices, at_rest = beyond_limits(system, network, devices, start, how)
         except PsmrError as error:
             findings.add(ERROR, "limit", system.name, str(error))
-            return system, list(devices), False
+            return system, devices, False
     for warning in said:
         findings.add(WARNING, "limit", system.name, str(warning.message))
-    return result
+    return system, devices, not at_rest
 
 
 def _at_rest(system: System) -> System:

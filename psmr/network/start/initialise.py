@@ -20,7 +20,7 @@ from psmr.network.dynamic.region import Region
 from psmr.network.equilibrium.equilibrium import ROUNDING, Reals, solve_plants
 from psmr.network.equilibrium.margins import margins, placed, settle
 from psmr.network.equilibrium.start_parameters import decide
-from psmr.network.equilibrium.widen_limits import CHOICES, HOLD, REFUSE, widened
+from psmr.network.equilibrium.widen_limits import ADJUST, CHOICES, REFUSE, widened
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
 from psmr.network.start.conversion import LoadShares, convert_loads
 from psmr.network.start.plants import bus_start, check_load, generator_plant, motor_plant
@@ -41,7 +41,7 @@ def build(
     case: Case,
     flow: PowerFlow | None = None,
     loads: str | Mapping[str, Sequence[float]] | LoadShares | None = None,
-    start_at_limits: Annotated[str, CHOICES] = REFUSE,
+    start_at_limits: Annotated[str, CHOICES] = ADJUST,
     dynamic: Region | None = None,
 ) -> System:
     """Return the system of a case at the equilibrium that belongs to its power flow.
@@ -59,9 +59,9 @@ def build(
         What static loads become, with the power and voltage of the power flow: ``"impedance"``,
         ``"current"``, ``"power"`` or shares (see `load_shares`); None: they stay as the case has them.
     start_at_limits
-        What is done where a device starts beyond a limit: ``"refuse"`` raises, ``"adjust"`` moves the limit
-        to the start, ``"hold"`` keeps the limit, so that the system does not start at rest. The last two warn
-        with a list of what is beyond and what was done.
+        What is done where a device starts beyond a limit: ``"adjust"`` moves the limit to the start and holds
+        those that no parameter moves, ``"hold"`` keeps them all, so that the system does not start at rest,
+        ``"refuse"`` raises. The first two warn with a list of what is beyond and what was done.
     dynamic
         The part of the network whose elements have their own dynamics, at the same equilibrium; None: all
         of it is phasors.
@@ -104,10 +104,9 @@ def build(
     network = list(network_devices(case, flow))
     found = polish(assemble([*network, *plant_devices], start, name=case.name))
     if start_at_limits != REFUSE and any(margin.outside for margin in margins(found, plant_devices)):
-        if start_at_limits == HOLD:
-            system = held(found, plant_devices)
-            return system if dynamic is None else with_dynamics(system, dynamic, case.frequency_hz)
-        found, plant_devices = adjusted(found, network, plant_devices, start)
+        found, plant_devices, at_rest = beyond_limits(found, network, plant_devices, start, start_at_limits)
+        if not at_rest:
+            return found if dynamic is None else with_dynamics(found, dynamic, case.frequency_hz)
     system = settle(found, plant_devices)
     if (system.x0 != found.x0).any():
         system = polish(system)
@@ -118,40 +117,48 @@ def build(
     return system
 
 
-def adjusted(
-    system: System, network: Sequence[Device], dynamic: Sequence[Device], start: Mapping[str, float]
-) -> tuple[System, list[Device]]:
-    """Return the system and the devices of its plants with the limits that its start exceeds moved there.
+def beyond_limits(
+    system: System,
+    network: Sequence[Device],
+    dynamic: Sequence[Device],
+    start: Mapping[str, float],
+    how: str,
+) -> tuple[System, list[Device], bool]:
+    """Return the system that starts beyond limits, the devices of its plants, and whether it is at rest.
 
-    Warns (PsmrWarning) of each of them.
-
-    Raises
-    ------
-    InitialisationError
-        Where no parameter moves a limit.
+    With ``"adjust"`` limits move to the start and those that no parameter moves are held, with ``"hold"``
+    all. Warns (PsmrWarning) of each of them.
     """
-    devices, words = list(dynamic), []
+    devices = list(dynamic)
+    if how == ADJUST:
+        system, devices = _adjusted(system, network, devices, start)
+        if not any(margin.outside for margin in margins(system, devices)):
+            return system, devices, True
+    return _held(system, devices), devices, False
+
+
+def _adjusted(
+    system: System, network: Sequence[Device], devices: list[Device], start: Mapping[str, float]
+) -> tuple[System, list[Device]]:
+    """Return the system and devices with the limits moved to the start that a parameter moves."""
+    words: list[str] = []
     # What one limiter passes on may exceed the next: as many rounds as there can be limiters in a row.
     for _ in range(ROUNDS):
         devices, more, stuck = widened(system, devices)
-        if stuck:
-            raise InitialisationError(
-                f"a limit that is exceeded at the start cannot be moved there: {'; '.join(map(str, stuck))}."
-                ' Take start_at_limits = "hold", or change the dispatch'
-            )
         words += more
         system = polish(assemble([*network, *devices], start, name=system.name))
-        if not any(margin.outside for margin in margins(system, devices)):
+        if stuck or not any(margin.outside for margin in margins(system, devices)):
             break
-    warnings.warn(
-        f"{len(words)} limits moved to the start, which exceeds them: {'; '.join(words)}",
-        PsmrWarning,
-        stacklevel=3,
-    )
+    if words:
+        warnings.warn(
+            f"{len(words)} limits moved to the start, which exceeds them: {'; '.join(words)}",
+            PsmrWarning,
+            stacklevel=4,
+        )
     return system, devices
 
 
-def held(system: System, dynamic: Sequence[Device]) -> System:
+def _held(system: System, dynamic: Sequence[Device]) -> System:
     """Return the system with states at the limits that its start exceeds: it does not start at rest.
 
     Warns (PsmrWarning) of what is beyond, and of the fastest change at the start.
@@ -164,7 +171,7 @@ def held(system: System, dynamic: Sequence[Device]) -> System:
         f"{len(outside)} limits are exceeded at the start and held: {'; '.join(outside)}. The system does not"
         f" start at rest: {found.names_x[fastest]} changes by {rate[fastest]:.3g} per second",
         PsmrWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     check_residual(found, at_rest=False)
     return found

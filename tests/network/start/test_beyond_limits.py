@@ -1,5 +1,7 @@
 """A start beyond limits: refused, with the limits moved there, or held at them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,8 @@ from psmr import build, read_case
 from psmr.errors import InitialisationError, InputError, PsmrWarning
 from tests.files.raw import raw_text
 from tests.network.test_equilibrium import with_device
+
+ST6B = Path(__file__).parents[2] / "files" / "psse" / "data" / "ST6B"
 
 
 def tight(wscc9):
@@ -24,7 +28,7 @@ def test_adjusted(wscc9):
         r" is .*: p_max = 1\.5 set to 1\.63"
     )
     with pytest.warns(PsmrWarning, match=message):
-        system = build(tight(wscc9), start_at_limits="adjust")
+        system = build(tight(wscc9))
     free = build(read_case(wscc9 / "wscc9.toml"))
     np.testing.assert_allclose(system.x0, free.x0, rtol=0, atol=1e-10)
     assert system.parameter("GOV2", "p_max") == pytest.approx(1.63, abs=1e-9)
@@ -46,7 +50,7 @@ def test_held(wscc9):
 
 def test_refused(wscc9):
     with pytest.raises(InitialisationError, match=r"2 limits are exceeded .*\(start_at_limits\)"):
-        build(tight(wscc9))
+        build(tight(wscc9), start_at_limits="refuse")
     with pytest.raises(
         InputError, match="start_at_limits = 'adjusts': must be 'adjust' or 'hold' or 'refuse'; did you"
     ):
@@ -64,9 +68,17 @@ def test_computed_limit(tmp_path):
     with pytest.raises(
         InitialisationError, match="a limit is exceeded at the start: AVR1: input of a limiter"
     ):
-        build(case)
+        build(case, start_at_limits="refuse")
     with pytest.warns(PsmrWarning, match=r"1 limits moved .*: v_r_max = 0\.9 set to \d"):
-        build(case, start_at_limits="adjust")
+        build(case)
+
+
+def test_a_limit_that_no_parameter_moves_is_held():
+    """The file of ST6B starts 0.015 pu beyond its field current limiter, which reads the field current."""
+    with pytest.warns(PsmrWarning, match=r"1 limits are exceeded at the start and held: AVR102: input of a"):
+        system = build(read_case(ST6B / "ThreeBusMulti.raw", ST6B / "ThreeBus_ST6B.dyr", loads="impedance"))
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=0.005), t_end=1.0, certify=False)
+    assert 0.5 < run.values("bus102.v").min() < run.values("bus102.v").max() < 1.1
 
 
 @pytest.mark.parametrize(("how", "good"), [("refuse", False), ("adjust", True), ("hold", True)])
@@ -83,9 +95,9 @@ def test_command_line_and_study(wscc9, tmp_path, capsys):
     from psmr.cli import main
 
     write_case(tight(wscc9), tmp_path / "tight.toml")
-    assert main(["check", str(tmp_path / "tight.toml")]) == 1
+    assert main(["check", str(tmp_path / "tight.toml"), "--start-at-limits", "refuse"]) == 1
     assert "exceeded" in capsys.readouterr().out
-    assert main(["check", str(tmp_path / "tight.toml"), "--start-at-limits", "adjust"]) == 0
+    assert main(["check", str(tmp_path / "tight.toml")]) == 0
     assert "2 limits moved to the start" in capsys.readouterr().out
     study = tmp_path / "study.toml"
     study.write_text(

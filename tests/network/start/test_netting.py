@@ -48,16 +48,20 @@ def test_nothing_left(wscc9):
 
 
 def test_from_files(tmp_path):
-    """A generator that the DYR file does not have is an error that names the option; with it, a load."""
+    """A generator that the DYR file does not have is a load; an error that names the option on request."""
     (tmp_path / "case.raw").write_text(raw_text())
     (tmp_path / "case.dyr").write_text(PARTLY)
     files = (tmp_path / "case.raw", tmp_path / "case.dyr")
     with pytest.raises(CaseError, match=r"no machine for generator '1' at bus 1; .*--net-unmodelled"):
-        read_case(*files)
+        read_case(*files, net_unmodelled=False)
     with pytest.warns(PsmrWarning, match=r"case\.raw:\d+ \(generator\) \(G1\): has no dynamic model; netted"):
         case = read_case(*files, net_unmodelled=True, loads="impedance")
     assert [g.name for g in case.generators] == ["G2-G1"]
     assert case.loads[-1].impedance
+    with pytest.warns(PsmrWarning, match="netted"):
+        unasked = read_case(*files, loads="impedance")
+    assert unasked.loads[-1].p_zip == (0.0, 1.0, 0.0)
+    assert unasked.generators == case.generators
     np.testing.assert_allclose(
         power_flow(case).voltage, power_flow(read_case(files[0])).voltage, rtol=0, atol=1e-9
     )
