@@ -160,3 +160,17 @@ def test_a_blackout_is_red(system):
     assert run.judgement.headline == "Blackout at t = 0.3 s: nothing is left that holds the voltage."
     with pytest.raises(psmr.errors.InputError, match=r"no part of the network has supply"):
         run.modes(0.5)
+
+
+@pytest.mark.parametrize("bus", range(1, 10))
+def test_bus_bar_protection_anywhere_leaves_the_rest_as_it_is_by_itself(system, bus):
+    """Every branch and plant at the bus trips; where a part has no source then, it is dead as well."""
+    ends = {
+        "line4-5": {4, 5}, "line5-7": {5, 7}, "line7-8": {7, 8}, "line8-9": {8, 9}, "line6-9": {6, 9},
+        "line4-6": {4, 6}, "transformer1-4": {1, 4}, "transformer2-7": {2, 7}, "transformer3-9": {3, 9},
+    }  # fmt: skip
+    out = {name for name, two in ends.items() if bus in two}
+    plant = {f"{kind}{bus}" for kind in ("G", "AVR", "GOV", "PSS")} if bus < 4 else set()
+    left = {d.name for d in system.devices}
+    dead = {f"bus{bus}", f"load{bus}", *plant, *out} & left
+    assert rest_alone(system, [psmr.Fault(bus, 0.1, 0.2, trip="all")], dead, t_end=0.6) < 1e-9

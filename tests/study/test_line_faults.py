@@ -142,3 +142,29 @@ def test_a_line_recloses_onto_a_fault_that_is_still_there(system):
     assert at[0.4] > 0.7
     out = run(system, replace(fault, permanent=False, clear_again=None), 0.5)
     assert out["bus5.v"].to_numpy()[np.flatnonzero(out.t == 0.3)[-1]] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"permanent": True, "trip": "all"}, "trip is what the clearing takes out; give clear as well"),
+        ({"clear": 0.2, "trip": ["4-5", "line4-5"]}, "trip names line4-5 twice"),
+        ({"clear": 0.2, "trip": ["4-5", "4-9"]}, "there is no line or transformer '4-9'"),
+    ],
+)
+def test_what_clears_a_fault_at_a_bus_must_fit(system, fields, words):
+    with pytest.raises(EventError, match=words):
+        psmr.Fault(5, 0.1, **fields).changes(system)
+
+
+def test_a_fault_may_be_cleared_by_several_branches_and_stay_without_a_clearing(system):
+    both = psmr.Fault(5, 0.1, 0.2, trip=["5-7", "4-5"], reclose=0.4).changes(system)
+    assert [change.label for change in both] == [
+        "fault at bus5", "fault at bus5 cleared, line5-7, line4-5 tripped", "line5-7, line4-5 reclosed"
+    ]  # fmt: skip
+    stays = psmr.Fault(5, 0.1, permanent=True)
+    assert stays.end is None
+    assert [change.label for change in stays.changes(system)] == ["fault at bus5"]
+    cleared = psmr.Fault(1, 0.1, 0.2, trip="all").changes(system)[-1]
+    assert cleared.label == "fault at bus1 cleared, transformer1-4 tripped, G1 tripped"
+    assert "G1" in cleared.out

@@ -4,7 +4,7 @@ import pytest
 import psmr
 from psmr.errors import StudyError
 from tests.internals import Base, Together
-from tests.sweep.conftest import CASE
+from tests.sweep.conftest import CASE, swept
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,10 @@ def test_a_row_without_a_run_is_one_of_its_own(base, tmp_path):
     ("rows", "words"),
     [
         ("type,bus\nfalt,5\n", r"list.csv:2: type = 'falt'; did you mean 'fault'"),
-        ("type,bus,start\nfault,5,1\n", r"list.csv:2: clear is missing; fault needs it"),
+        (
+            "type,bus,start\nfault,5,1\n",
+            r"list.csv:2: fault at bus5: clear is missing; give the time in s, or permanent",
+        ),
         ("type,bus,start,clear\nfault,5,soon,2\n", r"list.csv:2: start = 'soon': must be a finite number"),
         ("type,bus,start,clear\nfault,5,2,1\n", r"list.csv:2: fault at bus5: clear = 1 s; must be after"),
         ("type,buss\nfault,5\n", r"list.csv:2: fault has no field 'buss'; did you mean 'bus'"),
@@ -169,3 +172,16 @@ def test_arrays_and_single_names_are_taken(base):
     assert len(psmr.ParameterAxis("G1", "h", np.array([1, 2])).points(base)) == 2
     with pytest.raises(StudyError, match=r"clearing = 0.1: must be a list of finite numbers"):
         psmr.BusFaults(1.0, clearing=0.1)
+
+
+def test_bus_bar_protection_refuses_no_row(study, tmp_path):
+    """A fault at each of the nine buses, cleared by all its branches and plants: the bus is dead then."""
+    sweep = swept(study, [psmr.BusFaults(0.1, clearing=(0.1,), trip="all")], tmp_path / "s")
+    table = sweep.table.set_index("bus")
+    assert list(table["status"]) == ["done"] * 9
+    assert list(table["dead_buses"]) == list(table.index)
+    assert dict(table["load_lost"][table["load_lost"] > 0]) == pytest.approx(
+        {"bus5": 125.0, "bus6": 90.0, "bus8": 100.0}
+    )
+    with pytest.raises(StudyError, match=r"trip = 'line4-5': must be 'all'"):
+        psmr.BusFaults(0.1, trip="line4-5")

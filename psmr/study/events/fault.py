@@ -12,7 +12,8 @@ from psmr.base.slips import explains_slips
 from psmr.devices.network import FAULTS
 from psmr.integrate.run.trajectory import Change
 from psmr.network.sequence.equivalents import following, with_parameters
-from psmr.network.topology.network import Branch, find_branch, find_bus, reversed_ends
+from psmr.network.topology.network import branches_in_service, find_branch, find_bus, reversed_ends
+from psmr.network.topology.plants import Plant, plants
 from psmr.study.events.branch import find_line, in_service, line_words
 from psmr.study.events.event import (
     bus_words,
@@ -32,6 +33,9 @@ Values = tuple[tuple[str, str, float], ...]
 # Beyond the first the admittance takes every digit of the currents at its bus, beyond the second none.
 SMALLEST, LARGEST = 1e-9, 1e9
 
+# What `trip` says of bus-bar protection.
+ALL = "all"
+
 
 @explains_slips(EventError)
 @dataclass(frozen=True)
@@ -45,8 +49,9 @@ class Fault:
     start, clear
         Times in s at which the fault begins and ends.
     trip
-        Branch that the clearing takes out of service, as ``"5-7"`` or ``"line5-7"``; None leaves the network
-        whole.
+        Branch that the clearing takes out of service, as ``"5-7"`` or ``"line5-7"``, or several;
+        ``"all"``: every branch and every plant at the bus, as bus-bar protection does. None leaves the
+        network whole.
     r, x
         Fault resistance and reactance in pu on the system base. The default, j 1e-4 pu, leaves about 0.1 % of
         the voltage on a bus with a short-circuit power of ten times the base: a bolted fault for every
@@ -60,7 +65,7 @@ class Fault:
     reclose
         Time in s at which the line that the clearing took out is in service again.
     permanent
-        Whether the fault is still there then.
+        Whether the fault is still there then. Without `clear`: whether it stays to the end of the run.
     clear_again
         Time in s at which such a line is taken out for good.
     phases
@@ -80,7 +85,7 @@ class Fault:
     bus: int | str | None = None
     start: float = None  # type: ignore[assignment]  # what must be given follows a field that may be left out
     clear: float | None = None
-    trip: str | None = None
+    trip: str | tuple[str, ...] | None = None
     r: float = 0.0
     x: float = 1e-4
     line: str | None = None
@@ -122,6 +127,10 @@ class Fault:
                 if getattr(self, name) is not None:
                     raise EventError(f"{self}: {name} is for a fault along a line; give line in place of bus")
             return
+        if self.trip == ALL:
+            raise EventError(
+                f'{self}: trip = "all" is for a fault at a bus; name the branches, or leave it out'
+            )
         if self.at is None:
             raise EventError(f"{self}: at is missing; give the part of the line's length, between 0 and 1")
         check_fraction(self, "at", self.at, "a fault at an end is one at the bus")
@@ -129,8 +138,15 @@ class Fault:
     def _check_clearing(self) -> None:
         ends = {"clear_from": self.clear_from, "clear_to": self.clear_to}
         given = {name: t for name, t in ends.items() if t is not None}
-        if not given:
-            given = {"clear": check_given(self, "clear", self.clear)}
+        if self.stays:
+            if self.trip is not None:
+                raise EventError(f"{self}: trip is what the clearing takes out; give clear as well")
+        elif not given:
+            if self.clear is None:
+                raise EventError(
+                    f"{self}: clear is missing; give the time in s, or permanent = True for a fault that stays"
+                )
+            given = {"clear": self.clear}
         elif self.clear is not None or self.trip is not None:
             other = "clear" if self.clear is not None else "trip"
             raise EventError(
@@ -146,7 +162,7 @@ class Fault:
     def _check_reclosing(self) -> None:
         if self.reclose is None:
             for name in ("permanent", "clear_again"):
-                if getattr(self, name) not in (None, False):
+                if getattr(self, name) not in (None, False) and not self.stays:
                     raise EventError(f"{self}: {name} is for a line that recloses; give reclose as well")
             return
         check_after(self, "reclose", self.reclose, self.cleared, "the clearing at")
@@ -166,6 +182,12 @@ class Fault:
         return f"fault on {line_words(self.line)}"
 
     @property
+    def stays(self) -> bool:
+        """Whether the fault is never cleared."""
+        times = (self.clear, self.clear_from, self.clear_to, self.reclose, self.clear_again)
+        return self.permanent and all(t is None for t in times)
+
+    @property
     def cleared(self) -> float:
         """Time in s at which the fault ends for the first time."""
         return max(t for t in (self.clear, self.clear_from, self.clear_to) if t is not None)
@@ -173,7 +195,7 @@ class Fault:
     @property
     def end(self) -> float | None:
         """Time in s of the last thing that it does."""
-        return self.clear_again or self.reclose or self.cleared
+        return None if self.stays else self.clear_again or self.reclose or self.cleared
 
     def changes(self, system: System) -> tuple[Change, ...]:
         """Return what the fault, its clearing and what recloses change.
@@ -188,18 +210,27 @@ class Fault:
             place = mistakes.attempt(find_bus, system, self.bus or "", str(self))
         else:
             place = mistakes.attempt(find_line, system, self.line, str(self))
-        trip = None if self.trip is None else mistakes.attempt(self._tripped, system, self.trip)
+        trip = mistakes.attempt(self._tripped, system, place)
         mistakes.finish()
         assert place is not None
+        assert trip is not None
+        lost = self._plants(system, place)
         changes: list[Change] = []
-        for t, label, values in self._stages(system, place, None if trip is None else trip.name):
+        for t, label, values in self._stages(system, place, trip):
             system = with_parameters(system, values)
             values = (*values, *following(system, devices=[place]))
             system = with_parameters(system, values)
-            changes.append(Change(t, parameters=values, label=label))
+            if lost and t == self.cleared:
+                label += f", {', '.join(plant.name for plant in lost)} tripped"
+                out = tuple(name for plant in lost for name in plant.devices)
+                changes.append(Change(t, parameters=values, label=label, out=out))
+            else:
+                changes.append(Change(t, parameters=values, label=label))
         return tuple(changes)
 
-    def _stages(self, system: System, place: str, trip: str | None) -> Iterator[tuple[float, str, Values]]:
+    def _stages(
+        self, system: System, place: str, trip: tuple[str, ...]
+    ) -> Iterator[tuple[float, str, Values]]:
         """Yield time, words and values of parameters of all that happens, in order of time."""
         on: Values = (
             (place, "fault", float(FAULTS.index(self.phases))),
@@ -215,23 +246,26 @@ class Fault:
             on, off = (*on, (place, "at", at)), (*off, (place, "at", 0.0))
             where = f"{what} on {place} at {100 * self.at:g} %"
         yield self.start, where, on
+        if self.stays:
+            return
         if self.clear_from is not None and self.clear_to is not None:
-            trip = place
+            trip = (place,)
             if self.clear_from != self.clear_to:
                 yield self._first_end(system, place, self.clear_from, self.clear_to)
             off = (*off, (place, "open_i", 0.0), (place, "open_j", 0.0))
-        if trip is None:
+        if not trip:
             yield self.cleared, f"{where} cleared", off
             return
-        label, off = f"{where} cleared, {trip} tripped", (*off, (trip, "status", 0.0))
+        names = ", ".join(trip)
+        label, off = f"{where} cleared, {names} tripped", (*off, *((name, "status", 0.0) for name in trip))
         yield self.cleared, label, off
         if self.reclose is None:
             return
-        back = ((trip, "status", 1.0),)
+        back = tuple((name, "status", 1.0) for name in trip)
         if self.clear_again is None:
-            yield self.reclose, f"{trip} reclosed", back
+            yield self.reclose, f"{names} reclosed", back
             return
-        yield self.reclose, f"{trip} reclosed onto the {where}", (*on, *back)
+        yield self.reclose, f"{names} reclosed onto the {where}", (*on, *back)
         yield self.clear_again, f"{label} for good", off
 
     def _first_end(self, system: System, line: str, t_from: float, t_to: float) -> tuple[float, str, Values]:
@@ -241,5 +275,17 @@ class Fault:
         label = f"{line} opened at {ends[0 if i else 1]}"
         return min(t_from, t_to), label, ((line, "status", 0.0), (line, "open_i" if i else "open_j", 1.0))
 
-    def _tripped(self, system: System, trip: str) -> Branch:
-        return in_service(system, find_branch(system, trip, str(self)), str(self))
+    def _tripped(self, system: System, place: str | None) -> tuple[str, ...]:
+        """Return the branches that the clearing takes out of service."""
+        if self.trip == ALL:
+            return tuple(b.name for b in branches_in_service(system) if place in b.ends)
+        named = (self.trip,) if isinstance(self.trip, str) else self.trip or ()
+        found = [in_service(system, find_branch(system, name, str(self)), str(self)).name for name in named]
+        for name in found:
+            if found.count(name) > 1:
+                raise EventError(f"{self}: trip names {name} twice")
+        return tuple(found)
+
+    def _plants(self, system: System, place: str) -> tuple[Plant, ...]:
+        """Return the plants that the clearing takes out of service."""
+        return tuple(p for p in plants(system).values() if self.trip == ALL and p.bus == place)

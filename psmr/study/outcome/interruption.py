@@ -37,8 +37,9 @@ class Interruption:
     def what(self) -> str:
         """What happened, in words."""
         place = "the whole network" if self.every else names_of(self.buses)
-        lost = f" {names_of(self.lost)} out of service," if self.lost else ""
-        return f"{place} dead,{lost} {self.p_mw:.4g} MW of load lost"
+        lost = [f"{names_of(self.lost)} out of service"] if self.lost else []
+        load = [f"{self.p_mw:.4g} MW of load lost"] if self.p_mw else []
+        return ", ".join([f"{place} dead", *lost, *load])
 
     def __str__(self) -> str:
         until = "" if self.until is None else f" to {self.until:.4g} s"

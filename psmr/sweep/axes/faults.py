@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, StudyError
@@ -94,7 +94,7 @@ class BranchOutages:
 @explains_slips(StudyError)
 @dataclass(frozen=True)
 class BusFaults:
-    """A fault at every bus, cleared without losing a branch.
+    """A fault at every bus, cleared without losing a branch, or by bus-bar protection.
 
     Parameters
     ----------
@@ -102,6 +102,8 @@ class BusFaults:
         As in `BranchOutages`.
     buses
         Names or patterns.
+    trip
+        ``"all"``: clearing takes out every branch and every plant at the bus; None: nothing.
     """
 
     start: float
@@ -111,6 +113,7 @@ class BusFaults:
     x: float = 1e-4
     beside: bool = False
     together: str = ""
+    trip: Literal["all"] | None = None
 
     kind: ClassVar[str] = "bus-faults"
     rank: ClassVar[int] = EVENT
@@ -127,7 +130,7 @@ class BusFaults:
         return [
             Variation(
                 (("bus", bus), ("clearing", duration)),
-                events=(_fault(self, bus, duration, None),),
+                events=(_fault(self, bus, duration, self.trip),),
                 beside=self.beside,
             )
             for bus in chosen(self.buses, buses(base.system), "bus")
