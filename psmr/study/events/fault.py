@@ -144,7 +144,7 @@ class Fault:
         elif not given:
             if self.clear is None:
                 raise EventError(
-                    f"{self}: clear is missing; give the time in s, or permanent = True for a fault that stays"
+                    f"{self}: clear is missing; give the time in s, or permanent = True: the fault stays"
                 )
             given = {"clear": self.clear}
         elif self.clear is not None or self.trip is not None:
