@@ -14,9 +14,11 @@ from psmr.dae.declare.component import local_rows
 from psmr.dae.system.complex_step import Place, derivatives, injection_derivatives
 from psmr.dae.system.linear import LinearDae
 from psmr.dae.system.system import System
-from psmr.network.signals.signals import Signals, quantity
+from psmr.network.signals.signals import CENTRE, Signals, of_centre, quantity
 from psmr.network.signals.terminals import Terminal
-from psmr.network.topology.network import power_base
+from psmr.network.topology.islands import islands
+from psmr.network.topology.network import out_of_service, power_base
+from psmr.network.topology.sources import island_of, leading, shares, sources_of
 
 Reals = NDArray[np.float64]
 
@@ -60,12 +62,25 @@ class OutputRows:
             return self._over({self._system.index(name): 1.0})
         if name in self._terminals:
             return self._of_terminal(self._terminals[name], kind.partition("_")[0])
+        if of_centre(name):
+            return self._of_centre(name, "" if device == CENTRE else device)
         re, im = (self._system.index(f"{device}.v_{part}") for part in ("re", "im"))
         a, b = self._w[[re, im]]
         size = np.hypot(a, b)
         if kind == "v":
             return self._over({re: a / size, im: b / size})
         return self._over({re: -b / size**2, im: a / size**2})
+
+    def _of_centre(self, name: str, bus: str) -> sparse.csr_array:
+        """Return the row of the angle of a centre of inertia, of the largest island where no bus is named."""
+        out, sources = out_of_service(self._system), sources_of(self._system)
+        places = island_of(bus, islands(self._system, out), out, sources)
+        if not places:
+            raise InputError(
+                f"{name}: there is no machine or forming converter in service in the island of {bus}"
+            )
+        own = [sources[k] for k in leading(places, sources)]
+        return self._over({self._system.index(s.angle): a for s, a in zip(own, shares(own), strict=True)})
 
     def _over(self, entries: Mapping[int, float]) -> sparse.csr_array:
         values = np.array(list(entries.values()), dtype=float)

@@ -14,8 +14,19 @@ from psmr.network.signals.sums import Expansion, is_sum, terms_of, written_in
 from psmr.network.signals.terminals import QUANTITIES, Terminal, terminals
 from psmr.network.topology.network import buses, nominal_frequency
 from psmr.network.topology.remembered import of_devices
+from psmr.network.topology.sources import sources_of
 
-UNITS: Mapping[str, str] = {"v": "pu", "angle": "rad", "frequency": "Hz", **QUANTITIES}
+CENTRE = "coi"
+"""What stands for the centre of inertia of the island with the most kinetic energy: ``"coi.frequency"``."""
+
+UNITS: Mapping[str, str] = {
+    "v": "pu",
+    "angle": "rad",
+    "frequency": "Hz",
+    "coi_angle": "rad",
+    "coi_frequency": "Hz",
+    **QUANTITIES,
+}
 """Units of the computed quantities."""
 
 
@@ -41,7 +52,9 @@ class Signals:
     what sources give and of what loads and shunts take; branches have them at both ends, ``p_from`` ...
     ``i_to``, of what flows into the branch; buses have a ``frequency`` (Hz). Voltages of buses and currents
     into branches at their from bus are also there by phase and sequence, ``v_a`` ... ``v_0``, ``i_a`` ...
-    ``i_0``. A device's own variable of such a name goes first.
+    ``i_0``. ``coi.frequency`` and ``coi.angle`` are those of the centre of inertia of the island with the
+    most kinetic energy, ``bus7.coi_frequency`` and ``bus7.coi_angle`` of the island of that bus. A device's
+    own variable of such a name goes first.
 
     Attributes
     ----------
@@ -51,6 +64,8 @@ class Signals:
         Where devices meet the network.
     frequency_of
         Buses whose frequency can be computed.
+    centres_of
+        Buses whose island can have a centre of inertia.
     kept
         Computed signals that a run kept as such, where it kept chosen signals only; None otherwise.
     """
@@ -59,13 +74,15 @@ class Signals:
     names_y: tuple[str, ...]
     terminals: tuple[Terminal, ...] = ()
     frequency_of: tuple[str, ...] = ()
+    centres_of: tuple[str, ...] = ()
     kept: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, system: System) -> Signals:
         """Return the signals of a system's runs."""
         places = buses(system) if nominal_frequency(system) is not None else ()
-        return cls(system.names_x, system.names_y, terminals(system), places)
+        centres = places if sources_of(system) else ()
+        return cls(system.names_x, system.names_y, terminals(system), places, centres)
 
     @property
     def derived(self) -> tuple[str, ...]:
@@ -74,7 +91,7 @@ class Signals:
         every = (*self.names_x, *self.names_y)
         places = [name.removesuffix(".v_re") for name in every if name.endswith(".v_re")]
         names = [f"{p}.{q}" for p in places if f"{p}.v_im" in own for q in ("v", "angle")]
-        names += [name for name in self.kept or () if quantity(name) in ("v", "angle")]
+        names += [name for name in self.kept or () if of_voltage(name)]
         return tuple(dict.fromkeys(name for name in names if name not in own))
 
     @property
@@ -84,7 +101,9 @@ class Signals:
         names = [name for terminal in self.terminals for name in terminal.names]
         names += [f"{bus}.frequency" for bus in self.frequency_of]
         names += self.unbalanced
-        names += [name for name in self.kept or () if quantity(name) not in ("v", "angle")]
+        names += [f"{CENTRE}.{kind}" for kind in ("frequency", "angle") if self.centres_of]
+        names += [f"{bus}.coi_{kind}" for bus in self.centres_of for kind in ("frequency", "angle")]
+        names += [name for name in self.kept or () if not of_voltage(name)]
         return tuple(name for name in names if name not in own)
 
     @property
@@ -188,6 +207,16 @@ def default_panels(signals: Signals) -> list[tuple[str, ...]]:
     return [tuple(panel) for panel in list(kinds.values())[:4]]
 
 
+def of_voltage(name: str) -> bool:
+    """Return whether a computed signal is the magnitude or the angle of a voltage."""
+    return quantity(name) in ("v", "angle") and not of_centre(name)
+
+
+def of_centre(name: str) -> bool:
+    """Return whether a computed signal is one of a centre of inertia."""
+    return name.startswith(f"{CENTRE}.") or quantity(name).startswith("coi_")
+
+
 def quantity(name: str) -> str:
     """Return the variable's own name, without the device."""
     return name.rpartition(".")[2]
@@ -199,7 +228,8 @@ def unit_of(signals: Signals, units: Mapping[str, str], name: str) -> str:
         found = {unit_of(signals, units, own) for own in written_in(name)}
         return found.pop() if len(found) == 1 else ""
     if signals.computed(name):
-        return UNITS.get(quantity(name).partition("_")[0]) or units.get(name, "pu")
+        kind = quantity(name)
+        return UNITS.get(kind) or UNITS.get(kind.partition("_")[0]) or units.get(name, "pu")
     return units.get(name, "pu")
 
 

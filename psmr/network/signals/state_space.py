@@ -51,7 +51,7 @@ def state_space(
         direct[:, k] = rows[:, [len(w) + number]].toarray()[:, 0]
     c, with_rate = sparse.csr_array(rows[:, :size]), np.zeros_like(direct)
 
-    turning = [k for k, name in enumerate(names) if signals.computed(name) and quantity(name) == "frequency"]
+    turning = [k for k, name in enumerate(names) if signals.computed(name) and _is_frequency(name)]
     if turning:
         slopes = rate_rows(linear, b, c[turning], direct[turning])
         hertz = [part / (2 * np.pi) for part in slopes]
@@ -71,3 +71,7 @@ def state_space(
         output_units=tuple(unit_of(signals, units, name) for name in chosen),
         name=system.name,
     )
+
+
+def _is_frequency(name: str) -> bool:
+    return quantity(name) in ("frequency", "coi_frequency")

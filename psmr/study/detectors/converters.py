@@ -30,9 +30,10 @@ from psmr.devices.catalogue import FOLLOWS
 from psmr.network.topology.network import bus_voltages, buses
 from psmr.network.topology.plants import plants
 from psmr.network.topology.remembered import of_devices
+from psmr.network.topology.sources import centre_of_inertia, sources_of
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
-from psmr.study.detectors.sources import angles_of, centre_of_inertia, sources_of
+from psmr.study.detectors.sources import angles_of
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]

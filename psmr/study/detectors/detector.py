@@ -15,8 +15,9 @@ from psmr.devices.network import Bus
 from psmr.network.topology.islands import islands
 from psmr.network.topology.network import bus_voltages, buses
 from psmr.network.topology.remembered import of_devices
+from psmr.network.topology.sources import by_island, centre_of_inertia, leading, sources_of
 from psmr.study.detectors.finding import Finding
-from psmr.study.detectors.sources import Speeds, by_island, centre_of_inertia, sources_of
+from psmr.study.detectors.sources import Speeds
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]
@@ -134,7 +135,7 @@ def connections_in(system: System, span: Span) -> Connections:
     turning = []
     for places in members:
         if all(math.isfinite(sources[k].weight) for k in places):
-            own = [k for k in places if sources[k].machine] or places
+            own = leading(places, sources)
             where = f"in the island of {sources[own[0]].bus}" if len(members) > 1 else ""
             turning.append(TurningIsland(own, where))
     dead = np.array([bus in span.devices.dead for bus in buses(system)], dtype=bool)

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.network.topology.network import nominal_frequency
+from psmr.network.topology.sources import sources_of
 from psmr.study.detectors.detector import Connections, Points, TurningIsland
 from psmr.study.detectors.finding import Extreme, Finding, beside
-from psmr.study.detectors.sources import sources_of
 from psmr.study.events.spans import Span
 
 Reals = NDArray[np.float64]

@@ -13,11 +13,11 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import InputError
 from psmr.base.slips import explains_slips
 from psmr.dae.system.system import System
+from psmr.network.topology.sources import sources_of
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.angles import Angles
 from psmr.study.detectors.finding import Finding, Stop
 from psmr.study.detectors.frequency import Frequency
-from psmr.study.detectors.sources import sources_of
 from psmr.study.detectors.voltages import Band, Voltages
 
 

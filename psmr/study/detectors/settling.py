@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses, nominal_frequency
+from psmr.network.topology.sources import sources_of
 from psmr.study.criteria import Criteria
 from psmr.study.detectors.detector import Connections, Points, TurningIsland
 from psmr.study.detectors.finding import Finding
-from psmr.study.detectors.sources import sources_of
 from psmr.study.events.spans import Span, driven
 
 Reals = NDArray[np.float64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psmr.dae.system.system import System
 from psmr.integrate.run.table import Table
 from psmr.integrate.run.trajectory import Change
-from psmr.network.signals.signals import Signals, quantity
+from psmr.network.signals.signals import Signals, of_voltage, quantity
 from psmr.study.detectors.detection import Detection
 from psmr.study.events.spans import Span
 from psmr.study.outcome.outcome import Outcome
@@ -174,7 +174,7 @@ class _Columns:
         for column, name in enumerate(self._expansion.names):
             if name in place:
                 direct.append((column, place[name]))
-            elif quantity(name) in ("v", "angle"):
+            elif of_voltage(name):
                 device = name.rpartition(".")[0]
                 at = (column, place[f"{device}.v_re"], place[f"{device}.v_im"])
                 (voltages if quantity(name) == "v" else angles).append(at)

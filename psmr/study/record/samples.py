@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
 from psmr.network.topology.network import buses
+from psmr.network.topology.sources import sources_of
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.detector import Connections, Points
 from psmr.study.detectors.finding import Finding
-from psmr.study.detectors.sources import sources_of
 from psmr.study.events.spans import TIME_ROUNDING, Span
 from psmr.study.record.recorded import Recorded
 from psmr.study.record.sampled import Sampled

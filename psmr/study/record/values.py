@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.dae.system.system import System
-from psmr.network.signals.signals import Signals, quantity
+from psmr.network.signals.signals import Signals, of_centre, of_voltage, quantity
 from psmr.study.events.spans import Span
+from psmr.study.record.centres import centres
 from psmr.study.record.frequency import frequencies
 from psmr.study.record.phase import continuous, phases
 from psmr.study.record.recorded import Recorded
@@ -31,8 +32,9 @@ def values_in_pieces(run: Recorded, names: Sequence[str]) -> Iterator[tuple[slic
             yield rows, expansion.combined(parts)
         return
     own = {*run.names_x, *run.names_y, *(run.kept.names if run.kept is not None else ())}
-    angles = [k for k, name in enumerate(names) if name not in own and quantity(name) == "angle"]
-    if any(name not in own and quantity(name) not in ("v", "angle") for name in names):
+    voltages = [k for k, name in enumerate(names) if name not in own and of_voltage(name)]
+    angles = [k for k in voltages if quantity(names[k]) == "angle"]
+    if any(name not in own and not of_voltage(name) for name in names):
         yield slice(0, len(run.t)), values_of(run, names)
         return
     before: Reals | None = None
@@ -72,7 +74,7 @@ def values_of(run: Recorded, names: Sequence[str], rows: slice = slice(None), ex
             out[:, column] = y[:, place_y[name]]
         elif name in place_kept and run.kept is not None:
             out[:, column] = run.kept.values[rows, place_kept[name]]
-        elif kind in ("v", "angle"):
+        elif of_voltage(name):
             # A bus with its own dynamics has its voltage among the states.
             table, place = (x, place_x) if f"{device}.v_re" in place_x else (y, place_y)
             v_re, v_im = (table[:, place[f"{device}.v_{part}"]] for part in ("re", "im"))
@@ -109,12 +111,19 @@ def values_of_devices(
     wanted = {name.rpartition(".")[0] for name in names if name not in unbalanced}
     chosen = [terminal for terminal in signals.terminals if terminal.device in wanted]
     found = terminal_values(system, spans, chosen, t, x, y)
-    turning = [name.rpartition(".")[0] for name in names if quantity(name) == "frequency"]
+    central = [name for name in names if of_centre(name)]
+    means = centres(system, spans, central, t, x, y) if central else {}
+    turning = [
+        name.rpartition(".")[0] for name in names if quantity(name) == "frequency" and name not in means
+    ]
     hertz = frequencies(system, spans, turning, t, x, y, systems) if turning else np.empty((len(t), 0))
     bus_values = dict(zip(turning, hertz.T, strict=True))
     values = []
     for name in names:
         device, _, kind = name.rpartition(".")
+        if name in means:
+            values.append(means[name])
+            continue
         if kind == "frequency":
             values.append(bus_values[device])
             continue

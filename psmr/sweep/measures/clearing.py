@@ -12,9 +12,9 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import PsmrWarning, SchemeError, SimulationError, SingularError, StudyError
 from psmr.base.slips import explains_slips
 from psmr.integrate.schemes.scheme import Scheme
+from psmr.network.topology.sources import sources_of
 from psmr.study.detectors.converters import Slip
 from psmr.study.detectors.monitors import AngleSpread
-from psmr.study.detectors.sources import sources_of
 from psmr.study.events import Event, Fault
 from psmr.study.run.run import Run
 from psmr.sweep.measures.measure import Column, Start, needs_simulation
