@@ -214,7 +214,7 @@ psmr.sweep.dask_cluster: check_versions dask_cluster_module
 psmr.sweep.dispatch: dispatch_module
 psmr.sweep.kernel_parcel: packed unpacked
 psmr.sweep.measures: Column
-psmr.sweep.measures.clearing: settled_border
+psmr.sweep.measures.clearing: confirmed_border
 psmr.sweep.measures.measure: Start
 psmr.sweep.point_runner: PointRunner point_runner_module
 psmr.sweep.store: read_rows store_module

@@ -177,6 +177,13 @@ def test_the_certificate_is_that_of_the_steps_taken(faulted):
     assert f"at the longest step, {longest.h:.4g} s: the dominant mode becomes" in str(run.certificate)
 
 
+def test_a_span_ends_with_two_equal_steps_and_not_with_a_rest():
+    steps = np.diff(integrate(systems.forced().system, psmr.VariableStep(1e-4, h_max=0.05), 1.0).t)
+    assert steps[-3] == pytest.approx(0.05)
+    assert steps[-2] == pytest.approx(steps[-1])
+    assert 0.025 < steps[-1] < 0.05
+
+
 def test_steps_end_at_the_stops():
     system = assemble([Device("O", Oscillator, {}, {})], {"O.x": 1.0})
     stops = np.array([0.1, 0.1 + 1e-9, 0.77, 0.9])

@@ -7,7 +7,7 @@ import pytest
 import psmr
 from psmr import ClearingTime, SingleRate, modes
 from psmr.errors import StudyError
-from tests.internals import Recipe, Split, Start, settled_border
+from tests.internals import Recipe, Split, Start, confirmed_border
 from tests.sweep.conftest import CASE
 
 
@@ -58,7 +58,7 @@ def test_a_clearing_time_beside_its_multiple():
 
 @pytest.mark.parametrize("border", [0, 3, 4, 5, 9])
 def test_the_border_is_settled_beside_where_it_was_found(border):
-    assert settled_border(4, 9, lambda count: count <= border) == border
+    assert confirmed_border(4, 9, lambda count: count <= border) == border
 
 
 def test_a_clearing_time_at_which_it_is_lost_next(longer, tmp_path):

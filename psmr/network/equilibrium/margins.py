@@ -91,7 +91,7 @@ def margins(system: System, devices: Sequence[Device]) -> list[Margin]:
     return [margin for device in devices for margin in _margins(system, device)]
 
 
-def settle(system: System, devices: Sequence[Device]) -> System:
+def within_limits(system: System, devices: Sequence[Device]) -> System:
     """Return the system with the states that rounding put outside a limit placed on it.
 
     Warns (PsmrWarning) of every limit that the start touches.

@@ -18,7 +18,7 @@ from psmr.network.case.case import Case
 from psmr.network.dynamic.dynamic_system import with_dynamics
 from psmr.network.dynamic.region import Region
 from psmr.network.equilibrium.equilibrium import ROUNDING, Reals, solve_plants
-from psmr.network.equilibrium.margins import margins, placed, settle
+from psmr.network.equilibrium.margins import margins, placed, within_limits
 from psmr.network.equilibrium.start_parameters import decide
 from psmr.network.equilibrium.widen_limits import ADJUST, CHOICES, REFUSE, widened
 from psmr.network.powerflow.powerflow import PowerFlow, power_flow
@@ -107,7 +107,7 @@ def build(
         found, plant_devices, at_rest = beyond_limits(found, network, plant_devices, start, start_at_limits)
         if not at_rest:
             return found if dynamic is None else with_dynamics(found, dynamic, case.frequency_hz)
-    system = settle(found, plant_devices)
+    system = within_limits(found, plant_devices)
     if (system.x0 != found.x0).any():
         system = polish(system)
     check_residual(system)

@@ -110,7 +110,7 @@ class ClearingTime:
         closer = _closer(start.scheme)
         if closer is not None:
             trials.start = replace(start, scheme=closer)
-            low = settled_border(low, most, trials.survives)
+            low = confirmed_border(low, most, trials.survives)
         values = {
             "critical_clearing_time": low * self.precision,
             "bounded": low < most,
@@ -174,7 +174,7 @@ def _closer(scheme: Scheme) -> Scheme | None:
         return None
 
 
-def settled_border(low: int, most: int, survives: Callable[[int], bool]) -> int:
+def confirmed_border(low: int, most: int, survives: Callable[[int], bool]) -> int:
     """Return the last number that survives beside one that was found less surely; 0 needs no trial."""
     down = low
     while down > 0 and not survives(down):
