@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 TRIED = 3
 """Moves of a greedy step that are measured, those with the smallest prediction."""
 
+NEAR = 0.1
+"""Distance, relative to a mode of a hybrid, within which the mode of its pencil is the same one: stators of
+phasors have no speed voltages, those of the pencil may."""
+
+REAL = 1e-9
+"""Imaginary part, relative to a mode, that is rounding."""
+
 GROWTH = 0.1
 """Part of the elements by which a set that measures too much grows at once."""
 
@@ -267,3 +274,34 @@ def _topology(full: SystemLike) -> tuple[Mapping[str, tuple[str, str]], Mapping[
         for bus in pair:
             at[bus].add(name)
     return ends, at
+
+
+def modes_in_full(
+    full: SystemLike, modes: Sequence[complex], devices: Iterable[str]
+) -> tuple[complex | None, ...]:
+    """Return what modes of a hybrid are where every element is dynamic, None where one cannot be followed.
+
+    Parameters
+    ----------
+    full
+        The system with every element dynamic.
+    modes
+        Eigenvalues in 1/s of the hybrid.
+    devices
+        Names of the elements that are dynamic in the hybrid.
+    """
+    pencil = StoragePencil(full)
+    chosen = set(devices)
+    begin, whole = pencil.storages(set(pencil.names) - chosen), pencil.storages()
+    found: list[complex | None] = []
+    for s in modes:
+        try:
+            mode = pencil.find(s, begin)
+        except PartitionError:
+            found.append(None)
+            continue
+        near = abs(mode.s - s) <= NEAR * abs(s)
+        end = pencil.follow(mode, begin, whole) if near else None
+        s_full = None if end is None else end.s
+        found.append(s_full if s_full is None or abs(s_full.imag) > REAL * abs(s_full) else s_full.real + 0j)
+    return tuple(found)

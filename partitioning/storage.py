@@ -42,11 +42,16 @@ Complex = NDArray[np.complex128]
 class SystemLike(Protocol):
     """What is read of a system: `psmr.System` is one."""
 
-    n: int
-    m: int
-    w0: Any
-    devices: Any
-    parameters: Any
+    @property
+    def n(self) -> int: ...  # noqa: D102
+    @property
+    def m(self) -> int: ...  # noqa: D102
+    @property
+    def w0(self) -> Any: ...  # noqa: D102
+    @property
+    def devices(self) -> Any: ...  # noqa: D102
+    @property
+    def parameters(self) -> Any: ...  # noqa: D102
 
     def parameter_place(self, device: str, parameter: str) -> tuple[int, int, int]:
         """Return (group, row, column) of a parameter."""

@@ -37,6 +37,7 @@ from .pencil.modes.shapes import mode_shapes as mode_shapes
 from .pencil.operator.simulated_response import simulated_response as simulated_response
 from .pencil.operator.step_operator import step_operator as step_operator
 from .study.certificate.certify import certify as certify
+from .study.certificate.network_deformation import network_deformation as network_deformation
 from .study.check import check as check
 from .study.criteria import Criteria as Criteria
 from .study.detectors.monitors import AngleSpread as AngleSpread

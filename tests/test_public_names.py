@@ -137,6 +137,7 @@ def right_calls(it):
         "Damping": {},
         "Device": {f: getattr(device, f) for f in inspect.signature(psmr.Device).parameters},
         "Region": {"buses": 5},
+        "network_deformation": {"case": case, "modes": [-0.2 + 8.6j]},
         "Fault": {"bus": 5, "start": 0.1, "clear": 0.2},
         "GeneratorTrip": {"generator": 1, **start},
         "GeneratorTrips": start,

@@ -20,6 +20,11 @@ def add(subparsers: Any) -> None:
         "psmr modes cases/wscc9/wscc9.toml",
     )
     case_options(modes)
+    modes.add_argument(
+        "--network",
+        action="store_true",
+        help="beside each mode, what it is where the network has its own dynamics",
+    )
     output_option(modes, "FILE", "write the table as CSV")
 
 
@@ -29,7 +34,14 @@ def command(arguments: argparse.Namespace) -> None:
     from psmr.dae.system.linear import modes
     from psmr.study.file.load_system import load_system
 
-    system = load_system(case_file(arguments))
+    file = case_file(arguments)
+    if arguments.network:
+        from psmr.study.certificate.network_deformation import network_deformation
+
+        found = network_deformation(file.read(), power_flow=file.solve)
+        give_table(arguments, found.table, str(found))
+        return
+    system = load_system(file)
     table = modes(system.linearise())
     head = (
         f"{system.name}: {system.n} states, {system.m} algebraic variables; eigenvalues in 1/s and rad/s, one"
