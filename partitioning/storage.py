@@ -35,6 +35,7 @@ the same one; another mode has about 0."""
 SHORTEST = 1 / 256
 ITERATIONS = 12
 CONVERGED = 1e-11
+BESIDE = 1e-7
 
 Complex = NDArray[np.complex128]
 
@@ -121,11 +122,13 @@ class StoragePencil:
         """
         rng = np.random.default_rng(0)
         start = rng.standard_normal(self.size) + 1j * rng.standard_normal(self.size)
-        mode = Mode(guess, start, start.copy())
+        # Beside the value itself, at which the matrix is singular where it is an eigenvalue to the last digit.
+        shift = guess + BESIDE * max(1.0, abs(guess))
+        mode = Mode(shift, start, start.copy())
         matrix = self.jacobian(storage)
         # First with the value as it is given, so that it is the nearest mode that is found.
         for _ in range(3):
-            mode = replace(self._step(matrix, mode), s=guess)
+            mode = replace(self._step(matrix, mode), s=shift)
         found = self.refine(mode, storage)
         if found is None:
             raise PartitionError(f"no mode of the system near {guess:.6g} 1/s was found")

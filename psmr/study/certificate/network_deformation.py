@@ -130,7 +130,9 @@ def network_deformation(
 
     flow = power_flow(case)
     system = build(case, flow, loads=loads, dynamic=dynamic)
-    region = replace(dynamic or Region(("all",)), buses=("all",), within=0, devices=(), stators=True, loads=True)
+    region = replace(
+        dynamic or Region(("all",)), buses=("all",), within=0, devices=(), stators=True, loads=True
+    )
     full = build(case, flow, loads=loads, dynamic=replace(region, stator_speed=stator_speed))
     linear = system.linearise()
     if system.n > LARGEST:
