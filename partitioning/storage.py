@@ -122,7 +122,7 @@ class StoragePencil:
         """
         rng = np.random.default_rng(0)
         start = rng.standard_normal(self.size) + 1j * rng.standard_normal(self.size)
-        # Beside the value itself, at which the matrix is singular where it is an eigenvalue to the last digit.
+        # Not the value itself, which makes the matrix singular where it is an eigenvalue to the last digit.
         shift = guess + BESIDE * max(1.0, abs(guess))
         mode = Mode(shift, start, start.copy())
         matrix = self.jacobian(storage)

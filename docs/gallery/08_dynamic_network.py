@@ -1,11 +1,12 @@
 """A converter in full within dynamics of the network
 
-The WSCC 9-bus system with a converter in full at bus 3: filter, current control, phase-locked loop. A fault at bus
-8 through 1 pu lasts 0.1 s. Above left: the converter's current with phasors around it, with lines, transformers,
-loads and the stator of G2 dynamic within two branches, and with all of the network dynamic: the offset of 60 Hz
-after each switching lives in inductances, and phasors have none. Below left: the voltage of phase a at the fault in
-full dynamics. Right: what leaving out dynamics of the network does to each mode, by phasors everywhere and with the
-region dynamic; the electromechanical modes are right to a tenth of a per cent, the current control is not.
+The WSCC 9-bus system with a converter in full at bus 3: filter, current control, phase-locked loop. A fault
+at bus 8 through 1 pu lasts 0.1 s. Above left: the converter's current with phasors around it, with lines,
+transformers, loads and the stator of G2 dynamic within two branches, and with all of the network dynamic:
+the offset of 60 Hz after each switching lives in inductances, and phasors have none. Below left: the
+voltage of phase a at the fault in full dynamics. Right: what leaving out dynamics of the network does to
+each mode, by phasors everywhere and with the region dynamic; the electromechanical modes are right to a
+tenth of a per cent, the current control is not.
 """
 
 import matplotlib.pyplot as plt
