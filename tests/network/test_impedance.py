@@ -168,6 +168,11 @@ def test_what_cannot_be_cut_is_refused():
         psmr.impedance_scan(system, 2, plant="G2")
     with pytest.raises(InputError, match=r"bus2 is the bus between grid and plant"):
         psmr.impedance_scan(system, 2, plant="bus2")
+    emt = psmr.build(psmr.case("wscc9-emt"), loads="impedance", dynamic=psmr.Region((3, 9)))
+    with pytest.raises(InputError, match=r"bus3.i_re: bus3 joins elements whose currents are states"):
+        psmr.impedance_scan(emt, 3)
+    with pytest.raises(InputError, match=r"bus9 has dynamics of its own"):
+        psmr.impedance_scan(emt, 9, plant=["C3"] + [d.name for d in emt.devices if "bus3" in str(d)])
     none = psmr.impedance_scan(system, 5, f=[1.0])
     assert none.plant == ()
     assert none.stable is None

@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from psmr.base.arguments import check_arguments
 from psmr.base.drawing import draw
+from psmr.base.errors import InputError
 from psmr.base.files import atomic, require_suffix
 from psmr.dae.system.frequency_response import checked_frequencies
 from psmr.dae.system.state_space import StateSpace
 from psmr.dae.system.system import System
+from psmr.devices.dynamic_network.bus import DynamicBus
 from psmr.network.impedance.cut import grid_without, plant_alone, plant_at, whole
 from psmr.network.impedance.nyquist import characteristic_loci, unstable_alone, unstable_together
 from psmr.network.topology.network import find_bus
@@ -211,6 +213,12 @@ def impedance_scan(
     devices = plant_at(system, place, plant)
     all_of_it = whole(system, place)
     seen = all_of_it.response(hertz).values
+    own = next(device.component for device in system.devices if device.name == place)
+    if devices and issubclass(own, DynamicBus):
+        raise InputError(
+            f"{place} has dynamics of its own, which belong to grid and plant alike; cut the system at a bus "
+            "outside the dynamic region"
+        )
     if not devices:
         return ImpedanceScan(place, (), hertz, seen, None, seen, DQ, None, all_of_it, system.name)
     grid, alone = grid_without(system, place, devices), plant_alone(system, place, devices)

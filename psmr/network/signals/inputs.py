@@ -14,6 +14,7 @@ from psmr.base.errors import InputError, nearest, shown
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.complex_step import Place, input_columns, parameter_columns
 from psmr.dae.system.system import System
+from psmr.devices.dynamic_network.bus import JunctionBus
 from psmr.network.topology.network import buses, power_base
 
 Reals = NDArray[np.float64]
@@ -154,8 +155,14 @@ def _injections(system: System, w: Reals, names: Sequence[str]) -> sparse.csc_ar
     """
     columns = sparse.lil_array((system.n + system.m, len(names)))
     rows = {name: system.n + k for k, name in enumerate(system.names_g)}
+    kinds = {device.name: device.component for device in system.devices}
     for k, name in enumerate(names):
         bus, quantity = _parted(name)
+        if issubclass(kinds[bus], JunctionBus):
+            raise InputError(
+                f"{name}: {bus} joins elements whose currents are states, with no capacitance to take another "
+                "current; take a bus with charging, or one outside the dynamic region"
+            )
         v = complex(w[system.index(f"{bus}.v_re")], w[system.index(f"{bus}.v_im")])
         along = v / abs(v)
         current = {"i_re": 1.0, "i_im": 1j, "i_d": along, "i_q": 1j * along}.get(quantity)

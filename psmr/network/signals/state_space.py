@@ -35,7 +35,9 @@ def state_space(
     w, size = system.w0, system.n + system.m
     linear = system.linearise() if linear is None else linear
     signals = Signals.of(system)
-    chosen = signals.select(outputs)
+    named = {outputs} if isinstance(outputs, str) else set(outputs)
+    unbalanced = set(signals.unbalanced) - named  # those that only a pattern means
+    chosen = tuple(name for name in signals.select(outputs) if name not in unbalanced)
     expansion = signals.expansion(chosen)
     names = expansion.names
     given = chosen_inputs(system, w, inputs)
