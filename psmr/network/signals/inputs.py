@@ -160,8 +160,8 @@ def _injections(system: System, w: Reals, names: Sequence[str]) -> sparse.csc_ar
         bus, quantity = _parted(name)
         if issubclass(kinds[bus], JunctionBus):
             raise InputError(
-                f"{name}: {bus} joins elements whose currents are states, with no capacitance to take another "
-                "current; take a bus with charging, or one outside the dynamic region"
+                f"{name}: {bus} joins elements whose currents are states, with no capacitance to take "
+                "another current; take a bus with charging, or one outside the region"
             )
         v = complex(w[system.index(f"{bus}.v_re")], w[system.index(f"{bus}.v_im")])
         along = v / abs(v)

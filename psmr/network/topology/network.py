@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,6 +96,29 @@ def find_loads(system: System, bus: str, what: str) -> tuple[Device, ...]:
         loaded = [name for name, loads in there.items() if loads]
         raise EventError(f"{what}: {bus} has no load; there are loads at {', '.join(loaded) or 'no bus'}")
     return tuple(there[bus])
+
+
+def find_loaded_buses(system: System, bus: int | str, what: str) -> tuple[str, ...]:
+    """Return the bus that is named, or all buses with loads that a pattern means (``"*"``, ``"bus[56]"``).
+
+    Raises
+    ------
+    EventError
+        For a bus that is not there, and a pattern that means no bus with a load.
+    """
+    known, pattern = buses(system), str(bus)
+    if pattern in known or not any(mark in pattern for mark in "*?["):
+        return (find_bus(system, bus, what),)
+    loaded = [name for name, devices in at_buses(system).items() if any(map(is_load, devices))]
+    found = tuple(
+        name for name in loaded if any(fnmatchcase(own, pattern) for own in (name, name.removeprefix("bus")))
+    )
+    if not found:
+        raise EventError(
+            f"{what}: no bus with a load is called {pattern!r}; there are loads at "
+            f"{', '.join(loaded) or 'no bus'}"
+        )
+    return found
 
 
 def is_load(device: Device) -> bool:

@@ -10,7 +10,7 @@ from psmr.base.errors import EventError
 from psmr.base.slips import explains_slips
 from psmr.dae.declare.device import Device
 from psmr.integrate.run.trajectory import Change
-from psmr.network.topology.network import find_bus, find_loads, is_motor
+from psmr.network.topology.network import find_loaded_buses, find_loads, is_motor
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class LoadTrip:
     Parameters
     ----------
     bus
-        Bus as ``5`` or ``"bus5"``.
+        Bus as ``5`` or ``"bus5"``, or a pattern: ``"*"`` for all loads, ``"bus[56]"`` for some.
     start
         Time of the trip in s.
     fraction
@@ -77,8 +77,7 @@ class LoadTrip:
         EventError
             When the bus is not there or has no load, or when a part of a motor would trip or come back.
         """
-        bus = find_bus(system, self.bus, str(self))
-        tripped = find_loads(system, bus, str(self))
+        bus, tripped = _loads(system, self.bus, str(self))
         motors = tuple(d.name for d in tripped if is_motor(d))
         if motors and (self.fraction < 1 or self.reconnect is not None):
             raise EventError(
@@ -92,6 +91,13 @@ class LoadTrip:
         if self.reconnect is None:
             return (first,)
         return first, Change(self.reconnect, parameters=whole, label=f"load at {bus} reconnected")
+
+
+def _loads(system: System, bus: int | str, what: str) -> tuple[str, tuple[Device, ...]]:
+    """Return what a message calls the buses that an event names, and the loads there."""
+    found = find_loaded_buses(system, bus, what)
+    loads = tuple(load for name in found for load in find_loads(system, name, what))
+    return found[0] if len(found) == 1 else f"{len(found)} buses", loads
 
 
 def _demand(system: System, load: Device) -> tuple[tuple[str, str, float], ...]:
@@ -108,7 +114,7 @@ class LoadRamp:
     Parameters
     ----------
     bus
-        Bus as ``5`` or ``"bus5"``.
+        Bus as ``5`` or ``"bus5"``, or a pattern: ``"*"`` for all loads.
     start, end
         Times in s at which the ramp begins and ends.
     factor
@@ -159,10 +165,10 @@ class LoadRamp:
         EventError
             When the bus is not there, has no load, or has a motor, which has no P and Q to ramp.
         """
-        bus = find_bus(system, self.bus, str(self))
+        bus, loads = _loads(system, self.bus, str(self))
         begin: list[tuple[str, str, float]] = []
         stop: list[tuple[str, str, float]] = []
-        for load in find_loads(system, bus, str(self)):
+        for load in loads:
             if is_motor(load):
                 raise EventError(
                     f"{self}: {load.name} at {bus} is a motor, which draws what its shaft asks for; let its "

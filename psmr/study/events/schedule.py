@@ -10,7 +10,7 @@ from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.network.dynamic.switching import refuse_impossible_switching, with_switched_currents
-from psmr.study.events import Event, LoadRamp, TimeSeries
+from psmr.study.events import Event, LoadRamp, SetPoint, TimeSeries
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,9 @@ def _checked(event: Event, system: System, t_end: float) -> tuple[Change, ...]:
         raise
     if isinstance(event, TimeSeries):  # a recording may go on after the run
         changes = (*changes[:1], *(change for change in changes[1:] if change.t < t_end))
-    if isinstance(event, LoadRamp) and changes[-1].t == t_end:  # all of it is seen
+    if (
+        isinstance(event, LoadRamp | SetPoint) and len(changes) > 1 and changes[-1].t == t_end
+    ):  # all of it is seen
         changes = changes[:-1]
     for change in changes:
         if change.t >= t_end:

@@ -1,4 +1,4 @@
-"""Steps of a device's held inputs and parameters."""
+"""Steps and ramps of a device's held inputs, steps of its parameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError, InputError, nearest, shown
 from psmr.base.slips import explains_slips
 from psmr.integrate.run.trajectory import Change
-from psmr.study.events.event import Lasting, check_finite, check_time
+from psmr.study.events.event import Lasting, check_after, check_finite, check_time
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -33,7 +33,7 @@ class _Step(Lasting):
 
 @dataclass(frozen=True)
 class SetPoint(_Step):
-    """A held input of a device (a reference, for instance ``v_ref`` or ``p_ref``) steps to a new value.
+    """A held input of a device (a reference, for instance ``v_ref`` or ``p_ref``) takes a new value.
 
     Parameters
     ----------
@@ -42,21 +42,30 @@ class SetPoint(_Step):
     value
         New value in the input's unit.
     start
-        Time of the step in s.
+        Time of the step, or of the begin of the ramp, in s.
+    end
+        Time in s at which a ramp from what the input is at `start` has reached the value; None: a step.
 
     Raises
     ------
     EventError
-        For a value or time that is not a number.
+        For a value or time that is not a number, and an end that is not after the start.
     """
 
     kind: ClassVar[str] = "set-point"
 
+    end: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.end is not None:
+            check_after(self, "end", self.end, self.start)
+
     def __str__(self) -> str:
-        return f"step of {self.device}.{self.name}"
+        return f"{'step' if self.end is None else 'ramp'} of {self.device}.{self.name}"
 
     def changes(self, system: System) -> tuple[Change, ...]:
-        """Return the step.
+        """Return the step, or the begin and the end of the ramp.
 
         Raises
         ------
@@ -65,7 +74,16 @@ class SetPoint(_Step):
         """
         full = f"{self.device}.{self.name}"
         if full in system.names_u:
-            return (Change(self.start, inputs=((full, self.value),), label=f"{full} = {self.value:g}"),)
+            reached = ((full, self.value),)
+            if self.end is None:
+                return (Change(self.start, inputs=reached, label=f"{full} = {self.value:g}"),)
+            now = float(system.w0[system.index(full)])
+            rate = (self.value - now) / (self.end - self.start)
+            words = f"{full} ramps to {self.value:g}"
+            return (
+                Change(self.start, inputs=((full, now),), rates=((full, rate),), label=words),
+                Change(self.end, inputs=reached, label=f"ramp of {full} ends"),
+            )
         devices = {d.name: d for d in system.devices}
         if self.device not in devices:
             hint = nearest(self.device, devices)
