@@ -72,10 +72,10 @@ class Claim:
         found: list[Check] = []
         for relation, *arguments in self.corrected if corrected else self.rules:
             named = dict(arguments.pop()) if isinstance(arguments[-1], dict) else {}
+            said = [self.origins.get(v, v) if isinstance(v, str) else v for v in arguments[2:]]
             for row in numbers[named.pop("each")] if "each" in named else ({},):
-                named_origins = [self.origins.get(v, v) if isinstance(v, str) else v for v in arguments[2:]]
-                values = [*arguments[:2], *named_origins]
-                made = getattr(check, relation)(*(_filled(v, {**numbers, **row}) for v in values), **named)
+                values = [_filled(v, {**numbers, **row}) for v in (*arguments[:2], *said)]
+                made = getattr(check, relation)(*values, **named)
                 found += (made,) if isinstance(made, Check) else made
         return tuple(found)
 

@@ -104,6 +104,13 @@ def test_a_table_of_claims(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_origin_is_that_of_a_rule(name):
+    claims = paper(name).claims
+    used = {part for claim in claims for rule in (*claim.rules, *claim.corrected) for part in map(str, rule)}
+    assert set(claims[0].origins) <= used
+
+
 def test_a_finding_without_a_rule_is_refused():
     with pytest.raises(InputError, match="finding 'a claim' has no rule that decides"):
         Finding("a claim", "b", "c", ())
