@@ -1,5 +1,8 @@
-"""Protection: relays that shed load, and relays that trip generators."""
+"""Protection: relays that shed load, that trip generators, and that open lines."""
 
+from psmr.devices.protection.distance import DistanceRelay
+from psmr.devices.protection.out_of_step import OutOfStepRelay
+from psmr.devices.protection.overcurrent import OvercurrentRelay
 from psmr.devices.protection.relays import (
     NO_VOLTAGE,
     STAGES,
@@ -9,12 +12,18 @@ from psmr.devices.protection.relays import (
     UnderVoltageShedding,
     VoltageTrip,
 )
+from psmr.devices.protection.ride_through import RideThrough, RideThroughPRC024
 
 __all__ = [
     "NO_VOLTAGE",
     "STAGES",
+    "DistanceRelay",
     "FrequencyTrip",
+    "OutOfStepRelay",
+    "OvercurrentRelay",
     "Relay",
+    "RideThrough",
+    "RideThroughPRC024",
     "UnderFrequencyShedding",
     "UnderVoltageShedding",
     "VoltageTrip",

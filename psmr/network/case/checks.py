@@ -168,7 +168,9 @@ def check_relays(case: Tables) -> None:
     known = {
         "load": ("load that is no motor", static),
         "source": ("generator, motor or composite load", trips),
+        "line": ("line", {row.name for row in case.lines}),
     }
+    ends = {row.name: (row.from_bus, row.to_bus) for row in case.lines}
     for row in case.relays:
         what, there = known[row.device.component.acts_on]
         if row.acts_on not in there:
@@ -177,6 +179,9 @@ def check_relays(case: Tables) -> None:
                 f"{row.place}: acts_on = {row.acts_on!r}: {row.device.type} acts on a {what}, and there is"
                 f" none with this name{hint}"
             )
+        if row.device.component.acts_on == "line":
+            right = f"must be one of the ends of {row.acts_on}, {' or '.join(map(str, ends[row.acts_on]))}"
+            row.require(row.bus in ends[row.acts_on], "bus", right)
 
 
 def check_sequence(case: Tables) -> None:

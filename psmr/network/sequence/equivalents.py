@@ -15,7 +15,7 @@ import numpy as np
 from psmr.base.errors import EventError
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
-from psmr.devices.network import FAULTS, OPEN, Bus
+from psmr.devices.network import FAULTS, OPEN, Bus, Line
 from psmr.network.sequence.interconnection import fault_admittance, gap_admittance
 from psmr.network.sequence.networks import Place, SequenceNetworks, place_of, sequence_networks
 from psmr.network.sequence.two_port import Complexes, Sections, with_fault, with_gap
@@ -70,16 +70,28 @@ def following(system: System, out: Collection[str] = (), devices: Iterable[str] 
     out
         Devices that were taken out.
     devices
-        Those whose admittances are asked for; None: all on which there is an unbalance.
+        Those whose admittances are asked for; None: all on which there is an unbalance or an open end.
     """
     unbalanced = unbalance(system, out)
     place, networks = unbalanced or (None, None)
-    wanted = [place.device] if devices is None and place else devices or ()
+    wanted = dict.fromkeys(_affected(system) if devices is None else devices)
+    if devices is None and place is not None:
+        wanted[place.device] = None
     found: list[tuple[str, str, float]] = []
     for device in wanted:
         own = networks if place is not None and place.device == device else None
         found += _following(system, device, own)
     return tuple(entry for entry in found if system.parameter(*entry[:2]) != entry[2])
+
+
+def _affected(system: System) -> Iterator[str]:
+    """Yield the lines with something on them, or with admittances of it."""
+    for group, matrix in zip(system.groups, system.parameters, strict=True):
+        component = group.compiled.component
+        if issubclass(component, Line):
+            names = tuple(parameters_of(component))
+            columns = [names.index(name) for name in (*CAUSES, *CHANGED)]
+            yield from (group.names[row] for row in np.flatnonzero(matrix[:, columns].any(axis=1)))
 
 
 def _following(

@@ -100,7 +100,7 @@ def bus_start(case: Case, flow: PowerFlow) -> dict[str, float]:
             start[f"{load.name}.angle"] = float(np.angle(voltages[load.bus]))
     for relay in case.relays:
         component, v = component_of(relay.device), voltages[relay.bus]
-        rest = {"angle": float(np.angle(v)), "f": case.frequency_hz, "v": abs(v)}
+        rest = {"angle": float(np.angle(v)), "f": case.frequency_hz, "v": abs(v), "theta": 0.0}
         start |= {f"{relay.name}.{name}": rest[name] for name in (*component.states, *component.algebraic)}
     return start
 

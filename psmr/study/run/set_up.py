@@ -146,7 +146,8 @@ def set_up(
     if islanding and (cut_off := dead_part(system, changes)) is not None:
         end, changes = cut_off.t, tuple(change for change in changes if change.t < cut_off.t)
         _refuse_stop_at_start(cut_off)
-    respond = None
+    opening = any(device.component.acts_on == "line" for device in system.devices)
+    respond = following if opening else None
     possible = [change for event in conditional for change in event.when.at(0.0).changes(system)]
     if any(map(_unbalances, (*changes, *possible))):
         warn_of_assumptions(system)
