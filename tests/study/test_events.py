@@ -42,9 +42,10 @@ def test_a_line_may_be_its_buses_or_its_name(system, line):
 
 def test_load_trip_takes_its_part_and_gives_it_back(system):
     p, q = (system.parameter("load5", name) for name in "pq")
-    first, second = LoadTrip(bus=5, start=1.0, fraction=0.25, reconnect=1.2).changes(system)
-    assert first.parameters == (("load5", "p", 0.75 * p), ("load5", "q", 0.75 * q))
-    assert second.parameters == (("load5", "p", p), ("load5", "q", q))
+    trip = LoadTrip(bus=5, start=1.0, fraction=0.25, reconnect=1.2)
+    first, second = schedule(system, [trip], 2.0)
+    for change, part in ((first, 0.75), (second, 1.0)):
+        assert change.parameters[:2] == (("load5", "p", part * p), ("load5", "q", part * q))
     assert (first.label, second.label) == ("25 % of the load at bus5 trips", "load at bus5 reconnected")
 
 
@@ -146,12 +147,12 @@ def test_two_trips_together_may_cut_a_bus_off(system):
 
 
 def test_overlapping_events_on_one_thing_are_refused(system):
-    events = [LoadTrip(5, 0.5, 0.5, reconnect=1.5), LoadTrip(5, 1.0, 0.3)]
+    events = [LoadRamp(5, 0.5, 1.5, 2.0), LoadRamp(5, 1.0, 1.8, 0.5)]
     with pytest.raises(
-        EventError, match=r"overlaps with load trip at bus5: both change load5.p; combine them"
+        EventError, match=r"overlaps with load ramp at bus5: both change load5.p; combine them"
     ):
         schedule(system, events, 2.0)
-    schedule(system, [LoadTrip(5, 0.5, 0.5, reconnect=1.0), LoadTrip(5, 1.2, 0.3)], 2.0)
+    schedule(system, [LoadRamp(5, 0.5, 1.0, 2.0), LoadRamp(5, 1.2, 1.8, 0.5)], 2.0)
 
 
 def test_a_branch_out_of_service_cannot_trip(system):
@@ -187,11 +188,10 @@ def test_an_event_finds_what_those_before_it_have_left(system):
     ("events", "message"),
     [
         (
-            [LoadRamp(5, 0.5, 1.5, 2.0), LoadTrip(5, 1.0, 0.5)],
-            r"load trip at bus5 \(50 % of the load at bus5 trips, t = 1 s\) overlaps with load ramp at bus5: "
-            r"both change load5.p",
+            [LoadRamp(5, 0.5, 1.5, 2.0), ParameterStep("load5", "p", 1.0, 1.0)],
+            r"step of parameter load5.p \(load5.p = 1, t = 1 s\) overlaps with load ramp at bus5: both "
+            r"change load5.p",
         ),
-        ([LoadTrip(5, 1.0, 0.5), LoadTrip(5, 1.0, 0.2)], r"overlaps with load trip at bus5"),
         (
             [GeneratorTrip("G2", 1.0), SetPoint("AVR2", "v_ref", 1.0, 1.5)],
             r"step of AVR2.v_ref .*: AVR2 is out of service since t = 1 s \(trip of generator G2\); drop one",

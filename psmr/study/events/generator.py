@@ -9,8 +9,11 @@ from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
 from psmr.base.slips import explains_slips
 from psmr.integrate.run.trajectory import Change
+from psmr.network.topology.network import find_branch
 from psmr.network.topology.plants import find_plant
-from psmr.study.events.event import Lasting, check_time
+from psmr.study.events.branch import in_service
+from psmr.study.events.event import Lasting, check_finite, check_time
+from psmr.study.events.scaling import Scaling, scaled_names
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 @explains_slips(EventError)
 @dataclass(frozen=True)
 class GeneratorTrip(Lasting):
-    """A generator's breaker opens: the whole plant, machine or converter with its controllers, is lost.
+    """A generator's breaker opens: the plant, machine or converter with its controllers, is lost, or a part.
 
     Parameters
     ----------
@@ -28,11 +31,16 @@ class GeneratorTrip(Lasting):
         name.
     start
         Time of the trip in s.
+    fraction
+        Part of the plant that is lost: above 0, at most 1. Less than 1 is one or more of several equal units,
+        or turbines, by the rating; the others go on as they are.
+    transformer
+        Branch that trips with it, its step-up transformer, as ``"1-4"`` or ``"transformer1-4"``.
 
     Raises
     ------
     EventError
-        For a time that is not a number or is below zero.
+        For a time that is not a number or is below zero, and a fraction out of range.
 
     Notes
     -----
@@ -44,10 +52,20 @@ class GeneratorTrip(Lasting):
 
     generator: int | str
     start: float
+    fraction: float = 1.0
+    transformer: str | None = None
 
     def __post_init__(self) -> None:
         settle_fields(self, EventError)
         check_time(self, "start", self.start)
+        check_finite(self, "fraction", self.fraction)
+        if not 0 < self.fraction <= 1:
+            raise EventError(
+                f"{self}: fraction = {self.fraction!r}; must be above 0 and at most 1 "
+                "(0.5 trips one of two equal units)"
+            )
+        if self.transformer is not None and self.fraction < 1:
+            raise EventError(f"{self}: transformer trips with the whole plant; leave it or fraction out")
 
     def __str__(self) -> str:
         return f"trip of generator {self.generator}"
@@ -58,7 +76,19 @@ class GeneratorTrip(Lasting):
         Raises
         ------
         EventError
-            When the generator is not there, or its bus has several.
+            When the generator is not there, or its bus has several; when the transformer is not there, or
+            not at its bus.
         """
         plant = find_plant(system, self.generator, str(self))
-        return (Change(self.start, out=plant.devices, label=f"{plant.name} tripped"),)
+        if self.fraction < 1:
+            rated = [d.name for d in system.devices if d.name in plant.devices and scaled_names(d)]
+            label = f"{100 * self.fraction:g} % of {plant.name} tripped"
+            return (Scaling(self.start, label=label, parts=tuple((n, 1 - self.fraction) for n in rated)),)
+        if self.transformer is None:
+            return (Change(self.start, out=plant.devices, label=f"{plant.name} tripped"),)
+        branch = in_service(system, find_branch(system, self.transformer, str(self)), str(self))
+        if plant.bus not in branch.ends:
+            raise EventError(f"{self}: {branch.name} is not at {plant.bus}, where {plant.name} is")
+        opened = ((branch.name, "status", 0.0),)
+        label = f"{plant.name} and {branch.name} tripped"
+        return (Change(self.start, opened, out=plant.devices, label=label),)

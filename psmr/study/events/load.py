@@ -12,6 +12,7 @@ from psmr.dae.declare.device import Device
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.network import find_loaded_buses, find_loads, is_motor
 from psmr.study.events.event import bus_words, check_after, check_finite, check_time
+from psmr.study.events.scaling import Scaling, scaled_names
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 class LoadTrip:
     """Part of the load at a bus is lost and, if asked for, comes back.
 
-    A motor among the loads goes out of service as a whole, which only the whole load (`fraction` 1) can do,
-    and does not come back.
+    Of a motor the same part trips, as one of several equal motors, or all of it; motors do not come back.
 
     Parameters
     ----------
@@ -32,9 +32,10 @@ class LoadTrip:
     start
         Time of the trip in s.
     fraction
-        Part that is lost, of what the loads at the bus draw at that time by their data: above 0, at most 1.
+        Part that is lost, of what is connected at that time: above 0, at most 1. What ramps or follows a
+        series goes on doing so with the part that is left.
     reconnect
-        Time in s at which the load is whole again; None: never.
+        Time in s at which what this event took of the static loads is there again; None: never.
 
     Raises
     ------
@@ -75,22 +76,31 @@ class LoadTrip:
         Raises
         ------
         EventError
-            When the bus is not there or has no load, or when a part of a motor would trip or come back.
+            When the bus is not there or has no load, when a part of a composite load would trip, or when only
+            motors, which stay out, are to come back.
         """
         bus, tripped = _loads(system, self.bus, str(self))
         motors = tuple(d.name for d in tripped if is_motor(d))
-        if motors and (self.fraction < 1 or self.reconnect is not None):
+        loads = tuple(d.name for d in tripped if not is_motor(d))
+        whole = [d.name for d in tripped if self.fraction < 1 and not scaled_names(d)]
+        if whole:
             raise EventError(
-                f"{self}: {' and '.join(motors)} at {bus} is a motor, which trips as a whole and for good;"
-                " give fraction = 1 and no reconnect, or give the motor a bus of its own"
+                f"{self}: {' and '.join(whole)} at {bus} is a composite load, which trips as a whole; give "
+                "fraction = 1, or split it into two in the case"
             )
-        whole = tuple(demand for d in tripped if not is_motor(d) for demand in _demand(system, d))
-        left = tuple((device, q, (1 - self.fraction) * value) for device, q, value in whole)
+        if self.reconnect is not None and not loads:
+            raise EventError(
+                f"{self}: reconnect = {self.reconnect:g} s: {' and '.join(motors)} at {bus} would have to "
+                "start from standstill, and motors stay out once they have tripped; drop reconnect"
+            )
         label = f"{100 * self.fraction:g} % of the load at {bus} trips"
-        first = Change(self.start, parameters=left, label=label, out=motors)
+        out = motors if self.fraction == 1 else ()
+        left = tuple((name, 1 - self.fraction) for name in (*loads, *motors) if name not in out)
+        first = Scaling(self.start, label=label, out=out, parts=left)
         if self.reconnect is None:
             return (first,)
-        return first, Change(self.reconnect, parameters=whole, label=f"load at {bus} reconnected")
+        label = f"load at {bus} reconnected{' but for its motors' if motors else ''}"
+        return first, Scaling(self.reconnect, label=label, parts=tuple((name, 1.0) for name in loads))
 
 
 def _loads(system: System, bus: int | str, what: str) -> tuple[str, tuple[Device, ...]]:
@@ -98,12 +108,6 @@ def _loads(system: System, bus: int | str, what: str) -> tuple[str, tuple[Device
     found = find_loaded_buses(system, bus, what)
     loads = tuple(load for name in found for load in find_loads(system, name, what))
     return found[0] if len(found) == 1 else f"{len(found)} buses", loads
-
-
-def _demand(system: System, load: Device) -> tuple[tuple[str, str, float], ...]:
-    """Return (device, parameter, value) of what a static load draws, with its rates where it ramps."""
-    values = [(load.name, q, system.parameter(load.name, q)) for q in ("p", "q", "p_rate", "q_rate")]
-    return tuple(entry for entry in values if entry[1] in ("p", "q") or entry[2] != 0)
 
 
 @explains_slips(EventError)

@@ -11,6 +11,7 @@ from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.network.dynamic.switching import refuse_impossible_switching, with_switched_currents
 from psmr.study.events import Event, LoadRamp, SetPoint, TimeSeries
+from psmr.study.events.scaling import resolved
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class Entry:
 def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Change, ...]:
     """Return the changes of all events in order of time, those of one instant merged into one.
 
-    An event finds the system as the events before it have left it: a load trip after a ramp takes its part of
-    the load that the ramp has made.
+    An event finds the system as the events before it have left it, with every load and unit whole: what is
+    tripped of them is taken from what they are by then, see `psmr.study.events.scaling`.
 
     Parameters
     ----------
@@ -48,7 +49,8 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     entries.sort(key=lambda entry: entry.change.t)
     _refuse_overlaps(entries)
     _refuse_absent(entries)
-    changes = _merged([with_switched_currents(system, entry.change) for entry in entries])
+    plain = resolved(system, ((entry.change, entry.event) for entry in entries))
+    changes = _merged([with_switched_currents(system, change) for change in plain])
     refuse_impossible_switching(system, changes)
     return changes
 

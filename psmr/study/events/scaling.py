@@ -1,0 +1,84 @@
+"""Parts of loads and units that trip and come back, whatever else events do to them meanwhile.
+
+What is left of a load or a unit is the product of what each event has left of it. Everything else that
+sets its data, a ramp, a series, a step, sets those of the whole, of which what is left has its part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+
+from psmr.dae.declare.device import Device
+from psmr.dae.system.system import System
+from psmr.integrate.run.trajectory import Change
+from psmr.integrate.solve.ramps import Course
+from psmr.network.topology.network import is_load, is_motor
+
+POWERS = ("p", "q", "p_rate", "q_rate")
+"""Parameters of a static load that are in proportion to what is connected of it."""
+
+RATINGS = ("s_n", "t_rate", "turbines")
+"""Those of a unit: fewer equal units of the same per-unit data."""
+
+
+@dataclass(frozen=True)
+class Scaling(Change):
+    """A change after which a part of some devices is connected, as far as its event is concerned.
+
+    Attributes
+    ----------
+    parts
+        (device, part) pairs; 1 for the whole.
+    """
+
+    parts: tuple[tuple[str, float], ...] = ()
+
+
+def scaled_names(device: Device) -> tuple[str, ...]:
+    """Return the parameters of a device that are in proportion to what is connected of it."""
+    names = POWERS if is_load(device) and not is_motor(device) else RATINGS
+    return tuple(name for name in names if name in device.parameters)
+
+
+def resolved(system: System, changes: Iterable[tuple[Change, object]]) -> Iterator[Change]:
+    """Yield plain changes of the values that hold, for (change, its event) pairs in order of time."""
+    names: dict[str, tuple[str, ...]] = {}
+    values: dict[tuple[str, str], float | Course] = {}
+    parts: dict[str, dict[int, float]] = {}
+    devices = {device.name: device for device in system.devices}
+    for change, event in changes:
+        touched: dict[tuple[str, str], float | Course] = {(d, n): value for d, n, value in change.parameters}
+        for full, course in change.courses:
+            device, _, name = full.rpartition(".")
+            touched[device, name] = course
+        for device, part in change.parts if isinstance(change, Scaling) else ():
+            parts.setdefault(device, {})[id(event)] = part
+            names[device] = scaled_names(devices[device])
+            for name in names[device]:
+                value = values.get((device, name), system.parameter(device, name))
+                touched.setdefault((device, name), value)
+        values |= touched
+        yield _plain(change, touched, {d: math.prod(left.values()) for d, left in parts.items()}, names)
+
+
+def _plain(
+    change: Change,
+    touched: dict[tuple[str, str], float | Course],
+    left: dict[str, float],
+    names: dict[str, tuple[str, ...]],
+) -> Change:
+    """Return a change that sets what is touched, scaled where a part of the device is left."""
+    kept = {field.name: getattr(change, field.name) for field in fields(Change)}
+    plain = Change(**kept)
+    if not any(device in left for device, _ in touched):
+        return plain
+    parameters, courses = [], []
+    for (device, name), value in touched.items():
+        part = left.get(device, 1.0) if name in names.get(device, ()) else 1.0
+        if isinstance(value, Course):
+            courses.append((f"{device}.{name}", Course(value.t, part * value.value, part * value.rate)))
+        else:
+            parameters.append((device, name, part * value))
+    return replace(plain, parameters=tuple(parameters), courses=tuple(courses))
