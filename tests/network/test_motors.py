@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 import psmr
 from psmr import Device, SingleRate, assemble, read_case, write_case
-from psmr.errors import CaseError, EventError, PsmrWarning
+from psmr.errors import CaseError, PsmrWarning
 from tests.components import InductionMotor
 from tests.internals import (
     DeviceRow,
@@ -260,12 +260,15 @@ def test_order_through_a_dip(case):
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(2, abs=0.2)
 
 
-@pytest.mark.parametrize("given", [{"fraction": 0.5}, {"fraction": 1.0, "reconnect": 2.0}])
-def test_part_of_a_motor_does_not_trip(case, given):
-    with pytest.raises(
-        EventError, match=r"load trip at bus8: motor8 at bus8 is a motor, which trips as a whole"
-    ):
-        psmr.LoadTrip(8, 1.0, **given).changes(psmr.build(case))
+def test_part_of_a_motor_trips_as_one_of_several_and_does_not_come_back(case):
+    """Of the static load beside it what had tripped comes back, of the motor nothing does."""
+    system = psmr.build(case)
+    trip = psmr.LoadTrip(8, 0.1, 0.5, reconnect=0.2)
+    run = psmr.simulate(system, psmr.SingleRate("TM", h=0.001), 0.3, [trip], certify=False)
+    assert [label for _, label in run.instants][1] == "load at bus8 reconnected but for its motors"
+    left = {entry[:2]: entry[2] for change in run.changes for entry in change.parameters}
+    assert left["motor8", "s_n"] == 0.5 * system.parameter("motor8", "s_n")
+    assert ("motor8", "s_n") not in {entry[:2] for entry in run.changes[1].parameters}
 
 
 def test_a_motor_trips_with_its_bus(case):

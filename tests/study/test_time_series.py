@@ -352,8 +352,8 @@ def test_what_cannot_follow_is_refused(system, tmp_path):
         psmr.TimeSeries(file, "p", "load55.p").changes(system)
     with pytest.raises(EventError, match=r"hold = 'yes': must be True or False"):
         psmr.TimeSeries(file, "p", "load5.p", hold="yes")
-    events = [psmr.TimeSeries(file, "p", "load5.p"), psmr.LoadTrip(5, 0.5, 0.5)]
-    with pytest.raises(EventError, match=r"load trip at bus5 .* overlaps with time series of load5.p"):
+    events = [psmr.TimeSeries(file, "p", "load5.p"), psmr.LoadRamp(5, 0.5, 0.8, 2.0)]
+    with pytest.raises(EventError, match=r"load ramp at bus5 .* overlaps with time series of load5.p"):
         schedule(system, events, 1.0)
 
 

@@ -14,6 +14,7 @@ from psmr.integrate.run.service import OutOfService
 from psmr.integrate.run.trajectory import Change
 from psmr.network.signals.signals import Signals, quantity
 from psmr.study.events import Event
+from psmr.study.events.scaling import resolved
 from psmr.study.events.spans import Span
 from psmr.study.events.when import When
 from psmr.study.record.values import values_of_devices
@@ -44,7 +45,8 @@ class Waiting:
         t = float(w[-1])
         matrices = tuple(matrix.copy() for matrix in parameters)
         try:
-            found = self.when.at(t).changes(replace(self.system, parameters=matrices, w0=w.copy()))
+            now = replace(self.system, parameters=matrices, w0=w.copy())
+            found = tuple(resolved(now, ((change, self.when) for change in self.when.at(t).changes(now))))
         except EventError as error:
             return (Change(t, label=f"{self.when}: not done, {error}"),)
         first = replace(found[0], label=f"{found[0].label} ({self.when.condition})")
