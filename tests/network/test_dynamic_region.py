@@ -180,6 +180,9 @@ def test_a_generator_trip_at_a_junction_ends_the_transformers_current(full):
         (psmr.Fault(5, 0.1, 0.2), "r = 0.001, x = 0"),
         (psmr.Fault(3, 0.1, 0.2, r=0.01, x=0.0), "bus3 has no capacitance"),
         (psmr.LineTrip("3-9", 0.1), "transformer3-9 is at bus3"),
+        (psmr.Fault(5, 0.1, 0.2, r=0.01, x=0.0, phases="ag"), "has no zero sequence"),
+        (psmr.Fault(5, 0.1, 0.2, phases="bc"), "r = 0.001, x = 0"),
+        (psmr.Fault(line="4-5", at=0.5, start=0.1, clear=0.2), "line4-5 has its own dynamics"),
     ],
 )
 def test_what_an_element_with_dynamics_cannot_do_is_refused_before_the_run(full, event, words):
@@ -288,3 +291,10 @@ def test_sources_behind_an_impedance_carry_its_current():
     since = t - 0.01
     exact = 1 / z * (1 - np.exp(-(z.real / z.imag + 1j) * w * since))
     assert np.abs(found - exact).max() < 1e-4
+
+
+def test_an_unbalance_outside_the_region_is_refused(case):
+    system = psmr.build(case, loads="impedance", dynamic=psmr.Region((3, 9)))
+    event = psmr.Fault(5, 0.1, 0.2, r=0.01, x=0.0, phases="bc")
+    with pytest.raises(EventError, match="an unbalance at bus5, a phasor beside a region"):
+        psmr.simulate(system, psmr.VariableStep(1e-4), 0.4, [event])

@@ -12,13 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from psmr.dae.declare.component import Parameter, Terms, positive
+from psmr.dae.declare.component import Parameter, Terms, nonnegative, positive
 from psmr.devices.machines.textbook import F_N
 from psmr.devices.network import Bus
 
 STORAGE = Parameter(
     "1", "part of its stored energy that an element has; towards 0 it becomes a phasor", positive, default=1.0
 )
+
+
+PAIRS = ("g_ab", "g_bc", "g_ca")
+"""Conductances of a dynamic bus between phases."""
 
 
 def rate_of(p: Any) -> Any:
@@ -34,6 +38,9 @@ class DynamicBus(Bus):
     i is the current of the capacitance, what is left of the currents into the bus and of that of a fault, b
     the sum of the susceptances of what is in service. A susceptance that closes is taken to have the voltage
     of the bus already.
+
+    A conductance between two phases turns with twice the frequency here: with the phase voltages v_k =
+    Re((v_re + j v_im) exp(j (w0 t - 2 pi k / 3))) and the current i_bc = g_bc (v_b - v_c).
     """
 
     states = ("v_re", "v_im")
@@ -41,7 +48,12 @@ class DynamicBus(Bus):
     rows = ("i_re", "i_im", "b")
     together = (("v_re", "v_im"), ("i_re", "i_im"))
 
+    ramps = PAIRS
+
     f_n = F_N
+    g_ab = Parameter("pu", "conductance between the phases a and b", nonnegative, default=0.0)
+    g_bc = Parameter("pu", "conductance between the phases b and c", nonnegative, default=0.0)
+    g_ca = Parameter("pu", "conductance between the phases c and a", nonnegative, default=0.0)
     storage = STORAGE
 
     @staticmethod
@@ -49,6 +61,13 @@ class DynamicBus(Bus):
         """Return the derivatives of the voltage, and what the sums of currents and susceptances lack."""
         w = rate_of(p)
         (), (fault_im, fault_re), () = Bus.equations(m, v, p)
+        # 2 g cos^2, 2 g sin^2, 2 g sin cos of w0 t + pi / 6 (ab), - pi / 2 (bc), + 5 pi / 6 (ca), added up.
+        g = p.g_ab + p.g_bc + p.g_ca
+        even, odd = (p.g_ab + p.g_ca) / 2 - p.g_bc, 3**0.5 / 2 * (p.g_ab - p.g_ca)
+        c, s = m.cos(4 * np.pi * p.f_n * v.t), m.sin(4 * np.pi * p.f_n * v.t)
+        along, across = even * c - odd * s, even * s + odd * c
+        fault_re = fault_re - (g + along) * v.v_re + across * v.v_im
+        fault_im = fault_im + across * v.v_re - (g - along) * v.v_im
         derivatives = w * (v.i_re / v.b + v.v_im), w * (v.i_im / v.b - v.v_re)
         return derivatives, (fault_re - v.i_re, fault_im - v.i_im, -v.b), ()
 

@@ -15,6 +15,7 @@ import numpy as np
 from psmr.base.errors import EventError
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
+from psmr.devices.dynamic_network.bus import PAIRS, DynamicBus
 from psmr.devices.network import FAULTS, OPEN, Bus, Line
 from psmr.network.sequence.interconnection import fault_admittance, gap_admittance
 from psmr.network.sequence.networks import Place, SequenceNetworks, place_of, sequence_networks
@@ -101,6 +102,9 @@ def _following(
     component = system.groups[group].compiled.component
     names = tuple(parameters_of(component))
     p = SimpleNamespace(**dict(zip(names, map(float, system.parameters[group][row]), strict=True)))
+    if issubclass(component, DynamicBus):
+        yield from ((device, name, value) for name, value in _between_phases(device, p).items())
+        return
     z2, z0 = (networks.negative.impedance, networks.zero.impedance) if networks else (0j, 0j)
     if issubclass(component, Bus):
         y = to_ground(p, z2, z0)
@@ -109,6 +113,34 @@ def _following(
     change = on_line(p, z2, z0) - without_fault(p)
     entries = [part for y in (change[0, 0], change[0, 1], change[1, 1]) for part in (y.real, y.imag)]
     yield from ((device, name, float(value)) for name, value in zip(CHANGED, entries, strict=True))
+
+
+def _between_phases(device: str, p: SimpleNamespace) -> dict[str, float]:
+    """Return the fault admittances of a bus whose phases are simulated.
+
+    Raises
+    ------
+    EventError
+        For a fault that joins phases with the ground, whose zero sequence a dynamic region does not have, or
+        one between phases that is no resistance.
+    """
+    phases = FAULTS[int(p.fault)]
+    found = dict.fromkeys(("g_fault", "b_fault", *PAIRS), 0.0)
+    if phases in ("", "abc"):
+        y = to_ground(p, 0j, 0j)
+        return found | {"g_fault": y.real, "b_fault": y.imag}
+    if f"g_{phases}" not in PAIRS:
+        raise EventError(
+            f"{phases} fault at {device}: {device} has its own dynamics, and a dynamic region has no zero"
+            " sequence, in which a part of this fault's current flows; take a fault between phases (ab, bc,"
+            f" ca), or leave {device} out of the region"
+        )
+    if p.x_fault or p.r_fault <= 0:
+        raise EventError(
+            f"{phases} fault at {device}: r + jx = {p.r_fault:g} + j{p.x_fault:g} pu: between phases of a bus"
+            " with its own dynamics it must be a resistance, for instance r = 0.001, x = 0"
+        )
+    return found | {f"g_{phases}": 1.0 / p.r_fault}
 
 
 def without_fault(p: SimpleNamespace) -> Complexes:

@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from psmr.dae.system.system import System
+from psmr.devices.dynamic_network.bus import DynamicBus
 from psmr.devices.network import OPEN, Line
 from psmr.network.sequence.impedances import NEGATIVE, ZERO, Element, Impedances
 from psmr.network.sequence.two_port import Complexes, Sections
@@ -80,6 +81,8 @@ def place_of(system: System) -> list[Place]:
     """Return where a system is unbalanced."""
     found = []
     for device in system.devices:
+        if issubclass(device.component, DynamicBus):  # its phases are simulated
+            continue
         names = ("fault", "open_phases") if issubclass(device.component, Line) else ("fault",)
         if device.name in buses(system) or len(names) == 2:
             codes = {name: system.parameter(device.name, name) for name in names}

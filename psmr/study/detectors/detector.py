@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from psmr.dae.declare.component import parameters_of
 from psmr.dae.system.system import System
+from psmr.devices.dynamic_network.bus import PAIRS
 from psmr.devices.network import Bus
 from psmr.network.topology.islands import islands
 from psmr.network.topology.network import bus_voltages, buses
@@ -150,6 +151,6 @@ def _faults_of(system: System) -> tuple[tuple[int, list[int], NDArray[np.intp]],
         component = group.compiled.component
         if issubclass(component, Bus):
             declared = tuple(parameters_of(component))
-            columns = [declared.index("g_fault"), declared.index("b_fault")]
+            columns = [declared.index(name) for name in ("g_fault", "b_fault", *PAIRS) if name in declared]
             found.append((number, columns, np.array([at[name] for name in group.names], dtype=np.intp)))
     return tuple(found)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from psmr.base.arguments import settle_fields
 from psmr.base.errors import EventError
 from psmr.base.slips import explains_slips
+from psmr.devices.dynamic_network.branch import DynamicLine
 from psmr.devices.network import Line
 from psmr.integrate.run.trajectory import Change
 from psmr.network.topology.network import Branch, find_branch
@@ -87,6 +88,11 @@ def find_line(system: System, line: str, what: str) -> str:
     """
     branch = in_service(system, find_branch(system, line, what), what)
     component = next(d.component for d in system.devices if d.name == branch.name)
+    if issubclass(component, DynamicLine):
+        raise EventError(
+            f"{what}: {branch.name} has its own dynamics, along which no fault can be; take one of its "
+            f"buses, {' or '.join(branch.ends)}"
+        )
     if not issubclass(component, Line):
         raise EventError(
             f"{what}: {branch.name} is a {branch.kind}, not a line with a length; take one of its buses, "

@@ -16,7 +16,7 @@ from psmr.base.files import OutputTransaction
 from psmr.dae.system.system import System
 from psmr.integrate.run.actions import Actions
 from psmr.integrate.run.trajectory import Change, Follower
-from psmr.network.dynamic.switching import events_outside
+from psmr.network.dynamic.switching import dynamic_elements, events_outside
 from psmr.network.sequence.assumptions import warn_of_assumptions
 from psmr.network.sequence.equivalents import following
 from psmr.network.topology.plants import plants
@@ -149,7 +149,7 @@ def set_up(
     opening = any(device.component.acts_on == "line" for device in system.devices)
     respond = following if opening else None
     possible = [change for event in conditional for change in event.when.at(0.0).changes(system)]
-    if any(map(_unbalances, (*changes, *possible))):
+    if any(_unbalances(system, change) for change in (*changes, *possible)):
         warn_of_assumptions(system)
         respond = following
     actions = Actions(system, lambda name: _lost_with(system, name), respond, conditional) or None
@@ -185,9 +185,12 @@ def _lost_with(system: System, name: str) -> tuple[str, ...]:
     return next((plant.devices for plant in plants(system).values() if name in plant.devices), (name,))
 
 
-def _unbalances(change: Change) -> bool:
-    """Return whether a change makes the system unbalanced."""
-    return any(name in ("fault", "open_phases") and value > 1 for _, name, value in change.parameters)
+def _unbalances(system: System, change: Change) -> bool:
+    """Return whether a change makes a network of phasors unbalanced."""
+    return any(
+        name in ("fault", "open_phases") and value > 1 and device not in dynamic_elements(system)
+        for device, name, value in change.parameters
+    )
 
 
 def _refuse_stop_at_start(stop: Stop | None) -> None:
