@@ -64,9 +64,9 @@ def refuse_impossible_switching(system: System, changes: Sequence[Change]) -> No
                 _refuse(system, change, elements[name], parameter, value)
             elif parameter in ("fault", "open_phases") and value > 1:
                 raise EventError(
-                    f"{change.label or change} at t = {change.t:g} s: an unbalance at {name}, a phasor beside"
-                    " a region with dynamics of the network, whose other sequences are not known; take a fault"
-                    " between two phases of a bus in the region, or a network of phasors"
+                    f"{change.label or change} at t = {change.t:g} s: an unbalance at {name}, a phasor "
+                    "beside a region with dynamics of the network, whose other sequences are not known; "
+                    "take a fault between two phases of a bus in the region, or a network of phasors"
                 )
         capacitance.after(change)
 
