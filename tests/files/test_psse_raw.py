@@ -368,3 +368,18 @@ def test_a_missing_or_short_impedance_correction_table(read):
         CaseError, match=r"V0 = '7': its table must have two points or more, with ascending T"
     ):
         read(raw_text(impedance_correction="7,1.1,1.0,0.9,1.0").replace(*CORRECTED))
+
+
+def test_a_transformer_without_impedance_has_a_small_reactance(tmp_path):
+    """PSS/E takes a branch of up to 1e-4 pu (THRSHZ) for none; behind the second ratio, 0.98, as any."""
+    old = "0.01,0.1,100.0"
+    assert old in raw_text()
+    (tmp_path / "case.raw").write_text(raw_text().replace(old, "0.0,0.0,100.0", 1))
+    with pytest.warns(
+        PsmrWarning, match=r"X1-2: transformer\S+ has no impedance; x = 0\.0001 pu stands for it"
+    ):
+        case = read_case(tmp_path / "case.raw")
+    (tmp_path / "case.raw").write_text(raw_text())
+    usual = read_case(tmp_path / "case.raw")
+    assert min(row.x for row in case.transformers) == pytest.approx(1e-4 * 0.98**2, rel=1e-12)
+    assert [row.tap for row in case.transformers] == [row.tap for row in usual.transformers]

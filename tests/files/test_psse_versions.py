@@ -173,7 +173,7 @@ def test_a_format_that_is_said_stands_in_place_of_the_suffix(tmp_path):
         ("50.0,", "50.0,,", r"case\.rawx:\d+: is no valid JSON"),
         ("   35,", "   34,", r"case\.rawx:3 \(case identification\): REV = '34': must be one of 35, 36"),
         ('"1.05"', '"x"', r"case\.rawx:\d+ \(bus\): VM = 'x': must be a finite number"),
-        ('"caseid"', '"case"', r"case\.rawx:1 \(caseid\): must be there"),
+        ('"fields": [\n    "ic"', '"field": [\n    "ic"', r"case\.rawx:\d+ \(caseid\): must be there"),
         (
             '"load": {',
             '"bus": {"fields": [], "data": []}, "load": {',
@@ -250,3 +250,13 @@ def test_a_multi_terminal_line_is_one_record(tmp_path, version):
         read(1, MULTI[version].replace("{mdc},2,", "{mdc},7,"))
     with pytest.raises(CaseError, match=r"NCONV = '2': the DC network does not carry the powers SETVL"):
         read(1, MULTI[version].replace("-321,", "-3210,"))
+
+
+def test_a_rawx_file_without_a_case_identification_has_the_usual_one(tmp_path):
+    """As GridCal writes them; its base is 100 MVA, which is what PSS/E takes where none is given."""
+    (tmp_path / "case.raw").write_text(raw_text(35))
+    text = as_rawx(read_sections(tmp_path / "case.raw")).replace('"caseid"', '"case"', 1)
+    (tmp_path / "case.rawx").write_text(text)
+    with pytest.warns(PsmrWarning, match=r"has no caseid; SBASE = 100, REV = 35, BASFRQ = 60 stand for it"):
+        case = read_case(tmp_path / "case.rawx")
+    assert (case.base_mva, case.frequency_hz, len(case.buses)) == (100.0, 60.0, 5)

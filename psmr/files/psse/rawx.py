@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from psmr.base.errors import CaseError
+from psmr.base.errors import CaseError, PsmrWarning
 from psmr.files.psse.raw_layout import CASE, fields
 from psmr.files.psse.record import PsseRecord
 from psmr.files.text import TOO_DEEP, TOO_LONG, decoded, deepest, longest
 
 VERSIONS = (35, 36)
+
+UNSAID = {"sbase": 100.0, "rev": VERSIONS[0], "basfrq": 60.0}
+"""What stands for a case identification that is not there, PSS/E's own values: MVA, version, Hz."""
 
 # RAWX's name of a section, its name in RAW files, and the names of fields that differ.
 SECTIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -101,6 +105,10 @@ def _once(path: str | Path, text: str, pairs: list[tuple[str, Any]]) -> dict[str
 
 
 def _head(path: str | Path, section: Any, text: str) -> tuple[PsseRecord, str]:
+    if section is None:
+        values = ", ".join(f"{name.upper()} = {value:g}" for name, value in UNSAID.items())
+        warnings.warn(f"{path}: has no caseid; {values} stand for it", PsmrWarning, stacklevel=4)
+        section = {"fields": list(UNSAID), "data": list(UNSAID.values())}
     place = f"{path}:{_line(text, _start(text, 'caseid'))} (caseid)"
     if not isinstance(section, dict) or not {"fields", "data"} <= section.keys():
         raise CaseError(f'{place}: must be there, with "fields" and "data"')

@@ -28,6 +28,9 @@ from psmr.files.psse.impedance_correction import Correction
 from psmr.files.psse.record import PsseRecord, name_part
 from psmr.network.case.tables import ACTIVE, REACTIVE_POWER, VOLTAGE, BusRow, TransformerRow
 
+THRSHZ = 1e-4
+"""Reactance in pu up to which PSS/E takes a branch for none, by default."""
+
 _PAIRS = ("1-2", "2-3", "3-1")
 
 # Sums and differences of three impedances that cancel leave a rounding error of this size at most, relative
@@ -108,6 +111,10 @@ class Transformers:
         ident = name_part(first.text("CKT", "1"))
         name = f"transformer{'-'.join(map(str, buses))}{'' if ident == '1' else f'-{ident}'}"
         if two:
+            if not z[0]:
+                what = f"X1-2: {name} has no impedance; x = {THRSHZ:g} pu stands for it"
+                warnings.warn(f"{second.where}: {what}", PsmrWarning, stacklevel=3)
+                z[0] = complex(0.0, THRSHZ)
             second.require(z[0].imag != 0, "X1-2", "must give a reactance that is not 0")
             # The ratio of both windings is what the table goes by.
             whole = replace(windings[0], ratio=windings[0].ratio / windings[1].ratio)
