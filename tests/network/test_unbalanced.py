@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import psmr
-from psmr.errors import CaseError
+from psmr.errors import CaseError, EventError, PsmrWarning
 
 CASE = """
 format = "psmr-case"
@@ -316,3 +316,67 @@ def test_sequence_data_that_cannot_be(tmp_path, old, new, words):
         psmr.read_case(path)
     line = path.read_text().splitlines().index("[[sequence]]")
     assert int(str(refusal.value).partition("ring.toml:")[2].partition(":")[0].split()[0]) > line
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        # Example 12.1: Va1 = 0.64286, Va2 = -0.50000, Va0 = -0.14286, Va = 0, |Vb| = |Vc|.
+        ("ag", {"1": 0.64286, "2": 0.5, "0": 0.14286, "a": 0.0}),
+        # Example 12.2: Va1 = Va2 = 0.58333, Va0 = 0, Va = 1.17, Vb = -0.58333.
+        ("bc", {"1": 0.58333, "2": 0.58333, "0": 0.0, "a": 1.16667, "b": 0.58333, "c": 0.58333}),
+    ],
+)
+def test_the_unloaded_generator_of_stevenson(kind, expected):
+    # Stevenson, Elements of Power System Analysis, examples 12.1 and 12.2: 20 MVA, x1 = 0.25, x2 = 0.35,
+    # x0 = 0.10, at its terminals without load; values as printed by Python-Textbook-Companions (ChapterNo12).
+    case = psmr.make_case(
+        "an unloaded generator", base_mva=20.0, frequency_hz=60.0,
+        buses=[{"number": 1}, {"number": 2}], lines=[{"from": 1, "to": 2, "x": 0.1}],
+        generators=[
+            {
+                "name": "G1", "bus": 1, "control": "slack", "v": 1.0,
+                "machine": {"type": "ClassicalMachine", "s_n": 20.0, "h": 5.0, "d": 0.0, "x_d1": 0.25},
+            }
+        ],
+        sequence=[{"element": "G1", "x2": 0.35, "x0": 0.10}, {"element": "line1-2", "x0": 0.3}],
+    )  # fmt: skip
+    run = start(psmr.build(case), psmr.Fault(bus=1, start=0.0, clear=0.1, phases=kind, x=1e-9))
+    found = {part: run[f"bus1.v_{part}"].iloc[1] for part in expected}
+    assert found == pytest.approx(expected, abs=6e-6)
+
+
+def test_a_second_place_is_refused_while_the_first_is_unbalanced(system):
+    first = psmr.Fault(bus=3, start=0.0, clear=0.1, phases="ag")
+    with pytest.raises(EventError, match="unbalanced at bus3 and line2-4 at one time"):
+        psmr.simulate(
+            system, psmr.VariableStep(), 0.2, [first, psmr.OpenPhases("2-4", start=0.05)], certify=False
+        )
+    later = psmr.OpenPhases("2-4", start=0.15)
+    run = psmr.simulate(system, psmr.VariableStep(), 0.2, [first, later], certify=False)
+    assert run["bus3.v_2"].iloc[-1] > 0.001
+
+
+def test_what_is_assumed_is_said_with_the_devices():
+    with pytest.warns(PsmrWarning, match=r"lines: z0 = 3 z1 \(line4-5, .*transformers: z0 = z1 .*give them"):
+        start(psmr.build(psmr.case("wscc9")), psmr.Fault(bus=5, start=0.0, clear=0.1, phases="ag"))
+
+
+def test_a_case_keeps_its_sequence_data_in_a_file_of_its_own_and_says_where_not(tmp_path):
+    path = tmp_path / "ring.toml"
+    path.write_text(CASE)
+    case = psmr.read_case(path)
+    psmr.write_case(case, tmp_path / "again.toml")
+    assert psmr.read_case(tmp_path / "again.toml").sequence == case.sequence
+    with pytest.warns(PsmrWarning, match="sequence data of transformer2-1"):
+        psmr.write_case(case, tmp_path / "again.raw")
+    with pytest.warns(PsmrWarning, match="9 rows of sequence data"):
+        psmr.write_case(case, tmp_path / "again.m")
+
+
+def test_a_line_that_is_left_out_takes_its_sequence_data_with_it(tmp_path):
+    path = tmp_path / "ring.toml"
+    path.write_text(CASE)
+    case = psmr.read_case(path)
+    edited = case.edit(lines=case.tables["lines"].drop(index="line2-4"))
+    assert {row.element for row in case.sequence} - {row.element for row in edited.sequence} == {"line2-4"}

@@ -121,6 +121,7 @@ def _warn_of_losses(case: Case) -> None:
             "loads that depend on the voltage",
         ),
         (sum(not row.status for row in case.shunts), "shunts out of service"),
+        (len(case.sequence), "rows of sequence data"),
         (
             sum(
                 not row.status and bool(row.g or (row.b and isinstance(row, TransformerRow)))

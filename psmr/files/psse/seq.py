@@ -45,26 +45,21 @@ REVERSED: Mapping[str, str] = {"YNd": "Dyn", "Dyn": "YNd"}
 
 @dataclass
 class _Found:
-    """What a file says, by element."""
+    """What a file says, by element, of the branches and generators that are `known`."""
 
-    case: Case
+    known: frozenset[str]
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     where: dict[str, str] = field(default_factory=dict)
 
     def add(self, record: PsseRecord, names: tuple[str, ...], **values: Any) -> None:
         """Take values of the first element of these names that the case has; warn where it has none."""
-        known = _names(self.case)
-        name = next((name for name in names if name in known), None)
+        name = next((name for name in names if name in self.known), None)
         if name is None:
             what = f"{names[0]} is not in the case, or out of service: its sequence data are left out"
             warnings.warn(f"{record.where}: {what}", PsmrWarning, stacklevel=2)
             return
         self.values.setdefault(name, {}).update(values)
         self.where.setdefault(name, record.where)
-
-
-def _names(case: Case) -> set[str]:
-    return {row.name for row in case.branches} | {row.name for row in case.generators}
 
 
 def with_seq(case: Case, path: str | Path) -> Case:
@@ -81,7 +76,8 @@ def with_seq(case: Case, path: str | Path) -> Case:
         Of data of what the case does not have, and of sections that psmr has no use for.
     """
     mistakes = Mistakes()
-    found = _Found(case)
+    branches = (row.name for row in case.branches)
+    found = _Found(frozenset((*branches, *(row.name for row in case.generators))))
     for section, record in _records(path):
         mistakes.attempt(_take, found, section, record)
     rows = []
@@ -162,7 +158,7 @@ def _transformer(found: _Found, record: PsseRecord) -> None:
     right = "must be 1 to 4; give other connections as a [[sequence]] of the case"
     record.require(code in CONNECTIONS, "CC", right)
     names, connection = _ends(record, "transformer"), CONNECTIONS[code]
-    name = next((name for name in names if name in _names(found.case)), names[0])
+    name = next((name for name in names if name in found.known), names[0])
     backwards = name != names[0]
     connection = REVERSED.get(connection, connection) if backwards else connection
     values: dict[str, Any] = {"connection": connection}

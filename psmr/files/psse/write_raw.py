@@ -92,7 +92,7 @@ class _Writer:
 
     def __init__(self, case: Case, flow: PowerFlow) -> None:
         self.case, self.flow = case, flow
-        self.lost: list[str] = []
+        self.lost: list[str] = [f"sequence data of {row.element}" for row in case.sequence]
         self.loads: dict[str, tuple[int, str]] = {}
         self.units: dict[str, tuple[int, str]] = {}
         self._v = {bus.number: float(v) for bus, v in zip(case.buses, flow.v, strict=True)}

@@ -52,7 +52,12 @@ units their component declares (mostly per unit on the device's own base ``s_n``
     d = 0.0
     x_d1 = 0.3
 
-    [[relay]]                  # name, bus (whose voltage it measures), acts_on (a load or generator)
+    [[sequence]]               # element, and what it is to the negative and zero sequence
+    element = "G1"
+    x2 = 0.25
+    x0 = 0.1
+
+    [[relay]]                  # name, bus (whose voltage it measures), acts_on (a load, generator or line)
     name = "shed-2"
     bus = 2
     acts_on = "load2"

@@ -44,7 +44,9 @@ def edited(case: Edited, values: Mapping[str, Any], tables: Mapping[str, pd.Data
         done = [mistakes.attempt(_row, name, row, changes) for row in rows]
         parts[name] = tuple(row for row in done if row is not None)
     mistakes.finish()
-    new = replace(case, **parts, source="")
+    gone = _elements(case.__dict__) - _elements(case.__dict__ | parts)
+    sequence = tuple(row for row in case.sequence if row.element not in gone)
+    new = replace(case, **parts, source="", sequence=sequence)
     _warn_of_new(case, new)
     return new
 
@@ -55,6 +57,12 @@ def _warn_of_new(before: Tables, after: Tables) -> None:
     for name, words in unlikely(after):
         if (name, words.partition(": ")[2]) not in known:
             warnings.warn(words, PsmrWarning, stacklevel=4)
+
+
+def _elements(tables: Mapping[str, Any]) -> set[str]:
+    """Return the names of what may have sequence data."""
+    kinds = ("lines", "transformers", "generators", "shunts", "loads")
+    return {row.name for kind in kinds for row in tables[kind]}
 
 
 def _meant(case: Tables, key: str) -> list[tuple[str, str, str]]:

@@ -69,7 +69,13 @@ def net_generators(case: Case, flow: PowerFlow, every: bool = True, kind: str | 
             what = f"acts on {relay.acts_on}, which is netted; left out"
             warnings.warn(f"{relay.place}: {what}", PsmrWarning, stacklevel=2)
     relays = tuple(row for row in case.relays if row.acts_on not in netted)
-    return replace(case, loads=(*case.loads, *loads), generators=tuple(kept.values()), relays=relays)
+    return replace(
+        case,
+        loads=(*case.loads, *loads),
+        generators=tuple(kept.values()),
+        relays=relays,
+        sequence=tuple(row for row in case.sequence if row.element not in netted),
+    )
 
 
 def _load(row: GeneratorRow, p: float, q: float, kind: str | None) -> LoadRow:

@@ -10,7 +10,7 @@ from psmr.base.errors import EventError, shown
 from psmr.dae.system.system import System
 from psmr.integrate.run.trajectory import Change
 from psmr.network.dynamic.switching import refuse_impossible_switching, with_switched_currents
-from psmr.study.events import Event, LoadRamp, SetPoint, TimeSeries
+from psmr.study.events import Event, LoadRamp, SetPoint, TimeSeries, When
 from psmr.study.events.scaling import resolved
 
 
@@ -26,7 +26,8 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     """Return the changes of all events in order of time, those of one instant merged into one.
 
     An event finds the system as the events before it have left it, with every load and unit whole: what is
-    tripped of them is taken from what they are by then, see `psmr.study.events.scaling`.
+    tripped of them is taken from what they are by then, see `psmr.study.events.scaling`. Events that wait for
+    a condition have no time, and are left out.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ def schedule(system: System, events: Iterable[Event], t_end: float) -> tuple[Cha
     entries: list[Entry] = []
     given = list(map(_event, events))
     _refuse_repeated(given)
-    for event in sorted(given, key=lambda event: event.start):
+    timed = [event for event in given if not isinstance(event, When)]
+    for event in sorted(timed, key=lambda event: event.start):
         earlier = sorted((entry.change for entry in entries), key=lambda change: change.t)
         now = after(system, [change for change in earlier if change.t <= event.start], event.start)
         entries += [Entry(change, event) for change in _checked(event, now, t_end)]

@@ -28,7 +28,6 @@ from psmr.study.detectors.islands import dead_part
 from psmr.study.detectors.monitors import Island
 from psmr.study.events import Event
 from psmr.study.events.schedule import schedule
-from psmr.study.events.when import When
 from psmr.study.output.tables import table_writer
 from psmr.study.record.record import Record
 from psmr.study.record.recording import Recording
@@ -138,8 +137,7 @@ def set_up(
     monitors = checked_monitors(monitors, t_end)
     islanding = any(isinstance(monitor, Island) for monitor in monitors)
     conditional = waiting(system, events)
-    timed = [event for event in events if not isinstance(event, When)]
-    changes = schedule(system, timed, t_end)
+    changes = schedule(system, events, t_end)
     if words := events_outside(system, changes):
         warnings.warn(words, PsmrWarning, stacklevel=3)
     end, cut_off = t_end, None
