@@ -71,6 +71,15 @@ def test_an_event_happens_once_and_a_ramp_counts_from_there(system):
     assert p.iloc[k] / v[k] ** 2 == pytest.approx(0.75 * p.iloc[0] / v[0] ** 2, rel=1e-6)
 
 
+def test_a_part_of_a_load_trips_and_returns_on_a_condition(system):
+    trip = psmr.LoadTrip(bus=5, start=0.0, fraction=0.4, reconnect=0.1)
+    found = run(system, FAULT, psmr.When("bus5.v < 0.7 for 0.05 s", trip))
+    admittance = found["load5.p"].to_numpy() / found["bus5.v"].to_numpy() ** 2
+    part = admittance / admittance[0]
+    k, later = (int(np.flatnonzero(np.isclose(found.t, t))[-1]) for t in (0.18, 0.3))
+    assert (part[k], part[later]) == pytest.approx((0.6, 1.0), rel=1e-6)
+
+
 def test_what_is_not_possible_any_more_is_listed(system):
     found = run(system, FAULT, psmr.LineTrip("5-7", start=0.12), psmr.When("bus5.v < 0.7 for 0.05 s", TRIP))
     (words,) = [change.label for change in found.changes if "not done" in change.label]

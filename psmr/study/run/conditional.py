@@ -12,6 +12,7 @@ from psmr.base.errors import EventError, InputError
 from psmr.dae.system.system import System
 from psmr.integrate.run.service import OutOfService
 from psmr.integrate.run.trajectory import Change
+from psmr.network.dynamic.switching import with_switched_currents
 from psmr.network.signals.signals import Signals, quantity
 from psmr.study.events import Event
 from psmr.study.events.scaling import resolved
@@ -46,7 +47,8 @@ class Waiting:
         matrices = tuple(matrix.copy() for matrix in parameters)
         try:
             now = replace(self.system, parameters=matrices, w0=w.copy())
-            found = tuple(resolved(now, ((change, self.when) for change in self.when.at(t).changes(now))))
+            plain = resolved(now, ((change, self.when) for change in self.when.at(t).changes(now)))
+            found = tuple(with_switched_currents(now, change) for change in plain)
         except EventError as error:
             return (Change(t, label=f"{self.when}: not done, {error}"),)
         first = replace(found[0], label=f"{found[0].label} ({self.when.condition})")
