@@ -6,7 +6,7 @@ import pytest
 import psmr
 from psmr import Device
 from tests.components import REGFMB1
-from tests.files.raw import raw_text
+from tests.files.back import OTHERS, there_and_back
 from tests.internals import Terminal
 from tests.network.alone import TOLERANCE, guess_of, respond, run_alone
 from tests.network.diagram import clip, step
@@ -124,18 +124,11 @@ RECORD = (
 
 @pytest.mark.parametrize(("model", "droop"), [("REGFMB1", 0), ("REGFMB1U", 1)])
 def test_a_plant_of_a_dyr_file_starts_and_comes_back(model, droop, tmp_path):
-    (tmp_path / "case.raw").write_text(raw_text())
-    (tmp_path / "case.dyr").write_text(
-        f"1 '{model}' 1 0 {RECORD.format(droop)} /\n2 'GENCLS' 'G1' 4.0 0.0 /\n2 'GENCLS' 'G2' 4.0 0.0 /\n"
-    )
-    case = psmr.read_case(tmp_path / "case.raw", tmp_path / "case.dyr")
-    system = psmr.build(case)
-    assert np.abs(np.r_[system.f(system.x0, system.y0), system.g(system.x0, system.y0)]).max() < 1e-9
+    text = f"1 '{model}' 1 0 {RECORD.format(droop)} /\n{OTHERS}"
+    system, mine, theirs = there_and_back(tmp_path, text)
+    assert len(mine) == 1
+    assert mine == theirs
     fault = psmr.Fault(2, 0.5, 0.6)
     run = psmr.simulate(system, psmr.VariableStep(), 2.0, [fault], certify=False)
     assert run.t[-1] == 2.0
     assert np.abs(run["G1.dw"]).max() > 1e-3
-    psmr.write_case(case, tmp_path / "again.raw")
-    again = psmr.read_case(tmp_path / "again.raw", tmp_path / "again.dyr")
-    mine, theirs = (next(row for row in c.generators if row.bus == 1).devices[0] for c in (case, again))
-    assert dict(mine.parameters) == dict(theirs.parameters)

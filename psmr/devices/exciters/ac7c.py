@@ -19,7 +19,12 @@ from psmr.dae.declare.component import (
 )
 from psmr.dae.declare.mathematics import NumericMath
 from psmr.devices.blocks import error_at_rest, lag, rectified, washout
-from psmr.devices.exciters.alternator import Alternator, alternator_at_start, alternator_current
+from psmr.devices.exciters.alternator import (
+    Alternator,
+    alternator_at_start,
+    alternator_current,
+    alternator_output,
+)
 from psmr.devices.exciters.compensator import regulated_voltage
 from psmr.devices.exciters.compound import Potential, potential_at_start, potential_now
 
@@ -119,11 +124,7 @@ class AC7C(Alternator, Potential):
             (driven - v_fe) / p.t_e,
             d_f,
         )
-        residuals = (
-            rectified(m, v.v_e, p.k_c * v.i_f) - v.v_f,
-            alternator_current(m, v.v_e_max, v.i_f, p) - p.v_fe_max,
-        )
-        return derivatives, residuals, ()
+        return derivatives, alternator_output(m, v, p), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:

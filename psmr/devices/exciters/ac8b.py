@@ -17,8 +17,13 @@ from psmr.dae.declare.component import (
     positive,
     ungained,
 )
-from psmr.devices.blocks import error_at_rest, lag, rectified, washout
-from psmr.devices.exciters.alternator import Alternator, alternator_at_start, alternator_current
+from psmr.devices.blocks import error_at_rest, lag, washout
+from psmr.devices.exciters.alternator import (
+    Alternator,
+    alternator_at_start,
+    alternator_current,
+    alternator_output,
+)
 from psmr.devices.exciters.compensator import regulated_voltage
 
 
@@ -92,11 +97,7 @@ class AC8B(Component):
             lag(p.k_a * regulated, v.v_r, p.t_a),
             (v.v_r - alternator_current(m, v.v_e, v.i_f, p)) / p.t_e,
         )
-        residuals = (
-            rectified(m, v.v_e, p.k_c * v.i_f) - v.v_f,
-            alternator_current(m, v.v_e_max, v.i_f, p) - p.v_fe_max,
-        )
-        return derivatives, residuals, ()
+        return derivatives, alternator_output(m, v, p), ()
 
     @staticmethod
     def guess(terminal: Any, p: Any) -> Mapping[str, Any]:

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from psmr.dae.declare.component import Component, Parameter, nonnegative, positive
+from psmr.dae.declare.component import Component, Parameter, Terms, nonnegative, positive
 from psmr.dae.declare.mathematics import NumericMath
-from psmr.devices.blocks import quadratic_saturation, saturation_conflict, unrectified
+from psmr.devices.blocks import quadratic_saturation, rectified, saturation_conflict, unrectified
 
 
 class Alternator(Component):
@@ -46,6 +46,14 @@ class Alternator(Component):
 def alternator_current(m: Any, v_e: Any, i_f: Any, p: Any) -> Any:
     """Return v_fe, the field current that the alternator needs for its voltage v_e."""
     return p.k_e * v_e + quadratic_saturation(m, v_e, p.e_1, p.se_1, p.e_2, p.se_2) + p.k_d * i_f
+
+
+def alternator_output(m: Any, v: Any, p: Any) -> Terms:
+    """Return the residuals of the rectified field voltage and of v_e_max, where v_fe is v_fe_max."""
+    return (
+        rectified(m, v.v_e, p.k_c * v.i_f) - v.v_f,
+        alternator_current(m, v.v_e_max, v.i_f, p) - p.v_fe_max,
+    )
 
 
 def alternator_at_start(terminal: Any, p: Any) -> tuple[Any, Any, Any]:
