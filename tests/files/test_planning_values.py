@@ -159,3 +159,10 @@ def test_records_of_generators_that_are_not_there(read):
     record = "77 'GENROU' 1 6.5 0.06 0.2 0.05 4.0 0.0 1.8 1.75 0.6 0.8 0.3 0.15 0.09 0.38 /\n"
     with pytest.warns(PsmrWarning, match=r"no generator '1' at bus 77 in the RAW file .*; left out"):
         read(MACHINE + record)
+
+
+def test_an_exciter_with_a_leakage_reactance_is_no_machine(read):
+    """X_L of ESST4B is that of its supply; it has no subtransient reactance to compare with."""
+    record = "1 'ESST4B' 1 0 10.75 10.75 1 -0.87 0.02 1 0 1.1 -0.87 0 1 9.3 0 8.41 0.1 0 /\n"
+    case = read(MACHINE + record)
+    assert case.generators[0].devices[1].parameters["x_l"] == 0.1

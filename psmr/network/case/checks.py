@@ -93,7 +93,7 @@ def _unlikely(p: Mapping[str, float]) -> Iterator[str]:
             wrong = p[short] < p[long] if short == "s_12" else p[short] > p[long]
             if wrong:
                 yield f"{words}: {short} = {p[short]:g}, {long} = {p[long]:g}; are columns swapped?"
-    if p.get("x_2", 0.0) < p.get("x_l", 0.0):
+    if "x_2" in p and p["x_2"] < p.get("x_l", 0.0):
         given = f"x_2 = {p['x_2']:g}, x_l = {p['x_l']:g}"
         yield f"x'' is below the leakage reactance: {given}; are columns swapped?"
 
