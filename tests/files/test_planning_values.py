@@ -163,6 +163,6 @@ def test_records_of_generators_that_are_not_there(read):
 
 def test_an_exciter_with_a_leakage_reactance_is_no_machine(read):
     """X_L of ESST4B is that of its supply; it has no subtransient reactance to compare with."""
-    record = "1 'ESST4B' 1 0 10.75 10.75 1 -0.87 0.02 1 0 1.1 -0.87 0 1 9.3 0 8.41 0.1 0 /\n"
+    record = "1 'ESST4B' 1 0 10.75 10.75 1 -0.87 0.02 1 0 1.1 -0.87 0 9.3 0 11.6 0.1 0.1 0 /\n"
     case = read(MACHINE + record)
     assert case.generators[0].devices[1].parameters["x_l"] == 0.1
