@@ -218,6 +218,16 @@ def test_loads_of_constant_power_at_buses_with_capacitance_are_named(case):
         psmr.build(case, loads="power", dynamic=psmr.Region(5))
 
 
+def test_a_run_with_a_region_is_saved_and_read(full, tmp_path):
+    run = psmr.simulate(full, psmr.VariableStep(1e-4), 0.11, [psmr.LineTrip("4-5", 0.1)], certify=False)
+    run.save(tmp_path / "run.psmr")
+    again = psmr.load_run(tmp_path / "run.psmr")
+    assert np.array_equal(again.x, run.x)
+    assert again.changes == run.changes
+    assert ("line4-5.i_re", 0.0) in again.changes[0].states
+    assert np.array_equal(again["line5-7.p_from"], run["line5-7.p_from"])
+
+
 def test_a_system_with_a_region_can_be_pickled(full):
     import pickle
 

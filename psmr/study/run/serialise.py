@@ -26,9 +26,19 @@ from psmr.dae.declare.algebraic_form import algebraic_form
 from psmr.dae.declare.component import Component
 from psmr.dae.declare.origin import Origin, packed, unpacked
 from psmr.dae.declare.structure import structured
+from psmr.devices.dynamic_network.branch import with_read_currents
+from psmr.devices.dynamic_network.rates import with_current_rates
+from psmr.devices.dynamic_network.stator import with_series_current, with_stator_fluxes
+from psmr.devices.exciters.compensator import compensated
 from psmr.integrate.schemes.choices import DefaultChoice, Weights
 
-MAKERS = {"algebraic_form": algebraic_form, "structured": structured}
+MAKERS = {
+    maker.__name__: maker
+    for maker in (
+        *(algebraic_form, structured, compensated),
+        *(with_current_rates, with_read_currents, with_series_current, with_stator_fluxes),
+    )
+}
 """What makes a class of component from another one."""
 
 OWN = re.compile(
