@@ -41,6 +41,10 @@ def series_admittance(p: Any) -> tuple[Any, Any]:
     return p.status * p.r / square, -p.status * p.x / square
 
 
+LAST_GROUP = 10**9
+"""Largest number of an area or a zone."""
+
+
 class Bus(Component):
     """A bus: voltage phasor v_re + j v_im, the sum of injected currents, and a fault admittance to ground.
 
@@ -56,6 +60,8 @@ class Bus(Component):
     fault = Parameter("1", "phases of an unbalanced fault, their place in FAULTS", whole(0, 10), default=0.0)
     r_fault = Parameter("pu", "resistance of an unbalanced fault", default=0.0)
     x_fault = Parameter("pu", "reactance of an unbalanced fault", default=0.0)
+    area = Parameter("1", "number of its area, 0 for none", whole(0, LAST_GROUP), default=0.0)
+    zone = Parameter("1", "number of its zone, 0 for none", whole(0, LAST_GROUP), default=0.0)
 
     @staticmethod
     def equations(m: Any, v: Any, p: Any) -> tuple[Terms, Terms, Terms]:

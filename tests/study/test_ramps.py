@@ -61,3 +61,24 @@ def test_all_loads_trip_or_ramp_at_once(wscc9):
 def test_what_cannot_be_is_refused(wscc9, event, words):
     with pytest.raises(EventError, match=words):
         psmr.simulate(wscc9, SCHEME, 1.0, [event()])
+
+
+def test_loads_of_an_area_or_zone_of_a_raw_file(tmp_path):
+    """Kundur's RAW file: load 7 in area 1, load 9 in area 2, all buses in zone 1; written and read again."""
+    case = psmr.read_case(
+        psmr.case_path("kundur").with_name("kundur.raw"), psmr.case_path("kundur").with_name("kundur.dyr")
+    )
+    psmr.write_case(case, tmp_path / "k.raw")
+    again = psmr.read_case(tmp_path / "k.raw", tmp_path / "k.dyr")
+    psmr.write_case(case, tmp_path / "k.toml")
+    for other in (again, psmr.read_case(tmp_path / "k.toml")):
+        assert [(b.number, b.area, b.zone) for b in other.buses] == [
+            (b.number, b.area, b.zone) for b in case.buses
+        ]
+    system = psmr.build(case)
+    tripped = psmr.simulate(system, SCHEME, 0.3, [psmr.LoadTrip("area 1", 0.1, 0.5)])
+    assert np.array_equal(tripped.x, psmr.simulate(system, SCHEME, 0.3, [psmr.LoadTrip(7, 0.1, 0.5)]).x)
+    both = psmr.simulate(system, SCHEME, 0.3, [psmr.LoadTrip("zone 1", 0.1, 0.5)])
+    assert np.array_equal(both.x, psmr.simulate(system, SCHEME, 0.3, [psmr.LoadTrip("*", 0.1, 0.5)]).x)
+    with pytest.raises(EventError, match=r"area 9 has no load; the loads are in area 1, 2"):
+        psmr.simulate(system, SCHEME, 0.3, [psmr.LoadTrip("area 9", 0.1, 0.5)])

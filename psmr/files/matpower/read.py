@@ -171,7 +171,9 @@ class _Tables:
             return
         # No voltage at all is none that is stored.
         v, angle_deg = (row["Vm"], row["Va"]) if row.given("Vm") and row["Vm"] > 0 else (None, None)
-        self.buses.append(BusRow(number, row["baseKV"], v=v, angle_deg=angle_deg, where=row.where))
+        area, zone = (row.whole(name) if row.given(name) else 0 for name in ("area", "zone"))
+        voltage = row["baseKV"], "", v, angle_deg
+        self.buses.append(BusRow(number, *voltage, area, zone, where=row.where))
         power = (0.0, 0.0, 1.0)
         if p or q:
             self.loads.append(LoadRow(number, p, q, power, power, where=row.where))

@@ -53,7 +53,7 @@ def matpower_text(case: Case) -> str:
     buses = [
         (
             *(bus.number, kinds[bus.number], *(demand[bus.number, what] for what in "pqgb")),
-            *(1, float(v), float(angle), bus.base_kv, 1, 1.1, 0.9),
+            *(bus.area or 1, float(v), float(angle), bus.base_kv, bus.zone or 1, 1.1, 0.9),
         )
         for bus, v, angle in zip(case.buses, flow.v, np.degrees(flow.angle), strict=True)
     ]

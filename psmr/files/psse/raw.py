@@ -238,7 +238,8 @@ class _Tables:
         g, b = record.real("GL", 0.0), record.real("BL", 0.0)
         if g or b:
             self.shunts.append(ShuntRow(number, g, b, 1, f"shunt{number}", where=record.where))
-        return BusRow(number, kv, v=v, angle_deg=angle_deg, where=record.where)
+        area, zone = (record.whole(name, 1) for name in ("AREA", "ZONE"))
+        return BusRow(number, kv, "", v, angle_deg, area, zone, where=record.where)
 
     def _shunt(self, record: PsseRecord) -> None:
         kind = "switched" if record.section == "switched shunt" else "shunt"

@@ -125,7 +125,11 @@ class _Writer:
             self._expect(bus, f"bus{bus.number}")
             label = re.sub(r"[^\x20-\x7e]|'", "_", bus.name)[:12]
             yield _record(
-                bus.number, f"{label:12}", bus.base_kv, codes[bus.number], 1, 1, 1, v, angle, *_BOUNDS
+                bus.number,
+                f"{label:12}",
+                bus.base_kv,
+                codes[bus.number],
+                *(bus.area or 1, bus.zone or 1, 1, v, angle, *_BOUNDS),
             )
 
     def _loads(self) -> Iterator[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from psmr.base.errors import nearest
 from psmr.devices.catalogue import RELAY_ROLES
+from psmr.devices.network import LAST_GROUP
 from psmr.network.case.device_row import DeviceRow as DeviceRow
 from psmr.network.case.device_row import device_name as device_name
 from psmr.network.case.load_row import LoadRow as LoadRow
@@ -39,7 +40,8 @@ REACTIVE = (AS_STORED, EQUAL, BY_RATING)
 class BusRow(Row):
     """A bus: its number, base voltage in kV (only for labels), name ``bus<number>`` unless given.
 
-    `v` in pu and `angle_deg` are those of a solution that the file stores, None where it stores none.
+    `v` in pu and `angle_deg` are those of a solution that the file stores, None where it stores none; `area`
+    and `zone` the numbers of the groups that it is in, 0 for none.
     """
 
     number: int
@@ -47,10 +49,14 @@ class BusRow(Row):
     name: str = ""
     v: float | None = None
     angle_deg: float | None = None
+    area: int = 0
+    zone: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require(self.number > 0, "number", "must be > 0")
+        for group in ("area", "zone"):
+            self.require(0 <= getattr(self, group) <= LAST_GROUP, group, f"must be from 0 to {LAST_GROUP}")
         self.require(self.base_kv >= 0, "base_kv", "must be >= 0 (0: unknown)")
         self.require(self.v is None or self.v > 0, "v", "must be > 0")
         together = "must be given: both v and angle_deg, or neither"

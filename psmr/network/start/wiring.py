@@ -31,7 +31,7 @@ def network_devices(case: Case, flow: PowerFlow) -> Iterator[Device]:
     names = {bus.number: bus.name for bus in case.buses}
     voltage = flow.by_number()
     for bus in case.buses:
-        yield Device(bus.name, Bus, {})
+        yield Device(bus.name, Bus, {"area": bus.area, "zone": bus.zone})
     monitored = monitored_branches(case)
     for branch in case.branches:
         ends = {"i": names[branch.from_bus], "j": names[branch.to_bus]}

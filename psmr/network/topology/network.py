@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 OFF = {"status": 0.0, "open_i": 1.0, "open_j": 1.0, "open_phases": float(OPEN.index("abc"))}
 """By which a device is out of service, or a branch does not join its buses: parameters and their values."""
+
+
+_GROUP = re.compile(r"(area|zone) ([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -99,17 +103,27 @@ def find_loads(system: System, bus: str, what: str) -> tuple[Device, ...]:
 
 
 def find_loaded_buses(system: System, bus: int | str, what: str) -> tuple[str, ...]:
-    """Return the bus that is named, or all buses with loads that a pattern means (``"*"``, ``"bus[56]"``).
+    """Return the bus that is named, or all buses with loads that are meant.
+
+    Those of an area or zone (``"area 2"``, ``"zone 7"``), or of a pattern (``"*"``, ``"bus[56]"``).
 
     Raises
     ------
     EventError
-        For a bus that is not there, and a pattern that means no bus with a load.
+        For a bus that is not there, and where no bus with a load is meant.
     """
     known, pattern = buses(system), str(bus)
-    if pattern in known or not any(mark in pattern for mark in "*?["):
+    group = _GROUP.fullmatch(pattern)
+    if pattern in known or not (group or any(mark in pattern for mark in "*?[")):
         return (find_bus(system, bus, what),)
     loaded = [name for name, devices in at_buses(system).items() if any(map(is_load, devices))]
+    if group:
+        of = {name: system.parameter(name, group[1]) for name in loaded}
+        found = tuple(name for name in loaded if of[name] == int(group[2]))
+        if not found:
+            numbers = ", ".join(f"{number:g}" for number in sorted(set(of.values())))
+            raise EventError(f"{what}: {pattern} has no load; the loads are in {group[1]} {numbers}")
+        return found
     found = tuple(
         name for name in loaded if any(fnmatchcase(own, pattern) for own in (name, name.removeprefix("bus")))
     )

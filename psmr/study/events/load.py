@@ -28,7 +28,7 @@ class LoadTrip:
     Parameters
     ----------
     bus
-        Bus as ``5`` or ``"bus5"``, or a pattern: ``"*"`` for all loads, ``"bus[56]"`` for some.
+        Bus as ``5`` or ``"bus5"``, ``"area 2"``, ``"zone 7"``, or a pattern: ``"*"`` for all loads.
     start
         Time of the trip in s.
     fraction
@@ -118,7 +118,7 @@ class LoadRamp:
     Parameters
     ----------
     bus
-        Bus as ``5`` or ``"bus5"``, or a pattern: ``"*"`` for all loads.
+        Bus as ``5`` or ``"bus5"``, ``"area 2"``, ``"zone 7"``, or a pattern: ``"*"`` for all loads.
     start, end
         Times in s at which the ramp begins and ends.
     factor
