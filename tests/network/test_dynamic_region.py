@@ -303,6 +303,14 @@ def test_sources_behind_an_impedance_carry_its_current():
     assert np.abs(found - exact).max() < 1e-4
 
 
+def test_a_line_out_of_service_comes_with_its_buses_and_has_no_current(case):
+    opened = case.edit({"line4-5.status": 0})
+    system = psmr.build(opened, loads="impedance", dynamic=psmr.Region(4))
+    assert system.x0[system.index("line4-5.i_re")] == 0.0
+    assert system.y0[system.index("bus4.b") - system.n] == pytest.approx(0.158 / 2)
+    assert np.abs(np.r_[system.f(system.x0, system.y0), system.g(system.x0, system.y0)]).max() < 1e-9
+
+
 def test_an_unbalance_outside_the_region_is_refused(case):
     system = psmr.build(case, loads="impedance", dynamic=psmr.Region((3, 9)))
     event = psmr.Fault(5, 0.1, 0.2, r=0.01, x=0.0, phases="bc")

@@ -13,7 +13,7 @@ from psmr.devices.dynamic_network.branch import MOST_SECTIONS
 from psmr.devices.dynamic_network.stator import with_stator
 from psmr.devices.loads.zip import ZipLoad
 from psmr.devices.network import Shunt
-from psmr.network.topology.network import at_buses, branches_in_service, buses, find_bus
+from psmr.network.topology.network import at_buses, branches, branches_in_service, buses, find_bus
 
 if TYPE_CHECKING:
     from psmr.dae.system.system import System
@@ -121,11 +121,13 @@ def region_devices(system: System, region: Region) -> frozenset[str]:
 
 
 def closed(system: System, names: Iterable[str]) -> frozenset[str]:
-    """Return names with the branches of their buses, and the buses all of whose branches they have."""
+    """Return names with the branches of their buses, and the buses all of whose branches they have.
+
+    Branches out of service come with their buses: they may close.
+    """
     found, joined = set(names), branches_in_service(system)
+    found |= {b.name for b in branches(system) if found & set(b.ends)}
     at = {bus: {b.name for b in joined if bus in b.ends} for bus in buses(system)}
-    for bus, own in at.items():
-        found |= own if bus in found else set()
     return frozenset(found | {bus for bus, own in at.items() if own and own <= found})
 
 
