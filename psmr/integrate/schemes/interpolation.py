@@ -17,10 +17,11 @@ HISTORY = {"linear": 0, "spline": 2}
 EXTRAPOLATED = {"linear": 1, "spline": 2}
 
 
-def lagrange_weights(nodes: NDArray[np.float64], s: float) -> NDArray[np.float64]:
-    """Return the weights of the values at the nodes in their polynomial at s."""
-    weights = np.ones(nodes.size)
+def lagrange_weights(nodes: NDArray[np.float64], s: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights (K,) of the values at K nodes in their polynomial at s; at (S,) places (S, K)."""
+    places = np.asarray(s, dtype=float)
+    weights = np.ones((*places.shape, nodes.size))
     for i, node in enumerate(nodes):
         others = np.delete(nodes, i)
-        weights[i] = np.prod((s - others) / (node - others))
+        weights[..., i] = np.prod((places[..., None] - others) / (node - others), axis=-1)
     return weights

@@ -154,8 +154,8 @@ def _interpolation(
     names = ("predicted", NOW, *OLDER)
     older = before[: HISTORY[scheme.interpolation]]
     nodes = np.array([1.0, 0.0, *(-distance / h for distance in older)])
-    weights = [lagrange_weights(nodes, (i + 1) / count) for i in range(count)]
-    return tuple((names[k], tuple(float(w[k]) for w in weights)) for k in range(nodes.size))
+    weights = lagrange_weights(nodes, np.arange(1, count + 1) / count)
+    return tuple((names[k], tuple(weights[:, k].tolist())) for k in range(nodes.size))
 
 
 def _slow_step(scheme: Choices, guess: str | None) -> Stage:

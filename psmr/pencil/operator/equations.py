@@ -30,12 +30,16 @@ from psmr.integrate.step.program import (
     value,
 )
 from psmr.integrate.step.response_matrix import response_matrix
+from psmr.pencil.operator.loops import OneSide, closed, uniform
 from psmr.pencil.operator.rows import Rows, implicit, matrices
 
 STATE = "w(t)"
 NEW = "w(t+h)"
 KEPT = ("remembered(t-h)", "remembered(t-2h)")
 NEW_KEPT = ("remembered(t)", "remembered(t-h) kept")
+
+# From so many steps in a row on their power is cheaper than each by itself.
+CLOSED_FROM = 8
 
 Term = tuple[str, sp.sparray]
 
@@ -91,7 +95,7 @@ class StepEquations:
     slow: np.ndarray | None = None
 
 
-def step_equations(linear: LinearDae, scheme: Scheme) -> StepEquations:
+def step_equations(linear: LinearDae, scheme: Scheme, dense: bool = False) -> StepEquations:
     """Turn the program of one step into equations on the linear DAE.
 
     Parameters
@@ -100,6 +104,9 @@ def step_equations(linear: LinearDae, scheme: Scheme) -> StepEquations:
         The DAE: sparse fx (n, n), fy (n, m), gx (m, n), gy (m, m).
     scheme
         Any whose step is a program.
+    dense
+        Whether many equal steps of one side in a row are one dense equation (`psmr.pencil.operator.loops`)
+        in place of one each.
 
     Returns
     -------
@@ -114,7 +121,7 @@ def step_equations(linear: LinearDae, scheme: Scheme) -> StepEquations:
     program = scheme.steady_program()
     rows = Rows.of_partition(linear, scheme.split)
     remembered = rows.variables(program.remembered) if program.memory else np.zeros(0, dtype=int)
-    writer = _Writer(linear, rows, scheme.step, remembered)
+    writer = _Writer(linear, rows, scheme.step, remembered, dense)
     writer.write(program.instructions, "", 0)
     equations = _needed(writer.equations(), NEW)
     state: tuple[str, ...] = (STATE,)
@@ -170,8 +177,8 @@ class _Writer:
         Whether a prediction is corrected until it agrees with the result.
     """
 
-    def __init__(self, linear: LinearDae, rows: Rows, h: float, remembered: np.ndarray) -> None:
-        self.linear, self.rows, self.h = linear, rows, h
+    def __init__(self, linear: LinearDae, rows: Rows, h: float, remembered: np.ndarray, dense: bool) -> None:
+        self.linear, self.rows, self.h, self.dense = linear, rows, h, dense
         # What takes the remembered variables to their places in w.
         self.place = sp.eye_array(linear.n + linear.m, format="csr")[remembered].T.tocsr()
         self.matrices = self.mass, self.rates_matrix, _ = matrices(linear)
@@ -212,12 +219,47 @@ class _Writer:
             elif isinstance(instruction, Stage):
                 self._stage(instruction, label, i)
             elif isinstance(instruction, Repeat):
-                for k in range(instruction.times):
-                    self.write(instruction.body, f" {k + 1}{label}", k)
-                    if k + 1 < instruction.times:
-                        self.write(instruction.between, label, k)
+                self._repeat(instruction, label)
             else:
                 self._until(instruction, label, i)
+
+    def _repeat(self, repeat: Repeat, label: str) -> None:
+        k = 0
+        while k < repeat.times:
+            self.write(repeat.body, f" {k + 1}{label}", k)
+            if k + 1 < repeat.times:
+                self.write(repeat.between, label, k)
+            k += 1
+            if k == 1 and self.dense and repeat.times >= CLOSED_FROM and self._power(repeat, label):
+                self.write(repeat.between, label, k)
+                k = repeat.times - 1
+
+    def _power(self, repeat: Repeat, label: str) -> bool:
+        """Write the steps of a loop but the first and last as one equation for each point that they change.
+
+        Returns whether they are powers of one map; where not, nothing is written.
+        """
+        loop = uniform(repeat)
+        parts = self._parts_of(loop.stage.rows, loop.stage.with_response) if loop is not None else None
+        if loop is None or parts is None or (parts.others.shape[0] and not loop.stage.outside):
+            return False
+        variables = self.rows.variables(loop.stage.rows)
+        side = OneSide(parts.own, variables, parts.others, parts.mass, parts.rates)
+        begin, identity = self.present, sp.eye_array(self.mass.shape[1], format="csr")
+        for k, made in enumerate(closed(loop, side, self._left_of(loop.stage, parts), self.h)):
+            terms: list[Term] = [(begin, made.of_start)]
+            if made.adds:
+                terms.append((self.points[made.to], identity))
+            for name, matrix in made.of_others:
+                read = matrix @ parts.others
+                terms.append((self.points[name], read @ self.place if name in OLDER else read))
+            unknown = f"{made.to} {repeat.times - 1}{label}"
+            self.times[unknown] = loop.time
+            self._equations.append(Equation(unknown, identity, _merged(terms), "steps in a row"))
+            self.points[made.to] = unknown
+            if k == 0:
+                self.present = unknown
+        return True
 
     def _until(self, until: Until, label: str, i: int) -> None:
         if until.most is None:
@@ -282,6 +324,14 @@ class _Writer:
             )
         return self._parts[side, with_response]
 
+    def _left_of(self, stage: Stage, parts: _Parts) -> sp.csr_array:
+        """Return the matrix of a stage's equation: one object for all with the same."""
+        key = (stage.rows, self.h * stage.gamma)
+        if key not in self._left:
+            left = implicit(self.matrices, self.h * stage.gamma)
+            self._left[key] = _on_top(left[parts.own], parts.others) if parts.others.shape[0] else left
+        return self._left[key]
+
     def _stage(self, stage: Stage, label: str, i: int) -> None:
         side, h = stage.rows, self.h
         parts = self._parts_of(side, stage.with_response)
@@ -291,10 +341,6 @@ class _Writer:
         for block, weight, name in outside or [(self.present, 1.0, "")]:
             if parts.others.shape[0] and weight:
                 terms.append((block, weight * (parts.older if name in OLDER else parts.picked)))
-        key = (side, h * stage.gamma)
-        if key not in self._left:
-            left = implicit(self.matrices, h * stage.gamma)
-            self._left[key] = _on_top(left[parts.own], parts.others) if parts.others.shape[0] else left
         unknown = f"{stage.to}{label}"
         self.times[unknown] = at = value(stage.at, i)
         states = parts.own < self.linear.n
@@ -305,7 +351,9 @@ class _Writer:
         ]
         posed = " (is the partition well posed?)" if side != "all" else ""
         words = f"{stage.role}, step {h:g} s, f at the new point times {h * stage.gamma:g} s{posed}"
-        self._equations.append(Equation(unknown, self._left[key], _merged(terms), words, tuple(inputs)))
+        self._equations.append(
+            Equation(unknown, self._left_of(stage, parts), _merged(terms), words, tuple(inputs))
+        )
         self.present = self.points[stage.to] = unknown
         if stage.rate is not None:
             self.rates[stage.rate] = unknown

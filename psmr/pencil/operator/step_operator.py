@@ -95,7 +95,7 @@ def step_operator(linear: LinearDae, scheme: Scheme) -> np.ndarray:
     closed = scheme.operator(linear)
     if closed is not None:
         return closed
-    step = step_equations(linear, scheme)
+    step = step_equations(linear, scheme, dense=True)
     if step.slow is None:
         return _substituted(step, _state_columns(step, linear))
     direct, feedback = _one_correction(step, linear)
@@ -116,7 +116,7 @@ def correction_rate(linear: LinearDae, scheme: Scheme) -> float:
     SchemeError
         For a scheme without corrections (single rate).
     """
-    step = step_equations(linear, scheme.converged())
+    step = step_equations(linear, scheme.converged(), dense=True)
     if step.slow is None or len(step.slow) == 0:  # one side alone: nothing is predicted
         return 0.0
     _, feedback = _one_correction(step, linear)

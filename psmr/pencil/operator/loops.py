@@ -1,0 +1,158 @@
+"""Loops of a program in which one side takes equal steps, in closed form: a power of one map.
+
+The first and the last step are left to the caller: they may weigh what they add otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from psmr.integrate.step.program import Add, Rate, Repeat, Stage, value
+from psmr.pencil.operator.power import ROUNDING, Steps, one_step, polynomials, power
+
+
+@dataclass(frozen=True, eq=False)
+class OneSide:
+    """The equations of a side's stages.
+
+    Attributes
+    ----------
+    rows, variables
+        Positions of its rows and variables.
+    others
+        What takes q, the variables of the other side less their response to this one, out of w.
+    mass, rates
+        The side's rows of E and of f, above empty ones for q.
+    """
+
+    rows: np.ndarray
+    variables: np.ndarray
+    others: sp.csr_array
+    mass: sp.csr_array
+    rates: sp.csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop of equal steps, but the first and the last.
+
+    Attributes
+    ----------
+    stage, steps
+        What is solved, and how many of them there are.
+    sums
+        Points to which the side's variables are added, and with which weight.
+    distance, time
+        Length of a step, and time of the last of these, in parts of the macro step.
+    coefficients, last
+        (K, degree + 1) polynomials of the weights of the points outside, from the first step on, and (K,)
+        weights at the last of them.
+    """
+
+    stage: Stage
+    steps: int
+    sums: tuple[tuple[str, float], ...]
+    distance: float
+    time: float
+    coefficients: np.ndarray
+    last: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What the steps make of a point: ``to = of_start @ present + sum(matrix @ q(point))``.
+
+    Attributes
+    ----------
+    to, adds
+        The point, and whether that is added to it.
+    of_start, of_others
+        What is made of the present point, and (point, matrix) pairs.
+    """
+
+    to: str
+    adds: bool
+    of_start: sp.csr_array
+    of_others: tuple[tuple[str, sp.csr_array], ...]
+
+
+def uniform(repeat: Repeat) -> Loop | None:
+    """Return a loop whose steps are powers of one map, but the first and the last, with what they need.
+
+    None where they do more than solve one side and add up its variables, are not equally long, or have
+    weights that are no polynomials of the time.
+    """
+    stage, *sums = repeat.body
+    if not isinstance(stage, Stage) or stage.to != stage.base or stage.rate is not None:
+        return None
+    renewed = {each.name for each in repeat.between if isinstance(each, Rate)}
+    if len(renewed) != len(repeat.between) or not renewed >= {name for name, _ in stage.rates}:
+        return None
+    inner, at = range(1, repeat.times - 1), np.array([value(stage.at, i) for i in range(repeat.times)])
+    distance = (at[-1] - at[0]) / (repeat.times - 1)
+    if np.abs(np.diff(at) - distance).max() > ROUNDING:
+        return None
+    added = []
+    for each in sums:
+        if not isinstance(each, Add) or each.rows != stage.rows or each.anew:
+            return None
+        weight = value(each.weights, 1)
+        if any(value(each.weights, i) != weight for i in inner):
+            return None
+        added.append((each.to, weight))
+    weights = np.array([[value(w, i) for i in inner] for _, w in stage.outside]).reshape(-1, len(inner))
+    coefficients = polynomials(weights, distance)
+    if coefficients is None:
+        return None
+    return Loop(stage, len(inner), tuple(added), distance, float(at[-2]), coefficients, weights[:, -1])
+
+
+def closed(loop: Loop, side: OneSide, matrix: sp.csr_array, h: float) -> list[Made]:
+    """Return what a loop makes of the present point, then of each of its sums, h being the macro step in s.
+
+    `matrix` is that of the stage's equation: the side's rows, then `others`.
+    """
+    identity = sp.eye_array(side.mass.shape[1], format="csr")
+    own = identity[side.variables]
+    into, spread = own.T.tocsr(), identity[np.setdiff1d(np.arange(own.shape[1]), side.variables)].T.tocsr()
+    lift = into - spread @ (side.others @ into) if side.others.shape[0] else into  # w of z where q is 0
+    step, read = _one_step(loop, side, matrix, h, own, lift, spread)
+    done = power(step, loop.steps)
+    picked = sp.eye_array(side.others.shape[0], format="csr")[read]
+
+    def made(to: str, adds: bool, of_z: np.ndarray, of_c: np.ndarray, out: sp.csr_array) -> Made:
+        others = []
+        for k, (name, _) in enumerate(loop.stage.outside):
+            of_q = out @ sp.csr_array(np.tensordot(loop.coefficients[k], of_c, 1)) @ picked
+            others.append((name, of_q if adds else of_q + loop.last[k] * spread))
+        return Made(to, adds, out @ sp.csr_array(of_z) @ own, tuple(others))
+
+    first = made(loop.stage.to, False, done.z_of_z, done.z_of_c, lift)
+    sums = [made(to, True, weight * done.sum_of_z, weight * done.sum_of_c, into) for to, weight in loop.sums]
+    return [first, *sums]
+
+
+def _one_step(
+    loop: Loop,
+    side: OneSide,
+    matrix: sp.csr_array,
+    h: float,
+    own: sp.csr_array,
+    lift: sp.csr_array,
+    spread: sp.csr_array,
+) -> tuple[Steps, np.ndarray]:
+    """Return one step, and which entries of q it reads."""
+    count = len(side.rows)
+    inverse = splu(sp.csc_matrix(matrix)).solve(own.T.toarray(), trans="T").T  # its rows for the side
+    right = side.mass
+    for _, weight in loop.stage.rates:
+        right = right + h * weight * side.rates
+    start = inverse[:, :count] @ right[:count]
+    at_end, at_start = inverse[:, count:], start @ spread
+    read = np.flatnonzero(np.abs(at_end).max(0, initial=0.0) + np.abs(at_start).max(0, initial=0.0))
+    degree = loop.coefficients.shape[1] - 1
+    return one_step(start @ lift, at_end[:, read], at_start[:, read], loop.distance, degree), read

@@ -1,0 +1,48 @@
+"""Many equal steps in closed form are the steps written out: the operator against the pencil."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.sparse.linalg import splu
+
+import partitioning
+import psmr
+from psmr.pencil import macro_pencil
+
+REST = list(
+    itertools.product(
+        ("all", "slow"), ("TM", "BEM"), (("held", 0), ("held", 2), ("schur", 0)), ("end", "mean")
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return psmr.build(psmr.case("wscc9")).linearise()
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "spline"])
+@pytest.mark.parametrize("predictor", ["FEM", "TM", "BEM", "extrapolation"])
+@pytest.mark.parametrize("algebraic", ["fast", "participation"])
+def test_the_power_of_a_fast_step_is_the_steps(linear, algebraic, predictor, interpolation):
+    split = partitioning.by_participation(linear, delta=20.0, algebraic=algebraic)
+    for predict, solution, (interface, corrections), coupling in REST:
+        scheme = psmr.Multirate(
+            split,
+            0.02,
+            11,
+            predictor=predictor,
+            solution=solution,
+            interpolation=interpolation,
+            predict=predict,
+            corrections=corrections,
+            coupling=coupling,
+            interface=interface,
+        )
+        operator = psmr.step_operator(linear, scheme)
+        left, right = macro_pencil(linear, scheme)  # every fast step an equation of its own
+        written_out = splu(left.tocsc()).solve(right[:, -len(operator) :].toarray())[-len(operator) :]
+        assert np.abs(operator - written_out).max() < 1e-12 * np.abs(written_out).max(), scheme
