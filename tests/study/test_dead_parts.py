@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import partitioning
 import psmr
@@ -174,3 +175,42 @@ def test_bus_bar_protection_anywhere_leaves_the_rest_as_it_is_by_itself(system, 
     left = {d.name for d in system.devices}
     dead = {f"bus{bus}", f"load{bus}", *plant, *out} & left
     assert rest_alone(system, [psmr.Fault(bus, 0.1, 0.2, trip="all")], dead, t_end=0.6) < 1e-9
+
+
+def test_the_critical_clearing_of_a_line_that_opens_at_both_ends():
+    """Saadat (1999), example 11.5: fault in the middle of one of two lines, which is opened at both ends.
+
+    98.83 degrees, by the equal-area criterion; 0.4113 s, by integration of the swing equation to there.
+    """
+    i, v = 0.8 - 0.074j, abs(1 + 0.35j * (0.8 - 0.074j))
+    e = 1 + 0.65j * i
+    machine = {"type": "ClassicalMachine", "s_n": 100.0, "h": 5.0, "x_d1": 0.3, "d": 0.0}
+    source = {"type": "InfiniteBus", "s_n": 100.0, "x_d1": 1e-6}
+    case = psmr.make_case(
+        "smib", base_mva=100.0, frequency_hz=60.0, buses=[{"number": n} for n in (1, 2, 3, 4)],
+        lines=[{"from": a, "to": b, "x": x} for a, b, x in ((2, 3, 0.3), (2, 4, 0.15), (4, 3, 0.15))],
+        transformers=[{"from": 1, "to": 2, "x": 0.2}],
+        generators=[
+            {"name": "G1", "bus": 1, "control": "pv", "p_mw": 80.0, "v": float(v), "machine": machine},
+            {"name": "INF", "bus": 3, "control": "slack", "v": 1.0, "machine": source},
+        ],
+    )  # fmt: skip
+    system = psmr.build(case)
+    before, during, after = abs(e) / 0.65, abs(e) / 1.8, abs(e) / 0.8
+    start, last = np.arcsin(0.8 / before), np.pi - np.arcsin(0.8 / after)
+    critical = np.arccos(
+        (0.8 * (last - start) + after * np.cos(last) - during * np.cos(start)) / (after - during)
+    )
+    assert np.degrees(critical) == pytest.approx(98.83, abs=0.01)
+    swing = solve_ivp(
+        lambda t, y: [y[1], np.pi * 60 / 5 * (0.8 - during * np.sin(y[0]))], [0, 1], [start, 0], rtol=1e-10,
+        atol=1e-12, events=lambda t, y: y[0] - critical,
+    )  # fmt: skip
+    clearing = float(swing.t_events[0][0])
+    assert clearing == pytest.approx(0.4113, abs=5e-5)
+    scheme = psmr.VariableStep(1e-6)
+    for part, kept in ((0.998, True), (1.002, False)):
+        fault = psmr.Fault(4, 1.0, 1.0 + part * clearing, trip=["2-4", "4-3"])
+        run = psmr.simulate(system, scheme, 8.0, [fault], certify=False)
+        assert (run.outcome.lost is None) is kept
+        assert run.outcome.interruptions[0].buses == ("bus4",)
