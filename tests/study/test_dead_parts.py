@@ -214,3 +214,33 @@ def test_the_critical_clearing_of_a_line_that_opens_at_both_ends():
         run = psmr.simulate(system, scheme, 8.0, [fault], certify=False)
         assert (run.outcome.lost is None) is kept
         assert run.outcome.interruptions[0].buses == ("bus4",)
+
+
+def test_a_relay_at_a_bus_that_returns_measures_from_there_on(system):
+    """Its filtered angle begins at that of the voltage, which has turned by anything meanwhile: 60 Hz."""
+    shed = {"set_1": 59.0, "pickup_1": 0.02, "breaker_1": 0.02, "shed_1": 0.5}
+    trip = {"low": 58.5, "high": 61.5, "pickup": 0.01, "breaker": 0.01}
+    rows = [
+        RelayRow("uf", 5, "load5", DeviceRow("uf", "relay", "UnderFrequencyShedding", shed)),
+        RelayRow("of", 5, "G2", DeviceRow("of", "relay", "FrequencyTrip", trip)),
+    ]
+    with_relays = psmr.build(replace(psmr.case("wscc9"), relays=tuple(rows)))
+    run = psmr.simulate(with_relays, psmr.VariableStep(), 1.0, BACK, certify=False)
+    assert not run.acted
+    first = int(np.flatnonzero(run.t == 0.5)[1])
+    assert run["uf.f"].iloc[first] == pytest.approx(60.0, abs=1e-3)
+    assert np.ptp(run["uf.f"].to_numpy()[(run.t > 0.2) & (run.t < 0.5)]) == 0.0
+
+
+def test_an_event_on_what_is_dead_says_that_it_does_nothing(system):
+    """A fault at the dead bus, and a trip of its load; the load returns without the part that tripped."""
+    events = [*BACK, psmr.LoadTrip(5, 0.3, 0.5), psmr.Fault(5, 0.35, 0.4)]
+    run = psmr.simulate(system, psmr.VariableStep(1e-6), 1.0, events, certify=False)
+    words = [label for t, label in run.instants if 0.2 < t < 0.5]
+    assert words == [
+        "50 % of the load at bus5 trips (without effect: it is dead)",
+        "fault at bus5 (without effect: it is dead)",
+        "fault at bus5 cleared (without effect: it is dead)",
+    ]
+    p, v = run["load5.p"].to_numpy(), run["bus5.v"].to_numpy()
+    assert p[-1] / v[-1] ** 2 == pytest.approx(0.5 * p[0] / v[0] ** 2, rel=1e-9)

@@ -13,6 +13,7 @@ from psmr.dae.declare.algebraic_form import form_for
 from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.system.system import System
 from psmr.integrate.constants import TUNED
+from psmr.integrate.run.at_rest import put_at_rest
 from psmr.integrate.run.service import AsTripped, OutOfService, Service
 from psmr.integrate.run.trajectory import Change
 from psmr.integrate.schemes.scheme import Engine
@@ -187,14 +188,16 @@ def apply_changes(
     following = Following(now.inputs, now.parameters)
     before = now.devices
     now.devices = now.service.after(parameters, before.gone.union(*(change.out for change in changes)))
+    returning: Collection[str] = ()
     if now.devices != before:
-        now.service.put(w, before, now.devices)
+        returning = now.service.put(w, before, now.devices)
         engine.take_out(system, parameters, w, now.devices.out)
         event.take_out(system, parameters, w, now.devices.out)
     for block in (*engine.blocks.values(), event):
         block.load(parameters, lower, upper, following, w)
     engine.forget(autonomous(system, parameters) and not now.moves)
     solve_within_limits(system, event, w, what, (lower, upper), now.devices.out)
+    put_at_rest(system, parameters, following, w, returning, now.devices.out)
 
 
 def solve_within_limits(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,8 +37,11 @@ class Service(Protocol):
     def after(self, parameters: Sequence[Reals], gone: frozenset[str]) -> OutOfService:
         """Return what is out of service, by parameter matrices and devices that stay out."""
 
-    def put(self, w: Reals, before: OutOfService, now: OutOfService) -> None:
-        """Write into w where the variables of devices that left stand still, and a guess of what returns."""
+    def put(self, w: Reals, before: OutOfService, now: OutOfService) -> Collection[str]:
+        """Write into w where the variables of devices that left stand still, and a guess of what returns.
+
+        Returns the devices whose states begin at rest.
+        """
 
 
 class AsTripped:
@@ -48,5 +51,6 @@ class AsTripped:
         """See `Service`."""
         return OutOfService(gone=gone, out=gone)
 
-    def put(self, w: Reals, before: OutOfService, now: OutOfService) -> None:
+    def put(self, w: Reals, before: OutOfService, now: OutOfService) -> Collection[str]:
         """See `Service`: they keep their last values."""
+        return ()

@@ -9,7 +9,7 @@ synchronised, and the contactors of motors open without voltage and are closed a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,8 +63,12 @@ class DeadParts:
         gone = gone.union(*(with_bus[bus].lost for bus in dead))
         return OutOfService(gone, dead, gone.union(dead, *(with_bus[bus].others for bus in dead)))
 
-    def put(self, w: Reals, before: OutOfService, now: OutOfService) -> None:
-        """See `Service`: a dead bus has no voltage; one that returns begins with that of its neighbour."""
+    def put(self, w: Reals, before: OutOfService, now: OutOfService) -> Collection[str]:
+        """See `Service`: a dead bus has no voltage; one that returns begins with that of its neighbour.
+
+        What measures, or draws by a filtered voltage or frequency, returns at rest; reactors with dynamics
+        of their own return without current.
+        """
         for bus in now.dead - before.dead:
             for place in self._places(bus):
                 w[place] = 0.0
@@ -80,6 +84,11 @@ class DeadParts:
                     w[guessed] = w[list(self._places(bus))]
                 live.add(other)
                 reached.append(other)
+        storing = {d.name: d for d in self.system.devices if "storage" in d.parameters}
+        for name in (now.out - before.out) & set(storing):
+            for state in storing[name].component.states:
+                w[self.system.index(f"{name}.{state}")] = 0.0
+        return before.out - now.out - before.dead - set(storing)
 
     def _places(self, bus: str) -> tuple[int, int]:
         return self.system.index(f"{bus}.v_re"), self.system.index(f"{bus}.v_im")

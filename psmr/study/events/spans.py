@@ -185,6 +185,12 @@ class Spans:
         )
 
 
+def devices_of(change: Change) -> frozenset[str]:
+    """Return the devices that a change sets something of, or takes out."""
+    named = (name for name, _ in (*change.inputs, *change.rates, *change.courses, *change.states))
+    return frozenset([*(device for device, _, _ in change.parameters), *map(_owner, named), *change.out])
+
+
 def spans_of(system: System, t: Reals, changes: Sequence[Change]) -> tuple[Span, ...]:
     """Return the spans of a run with (K,) times t; the instant of a change stands twice in t.
 

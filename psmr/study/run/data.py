@@ -102,14 +102,14 @@ class RunData:
         own = {*self.names_x, *self.names_y}
         for table, names in tables:
             undefined = [
-                k for k, n in enumerate(names) if n not in own and n.endswith((".angle", ".frequency"))
+                k for k, n in enumerate(names) if n not in own and n.endswith(("angle", "frequency"))
             ]
             for first in range(0, len(table), PIECE):
                 values = table[first : first + PIECE]
                 if np.isfinite(values.sum()):
                     continue
                 bad = ~np.isfinite(values)
-                # A bus without a voltage has neither an angle nor a frequency.
+                # A bus without a voltage has neither an angle nor a frequency, nor those of its island.
                 bad[:, undefined] &= ~np.isnan(values[:, undefined])
                 if bad.any():
                     row, column = np.argwhere(bad)[0]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psmr.base.errors import PsmrError, PsmrWarning
+from psmr.dae.system.system import System
 from psmr.integrate.run.counters import Counters
 from psmr.integrate.run.trajectory import Change, Trajectory
 from psmr.network.signals.signals import units_of
@@ -19,6 +20,7 @@ from psmr.study.certificate.step_sizes import judged_steps
 from psmr.study.detectors.detection import Detection, detect
 from psmr.study.detectors.finding import Finding
 from psmr.study.detectors.islands import names_of
+from psmr.study.events.spans import Spans, devices_of
 from psmr.study.outcome.interruption import Interruption
 from psmr.study.outcome.outcome import Outcome
 from psmr.study.record.interruptions import interruptions
@@ -63,7 +65,7 @@ def run_of(setup: Setup, trajectory: Trajectory, certificate: Certificate | None
         name=system.name,
         scheme=setup.scheme,
         events=setup.events,
-        instants=_instants(made, parts, end),
+        instants=_instants(system, made, parts, end),
         stopped=setup.stopped,
         stats=Stats.of(trajectory.counters, setup.scheme, system.n + system.m),
         certificate=certificate,
@@ -124,10 +126,19 @@ def warn_of_counters(counters: Counters, scheme: Scheme) -> None:
 
 
 def _instants(
-    changes: Sequence[Change], parts: Sequence[Interruption], end: float
+    system: System, changes: Sequence[Change], parts: Sequence[Interruption], end: float
 ) -> tuple[tuple[float, str], ...]:
     """Return (time in s, words) of what happened up to the end: changes, and parts that died of them."""
-    found = [(change.t, change.label) for change in changes if change.label and change.t <= end]
+    spans = Spans(system, changes)
+    last, found = spans.begin(0.0), []
+    for t, together in itertools.groupby(changes, key=lambda change: change.t):
+        now = spans.begin(t)
+        for change in together:
+            if change.label and t <= end:
+                dead = bool(devices_of(change)) and devices_of(change) <= last.out & now.out
+                words = f"{change.label} (without effect: it is dead)" if dead else change.label
+                found.append((t, words))
+        last = now
     found += [(part.t, part.what) for part in parts]
     ended = [(part.until, part.buses) for part in parts if part.until is not None]
     found += [(until, f"{names_of(there)} supplied again") for until, there in ended]
