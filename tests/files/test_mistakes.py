@@ -197,7 +197,7 @@ folder = 3
     with pytest.raises(StudyError) as error:
         read_study(tmp_path / "study.toml")
     lines = [int(number) for number in re.findall(r"study\.toml:(\d+)", str(error.value))]
-    assert lines == [4, 5, 7, 9, 10, 13, 15, 17]
+    assert lines == [4, 5, 7, 9, 13, 15, 17]
 
 
 @pytest.mark.parametrize(

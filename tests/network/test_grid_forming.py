@@ -225,7 +225,10 @@ def test_current_above_its_limit_at_the_start_is_named(microgrid):
     with pytest.raises(
         InitialisationError, match=r"C1: input of a limiter = 0\.\d+ is 0\.\d+ above i_max = 0\.3"
     ):
-        psmr.build(replace(microgrid, generators=(replace(c1, devices=(low,)), *microgrid.generators[1:])))
+        psmr.build(
+            replace(microgrid, generators=(replace(c1, devices=(low,)), *microgrid.generators[1:])),
+            start_at_limits="refuse",
+        )
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_what_is_wrong_is_named(case, name, change, message):
 
 def test_a_start_outside_a_limit_is_named(case):
     with pytest.raises(InitialisationError, match=r"EC-S3\.p_ord = 0\.664\d+ is 0\.164 above p_max = 0\.5"):
-        build(with_parameters(case, "EC-S3", p_max=0.5))
+        build(with_parameters(case, "EC-S3", p_max=0.5), start_at_limits="refuse")
 
 
 def test_an_electrical_control_alone_acts_on_nothing(case):
