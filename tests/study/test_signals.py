@@ -133,3 +133,8 @@ def test_names_are_selected_by_pattern(run):
         run.frame("G1.pp")
     # What is not asked for is not computed: a whole table holds what was recorded and the bus voltages.
     assert not any(name.endswith(".p") for name in run.frame().columns)
+
+
+def test_a_pattern_means_phases_where_it_means_nothing_else(fault_run):
+    assert set(fault_run.signals.select("bus5.v_*")) == {"bus5.v_re", "bus5.v_im"}
+    assert set(fault_run.signals.select("bus[56].v_a")) == {"bus5.v_a", "bus6.v_a"}

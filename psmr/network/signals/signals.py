@@ -158,11 +158,13 @@ class Signals:
                 "names of signals: none is given; give at least one name or pattern, or leave names out"
             )
         chosen: dict[str, None] = {}
-        known = self.everything
+        known, unbalanced = self.everything, set(self.unbalanced)
         for pattern in wanted:
             if not isinstance(pattern, str):
                 raise InputError(f"{shown(pattern)} is no name of a signal; a name is 'device.variable'")
             found = [name for name in known if name == pattern or fnmatchcase(name, pattern)]
+            if pattern not in found:
+                found = [name for name in found if name not in unbalanced] or found
             if not found and is_sum(pattern):
                 _, missing = terms_of(pattern, known)
                 if missing:

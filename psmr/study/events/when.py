@@ -66,7 +66,11 @@ class When:
             raise EventError(
                 f"{known}: cannot happen on a condition, its times are its own; give a SetPoint or a LoadRamp"
             )
-        if isinstance(known, type) or not is_dataclass(known) or not hasattr(known, "changes"):
+        if (
+            isinstance(known, type)
+            or not is_dataclass(known)
+            or not callable(getattr(known, "changes", None))
+        ):
             raise EventError(
                 f"when = {shown(self.condition)}: {shown(known)} is not an event; give a psmr.Fault"
             )
