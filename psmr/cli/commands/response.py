@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 from psmr.base.errors import InputError
@@ -118,8 +119,6 @@ def command(arguments: argparse.Namespace) -> None:
     exact = own.response(hertz)
     simulated, why = None, ""
     if scheme is not None:
-        import math
-
         if not math.isfinite(scheme.step):
             why = f"Only the system is shown: the study's scheme ({scheme}) has no one step."
         else:

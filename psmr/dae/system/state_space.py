@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -261,8 +261,6 @@ class StateSpace:
         self, inputs: str | Iterable[str] | None = None, outputs: str | Iterable[str] | None = None
     ) -> StateSpace:
         """Return the same system between some of its inputs and outputs, by name."""
-        from dataclasses import replace
-
         wanted = [
             known if given is None else ((given,) if isinstance(given, str) else tuple(given))
             for given, known in ((inputs, self.inputs), (outputs, self.outputs))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from psmr.base.above import function_above
 from psmr.base.errors import InputError, nearest
@@ -26,16 +25,10 @@ from psmr.dae.declare.component import local_variables, parameters_of
 from psmr.dae.declare.device import Device
 from psmr.dae.declare.mathematics import NEAR
 from psmr.dae.system.linear import LinearDae, read_only
+from psmr.dae.system.solution import require_solution
 
 if TYPE_CHECKING:
     from psmr.dae.system.state_space import StateSpace
-
-OFF_SOLUTION = 1e-4
-"""Part of max(1, |y|) by which algebraic variables of a point to linearise at may be off.
-
-No tolerance of a run leaves more of them (`least_accurate` of `psmr.integrate.constants`); a load step of
-one per cent moves voltages by ten times as much.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,10 +330,8 @@ class System:
         Parameters
         ----------
         inputs
-            Names or patterns: held inputs (``"AVR1.v_ref"``); what is injected at a bus, a current in pu in
-            the frame of the network (``"bus5.i_re"``, ``"bus5.i_im"``) or along and across its voltage
-            (``"bus5.i_d"``, ``"bus5.i_q"``), or a constant power (``"bus5.p"`` in MW, ``"bus5.q"`` in Mvar);
-            parameters that are no whole numbers (``"load5.p"``), each in its unit.
+            Names or patterns: held inputs (``"AVR1.v_ref"``), currents and powers into a bus (``"bus5.i_d"``,
+            ``"bus5.p"``), parameters that are no whole numbers (``"load5.p"``); see docs/matrices.md.
         outputs
             Names or patterns of signals: variables and all that is computed from them, as of a run.
 
@@ -374,7 +365,7 @@ class System:
             )
         matrix = self.jacobian(w)
         if x is not None or y is not None:
-            self._require_solution(w, matrix[n:, n:])
+            require_solution(self, w, matrix[n:, n:])
         return LinearDae(
             fx=sparse.csc_matrix(matrix[:n, :n]),
             fy=sparse.csc_matrix(matrix[:n, n:]),
@@ -384,26 +375,6 @@ class System:
             names_y=self.names_y,
             names_g=self.names_g,
             groups=self.together,
-        )
-
-    def _require_solution(self, w: Reals, gy: sparse.csc_matrix) -> None:
-        """Raise InputError for a buffer w that does not satisfy the algebraic equations."""
-        g = self.residual(w)[self.n :]
-        if not g.any():
-            return
-        try:
-            off = np.abs(splu(sparse.csc_matrix(gy)).solve(g))
-        except RuntimeError:  # singular: the state matrix says so
-            return
-        off /= np.maximum(1.0, np.abs(w[self.n : self.n + self.m]))
-        if (off <= OFF_SOLUTION).all():
-            return
-        row, column = int(np.argmax(np.abs(g))), int(np.argmax(np.nan_to_num(off, nan=np.inf)))
-        raise InputError(
-            f"the point does not satisfy the algebraic equations of {self.name or 'the system'}: "
-            f"{self.names_g[row]} has the residual {g[row]:.3g}, and {self.names_y[column]} is off by about "
-            f"{off[column]:.2g}. After an event of a run the system is another one: take run.linearise(t), "
-            "or solve for y"
         )
 
     def with_start(

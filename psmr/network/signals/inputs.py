@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from psmr.base.errors import InputError, nearest, shown
-from psmr.dae.declare.component import parameters_of
+from psmr.dae.declare.component import Component, parameters_of
 from psmr.dae.system.complex_step import Place, input_columns, parameter_columns
 from psmr.dae.system.system import System
 from psmr.devices.dynamic_network.bus import JunctionBus
@@ -63,12 +63,12 @@ def known_inputs(system: System) -> dict[str, str]:
     return found
 
 
-def _continuous(component: type, values: object) -> Iterable[str]:
+def _continuous(component: type[Component], values: Mapping[str, float]) -> Iterable[str]:
     """Yield the parameters of a component that are no whole numbers."""
-    for name, parameter in parameters_of(component).items():  # type: ignore[type-var]
-        value = values[name]  # type: ignore[index]
+    for name, parameter in parameters_of(component).items():
+        value = values[name]
         step = MOVED * max(abs(value), 1.0)
-        if name not in component.structural and not (  # type: ignore[attr-defined]
+        if name not in component.structural and not (
             parameter.objection(value + step) and parameter.objection(value - step)
         ):
             yield name
